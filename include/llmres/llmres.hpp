@@ -149,3 +149,4 @@
 #include <llmres/values/to_string.hpp>
 #include <llmres/values/units.hpp>
 #include <llmres/values/version.hpp>
+#include <llmres/values/visitor.hpp>

@@ -33,7 +33,7 @@ byte_count kept_inputs(const job& j, const std::array<weight_role, N>& roles, bo
         o.weights[i] = roles[i];
         o.writes[i] = detail::split_operand(detail::operand_name::query, 64);
     }
-    const detail::activation_visitor_of counted{count};
+    const auto counted = visiting<activation>(count);
     detail::layer_writer{context, counted}.products(o,
                                                     {.elements = 100 * 64, .n = 100, .casts = casts, .joined = joined});
     return kept;

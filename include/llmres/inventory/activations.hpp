@@ -14,6 +14,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// The inventory of activations: what is alive in a forward pass, what autograd saves from it, and what a backward pass
 /// makes, all folds over the one list of a layer's operations (layers/operations.hpp). What is saved was read off
@@ -239,7 +240,7 @@ constexpr byte_count routed_bytes(const layer& kind, std::int64_t hidden, const 
     byte_count size;
     if (!kind.feed_forward.routed()) return size;
     const auto count = [&](const activation& a) { size += a.routed ? local_bytes(a, l) : byte_count{}; };
-    show_saved(kind, hidden, context, gradient_flow{true}, activation_visitor_of{count});
+    show_saved(kind, hidden, context, gradient_flow{true}, visiting<activation>(count));
     return size;
 }
 
@@ -290,7 +291,7 @@ private:
 template <class Visit>
 constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                          Visit&& visit) {
-    detail::show_saved(l, hidden, context, detail::gradient_flow{true}, detail::activation_visitor_of{visit});
+    detail::show_saved(l, hidden, context, detail::gradient_flow{true}, visiting<activation>(visit));
 }
 
 /// Calls saved(activation) and made(activation) for what one layer saves and for what its backward pass makes, `until`
@@ -300,8 +301,8 @@ constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, co
 template <class Saved, class Made, class After>
 constexpr void for_each_training_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                             Saved&& saved, Made&& made, After&& after) {
-    const detail::activation_visitor_of of_saved{saved};
-    const detail::activation_visitor_of of_made{made};
+    const auto of_saved = visiting<activation>(saved);
+    const auto of_made = visiting<activation>(made);
     detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{true}};
     const detail::backward_fold pass_back{l, context, of_made};
     detail::for_each_layer_operation(l, hidden, context.code, [&](const detail::layer_operation& o) {

@@ -15,6 +15,7 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// What a frozen model does not save: its input requires no gradient, so the operations up to the first adapters save
 /// nothing for one. Runtimes that recompute layers have the embedding's output require gradients, and save it all
@@ -58,9 +59,9 @@ constexpr unsaved unsaved_by(const layer& first, const job& j, std::int64_t hidd
     };
     const auto count_all = [&](const activation& a) { count(a, all); };
     const auto count_some = [&](const activation& a) { count(a, some); };
-    show_saved(first, hidden, context, gradient_flow{true}, activation_visitor_of{count_all});
+    show_saved(first, hidden, context, gradient_flow{true}, visiting<activation>(count_all));
     const gradient_flow after =
-        show_saved(first, hidden, context, gradient_flow{false}, activation_visitor_of{count_some});
+        show_saved(first, hidden, context, gradient_flow{false}, visiting<activation>(count_some));
     const bool goes_on = !after.reaches(operand_name::stream);
     if (keeps_by_product(j)) return {{}, goes_on};
     return {all - some + unsaved_copies(first, hidden, context), goes_on};

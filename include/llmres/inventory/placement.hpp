@@ -13,6 +13,7 @@
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// What lies on a GPU: which layers, which end of the model, and which part of each weight. Memory, time and the list
 /// of buffers all ask here.
@@ -133,7 +134,7 @@ constexpr weight depth_projection(const model& m) {
 template <class Visit>
 constexpr void for_each_depth_weight(const model& m, Visit&& visit) {
     const layer& block = prediction_block(m);
-    const visitor_of visitor{visit};
+    const auto visitor = visiting<weight>(visit);
     list_layer(block, m.hidden, visitor);
     visit(depth_projection(m));
     weight_list{visitor}.norms(block.norm, m.hidden, 3);  // of the embedding, of the stream, and the last

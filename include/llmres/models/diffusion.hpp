@@ -11,6 +11,7 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// What is a diffusion model? The denoising networks of Stable Diffusion 1.5 and XL (a UNet) and of FLUX.1 (a
 /// transformer), counted by the same inventory of weights as language models. Not counted: text encoders and the
@@ -179,13 +180,13 @@ constexpr void list_network(const flow_transformer& f, const weight_visitor& vis
 /// Calls visit(weight) for every tensor shape of the network.
 template <class Visit>
 constexpr void for_each_weight(const unet& u, Visit&& visit) {
-    detail::list_network(u, detail::visitor_of{visit});
+    detail::list_network(u, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for every tensor shape of the network.
 template <class Visit>
 constexpr void for_each_weight(const flow_transformer& f, Visit&& visit) {
-    detail::list_network(f, detail::visitor_of{visit});
+    detail::list_network(f, visiting<weight>(visit));
 }
 
 /// Unique parameters of a denoising network.

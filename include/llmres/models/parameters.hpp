@@ -5,6 +5,7 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// Which weight tensors does a model have, and of which shapes? Counting, sharding, adapters, gradients and optimizer
 /// states are sums over this list; models/weight_formats.hpp gives the bytes.
@@ -40,21 +41,8 @@ struct weight {
 
 namespace detail {
 
-/// Receives weights. Every caller's function stands behind this one type, so that the lists below are compiled once.
-struct weight_visitor {
-    constexpr virtual void operator()(const weight& w) const = 0;
-
-protected:
-    constexpr ~weight_visitor() = default;
-};
-
-/// A function as a weight_visitor. It refers to the function, which must live as long.
-template <class Visit>
-struct visitor_of final : weight_visitor {
-    Visit& visit;
-    constexpr explicit visitor_of(Visit& function) : visit{function} {}
-    constexpr void operator()(const weight& w) const override { visit(w); }
-};
+/// Receives weights: whoever asks, the lists below are compiled once.
+using weight_visitor = visitor<weight>;
 
 constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visitor& visit);
 constexpr void list_embedding(const model& m, const weight_visitor& visit);
@@ -68,27 +56,27 @@ constexpr void list_extras(const model& m, model_part part, const weight_visitor
 /// Calls visit(weight) for every tensor shape of one layer in a model of `hidden` features.
 template <class Visit>
 constexpr void for_each_weight(const layer& l, std::int64_t hidden, Visit&& visit) {
-    detail::list_layer(l, hidden, detail::visitor_of{visit});
+    detail::list_layer(l, hidden, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for the token embedding alone. Where embedding and head are tied, it is what the head's GPU
 /// holds a copy of.
 template <class Visit>
 constexpr void for_each_embedding_weight(const model& m, Visit&& visit) {
-    detail::list_embedding(m, detail::visitor_of{visit});
+    detail::list_embedding(m, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for what stands before the layers beside the token embedding: positions, projections, towers and
 /// encoders.
 template <class Visit>
 constexpr void for_each_weight_beside_embedding(const model& m, Visit&& visit) {
-    detail::list_beside_embedding(m, detail::visitor_of{visit});
+    detail::list_beside_embedding(m, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for all that stands before the layers.
 template <class Visit>
 constexpr void for_each_input_weight(const model& m, Visit&& visit) {
-    const detail::visitor_of visitor{visit};
+    const auto visitor = visiting<weight>(visit);
     detail::list_embedding(m, visitor);
     detail::list_beside_embedding(m, visitor);
 }
@@ -97,21 +85,21 @@ constexpr void for_each_input_weight(const model& m, Visit&& visit) {
 /// embedding.
 template <class Visit>
 constexpr void for_each_output_weight(const model& m, Visit&& visit) {
-    detail::list_output(m, detail::visitor_of{visit});
+    detail::list_output(m, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for one of the layers that predict further tokens ahead: its block, the projection of embedding
 /// and hidden state, norms, and the copies of embedding and head that some files store.
 template <class Visit>
 constexpr void for_each_prediction_weight(const model& m, Visit&& visit) {
-    detail::list_prediction(m, detail::visitor_of{visit});
+    detail::list_prediction(m, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for what the published file stores beside the model and its prediction layers: pretraining
 /// heads.
 template <class Visit>
 constexpr void for_each_apart_weight(const model& m, Visit&& visit) {
-    detail::list_extras(m, model_part::apart, detail::visitor_of{visit});
+    detail::list_extras(m, model_part::apart, visiting<weight>(visit));
 }
 
 /// Calls visit(weight, layers) for every tensor shape of the model, `layers` being how many layers have it.
@@ -119,7 +107,7 @@ template <class Visit>
 constexpr void for_each_weight(const model& m, Visit&& visit) {
     std::int64_t layers = 1;
     const auto each = [&](const weight& w) { visit(w, layers); };
-    const detail::visitor_of visitor{each};
+    const auto visitor = visiting<weight>(each);
     detail::list_embedding(m, visitor);
     detail::list_beside_embedding(m, visitor);
     const auto counts = m.layers.counts();
@@ -498,7 +486,7 @@ constexpr void list_encoder(const encoder& e, const weight_visitor& visit) {
         w.quantised = w.quantised && e.quantised;
         visit(w);
     };
-    list_layer(e.block, e.hidden, visitor_of{in_every_layer});
+    list_layer(e.block, e.hidden, visiting<weight>(in_every_layer));
 }
 
 constexpr void list_embedding(const model& m, const weight_visitor& visit) {

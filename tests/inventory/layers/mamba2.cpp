@@ -50,7 +50,7 @@ byte_count passed_back(const job& j, const layout& l = {}) {
     byte_count all;
     const training_context context{j, l};
     const auto add = [&](const activation& of) { all += local_bytes(of, l); };
-    const detail::activation_visitor_of added{add};
+    const auto added = visiting<activation>(add);
     detail::pass_back_scan(j.model.layers[0].recurrent, detail::layer_writer{context, added});
     return all;
 }

@@ -10,6 +10,7 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// The inventory of what is saved outside the layers, but for the final norm, the head and the loss: embeddings, stems,
 /// the transforms of heads. transformers' modelling code of the architecture says what there is; what decides is in the
@@ -175,13 +176,13 @@ constexpr void list_output_activations(const model& m, const training_context& c
 /// Calls visit(activation) for what stands before the layers.
 template <class Visit>
 constexpr void for_each_input_activation(const model& m, const training_context& context, Visit&& visit) {
-    list_input_activations(m, context, activation_visitor_of{visit});
+    list_input_activations(m, context, visiting<activation>(visit));
 }
 
 /// Calls visit(activation) for what stands after the layers.
 template <class Visit>
 constexpr void for_each_output_activation(const model& m, const training_context& context, Visit&& visit) {
-    list_output_activations(m, context, activation_visitor_of{visit});
+    list_output_activations(m, context, visiting<activation>(visit));
 }
 
 }  // namespace llmres::inline v0::detail

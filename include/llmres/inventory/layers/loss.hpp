@@ -14,6 +14,7 @@
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// The inventory of the head and the loss: logits are the widest activations there are, and how often they are copied
 /// is up to the software. One table holds what each way of computing the loss makes.
@@ -375,28 +376,14 @@ constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const t
     return product(m.vocabulary, embedding_width_of(m));
 }
 
-/// Receives the tensors of the loss. Every caller's function stands behind this one type, so that the lists below are
-/// compiled once.
-struct loss_visitor {
-    constexpr virtual void operator()(const activation& a, loss_point at) const = 0;
-
-protected:
-    constexpr ~loss_visitor() = default;
-};
-
-/// A function as a loss_visitor. It refers to the function, which must live as long.
-template <class Visit>
-struct loss_visitor_of final : loss_visitor {
-    Visit& visit;
-    constexpr explicit loss_visitor_of(Visit& function) : visit{function} {}
-    constexpr void operator()(const activation& a, loss_point at) const override { visit(a, at); }
-};
+/// Receives the tensors of the loss.
+using loss_visitor = visitor<activation, loss_point>;
 
 /// Shows what the final norm and the head save.
 constexpr void list_head_activations(const model& m, const training_context& context, const loss_visitor& visit) {
     const std::int64_t n = context.tokens.all();
     const auto save = [&](const activation& a) { visit(a, loss_point::saved); };
-    const activation_visitor_of seen{save};
+    const auto seen = visiting<activation>(save);
     const layer_writer saved{context, seen};
     constexpr auto by_sequence = activation_split::sequence;
     constexpr auto whole = activation_split::whole;
@@ -446,7 +433,7 @@ constexpr void list_loss_activations(const model& m, const training_context& con
 /// Calls visit(activation, loss_point) for what the final norm, the head and the cross entropy hold.
 template <class Visit>
 constexpr void for_each_loss_activation(const model& m, const training_context& context, Visit&& visit) {
-    list_loss_activations(m, context, loss_visitor_of{visit});
+    list_loss_activations(m, context, visiting<activation, loss_point>(visit));
 }
 
 /// What the final norm, the head and the loss hold on one GPU, by point.

@@ -9,6 +9,7 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// A layer, written once: its operations in the order of the forward pass, each with the tensors that it reads and
 /// writes, the weights that it multiplies by, the parts of the layer that it belongs to, and the point of the backward
@@ -84,21 +85,8 @@ struct layer_operation {
     }
 };
 
-/// Receives operations. Every caller's function stands behind this one type, so that the lists below are compiled once.
-struct operation_visitor {
-    constexpr virtual void operator()(const layer_operation& o) const = 0;
-
-protected:
-    constexpr ~operation_visitor() = default;
-};
-
-/// A function as an operation_visitor. It refers to the function, which must live as long.
-template <class Visit>
-struct operation_visitor_of final : operation_visitor {
-    Visit& visit;
-    constexpr explicit operation_visitor_of(Visit& function) : visit{function} {}
-    constexpr void operator()(const layer_operation& o) const override { visit(o); }
-};
+/// Receives operations.
+using operation_visitor = visitor<layer_operation>;
 
 /// A tensor that tensor parallelism cuts by heads or inner width, and one that it does not cut.
 constexpr operand split_operand(operand_name name, std::int64_t width) {
@@ -322,7 +310,7 @@ constexpr void list_expert_operations(const feed_forward& f, const operand& inpu
             o.reads[0].name == input.name ? visit(read_again(layer_operation{o})) : visit(o);
         };
         if (e.shared_width > 0)
-            list_mlp_operations(f, input, e.shared_width, expert_group::shared, operation_visitor_of{shared});
+            list_mlp_operations(f, input, e.shared_width, expert_group::shared, visiting<layer_operation>(shared));
         if (e.shared_width == 0 || !e.shared_gate) return;
         const operand fed = whole_operand(operand_name::fed, input.width), gate = whole_operand(operand_name::gate, 1);
         show(expert_group::shared, output, read_again(products_of(inside, input, {gate}, {weight_role::shared_gate})));
@@ -424,7 +412,7 @@ constexpr void list_layer_operations(const layer& l, std::int64_t hidden, const 
         if (f.routed())
             list_expert_operations(f, input, code.feed_forward.shared_first, visit);
         else
-            list_mlp_operations(f, input, f.width, expert_group::none, operation_visitor_of{show});
+            list_mlp_operations(f, input, f.width, expert_group::none, visiting<layer_operation>(show));
     }
     if (l.norm_after_feed_forward) visit(norm_of(l, feed_forward, backward_point::output, fed, fed));
     if (mixes && norms.one_input) visit(residual_sum(attention, whole_operand(operand_name::mixed, hidden), stream));
@@ -436,7 +424,7 @@ constexpr void list_layer_operations(const layer& l, std::int64_t hidden, const 
 /// each half, after the sums, or once for both halves), and which of its experts it computes first.
 template <class Visit>
 constexpr void for_each_layer_operation(const layer& l, std::int64_t hidden, const modeling& code, Visit&& visit) {
-    list_layer_operations(l, hidden, code, operation_visitor_of{visit});
+    list_layer_operations(l, hidden, code, visiting<layer_operation>(visit));
 }
 
 }  // namespace llmres::inline v0::detail

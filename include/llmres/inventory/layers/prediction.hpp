@@ -10,6 +10,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// Multi-token prediction in training (DeepSeek-V3 report, section 2.2): each depth applies norms to the output of the
 /// depth before and to the next token's embedding, projects both to the hidden width, and has a layer and a norm of its
@@ -21,7 +22,7 @@ namespace llmres::inline v0::detail {
 template <class Visit>
 constexpr void for_each_depth_activation(const model& m, const training_context& context, Visit&& visit) {
     using enum backward_point;
-    const activation_visitor_of seen{visit};
+    const auto seen = visiting<activation>(visit);
     const layer_writer save{context, seen};
     const std::int64_t n = context.tokens.all();
     constexpr auto split = activation_split::sequence;

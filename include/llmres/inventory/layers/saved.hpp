@@ -13,6 +13,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// What norms and linear layers save for their backward pass, by autograd's rules.
 namespace llmres::inline v0::detail {
@@ -65,22 +66,8 @@ constexpr bool multiplies_in_fp32(norm_form form) {
     return form == norm_form::wide_weight || form == norm_form::wide_product || form == norm_form::wide_mean;
 }
 
-/// Receives activations. Every caller's function stands behind this one type, so that the rules of what is saved are
-/// compiled once.
-struct activation_visitor {
-    constexpr virtual void operator()(const activation& a) const = 0;
-
-protected:
-    constexpr ~activation_visitor() = default;
-};
-
-/// A function as an activation_visitor. It refers to the function, which must live as long.
-template <class Visit>
-struct activation_visitor_of final : activation_visitor {
-    Visit& visit;
-    constexpr explicit activation_visitor_of(Visit& function) : visit{function} {}
-    constexpr void operator()(const activation& a) const override { visit(a); }
-};
+/// Receives activations.
+using activation_visitor = visitor<activation>;
 
 /// Writes the entries of one operation.
 struct layer_writer {

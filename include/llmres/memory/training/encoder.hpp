@@ -17,6 +17,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// Memory of the encoder that a decoder attends to, in training.
 namespace llmres::inline v0::detail {
@@ -57,7 +58,7 @@ constexpr byte_count saved_beside_encoder_layers(const model& m, const encoder& 
                                                  const layout& l) {
     byte_count saved;
     const auto count = [&](const activation& a) { saved += local_bytes(a, l); };
-    const activation_visitor_of counted{count};
+    const auto counted = visiting<activation>(count);
     const layer_writer save{context, counted};
     if (!has_extra(m, weight_role::conv)) save_embedding(e.hidden, false, save);
     save_score_bias(e.block.attention, save);

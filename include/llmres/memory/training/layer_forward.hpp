@@ -21,6 +21,7 @@
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 
 /// The forward pass of one layer, operation by operation: what is alive at its fullest moment.
 namespace llmres::inline v0::detail {
@@ -245,7 +246,7 @@ private:
         if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
-        const activation_visitor_of added{add};
+        const auto added = visiting<activation>(add);
         pass_forward_scan(kind_.recurrent, layer_writer{context_, added});
         consider(saved.before, normed(saved.input), scan);
     }

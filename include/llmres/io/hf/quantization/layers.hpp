@@ -10,6 +10,7 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/visitor.hpp>
 #include <map>
 #include <set>
 #include <string>
@@ -132,9 +133,9 @@ private:
         auto mixing = from(0, 0);
         auto recurring = from(1, 0);
         auto feeding = from(l.feed_forward.routed() ? 3 : 2, 1);
-        list_attention({visitor_of{mixing}, model_.hidden}, l.attention);
-        list_recurrence({visitor_of{recurring}, model_.hidden}, l.recurrent);
-        const visitor_of visitor{feeding};
+        list_attention({visiting<weight>(mixing), model_.hidden}, l.attention);
+        list_recurrence({visiting<weight>(recurring), model_.hidden}, l.recurrent);
+        const auto visitor = visiting<weight>(feeding);
         list_feed_forward({visitor, model_.hidden}, {visitor, model_.hidden}, l.feed_forward);
     }
     /// The sorts of the layer's matrices that are quantised; writes their formats into `found`.
