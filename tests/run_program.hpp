@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "scratch.hpp"
@@ -65,6 +66,16 @@ inline outcome run(const std::vector<std::string>& arguments, const fs::path& fo
     o.err = content_of(streams.path() / "err");
     keep_answer(arguments, o);
     return o;
+}
+
+/// The seconds of CPU that all programs run so far have taken: a busy machine changes them little.
+inline double seconds_of_cpu() {
+    rusage used{};
+    getrusage(RUSAGE_CHILDREN, &used);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
 }  // namespace run_program

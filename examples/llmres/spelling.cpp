@@ -289,7 +289,7 @@ class speller {
 public:
     speller(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
             std::vector<std::string>& notes)
-        : typed_{typed}, flags_{flags}, notes_{notes}, training_{asks_for_training(typed)} {}
+        : typed_{typed}, flags_{flags}, notes_{notes} {}
 
     std::vector<std::string> spelled() {
         for (at_ = 0; at_ < typed_.size(); ++at_) {
@@ -334,7 +334,8 @@ private:
                 throw refusal{llmres::refused(
                     llmres::error_code::unknown, name, taken_value(written),
                     fmt::format("{}, or --runtime {}, whose word it is", alias.means, alias.of_runtime))};
-            return meaning(written, training_ && !alias.in_training.empty() ? alias.in_training : alias.means);
+            return meaning(written,
+                           alias.in_training.empty() || !asks_for_training(typed_) ? alias.means : alias.in_training);
         }
         if (is_flag(name)) return flag(name);
         // The command's own, whose value follows as it is.
@@ -460,7 +461,6 @@ private:
     const std::vector<std::string>& typed_;
     const std::vector<std::string>& flags_;
     std::vector<std::string>& notes_;
-    bool training_;
     std::size_t at_ = 0;
     std::optional<std::string> value_{};  ///< what stands behind the equals sign of the current option
     std::vector<std::string> own_{};
