@@ -172,6 +172,57 @@ inline constexpr model gemma_3_27b{
                 {.role = weight_role::norm, .columns = 1152}}},
     .extra_count = 5};
 
+/// The vision tower of Gemma 4 from 26B on.
+inline constexpr encoder gemma_4_vision{
+    .hidden = 1152, .layers = 27,
+    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qk_norm = query_key_norm::shared},
+              .feed_forward = {.width = 4304},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+    .quantised = false};
+
+inline constexpr model gemma_4_26b_a4b{
+    .name = "gemma-4-26b-a4b", .architecture = "gemma4",
+    .vocabulary = 262144, .hidden = 2816,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .window = tokens(1024)},
+              .feed_forward = {.width = 2112, .experts = {.count = 128, .per_token = 8, .width = 704,
+                                                          .shared_width = 2112}},
+              .norm_after_attention = true, .norm_after_feed_forward = true, .more_norms = 3, .more_values = 2944},
+        layer{.attention = {.heads = 16, .kv_heads = 2, .head_dim = 512, .qk_norm = query_key_norm::shared,
+                            .keys = key_projection::also_values},
+              .feed_forward = {.width = 2112, .experts = {.count = 128, .per_token = 8, .width = 704,
+                                                          .shared_width = 2112}},
+              .norm_after_attention = true, .norm_after_feed_forward = true, .more_norms = 3, .more_values = 2944}},
+        30),
+    .max_context = tokens(262144), .tied_head = true, .weights = bf16,
+    .encoders = {{gemma_4_vision}},
+    .extras = {{{.role = weight_role::conv, .rows = 1152, .columns = 768},
+                {.role = weight_role::positions, .rows = 20480, .columns = 1152},
+                {.role = weight_role::values, .columns = 2304},
+                {.role = weight_role::projector, .rows = 2816, .columns = 1152}}},
+    .extra_count = 4};
+
+inline constexpr model gemma_4_31b{
+    .name = "gemma-4-31b", .architecture = "gemma4",
+    .vocabulary = 262144, .hidden = 5376,
+    .layers = in_order("aaaaab", {
+        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .window = tokens(1024)},
+              .feed_forward = {.width = 21504},
+              .norm_after_attention = true, .norm_after_feed_forward = true},
+        layer{.attention = {.heads = 32, .kv_heads = 4, .head_dim = 512, .qk_norm = query_key_norm::shared,
+                            .keys = key_projection::also_values},
+              .feed_forward = {.width = 21504},
+              .norm_after_attention = true, .norm_after_feed_forward = true}}, 60),
+    .max_context = tokens(262144), .tied_head = true, .weights = bf16,
+    .encoders = {{gemma_4_vision}},
+    .extras = {{{.role = weight_role::conv, .rows = 1152, .columns = 768},
+                {.role = weight_role::positions, .rows = 20480, .columns = 1152},
+                {.role = weight_role::values, .columns = 2304},
+                {.role = weight_role::projector, .rows = 5376, .columns = 1152}}},
+    .extra_count = 4};
+
 inline constexpr model paligemma_3b{
     .name = "paligemma-3b", .architecture = "paligemma",
     .vocabulary = 257216, .hidden = 2048,
@@ -194,7 +245,8 @@ inline constexpr model paligemma_3b{
 /// All of them.
 inline constexpr std::array all_gemma{
     &gemma_2b, &gemma_7b, &gemma_2_2b, &gemma_2_9b, &gemma_2_27b, &gemma_3_270m, &gemma_3_1b,
-    &gemma_3_4b, &gemma_3_12b, &gemma_3_27b, &paligemma_3b};
+    &gemma_3_4b, &gemma_3_12b, &gemma_3_27b,
+    &gemma_4_26b_a4b, &gemma_4_31b, &paligemma_3b};
 
 }  // namespace llmres::inline v0::models
 

@@ -205,7 +205,6 @@ constexpr std::int64_t embedding_width_of(const model& m) {
 /// tell sizes that fit 64 bits from those that do not.
 constexpr double widest_activation(const model& m);
 
-/// Whether tokens of some layer go to experts.
 /// Whether some layer routes tokens to experts.
 constexpr bool has_experts(const model& m) {
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k)

@@ -84,6 +84,33 @@ inline constexpr model nemotron_3_super_120b_a12b{
                                                                                                 .latent = 1024}}},
                    .norms = 3}};
 
+inline constexpr model nemotron_3_ultra_550b_a55b{
+    .name = "nemotron-3-ultra-550b-a55b", .architecture = "nemotron_h",
+    .vocabulary = 131072, .hidden = 8192,
+    .layers = in_order("abababacbababacbabababacbabababacbababacbabababacbabababacbababacbabababacbabababacbababacb"
+                       "abababacbabababab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::mamba2, .heads = 256, .head_dim = 64, .key_heads = 8,
+                            .state = 128, .kernel = 4, .conv_bias = true},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false},
+        layer{.attention = no_attention,
+              .feed_forward = {.kind = feed_forward_kind::plain,
+                               .experts = {.count = 512, .per_token = 22, .width = 5120, .shared_width = 10240,
+                                           .score_bias = true, .latent = 2048}},
+              .norm_before_feed_forward = false},
+        layer{.attention = {.heads = 64, .kv_heads = 2, .head_dim = 128},
+              .feed_forward = no_feed_forward,
+              .norm_before_feed_forward = false}}),
+    .max_context = tokens(262144), .weights = bf16,
+    .prediction = {.layers = 1,
+                   .block = {.attention = {.heads = 64, .kv_heads = 2, .head_dim = 128},
+                             .feed_forward = {.kind = feed_forward_kind::plain,
+                                              .experts = {.count = 512, .per_token = 22, .width = 5120,
+                                                          .shared_width = 10240, .score_bias = true,
+                                                          .latent = 2048}}},
+                   .norms = 3}};
+
 inline constexpr model llama_3_1_nemotron_51b{
     .name = "llama-3.1-nemotron-51b", .architecture = "nemotron-nas",
     .vocabulary = 128256, .hidden = 8192,
@@ -161,8 +188,8 @@ inline constexpr model nemotron_3_nano_30b_a3b{
 
 /// All of them.
 inline constexpr std::array all_nvidia{
-    &nemotron_4_340b, &nemotron_h_8b, &nemotron_nano_9b_v2, &nemotron_3_super_120b_a12b, &llama_3_1_nemotron_51b,
-    &llama_3_3_nemotron_super_49b, &nemotron_3_nano_30b_a3b};
+    &nemotron_4_340b, &nemotron_h_8b, &nemotron_nano_9b_v2, &nemotron_3_super_120b_a12b, &nemotron_3_ultra_550b_a55b,
+    &llama_3_1_nemotron_51b,    &llama_3_3_nemotron_super_49b, &nemotron_3_nano_30b_a3b};
 
 }  // namespace llmres::inline v0::models
 

@@ -179,6 +179,18 @@ inline constexpr model minimax_m2{
                     .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 1536, .score_bias = true}}}},
     .max_context = tokens(196608), .weights = fp8_block};
 
+inline constexpr model minimax_m3{
+    .name = "minimax-m3", .architecture = "minimax_m3",
+    .vocabulary = 200064, .hidden = 6144,
+    .layers = layer_stack{3, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128,
+                                            .qk_norm = query_key_norm::shared},
+                              .feed_forward = {.width = 12288}}}
+        .then(57, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = query_key_norm::shared,
+                                 .indexer = {.heads = 4, .head_dim = 128, .selected = tokens(2048), .weighed = false}},
+                   .feed_forward = {.width = 12288, .experts = {.count = 128, .per_token = 4, .width = 3072,
+                                                                .shared_width = 3072, .score_bias = true}}}),
+    .max_context = tokens(1048576), .weights = bf16};
+
 inline constexpr model jamba_1_5_mini{
     .name = "jamba-1.5-mini", .architecture = "jamba",
     .vocabulary = 65536, .hidden = 4096,
@@ -358,8 +370,8 @@ inline constexpr model falcon_mamba_7b{
 inline constexpr std::array all_others{
     &baichuan2_7b, &internlm_20b, &internlm2_5_7b, &aya_23_8b, &command_r, &command_r_plus, &dbrx, &grok_1,
     &olmo_2_7b, &olmo_2_32b, &granite_3b_code, &granite_3_0_2b, &granite_3_3_8b, &granite_4_0_h_small, &stablelm_2_1_6b,
-    &stablelm_2_12b, &ernie_4_5_21b_a3b, &minimax_text_01, &minimax_m2, &jamba_1_5_mini, &mamba_130m, &mamba_370m,
-    &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash, &mimo_v2_flash,
+    &stablelm_2_12b, &ernie_4_5_21b_a3b, &minimax_text_01, &minimax_m2, &minimax_m3, &jamba_1_5_mini, &mamba_130m,
+    &mamba_370m, &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash, &mimo_v2_flash,
     &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
 
 }  // namespace llmres::inline v0::models

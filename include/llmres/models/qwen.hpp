@@ -227,31 +227,79 @@ inline constexpr model qwen3_next_80b_a3b{
                                                                           .shared_gate = true}}},
                    .norms = 3}};
 
-inline constexpr model qwen3_vl_8b{
+/// The vision tower of Qwen3-VL from 8B on, and of Qwen3.5.
+inline constexpr encoder qwen3_vision{
+    .hidden = 1152, .layers = 27,
+    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true, .output_bias = true},
+              .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+              .norm = norm_kind::layer},
+    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384), .position_axes = 3};
+
+/// The vision tower of Qwen3-VL-2B and 4B.
+inline constexpr encoder qwen3_small_vision{
+    .hidden = 1024, .layers = 24,
+    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true, .output_bias = true},
+              .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
+              .norm = norm_kind::layer},
+    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384), .position_axes = 3};
+
+/// Layers of Qwen3-VL's tower whose features the first layers of the language model receive, too (DeepStack).
+inline constexpr std::int64_t qwen3_deepstack = 3;
+
+/// The model behind a vision tower of Qwen3's: patches of 2 x 16 x 16 pixels in three colours, 48 x 48 learned positions,
+/// and a projector that merges four patches to one token, with one more for each DeepStack layer.
+constexpr model with_vision_tower(model m, const encoder& tower, std::int64_t deepstack = 0) {
+    const std::int64_t merged = 4 * tower.hidden;
+    m.encoders[0] = tower;
+    m.add({.role = weight_role::conv, .bias = true, .rows = tower.hidden, .columns = 1536});
+    m.add({.role = weight_role::positions, .rows = 2304, .columns = tower.hidden});
+    m.add({.role = weight_role::norm, .columns = tower.hidden, .copies = 2});
+    m.add({.role = weight_role::projector, .bias = true, .rows = merged, .columns = merged});
+    m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = merged});
+    if (deepstack == 0) return m;
+    m.add({.role = weight_role::norm, .columns = merged, .copies = 2 * deepstack});
+    m.add({.role = weight_role::projector, .bias = true, .rows = merged, .columns = merged, .copies = deepstack});
+    m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = merged, .copies = deepstack});
+    return m;
+}
+
+inline constexpr model qwen3_vl_2b = with_vision_tower({
+    .name = "qwen3-vl-2b", .architecture = "qwen3_vl",
+    .vocabulary = 151936, .hidden = 2048,
+    .layers = {28, {.attention = {.heads = 16, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                    .feed_forward = {.width = 6144}}},
+    .max_context = tokens(262144), .tied_head = true, .weights = bf16}, qwen3_small_vision, qwen3_deepstack);
+
+inline constexpr model qwen3_vl_4b = with_vision_tower({
+    .name = "qwen3-vl-4b", .architecture = "qwen3_vl",
+    .vocabulary = 151936, .hidden = 2560,
+    .layers = {36, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                    .feed_forward = {.width = 9728}}},
+    .max_context = tokens(262144), .tied_head = true, .weights = bf16}, qwen3_small_vision, qwen3_deepstack);
+
+inline constexpr model qwen3_vl_8b = with_vision_tower({
     .name = "qwen3-vl-8b", .architecture = "qwen3_vl",
     .vocabulary = 151936, .hidden = 4096,
     .layers = {36, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
                     .feed_forward = {.width = 12288}}},
-    .max_context = tokens(262144), .weights = bf16,
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
-                   .position_axes = 3}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 1536},
-                {.role = weight_role::positions, .rows = 2304, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152, .copies = 2},
-                {.role = weight_role::projector, .bias = true, .rows = 4608, .columns = 4608},
-                {.role = weight_role::projector, .bias = true, .rows = 4096, .columns = 4608},
-                {.role = weight_role::norm, .columns = 4608, .copies = 6},
-                {.role = weight_role::projector, .bias = true, .rows = 4608, .columns = 4608, .copies = 3},
-                {.role = weight_role::projector, .bias = true, .rows = 4096, .columns = 4608, .copies = 3}}},
-    .extra_count = 8};
+    .max_context = tokens(262144), .weights = bf16}, qwen3_vision, qwen3_deepstack);
+
+inline constexpr model qwen3_vl_32b = with_vision_tower({
+    .name = "qwen3-vl-32b", .architecture = "qwen3_vl",
+    .vocabulary = 151936, .hidden = 5120,
+    .layers = {64, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                    .feed_forward = {.width = 25600}}},
+    .max_context = tokens(262144), .weights = bf16}, qwen3_vision, qwen3_deepstack);
+
+inline constexpr model qwen3_vl_235b_a22b = with_vision_tower({
+    .name = "qwen3-vl-235b-a22b", .architecture = "qwen3_vl_moe",
+    .vocabulary = 151936, .hidden = 4096,
+    .layers = {94, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = query_key_norm::shared},
+                    .feed_forward = {.width = 12288, .experts = {.count = 128, .per_token = 8, .width = 1536}}}},
+    .max_context = tokens(262144), .weights = bf16}, qwen3_vision, qwen3_deepstack);
 
 /// The Hub gives 27,781,427,952 with the layer that predicts one token further.
-inline constexpr model qwen3_5_27b{
+inline constexpr model qwen3_5_27b = with_vision_tower({
     .name = "qwen3.5-27b", .architecture = "qwen3_5",
     .vocabulary = 248320, .hidden = 5120,
     .layers = in_order("aaab", {
@@ -263,26 +311,13 @@ inline constexpr model qwen3_5_27b{
                             .gate = output_gate::features},
               .feed_forward = {.width = 17408}}}, 64),
     .max_context = tokens(262144), .weights = bf16,
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
-                   .position_axes = 3}}},
     .prediction = {.layers = 1,
                    .block = {.attention = {.heads = 24, .kv_heads = 4, .head_dim = 256,
                                            .qk_norm = query_key_norm::shared, .gate = output_gate::features},
                              .feed_forward = {.width = 17408}},
-                   .norms = 3},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 1536},
-                {.role = weight_role::positions, .rows = 2304, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152, .copies = 2},
-                {.role = weight_role::projector, .bias = true, .rows = 4608, .columns = 4608},
-                {.role = weight_role::projector, .bias = true, .rows = 5120, .columns = 4608}}},
-    .extra_count = 5};
+                   .norms = 3}}, qwen3_vision);
 
-inline constexpr model qwen3_5_122b_a10b{
+inline constexpr model qwen3_5_122b_a10b = with_vision_tower({
     .name = "qwen3.5-122b-a10b", .architecture = "qwen3_5_moe",
     .vocabulary = 248320, .hidden = 3072,
     .layers = in_order("aaab", {
@@ -297,25 +332,33 @@ inline constexpr model qwen3_5_122b_a10b{
                                            .shared_gate = true}}}}, 48),
     .max_context = tokens(262144), .weights = bf16,
     .published = parameters(122'562'817'776),
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
-                   .position_axes = 3}}},
     .prediction = {.layers = 1,
                    .block = {.attention = {.heads = 32, .kv_heads = 2, .head_dim = 256,
                                            .qk_norm = query_key_norm::shared, .gate = output_gate::features},
                              .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 1024,
                                                           .shared_width = 1024, .shared_gate = true}}},
-                   .norms = 3},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 1536},
-                {.role = weight_role::positions, .rows = 2304, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152, .copies = 2},
-                {.role = weight_role::projector, .bias = true, .rows = 4608, .columns = 4608},
-                {.role = weight_role::projector, .bias = true, .rows = 3072, .columns = 4608}}},
-    .extra_count = 5};
+                   .norms = 3}}, qwen3_vision);
+
+inline constexpr model qwen3_5_397b_a17b = with_vision_tower({
+    .name = "qwen3.5-397b-a17b", .architecture = "qwen3_5_moe",
+    .vocabulary = 248320, .hidden = 4096,
+    .layers = in_order("aaab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::delta_net, .heads = 64, .head_dim = 128, .key_heads = 16,
+                            .state = 128, .kernel = 4},
+              .feed_forward = {.experts = {.count = 512, .per_token = 10, .width = 1024, .shared_width = 1024,
+                                           .shared_gate = true}}},
+        layer{.attention = {.heads = 32, .kv_heads = 2, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .gate = output_gate::features},
+              .feed_forward = {.experts = {.count = 512, .per_token = 10, .width = 1024, .shared_width = 1024,
+                                           .shared_gate = true}}}}, 60),
+    .max_context = tokens(262144), .weights = bf16,
+    .prediction = {.layers = 1,
+                   .block = {.attention = {.heads = 32, .kv_heads = 2, .head_dim = 256,
+                                           .qk_norm = query_key_norm::shared, .gate = output_gate::features},
+                             .feed_forward = {.experts = {.count = 512, .per_token = 10, .width = 1024,
+                                                          .shared_width = 1024, .shared_gate = true}}},
+                   .norms = 3}}, qwen3_vision);
 
 inline constexpr model qwen2_vl_7b{
     .name = "qwen2-vl-7b", .architecture = "qwen2_vl",
@@ -342,7 +385,8 @@ inline constexpr std::array all_qwen{
     &qwen2_5_7b, &qwen2_5_14b, &qwen2_5_32b, &qwen2_5_72b, &qwen2_5_coder_32b, &qwq_32b, &qwen2_5_vl_7b,
     &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b,
     &qwen3_coder_480b_a35b,
-    &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_8b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen2_vl_7b};
+    &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_2b, &qwen3_vl_4b, &qwen3_vl_8b, &qwen3_vl_32b,
+    &qwen3_vl_235b_a22b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen3_5_397b_a17b, &qwen2_vl_7b};
 
 }  // namespace llmres::inline v0::models
 
