@@ -77,6 +77,9 @@ TEST_CASE("a runtime whose builds have dates is found by one") {
     CHECK(*find_runtime("torchtitan@2026-02-11") == runtimes::torchtitan);
     CHECK(*find_runtime("graph_trainer@2026-02") == runtimes::graph_trainer_2026_02);
     CHECK(*find_runtime("graph_trainer@2026-06") == runtimes::graph_trainer);
+    CHECK(*find_runtime("litgpt@2023-08") == runtimes::litgpt_2023_08);
+    CHECK(*find_runtime("litgpt@2023-11") == runtimes::litgpt);
+    CHECK(*find_runtime("litgpt@0.4") == runtimes::litgpt);
     CHECK(find_runtime("torchtitan@2019-01").error().code == error_code::unknown);
     CHECK(std::string{find_runtime("torchtitan@latest").error().expected.view()}.find("2025-03") != std::string::npos);
 }

@@ -3,6 +3,7 @@
 
 #include <llmres/inventory/placement.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -302,4 +303,18 @@ TEST_CASE("transformers to 4.42 keeps tables of positions with every layer") {
     j.runtime = *find_runtime("huggingface@4.42");
     CHECK(training_memory(j, {})[memory_term::weights].expected - computed ==
           bytes(2 * 2) * (32 * 128 * j.model.max_context.in(tokens)));
+}
+TEST_CASE("lit-gpt copied keys and values out of one product until August 2023, and saved no view of it") {
+    job j = full();
+    j.model = models::llama_2_7b;
+    j.runtime = *find_runtime("litgpt");
+    const byte_count viewed = saved_activations(j, {});
+    j.runtime = *find_runtime("litgpt@2023-08");
+    CHECK(j.runtime == runtimes::litgpt_2023_08);
+    // The values alone, where a view keeps queries and keys as well.
+    CHECK(viewed - saved_activations(j, {}) == bytes(2 * 2) * (32 * j.model.hidden * sequence_of(j).in(tokens)));
+    j.model = models::falcon_7b;  // of one head's keys and values no copy is made
+    const byte_count one = saved_activations(j, {});
+    j.runtime = *find_runtime("litgpt@2023-10");
+    CHECK(saved_activations(j, {}) == one);
 }

@@ -140,8 +140,9 @@ struct training_context {
           formats{j, activations_of(j), has_fp32_embedding(j, l),
                   has_fp32_embedding(j, l) || (autocast && !code.norms.after_sum && norms_embedding(j.model)),
                   quantised.four_bit},
-          attention{j.attention, sdpa, code.attention.joined_heads || runtime.kernels.joined_heads, l.context_parallel,
-                    l.cp_comm_type},
+          attention{j.attention, sdpa,
+                    code.attention.joined_heads || runtime.kernels.joined_heads != joined_heads_code::by_model,
+                    l.context_parallel, l.cp_comm_type},
           experts{j.expert_load, l.expert_tensor_ranks()} {}
 
     training_context(const job&&, const layout&,

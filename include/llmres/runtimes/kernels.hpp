@@ -87,6 +87,13 @@ enum class latent_value_code : std::uint8_t {
     copy,  ///< a copy (Megatron-Core, core/transformer/multi_latent_attention.py, value.contiguous())
 };
 
+/// Whether one product makes queries, keys and values, and what attention reads of it.
+enum class joined_heads_code : std::uint8_t {
+    by_model,  ///< as the model's own code has it
+    views,     ///< one product; attention reads views of it, so that all of it is saved with the values
+    copies,    ///< one product; keys and values of more than one head are copied out of it
+};
+
 /// How Mamba 2's mixer is computed between its two projections.
 enum class scan_code : std::uint8_t {
     plain,  ///< in PyTorch's own operations: transformers without the packages mamba-ssm and causal-conv1d
@@ -234,9 +241,9 @@ struct training_kernels {
     /// Routed experts without a gate multiply their activation by the router's weight in one kernel (Megatron-Core,
     /// core/fusions/fused_weighted_squared_relu.py).
     bool use_fused_weighted_squared_relu = false;
-    /// One product makes queries, keys and values, whatever the model's own code; adapters of some of them keep what
-    /// they add in its place (lit-gpt: LoRAQKVLinear, an index_copy).
-    bool joined_heads = false;
+    /// Where one product makes queries, keys and values, whatever the model's own code, adapters of some of them keep
+    /// what they add in its place (lit-gpt: LoRAQKVLinear, an index_copy).
+    joined_heads_code joined_heads = joined_heads_code::by_model;
     /// sdpa reads keys and values of grouped queries without a copy for every query head.
     bool shared_heads = true;
     /// Narrower computation casts weights at each operation (autocast), not by a narrower copy.

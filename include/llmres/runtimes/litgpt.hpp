@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/runtime.hpp>
 
 /// Lightning lit-gpt.
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime litgpt{
-    .identity{.name = "litgpt", .work = runtime_work::training, .versions = "lit-gpt 2023-10"},
+    .identity{.name = "litgpt",
+              .work = runtime_work::training,
+              .versions = "lit-gpt 2023-10",
+              .since = {0, 0, 1},
+              .built = {2023, 8, 17}},
     .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
               .small_kernels = 15,
               .attention = attention_code::flash_2},
@@ -35,7 +40,7 @@ inline constexpr runtime litgpt{
         // (fabric/plugins/precision,
         // convert_output).
         .loss{.code = loss_code::chunked, .chunk_tokens = 128, .returns_fp32 = true},
-        .joined_heads = true,
+        .joined_heads = joined_heads_code::views,
         .shared_heads = false,
         .fp32_adapters = false,
         .four_bit_keeps_inputs = true,
@@ -45,5 +50,15 @@ inline constexpr runtime litgpt{
     // finetune/full.py and pretrain.py: Fabric's FSDPStrategy alone.
     .layouts{.tensor = false, .pipeline = false, .expert = false},
 };
+
+/// Until lit_gpt/model.py's change of 2023-08-16 (#297) repeat_interleave copied keys and values, be it once.
+inline constexpr runtime litgpt_2023_08 = [] {
+    runtime r = for_versions(litgpt, "lit-gpt 2023-08", {}, {0, 0, 1});
+    r.identity.built = {2023, 1, 1};
+    r.kernels.joined_heads = joined_heads_code::copies;
+    return r;
+}();
+
+inline constexpr std::array all_litgpt{&litgpt, &litgpt_2023_08};
 
 }  // namespace llmres::inline v0::runtimes

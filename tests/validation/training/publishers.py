@@ -188,7 +188,8 @@ def transformers(row, document, measured):
 
 def litgpt(row, document, measured):
     method = row.text("method")
-    document |= {"runtime": {"name": "litgpt"}, "global_batch": 128}
+    dated = re.match(r"lit-gpt (\d{4}-\d{2})$", row.text("framework"))
+    document |= {"runtime": {"name": f"litgpt@{dated.group(1)}" if dated else "litgpt"}, "global_batch": 128}
     if row.says("precision", "mixed"):
         document["weights"] = "fp32"
         updates_in_fp32(document)

@@ -179,7 +179,7 @@ private:
             adapted += context.adapter.adapts(o.weights[i], o.routed) ? o.writes[i].width : 0;
         }
         const bool saved = context.adapter.adapts(o.weights[0], o.routed) && adapts(in, width, split, o.at);
-        if (context.runtime.kernels.joined_heads)
+        if (context.runtime.kernels.joined_heads != joined_heads_code::by_model)
             put(activation_role::adapter, in.n * adapted, context.formats.compute, split, o.at);
         return saved;
     }

@@ -245,7 +245,7 @@ inline constexpr auto fields_of<llmres::training_kernels> = std::array{
     profile_field{"scan", "how Mamba 2's mixer is computed between its two projections"},
     profile_field{"latent_values", "what attention reads of the product that makes the values of latent attention"},
     profile_field{"use_fused_weighted_squared_relu", "experts without a gate weigh their activation in one kernel"},
-    profile_field{"joined_heads", "one product makes queries, keys and values, whatever the model's own code"},
+    profile_field{"joined_heads", "whether one product makes queries, keys and values, and what attention reads of it"},
     profile_field{"shared_heads", "keys and values of grouped queries are read without a copy for every query head"},
     profile_field{"casts_weights", "narrower computation casts weights at each operation, not by a narrower copy"},
     profile_field{"keeps_gathered_inputs", "column-parallel products keep what they gathered of the sequence"},
