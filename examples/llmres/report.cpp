@@ -86,9 +86,13 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
     const auto& room = pool->memory;
     const auto& sequences = pool->sequences;
     const bool exact = room.low == room.high;
-    fmt::print("caches   room for {}{}: {} tokens", to_string(room.expected),
-               exact ? "" : fmt::format(" ({} to {})", to_string(room.low), to_string(room.high)),
-               pool->token_room.in(llmres::tokens));
+    fmt::print("caches   room for {}{}", to_string(room.expected),
+               exact ? "" : fmt::format(" ({} to {})", to_string(room.low), to_string(room.high)));
+    // A runtime that sets no share of the GPU aside leaves to caches what computing these prompts does not take:
+    // shorter ones leave more, which the longest context under limits profits from.
+    if (!takes_fraction(request.job.runtime.cache))
+        fmt::print(" beside prompts of {}", prompt_of(request.job).in(llmres::tokens));
+    fmt::print(": {} tokens", pool->token_room.in(llmres::tokens));
     if (request.job.runtime.cache.block > llmres::tokens(1)) fmt::print(" in {} blocks", pool->blocks);
     fmt::print(", {:.1f}{} sequences of {}\n", sequences.expected,
                exact ? "" : fmt::format(" ({:.1f} to {:.1f})", sequences.low, sequences.high),
