@@ -323,6 +323,39 @@ TEST_CASE("an expert's product has the tokens that chose it, and reads the exper
     CHECK(shared.groups == doctest::Approx(2 * (1 - std::pow(0.75, 8))));
 }
 
+TEST_CASE("integers are unpacked by the product itself in serving; floats of 8 bits are multiplied as they are") {
+    const auto all_packed = [&](const precision& stored, const token_pass& pass) {
+        operation_formats formats;
+        formats.weights = detail::view_for(stored, bf16);
+        std::size_t packed = 0;
+        const std::vector<operation> products =
+            of_kind(kernels_of(dense, 4096, pass, formats), operation_kind::projection);
+        for (const operation& o : products) packed += o.packed;
+        CHECK((packed == 0 || packed == products.size()));
+        return packed > 0;
+    };
+    const token_pass decoded{.tokens = {1, 1, 10}, .decode = true};
+    CHECK(all_packed(gptq(4, 128), decoded));
+    CHECK(all_packed(gptq(4, 128), {.tokens = {1, 10, 10}}));
+    CHECK(!all_packed(fp8_e4m3, decoded));
+    CHECK(!all_packed(bf16, decoded));
+    CHECK(!all_packed(nf4, {.tokens = {1, 10, 10}, .training = true}));  // a kernel of its own unpacks them
+}
+
+TEST_CASE("a runtime that launches experts one by one launches all of the rank, for every 256 tokens that meet there") {
+    const model& m = models::mixtral_8x7b;
+    const auto each = [&](std::int64_t here, const layout& over = {}) {
+        return of_kind(kernels_of(m.layers[0], m.hidden, {.tokens = {here, 1, 1}, .decode = true}, {}, over),
+                       operation_kind::experts)[0]
+            .each;
+    };
+    CHECK(each(1) == 8);
+    CHECK(each(256) == 8);
+    CHECK(each(257) == 16);
+    CHECK(each(1, {.tensor = 2}) == 8);               // each rank has a part of every expert
+    CHECK(each(100, {.data = 4, .expert = 4}) == 4);  // two experts, 400 tokens
+}
+
 TEST_CASE("the head multiplies scored positions; a training step's loss reads and writes logits in fp32") {
     const model& m = models::llama_3_1_8b;
     const auto kernels = [&](const token_pass& pass, bool fused, const layout& over = {}) {

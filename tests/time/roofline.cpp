@@ -150,24 +150,6 @@ TEST_CASE("while decoding, kernels with few loads in flight read so many bytes a
     CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
 }
 
-TEST_CASE("while decoding, products unpack so many integer weights a clock and multiprocessor") {
-    priced p;
-    operation o = product(0, gb(1));
-    o.rows = o.columns = 40'000;  // 1.6e9 weights of five bits
-    const double whole = p.of(o).memory.in(seconds);
-    p.launches.weights_a_clock = 5;
-    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(1.6e9 / (132 * 1.98e9 * 5)).epsilon(1e-6));
-    CHECK(p.of(o, true).memory.in(seconds) == doctest::Approx(whole));
-    p.launches.weights_a_clock = 500;  // more than the memory gives
-    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
-    p.launches.weights_a_clock = 0.5;
-    o.arithmetic = arithmetic_kind::fp8;  // multiplied as it is stored
-    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(whole));
-    o.arithmetic = arithmetic_kind::bf16;
-    o.read = bytes(2'400'000'000);  // 12 bits a weight and more are no integers
-    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(2.4 * whole));
-}
-
 TEST_CASE(
     "casts to fp8 are a kernel, but where the runtime joins them with the one before; those to fp4 are one always") {
     priced p;
@@ -184,14 +166,14 @@ TEST_CASE(
 TEST_CASE("TensorRT-LLM's kernels of routed experts have a lower floor on Blackwell, for which they are written") {
     priced p;
     const operation o{.kind = operation_kind::experts, .flops = flops(1), .tokens = 8, .groups = 8};
-    p.launches.blackwell_experts = true;
+    p.launches.experts = routed_code::blackwell;
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
     p.c.gpu = gpus::b200_sxm_180gb;
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(7.0));
     p.c.gpu = gpus::rtx_5090;
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
     p.c.gpu = gpus::b200_sxm_180gb;
-    p.launches.blackwell_experts = false;
+    p.launches.experts = routed_code::grouped;
     CHECK(p.of(o).floors.in(microseconds) == doctest::Approx(10.5));
 }
 
@@ -419,19 +401,4 @@ TEST_CASE(
     CHECK(took(1) == doctest::Approx(8192 * 8192 * 2 / (3350e9 * 0.797) * 1e6).epsilon(1e-2));
     p.c.gpu = gpus::a100_sxm4_80gb;
     CHECK(smallest_tile(p.c.gpu, p.launches) == 1);
-}
-
-TEST_CASE("weights of 4 bits that are unpacked have tiles of their own, and narrow arithmetic unpacks nothing") {
-    priced p{standard_cluster(gpus::h20_sxm5_96gb, 1).value()};
-    operation o = product(2.0 * 8192 * 8192, bytes(8192 * 8192 / 2));
-    o.rows = o.columns = 8192, o.tokens = 1;
-    const double read = 8192 * 8192 / 2 / (4e12 * 0.797);
-    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(read).epsilon(1e-3));
-    p.launches.weights_a_clock = 13.5;
-    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(8192 * 8192 / (78 * 1.98e9 * 13.5)).epsilon(1e-2));
-    priced b200{standard_cluster(gpus::b200_sxm_180gb, 1).value()};
-    o.arithmetic = arithmetic_kind::fp4;
-    const duration four_bits = b200.of(o).memory;
-    b200.launches.weights_a_clock = 0.1;
-    CHECK(b200.of(o).memory == four_bits);
 }

@@ -173,7 +173,7 @@ TEST_CASE("weights of 4 bits are read faster than they are unpacked") {
     job j = decoded(runtimes::transformers);
     j.weights = gptq(4, 128);
     job read = j;
-    read.runtime.launches.weights_a_clock = 0;
+    read.runtime.launches.packed = packed_code::streamed;
     const auto memory = [&](const job& of_one) { return took(step(of_one, {}, of_a100(1)), time_term::memory); };
     // Llama 3.1 8B: 6,979,321,856 weights of layers, 5 a clock of 108 multiprocessors at 1.41 GHz instead of about
     // 0.52 bytes each at 0.797 of 2039 GB/s.

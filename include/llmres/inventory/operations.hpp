@@ -56,6 +56,9 @@ struct operation {
     double blocks = 1;    ///< of attention: pairs of a head and 128 queries, which run side by side
     double counted = 1;   ///< the part of the FLOPs that the model needs: what is recomputed is not
     bool joined = false;  ///< of a product: it is one kernel with the product before it, whose input it shares
+    bool packed = false;  ///< of a product: its weight is stored in integers or codebooks, and multiplied in 16 bits
+    /// Of experts: kernels of a runtime that launches one for each expert and 256 tokens.
+    double each = 0;
 };
 
 /// An exchange that the pass waits for.
@@ -151,7 +154,8 @@ public:
                              const operation_formats& formats, bool training, bool added)
         : whole_{weight},
           compute_{formats.compute},
-          a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)} {
+          a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)},
+          narrow_{!added && !is_wide(stored)} {
         const std::int64_t together = weight.routed ? 1 : part.copies;
         const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
         one_.stored = size(added && !is_wide(stored) ? formats.compute : stored);
@@ -178,6 +182,7 @@ public:
             all_ = {scaled_up(one_.stored, touched), scaled_up(one_.multiplied, touched),
                     scaled_up(one_.gradients, touched)};
             kernel_.groups = touched;
+            kernel_.each = static_cast<double>(product(copies, ceil_quotient(met > here ? met : here, 256)));
         }
         kernel_.flops = flops(a_token_ * static_cast<double>(n));
         kernel_.tokens = n;
@@ -193,6 +198,7 @@ public:
         if (weights != all_.stored)
             visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = weights}, index);
         kernel_.arithmetic = arithmetic;
+        kernel_.packed = narrow_ && !pass.training && arithmetic == compute_.arithmetic;
         kernel_.pass = pass.backward ? product_pass::input_gradients : product_pass::forward;
         kernel_.read = weights + (pass.backward ? outputs_ : inputs_);
         kernel_.written = pass.backward ? inputs_ : outputs_;
@@ -223,6 +229,7 @@ private:
     const weight& whole_;
     const precision& compute_;
     double a_token_;        ///< FLOPs
+    bool narrow_;           ///< stored in fewer than 16 bits
     weight_bytes one_{};    ///< of all copies, or of one expert
     weight_bytes all_{};    ///< of those that tokens pass
     byte_count inputs_{};   ///< of all tokens

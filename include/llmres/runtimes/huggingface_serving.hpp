@@ -30,10 +30,7 @@ inline constexpr runtime huggingface_base{
         .step = {milliseconds(1), milliseconds(2), milliseconds(4)},
         .small_kernels = 15,
         .copies_cache = true,  // cache_utils.py, DynamicCache.update; repeat_kv of models/qwen2
-        // AutoGPTQ's and AutoAWQ's kernels unpack weights in registers, a dozen instructions each, of which a
-        // multiprocessor issues 64 a clock: 4 to 6 weights a clock, in 4 bits and in 8 (Qwen's tables on A100, 84
-        // rows).
-        .weights_a_clock = 5.0,
+        .packed = packed_code::simple,
     },
     .process{
         .context = {mib(300), mib(500), mib(900)},

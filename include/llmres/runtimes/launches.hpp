@@ -20,10 +20,27 @@ enum class attention_code : std::uint8_t {
 /// The names of attention kernels, in their order.
 inline constexpr std::array<std::string_view, 3> attention_code_names{"tuned", "flash_2", "flash_1"};
 
-/// Weights of 4 bits that Marlin's kernels unpack a clock and multiprocessor (`runtime_launches::weights_a_clock`), by
-/// what tokens take longer in a larger model of the same table: 14.0 (AWQ) and 15.3 (GPTQ) from Qwen2.5-14B to 32B
-/// under vLLM 0.6.3 on A100, 11.8 (AWQ) from Qwen3-8B to 14B under SGLang 0.4.6 on H20.
-inline constexpr double marlin_weights_a_clock = 13.5;
+/// Whose kernels multiply by weights that are stored as integers.
+enum class packed_code : std::uint8_t {
+    streamed,  ///< kernels that the memory alone limits
+    simple,    ///< AutoGPTQ's, AutoAWQ's and ExLlama's, which unpack weights in CUDA cores
+    marlin,    ///< Marlin's, which unpack them for the tensor cores
+};
+
+/// The names of these kernels, in their order.
+inline constexpr std::array<std::string_view, 3> packed_code_names{"streamed", "simple", "marlin"};
+
+/// Whose kernels compute routed experts.
+enum class routed_code : std::uint8_t {
+    grouped,    ///< one kernel for all experts
+    blackwell,  ///< on a data centre's Blackwell TensorRT-LLM's, written for it (trtllm-gen, FlashInfer); else grouped
+    /// Integer weights: a kernel for each expert, chosen by a token or not (vLLM's csrc/moe/marlin_moe_ops.cu, up to
+    /// 0.8.4: marlin_mm_moe() loops over all experts); else grouped.
+    each,
+};
+
+/// The names of these kernels, in their order.
+inline constexpr std::array<std::string_view, 3> routed_code_names{"grouped", "blackwell", "each"};
 
 /// How a runtime launches the kernels of a step.
 struct runtime_launches {
@@ -65,14 +82,11 @@ struct runtime_launches {
     bool pipelines_chunks = false;
     /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives.
     double bytes_a_clock = 0;
-    /// Integer weights that matrix-vector products unpack a clock and multiprocessor at most; 0: what the memory gives.
-    double weights_a_clock = 0;
+    packed_code packed = packed_code::streamed;  ///< of products with integer weights
     /// Casts to 8-bit floats are part of the kernel before them (vLLM: torch.compile joins them with norms and
     /// activations).
     bool joins_casts = false;
-    /// On a data centre's Blackwell, routed experts are TensorRT-LLM's kernels, written for it (trtllm-gen,
-    /// FlashInfer).
-    bool blackwell_experts = false;
+    routed_code experts = routed_code::grouped;  ///< of routed experts
 };
 
 }  // namespace llmres::inline v0

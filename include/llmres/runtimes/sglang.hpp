@@ -66,7 +66,7 @@ inline constexpr runtime sglang_base{
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,
         .own_all_reduce = true,
-        .weights_a_clock = marlin_weights_a_clock,
+        .packed = packed_code::marlin,
     },
     .process{
         // As vLLM's, which is PyTorch's: 0.38 and 0.60 GiB on two H100, where up to 0.09 more went while weights
@@ -118,7 +118,8 @@ constexpr runtime sglang_ranks() {
     r.cache.default_fraction = sglang_by_ranks;
     r.cache.window_part = {};
     r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
-    r.launches.step = {microseconds(1000), microseconds(1500), microseconds(2600)};
+    // layers/quantization/gptq.py: GPTQMarlinConfig.get_quant_method gives routed experts vLLM's GPTQMarlinMoEMethod
+    r.launches.experts = routed_code::each;
     return r;
 }
 

@@ -32,7 +32,7 @@ inline constexpr runtime tensorrt_llm_base{
         .floors = 0.5,
         .joined = true,
         .own_all_reduce = true,
-        .blackwell_experts = true,
+        .experts = routed_code::blackwell,
     },
     .process{
         // Total less available before the cache, less engine, context and buffers: 0.7 GiB on an H100 (its memory

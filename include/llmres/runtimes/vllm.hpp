@@ -43,9 +43,9 @@ inline constexpr runtime vllm_base{
         .request = {milliseconds(10), milliseconds(30), milliseconds(140)},
         .joined = true,          // QKVParallelLinear, MergedColumnParallelLinear
         .own_all_reduce = true,  // device_communicators/custom_all_reduce.py
-        .weights_a_clock = marlin_weights_a_clock,
+        .packed = packed_code::marlin,
         .joins_casts = true,  // input_quant_fp8.py: torch.compile sees the cast's own operations (pull request 19830)
-        .blackwell_experts = true,  // FlashInfer's
+        .experts = routed_code::blackwell,  // FlashInfer's
     },
     .process{
         // Total less free at start, which stands outside the budget: 0.19 GiB on an L4, 0.34 on 48 GB, 0.45 to 0.49 on
@@ -147,7 +147,7 @@ constexpr runtime vllm_v0_whole_device() {
     r.launches.layer = r.launches.eager_layer;
     r.launches.graph_context = {};
     r.launches.own_all_reduce = false;
-    r.launches.weights_a_clock = 5.0;
+    r.launches.packed = packed_code::simple;
     r.process.context = {};
     r.process.workspace = {mib(400), mib(785), mib(1536)};
     r.process.communicator = {mib(1024), mib(6310), mib(6900)};

@@ -44,6 +44,33 @@ struct kernel_constants {
 };
 inline constexpr kernel_constants default_kernels{};  ///< the constants of this header
 
+/// How kernels multiply by weights that are stored as integers.
+///
+/// Marlin (vLLM's csrc/quantization/gptq_marlin/gptq_marlin.cu, which SGLang calls) has one block of eight warps on
+/// each multiprocessor and multiplies 16 rows at least, by mma.sync. For four weights a lane issues two lop3 or prmt,
+/// half a shift, two subtractions, two products with scales and one mma, and in AWQ two subtractions of zero points;
+/// loads from shared memory and addresses come to three quarters: 8.25 and 10.25 instructions. A multiprocessor issues
+/// 128 a clock. With two warps a scheduler, unpacking hides little of the multiplication: their times are added.
+struct packed_constants {
+    /// Weights that AutoGPTQ's, AutoAWQ's and ExLlama's kernels unpack a clock and multiprocessor, about a dozen
+    /// instructions each: 4 to 6, in 4 bits and in 8 (Qwen's tables under transformers on A100, 84 rows).
+    double simple = 5.0;
+    double marlin = 128 / (9.25 / 4);  ///< the same of Marlin, by its instructions
+    /// Blocks that share columns add their sums one after another, each waiting for a lock in the L2 cache. Read from
+    /// the integer rows beside those in bf16 of Qwen2.5-0.5B and 1.5B under vLLM on A100 (26 and 14 us a layer with 28
+    /// and 22 such steps); 17 us with 20 of them on H20 (Qwen3-0.6B under SGLang).
+    duration lock = microseconds(0.8);
+};
+inline constexpr packed_constants default_packed{};  ///< the constants of this header
+
+/// The shape of Marlin's blocks, from its code.
+struct marlin_block {
+    double rows = 16;   ///< tokens that it multiplies at least
+    double again = 64;  ///< tokens for each of which it unpacks a weight again (thread_m_blocks: at most four of 16)
+    double tile = 128;  ///< rows and columns of a weight that it takes at once (thread_k, thread_n of small batches)
+};
+inline constexpr marlin_block default_marlin_block{};  ///< the shape of this header
+
 /// What attention kernels reach beside those that are written for each architecture, whose constants these are relative
 /// to. FlashAttention 2 reaches 35 % of the peak of Hopper (arXiv 2407.08608, abstract) and 16 % of B200's, 350 TFLOP/s
 /// as there (meta-pytorch/tritonbench pull request 171, heads of 128; Dao-AILab/flash-attention issue 1589, heads of
@@ -57,12 +84,17 @@ struct attention_reach {
 /// capability 10). Blackwell's workstation and desktop cards multiply as Ada does.
 constexpr bool has_tensor_memory(const gpu& card) { return card.capability.major == 10; }
 
+/// What kernels of Ampere's instructions (mma.sync) reach beside those that are written for the architecture, as
+/// FlashAttention 2 shows it.
+constexpr double reach_of_ampere(const gpu& card) {
+    if (has_tensor_memory(card)) return 0.16 / 0.51;
+    return card.architecture.view() == "Hopper" ? 0.35 / 0.51 : 1.0;
+}
+
 /// What a version's kernels reach on a GPU.
 constexpr attention_reach reach_of(attention_code kernels, const gpu& card) {
-    attention_reach reach;
-    if (kernels == attention_code::tuned) return reach;
-    if (card.architecture.view() == "Hopper") reach = {0.35 / 0.51, 0.35 / 0.51};
-    if (has_tensor_memory(card)) reach = {0.16 / 0.51, 0.16 / 0.51};
+    if (kernels == attention_code::tuned) return {};
+    attention_reach reach{reach_of_ampere(card), reach_of_ampere(card)};
     if (kernels == attention_code::flash_1) reach = {reach.forward * 0.78, reach.backward * 0.73};
     return reach;
 }

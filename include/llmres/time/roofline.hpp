@@ -155,7 +155,8 @@ struct pricer {
     std::array<double, 2> product_byte{};  ///< seconds of a product's byte while decoding, and in long runs
     double cache_traffic = 1;              ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
-    double a_weight = 0;  ///< seconds in which a product unpacks an integer weight while decoding
+    double a_weight = 0;  ///< seconds in which a product unpacks an integer weight
+    double ampere = 1;    ///< what Marlin's instructions reach
     duration experts_floor = default_kernels.experts_floor;
     double least_tokens = 1;  ///< that a product computes
     double parts = 1;         ///< GPUs that share the rows of each matrix
@@ -173,11 +174,14 @@ struct pricer {
         if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
         product_byte[0] = product_byte[1] = a_byte / e.bandwidth.expected;
         const double clocks = multiprocessor_clocks(c.gpu);
-        const double read = by.bytes_a_clock * clocks, unpacked = by.weights_a_clock * clocks;
+        const double read = by.bytes_a_clock * clocks;
         least_tokens = smallest_tile(c.gpu, by);
         if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
-        if (unpacked > 0) a_weight = 1.0 / unpacked;
-        if (by.blackwell_experts && has_tensor_memory(c.gpu)) experts_floor = default_kernels.blackwell_experts_floor;
+        if (by.packed != packed_code::streamed && clocks > 0)
+            a_weight = 1.0 / (clocks * (marlin() ? default_packed.marlin : default_packed.simple));
+        ampere = reach_of_ampere(c.gpu);
+        if (by.experts == routed_code::blackwell && has_tensor_memory(c.gpu))
+            experts_floor = default_kernels.blackwell_experts_floor;
         // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
         start_over();
@@ -202,6 +206,7 @@ struct pricer {
         to.at_peak += seconds(work * at.peak * o.counted);
         switch (o.kind) {
             case operation_kind::projection:
+                if (o.packed && marlin()) return add_marlin(to, o, work * at.product / parts, streamed / parts);
                 return add_product(to, o, work * at.product * slower / parts,
                                    (sustained[pass] ? streamed : unpacked(o, streamed)) / parts);
             case operation_kind::experts: {
@@ -209,6 +214,9 @@ struct pricer {
                 const double each = static_cast<double>(o.tokens) / o.groups;
                 const double filled = each / (each + default_kernels.experts_tokens);
                 to.floors += experts_floor;
+                // Three products of an expert are two kernels: gate and up are one.
+                if (launches.experts == routed_code::each && o.packed)
+                    to.floors += default_kernels.elementwise_floor * (o.each * 2.0 / 3.0);
                 add_copies(to, o);
                 return add(to, work * at.experts * slower / filled / parts, streamed / parts);
             }
@@ -260,6 +268,21 @@ private:
         else
             add(to, computing, moving);
     }
+    constexpr bool marlin() const { return launches.packed == packed_code::marlin; }
+    /// A product by Marlin: whole blocks of 16 tokens at what its instructions reach, and its weights unpacked for
+    /// every 64 of them.
+    constexpr void add_marlin(priced_pass& to, const operation& o, double computing, double moving) const {
+        const marlin_block& block = default_marlin_block;
+        const auto n = static_cast<double>(o.tokens), rows = static_cast<double>(o.rows);
+        const auto columns = static_cast<double>(o.columns);
+        if (n <= 0) return;
+        const double filled = n < block.rows ? block.rows / n : 1.0;
+        const double repeated = n > block.again ? n / block.again : 1.0;
+        add(to, computing * filled / ampere + rows * columns * a_weight * repeated, moving);
+        if (o.joined) return;
+        const double shared = sms * block.tile / rows, most = columns / block.tile;
+        to.floors += default_kernels.product + default_packed.lock * (shared < most ? shared : most);
+    }
     /// Inputs of a product that go to the other GPUs which share its rows, and outputs that come back, in fp32.
     constexpr void add_copies(priced_pass& to, const operation& o) const {
         if (parts <= 1) return;
@@ -275,22 +298,17 @@ private:
         return kind == arithmetic_kind::fp8 || kind == arithmetic_kind::fp6 || kind == arithmetic_kind::fp4 ||
                kind == arithmetic_kind::int8;
     }
-    /// Whether a product unpacks its weight: it multiplies in 16 bits and is stored in fewer.
-    static constexpr bool unpacks(const operation& o) {
-        const double weights = static_cast<double>(o.rows) * static_cast<double>(o.columns);
-        return static_cast<double>(o.read.in(bytes)) < 1.5 * weights && !is_narrow(o.arithmetic);
-    }
     /// What a product of few tokens takes for a whole tile of them, whose arithmetic nothing else holds up.
     constexpr double whole_tile(const operation& o) const {
         const auto n = static_cast<double>(o.tokens);
-        if (n <= 0 || n >= least_tokens || unpacks(o)) return 0;
+        if (n <= 0 || n >= least_tokens || o.packed) return 0;
         const double rate = matrix_rate(hardware.gpu, o.arithmetic).in(flops_per_s)*reach.arithmetic.expected;
         return rate > 0 ? o.flops.in(flops) * (least_tokens / n) / rate : 0.0;
     }
     /// What a product's traffic takes, or unpacking its weight where that takes longer.
     constexpr double unpacked(const operation& o, double streamed) const {
         const double unpacking = static_cast<double>(o.rows) * static_cast<double>(o.columns) * a_weight;
-        return unpacking > streamed && unpacks(o) ? unpacking : streamed;
+        return unpacking > streamed && o.packed ? unpacking : streamed;
     }
     [[gnu::always_inline]] constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
         std::array<rates, 2>& two = known[runs_long ? 1 : 0];

@@ -38,6 +38,7 @@ public:
                        "blackwell_experts_floor", "weight_gradients", "elementwise", "elementwise_floor"});
         add_fields("collectives", default_collectives,
                    std::array{"call", "hop", "own", "ring", "all_to_all", "bus", "pipelined", "fabric"});
+        add_fields("packed", default_packed, std::array{"simple", "marlin", "lock"});
         add_fields("row_split", default_row_split, std::array{"part"});
         add_intervals("efficiency", default_efficiency,
                       std::array{"arithmetic", "bandwidth", "link", "launch", "overlap"});

@@ -130,7 +130,7 @@ inline constexpr std::array bars{
     bar{"under load", "first_token", 0.40, 0.33},
     bar{"Qwen tables, transformers", "", 0.17},
     bar{"Qwen tables, vllm", "", 0.17},
-    bar{.series = "Qwen tables, sglang", .figure = "", .mean = 0.14, .met = false},
+    bar{"Qwen tables, sglang", "", 0.14},
     bar{"llama.cpp, generation", "", 0.10},
     bar{"llama.cpp, prompts", "", 0.42},
     bar{"TensorRT-LLM, static", "", 0.20},

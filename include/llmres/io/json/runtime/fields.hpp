@@ -57,11 +57,9 @@ inline constexpr auto fields_of<llmres::runtime_launches> = std::array{
     profile_field{"pipelines_chunks", "stages of a pipeline compute chunks of one prompt at the same time"},
     profile_field{"bytes_a_clock", "bytes that matrix-vector products read at most; 0: what the memory gives",
                   "bytes a clock and multiprocessor"},
-    profile_field{"weights_a_clock",
-                  "integer weights that matrix-vector products unpack at most; 0: what the memory gives",
-                  "weights a clock and multiprocessor"},
+    profile_field{"packed", "whose kernels multiply by weights that are stored as integers"},
     profile_field{"joins_casts", "casts to 8-bit floats are part of the kernel before them"},
-    profile_field{"blackwell_experts", "on Blackwell, routed experts are TensorRT-LLM's kernels, written for it"}};
+    profile_field{"experts", "whose kernels compute routed experts"}};
 template <>
 inline constexpr auto fields_of<llmres::runtime_process> = std::array{
     profile_field{"context", "the CUDA context and loaded kernels"},

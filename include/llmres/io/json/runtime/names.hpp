@@ -30,6 +30,8 @@ constexpr auto names_of(norm_code) { return std::array<std::string_view, 2>{"eag
 constexpr auto names_of(gate_code) { return std::array<std::string_view, 2>{"eager", "fused"}; }
 constexpr auto names_of(linear_code) { return names_3{"plain", "accumulates", "accumulates_beside"}; }
 constexpr auto names_of(attention_code) { return attention_code_names; }
+constexpr auto names_of(packed_code) { return packed_code_names; }
+constexpr auto names_of(routed_code) { return routed_code_names; }
 constexpr auto names_of(latent_value_code) { return std::array<std::string_view, 2>{"view", "copy"}; }
 constexpr auto names_of(joined_heads_code) { return names_3{"by_model", "views", "copies"}; }
 constexpr auto names_of(loss_compiling) { return names_3{"never", "chunked", "any"}; }

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// What products take whose weights are stored as integers, by whose kernels compute them.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/time/roofline.hpp>
+
+using namespace llmres;
+
+namespace {
+
+/// One kernel on one GPU.
+struct one_kernel {
+    cluster on;
+    runtime_launches launches{};
+    layout alone{};
+
+    explicit one_kernel(const gpu& card, packed_code packed = packed_code::streamed)
+        : on{standard_cluster(card, 1).value()}, launches{.packed = packed} {}
+    detail::priced_pass takes(const operation& o, bool runs_long = false) const {
+        detail::pricer price{alone, on, on.gpu, default_efficiency, launches, {runs_long}};
+        price(o, 0);
+        return price.sum[0];
+    }
+    double busy(const operation& o, bool runs_long = false) const {
+        const detail::priced_pass t = takes(o, runs_long);
+        return (t.compute + t.memory).in(seconds);
+    }
+};
+
+/// Tokens times a weight whose integers take so many bytes each.
+operation packed_product(std::int64_t tokens, std::int64_t rows, std::int64_t columns, double bytes_each = 0.5) {
+    const double weights = static_cast<double>(rows) * static_cast<double>(columns);
+    return {.flops = flops(2.0 * static_cast<double>(tokens) * weights),
+            .read = bytes(static_cast<std::int64_t>(weights * bytes_each)),
+            .tokens = tokens,
+            .rows = rows,
+            .columns = columns,
+            .packed = true};
+}
+
+constexpr double marlin_rate = 128 / (9.25 / 4);  // weights a clock and multiprocessor
+
+}  // namespace
+
+TEST_CASE("while decoding, simple kernels unpack five integer weights a clock and multiprocessor") {
+    const operation o = packed_product(1, 40'000, 40'000);
+    const one_kernel streamed{gpus::a100_sxm4_80gb}, simple{gpus::a100_sxm4_80gb, packed_code::simple};
+    const double read = 0.8e9 / (2039e9 * 0.797);
+    CHECK(streamed.busy(o) == doctest::Approx(read).epsilon(1e-3));
+    CHECK(simple.busy(o) == doctest::Approx(1.6e9 / (108 * 1.41e9 * 5)).epsilon(1e-3));
+    CHECK(simple.busy(o, true) == doctest::Approx(read).epsilon(1e-2));  // prompts unpack a weight for many tokens
+    CHECK(simple.takes(o).floors == streamed.takes(o).floors);
+    operation plain = o;
+    plain.packed = false;
+    CHECK(simple.busy(plain) == doctest::Approx(read).epsilon(1e-3));
+    const operation wide = packed_product(1, 40'000, 40'000, 8);  // the memory takes longer
+    CHECK(simple.busy(wide) == doctest::Approx(16 * read).epsilon(1e-3));
+    one_kernel unknown{gpus::a100_sxm4_80gb, packed_code::simple};
+    unknown.on.gpu.boost_clock = {};
+    unknown.on.gpu.cuda_cores = {};
+    CHECK(unknown.busy(o) == doctest::Approx(read).epsilon(1e-3));  // no clock is known: what the memory gives
+}
+
+TEST_CASE("Marlin multiplies 16 tokens at least and unpacks each weight, beside the traffic") {
+    const one_kernel a100{gpus::a100_sxm4_80gb, packed_code::marlin};
+    const double weights = 8192.0 * 8192;
+    const double read = weights / 2 / (2039e9 * 0.797), unpacked = weights / (108 * 1.41e9 * marlin_rate);
+    const double multiplied = 2 * 16 * weights / (312e12 * 0.748);
+    const auto both = [&](double computing) { return std::sqrt(computing * computing + read * read); };
+    for (const std::int64_t n : {1, 5, 16})
+        CHECK(a100.busy(packed_product(n, 8192, 8192)) == doctest::Approx(both(multiplied + unpacked)).epsilon(1e-3));
+    CHECK(a100.busy(packed_product(48, 8192, 8192)) == doctest::Approx(both(3 * multiplied + unpacked)).epsilon(1e-3));
+    // Beyond 64 tokens a weight is unpacked again for every 64 of them.
+    CHECK(a100.busy(packed_product(128, 8192, 8192)) ==
+          doctest::Approx(both(8 * multiplied + 2 * unpacked)).epsilon(1e-3));
+    double before = 0;
+    for (std::int64_t n = 1; n <= 512; ++n) {
+        const double now = a100.busy(packed_product(n, 8192, 8192));
+        CHECK(now >= before);
+        before = now;
+    }
+    CHECK(a100.busy(packed_product(0, 8192, 8192)) == 0);
+    // Eight bits are read for longer and multiplied alike.
+    const double twice = std::sqrt(std::pow(multiplied + unpacked, 2) + 4 * read * read);
+    CHECK(a100.busy(packed_product(1, 8192, 8192, 1)) == doctest::Approx(twice).epsilon(1e-3));
+}
+
+TEST_CASE("Marlin's instructions reach 0.69 of Hopper's tensor cores and 0.31 of Blackwell's, in prompts as well") {
+    CHECK(reach_of_ampere(gpus::a100_sxm4_80gb) == 1);
+    CHECK(reach_of_ampere(gpus::rtx_5090) == 1);
+    const operation prompt = packed_product(1 << 16, 8192, 8192);
+    for (const gpu& card : {gpus::h20_sxm5_96gb, gpus::b200_sxm_180gb}) {
+        const double slower = card.id == gpus::h20_sxm5_96gb.id ? 0.35 / 0.51 : 0.16 / 0.51;
+        CHECK(reach_of_ampere(card) == doctest::Approx(slower));
+        const one_kernel dense{card}, marlin{card, packed_code::marlin};
+        const double unpacked = 8192.0 * 8192 * (1 << 16) / 64 / (multiprocessor_clocks(card) * marlin_rate);
+        CHECK(marlin.takes(prompt).compute.in(seconds) ==
+              doctest::Approx(dense.takes(prompt).compute.in(seconds) / slower + unpacked).epsilon(1e-3));
+    }
+}
+
+TEST_CASE("blocks of Marlin that share columns wait for each other, so that small products take longest") {
+    const one_kernel a100{gpus::a100_sxm4_80gb, packed_code::marlin};
+    const auto floor = [&](std::int64_t rows, std::int64_t columns) {
+        return a100.takes(packed_product(1, rows, columns)).floors.in(microseconds);
+    };
+    CHECK(floor(896, 896) == doctest::Approx(3.8 + 0.8 * 7));       // as many blocks as tiles: 7 share a column
+    CHECK(floor(5120, 5120) == doctest::Approx(3.8 + 0.8 * 2.7));   // 108 blocks, 40 columns of tiles
+    CHECK(floor(5120, 27648) == doctest::Approx(3.8 + 0.8 * 2.7));  // columns beyond change nothing
+    operation joined = packed_product(1, 896, 896);
+    joined.joined = true;
+    CHECK(a100.takes(joined).floors == duration{});
+    CHECK(one_kernel{gpus::a100_sxm4_80gb}.takes(packed_product(1, 896, 896)).floors.in(microseconds) ==
+          doctest::Approx(3.8));
+}
+
+TEST_CASE("runtimes that launch a kernel for each expert take two microseconds for each, chosen or not") {
+    one_kernel h20{gpus::h20_sxm5_96gb, packed_code::marlin};
+    operation o{.kind = operation_kind::experts, .flops = flops(1), .tokens = 8, .groups = 8};
+    o.packed = true, o.each = 128;
+    CHECK(h20.takes(o).floors.in(microseconds) == doctest::Approx(10.5));
+    h20.launches.experts = routed_code::each;
+    CHECK(h20.takes(o).floors.in(microseconds) == doctest::Approx(10.5 + 128 * 2.0 * 2 / 3));
+    o.packed = false;  // in 8-bit floats one kernel computes all
+    CHECK(h20.takes(o).floors.in(microseconds) == doctest::Approx(10.5));
+}
