@@ -388,7 +388,7 @@ private:
             notes_.push_back(written + " " + size +
                              " does not change what a step computes at once (--ubatch-size does)");
     }
-    void flag(const std::string& name, const std::string& written = {}) {
+    void flag(std::string name, const std::string& written = {}) {
         if (is_switch(name)) {
             if (!value_ && next_is_value() && truth(typed_[at_ + 1])) value_ = typed_[++at_];
             const std::string said = value_ ? truth(*value_).value_or(*value_) : "true";
@@ -398,6 +398,9 @@ private:
         }
         if (name == "json" || name == "help") return own_.push_back("--" + name);
         std::string value = taken_value(written.empty() ? "--" + name : written);
+        // "--gpus 8xH100" names a kind of GPU.
+        const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+        if (name == "gpus" && digits > 0 && value.substr(digits).find_first_of("xX") == 0) name = "gpu";
         if (name == "gpu") value = without_count(value);
         const std::string word = normal(value);
         for (const word_alias& alias : word_aliases) {

@@ -25,6 +25,10 @@ TEST_CASE(
     const status format = validate(profile("llama.cpp"), {}, gptq(4, 128), false);
     CHECK(format.error().field == "weights");
     CHECK(std::string{format.error().expected.view()}.find("llama.cpp") != std::string::npos);
+    const status apple = validate(profile("mlx"), {}, nf4, false);
+    CHECK(apple.error().expected == "a format that mlx loads, such as bf16, mxfp4, mlx_int4_g64");
+    CHECK(validate(profile("none"), {}, mlx(4, 64), false));
+    CHECK_FALSE(validate(profile("vllm"), {}, mlx(4, 64), false));
     CHECK(validate(profile("vllm"), {}, bf16, false));
     runtime r = profile("sglang");
     r.cache.fraction = 1.5;

@@ -233,3 +233,10 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
     }
     CHECK(flags >= 15);
 }
+
+TEST_CASE("a kind of GPU behind --gpus is one") {
+    const asked kind = read({"--gpus", "16xh100-sxm5-80gb"});
+    CHECK(kind.document["cluster"]["gpus"] == 16);
+    CHECK(kind.document["cluster"]["gpu"] == "h100-sxm5-80gb");
+    CHECK(read({"--gpus", "4"}).document["cluster"]["gpus"] == 4);
+}

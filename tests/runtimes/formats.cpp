@@ -31,6 +31,8 @@ TEST_CASE("a set of families holds those it lists and plain formats, and leaves 
     constexpr format_set gguf{f::gguf, f::gguf_ik};
     static_assert(gguf.contains(f::gguf) && gguf.contains(f::plain) && !gguf.contains(f::awq_words));
     static_assert(all_formats.contains(f::half_quadratic) && all_formats.contains(f::eight_bit_float));
-    static_assert(!all_formats.without(gguf).contains(f::gguf_ik));
+    static_assert(all_formats.contains(f::mlx) && !all_formats.without(gguf).contains(f::gguf_ik));
     static_assert(gguf.without(gguf) == format_set{});
+    CHECK(examples_of(gguf) == "bf16, q4_k_m, iq4_k");
+    CHECK(examples_of(all_formats).view().size() < 191 - 42);  // room for the words before them
 }

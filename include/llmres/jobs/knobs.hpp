@@ -54,8 +54,8 @@ constexpr status validate_format(const runtime& r, const precision& weights, boo
     text<191> expected{"a format that "};
     expected.append(r.identity.name);
     expected.append(" loads");
-    if (r.loading.formats.without({format_family::gguf, format_family::gguf_ik}) == format_set{})
-        expected.append(": GGUF's own or a plain one");
+    expected.append(", such as ");
+    expected.append(examples_of(r.loading.formats));
     return refused(error_code::unsupported, "weights", gguf_file ? std::string_view{"gguf"} : weights.name.view(),
                    expected);
 }

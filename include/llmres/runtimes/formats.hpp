@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Formats of weights in families that runtimes support together.
@@ -86,10 +87,50 @@ struct format_set {
 };
 
 /// Every family: that of profiles that describe no loader of checkpoints.
-inline constexpr format_set all_formats{
-    format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
-    format_family::gptq_words,      format_family::awq_words, format_family::packed,
-    format_family::bitsandbytes,    format_family::gguf,      format_family::gguf_ik,
-    format_family::exllama2,        format_family::exllama3,  format_family::half_quadratic};
+inline constexpr format_set all_formats{format_family::eight_bit_float,
+                                        format_family::eight_bit,
+                                        format_family::microscaling,
+                                        format_family::gptq_words,
+                                        format_family::awq_words,
+                                        format_family::packed,
+                                        format_family::bitsandbytes,
+                                        format_family::gguf,
+                                        format_family::gguf_ik,
+                                        format_family::exllama2,
+                                        format_family::exllama3,
+                                        format_family::half_quadratic,
+                                        format_family::mlx};
+
+/// A format of each family of a set, to name what may be asked for: "bf16, mxfp4, mlx_int4_g64".
+constexpr text<191> examples_of(const format_set& formats);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+constexpr text<191> examples_of(const format_set& formats) {
+    struct example {
+        format_family family;
+        std::string_view format;
+    };
+    constexpr std::array known{example{format_family::eight_bit_float, "fp8_e4m3"},
+                               example{format_family::eight_bit, "int8"},
+                               example{format_family::microscaling, "mxfp4"},
+                               example{format_family::gptq_words, "gptq_int4_g128"},
+                               example{format_family::awq_words, "awq_int4_g128"},
+                               example{format_family::packed, "packed_int4_g128"},
+                               example{format_family::bitsandbytes, "nf4"},
+                               example{format_family::gguf, "q4_k_m"},
+                               example{format_family::gguf_ik, "iq4_k"},
+                               example{format_family::exllama2, "exl2_4bpw"},
+                               example{format_family::exllama3, "exl3_4bpw"},
+                               example{format_family::half_quadratic, "hqq_int4_g64"},
+                               example{format_family::mlx, "mlx_int4_g64"}};
+    text<191> names{"bf16"};
+    for (const example& e : known) {
+        if (!formats.contains(e.family)) continue;
+        names.append(", ");
+        names.append(e.format);
+    }
+    return names;
+}
 
 }  // namespace llmres::inline v0

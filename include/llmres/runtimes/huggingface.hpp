@@ -46,9 +46,9 @@ inline constexpr runtime huggingface{
     },
     // quantizers/quantizer_mxfp4.py and quantizer_finegrained_fp8.py: is_trainable is false, so that such checkpoints
     // are dequantised to train beside them. GGUF's are always (modeling_gguf_pytorch_utils.py); EXL's are not read.
-    .loading{.formats =
-                 all_formats.without({format_family::eight_bit_float, format_family::microscaling, format_family::gguf,
-                                      format_family::gguf_ik, format_family::exllama2, format_family::exllama3})},
+    .loading{.formats = all_formats.without({format_family::mlx, format_family::eight_bit_float,
+                                             format_family::microscaling, format_family::gguf, format_family::gguf_ik,
+                                             format_family::exllama2, format_family::exllama3})},
     .kernels{
         .experts = expert_code::grouped,  // integrations/moe.py: experts_implementation "grouped_mm" by default
         .shared_heads = true,             // integrations/sdpa_attention.py, use_gqa_in_sdpa

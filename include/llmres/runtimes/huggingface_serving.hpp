@@ -41,8 +41,8 @@ inline constexpr runtime huggingface_base{
     .allocator{.fragmentation = {0.0, 0.02, 0.10}, .caches_freed_blocks = true},
     .accuracy{.activations = {0.5, 1.0, 1.4}},
     .loading{
-        .formats = all_formats.without(
-            {format_family::gguf, format_family::gguf_ik, format_family::exllama2, format_family::exllama3}),
+        .formats = all_formats.without({format_family::mlx, format_family::gguf, format_family::gguf_ik,
+                                        format_family::exllama2, format_family::exllama3}),
         .head_again = true,
         // AutoAWQ holds 1.6 GiB beside a 13B and 2 beside a 34B, AutoGPTQ's kernels 0.7 beside a 7B (their own tables).
         .repacked = 0.15,

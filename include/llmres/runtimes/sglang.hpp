@@ -83,8 +83,8 @@ inline constexpr runtime sglang_base{
     },
     .allocator{.fragmentation = {0.0, 0.0, 0.01}, .rounds_to_segments = true},  // assumed: about vLLM's
     .accuracy{.activations = {0.9, 1.0, 1.15}},  // assumed: no log prints its activations
-    .loading{.formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik,
-                                             format_family::half_quadratic}),
+    .loading{.formats = all_formats.without({format_family::mlx, format_family::exllama2, format_family::exllama3,
+                                             format_family::gguf_ik, format_family::half_quadratic}),
              .rope = rope_tables::shared,
              .projections = projection_tensors::fused},
     .cache{

@@ -65,7 +65,8 @@ inline constexpr runtime vllm_base{
     .allocator{.fragmentation = {0.0, 0.0, 0.005}, .rounds_to_segments = true},
     .accuracy{.activations = {0.95, 1.02, 1.10}},
     .loading{
-        .formats = all_formats.without({format_family::exllama2, format_family::exllama3, format_family::gguf_ik}),
+        .formats = all_formats.without(
+            {format_family::mlx, format_family::exllama2, format_family::exllama3, format_family::gguf_ik}),
         // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
         .rope = rope_tables::shared,
         .mxfp4{.padded = true},
