@@ -100,6 +100,7 @@ bool names_several_gpus(const plan_options& o);
 int run_mixed(const plan_options& o);
 /// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o);
+nlohmann::json merged(nlohmann::json document, const plan_options& o);
 /// Says for which of several cards a short name was taken: "h100" is the SXM module, not the PCIe card.
 void say_which_gpu(const std::string& typed);
 void say_which_gpu(const nlohmann::json& document);
@@ -161,6 +162,15 @@ struct buy_options {
     std::int64_t top = 10;            ///< purchases that are shown
 };
 int run_buy(const buy_options& o);
+
+struct place_options {
+    plan_options job;               ///< what all jobs share
+    std::vector<std::string> jobs;  ///< models, job documents or queues of them
+    std::string free;               ///< nodes as they are typed: rtx-4090:2,l4
+    std::string nodes;              ///< a file with nodes
+    std::string objective;          ///< least_memory or one of llmres::objective_names; empty: least_memory
+};
+int run_place(const place_options& o);
 
 struct compare_options {
     plan_options job;                 ///< what all plans share; `source` is the first model or job

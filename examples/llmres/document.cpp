@@ -84,8 +84,9 @@ void add_knobs(nlohmann::json& document, const std::vector<std::string>& knobs) 
 
 }  // namespace
 
-nlohmann::json merged(const plan_options& o) {
-    nlohmann::json document = document_of(o.source);
+nlohmann::json merged(const plan_options& o) { return merged(document_of(o.source), o); }
+
+nlohmann::json merged(nlohmann::json document, const plan_options& o) {
     for (const llmres::job_field& f : llmres::job_fields) {
         const auto given = o.fields.find(llmres::flag_of(f));
         if (given == o.fields.end()) continue;

@@ -192,6 +192,31 @@ void add_buy(CLI::App& app, int& exit) {
     add_job(*command, o.job, exit, [] { return run_buy(o); });
 }
 
+void add_place(CLI::App& app, int& exit) {
+    static place_options o;
+    auto* command = app.add_subcommand("place", "Which free GPUs hold a job, or each job of a queue");
+    command->footer(
+        "Free GPUs are typed, a node between two commas (--free h100:3,l4:4; a100/3g.40gb:2 are MIG instances, "
+        "h100/any\n"
+        "tries each profile), or stand in a JSON file: {\"nodes\": [{\"name\": \"a\", \"count\": 4, \"gpu\": \"h100\", "
+        "\"gpus\": 8,\n\"free\": 3, \"in_use\": 0}]}, where a node may have what a job document says of its cluster. "
+        "Jobs are placed in\ntheir order; a file with {\"jobs\": [...]} is a queue. --gpus is the number that each job "
+        "has. Exit codes: 0 all\nare placed, 1 one is not, 2 bad input.");
+    command->add_option("JOB", o.jobs, std::string{"jobs or queues of jobs (JSON), or models: "} + model_help)
+        ->required()
+        ->type_name("");
+    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
+        command->add_option(flag, value, help)->type_name(type)->group("Place");
+    };
+    option("--free", o.free, "nodes with free GPUs: rtx-4090:2,l4", "GPU:N");
+    option("--nodes", o.nodes, "nodes with free GPUs (JSON)", "FILE");
+    option("--objective", o.objective,
+           "least_memory (keeps large GPUs free), throughput, time_to_first_token, time_per_token, fewest_gpus or "
+           "energy_per_token; default: least_memory",
+           "NAME");
+    add_job(*command, o.job, exit, [] { return run_place(o); });
+}
+
 void add_compare(CLI::App& app, int& exit) {
     static compare_options o;
     auto* command = app.add_subcommand("compare", "Many plans as a table: models, GPUs, engines, formats, lengths");
@@ -356,6 +381,7 @@ int main(int argc, char** argv) {
         add_search(app, exit);
         add_replicas(app, exit);
         add_buy(app, exit);
+        add_place(app, exit);
         add_compare(app, exit);
         add_explain(app, exit);
         add_check(app, exit);

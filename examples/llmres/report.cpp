@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 #include <array>
 #include <llmres/answers/capacity.hpp>
-#include <llmres/answers/limits.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/values/to_string.hpp>

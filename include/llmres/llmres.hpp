@@ -10,11 +10,11 @@
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/answers/launch.hpp>
 #include <llmres/answers/layout_plan.hpp>
-#include <llmres/answers/limits.hpp>
 #include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/answers/observe.hpp>
 #include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/purchase.hpp>
+#include <llmres/answers/queue.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/answers/replicas.hpp>
 #include <llmres/answers/search.hpp>

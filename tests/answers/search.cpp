@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 #include <algorithm>
 #include <array>
-#include <llmres/answers/limits.hpp>
+#include <llmres/answers/capacity.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>

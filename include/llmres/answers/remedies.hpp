@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/answers/capacity.hpp>
 #include <llmres/answers/changes.hpp>
 #include <llmres/answers/layout_plan.hpp>
-#include <llmres/answers/limits.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/job.hpp>

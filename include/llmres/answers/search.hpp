@@ -307,6 +307,16 @@ constexpr void walk_remembering(running_search<Watch>& running, const layout_spa
     running.known = nullptr;
 }
 
+/// Plans every layout of a search's space, remembering where that takes less time.
+template <class Watch>
+constexpr void search_layouts(running_search<Watch>& running, const layout_space& space, const job& j,
+                              const cluster& c) {
+    if (std::is_constant_evaluated())
+        walk(running, space, j, c);
+    else
+        walk_remembering(running, space, j, c);
+}
+
 /// Runs a search over its whole space.
 template <class Watch>
 constexpr status run(running_search<Watch>& running, const job& j, const cluster& c) {
@@ -317,10 +327,7 @@ constexpr status run(running_search<Watch>& running, const job& j, const cluster
     layout_space space = r.space.layouts;
     if (const status s = validate_degrees(space.given); !s) return s;
     if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();
-    if (std::is_constant_evaluated())
-        walk(running, space, j, c);
-    else
-        walk_remembering(running, space, j, c);
+    search_layouts(running, space, j, c);
     return done{};
 }
 

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <llmres/answers/capacity.hpp>
 #include <llmres/answers/disaggregated.hpp>
-#include <llmres/answers/limits.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/assumptions.hpp>

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 #include <cstdint>
-#include <llmres/answers/limits.hpp>
+#include <llmres/answers/capacity.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/gguf/mix.hpp>
