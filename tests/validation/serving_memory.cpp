@@ -10,6 +10,7 @@
 #include <llmres/runtimes/all.hpp>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -116,6 +117,17 @@ TEST_CASE("pools are within 0.15 GiB on average where logs give their flags") {
     for (const figure& f : scored().flagged) off += std::fabs(f.expected - f.measured) / one_gib;
     REQUIRE(scored().flagged.size() > 50);
     CHECK(off / static_cast<double>(scored().flagged.size()) < 0.15);
+}
+
+TEST_CASE("pools are within 0.15 GiB one by one where logs give their flags, but for five that say too little") {
+    // docs/accuracy.md names each of them, and what its source does not say.
+    const std::set<std::string> silent{"M0146", "M1054", "P0020", "vllm 0.8.3 rtx-4090-d 1",
+                                       "vllm 0.8.4 2 x rtx-3090 2"};
+    for (const figure& f : scored().flagged) {
+        INFO(f.id << " " << f.label << " " << f.expected / one_gib << " for " << f.measured / one_gib);
+        CHECK((std::fabs(f.expected - f.measured) / one_gib <= 0.15 || silent.count(f.id) > 0));
+        CHECK(f.covered(rounding_of(f)));
+    }
 }
 
 TEST_CASE("llama.cpp's and ik_llama.cpp's compute buffers are within 1 % of the logs") {

@@ -286,7 +286,9 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const serving_ste
     m[memory_term::fragmentation] = slack + withheld(step.job, r, l, m);
     m.never_both = never_both(r, m);
     m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
-    m[memory_term::workspace] = r.process.workspace;
+    const bool stages_first = l.pipeline > 1 && r.process.stage_workspace.high > byte_count{};
+    m[memory_term::workspace] = stages_first ? r.process.stage_workspace : r.process.workspace;
+    if (s.last) m[memory_term::workspace] += step.filter_stacks();
     if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
     return m;
 }
@@ -331,7 +333,7 @@ struct serving_stages {
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             s.weights += kinds[k].weights.rest * here.counts[k] + kinds[k].weights.experts * here.expert_counts[k];
             s.more_weights += beside_weights(m.layers.kinds[k]) * here.counts[k];
-            s.padded_weights += padded_further(m.layers.kinds[k]) * here.counts[k];
+            s.padded_weights += weights.mxfp4_of(m.layers.kinds[k]).perhaps * here.counts[k];
             s.adapters += kinds[k].adapters * here.counts[k];
             s.cache += kinds[k].cache * here.counts[k];
             s.state += kinds[k].state * here.counts[k];
@@ -354,19 +356,11 @@ struct serving_stages {
         return before.peak;
     }
 
-    /// What a layer of a kind holds beside its weights: joined copies; padding of experts, or their scales again.
+    /// What a layer of a kind holds beside its weights: joined copies, and experts as their kernels want them.
     constexpr byte_count beside_weights(const layer& kind) const {
         if (runtime.loading.projections != projection_tensors::joined && !runtime.loading.mxfp4.padded) return {};
-        const byte_count scales = weights.scales_of(kind);
-        return scales > byte_count{} ? scales : weights.joined_of(kind) + weights.padding_of(kind);
+        return weights.joined_of(kind) + weights.mxfp4_of(kind).expected;
     }
-    /// Where scales are held twice, kernels that pad may run instead: what these would hold beyond the scales.
-    constexpr byte_count padded_further(const layer& kind) const {
-        if (!runtime.loading.mxfp4.padded) return {};
-        const byte_count scales = weights.scales_of(kind), padding = weights.padding_of(kind);
-        return scales > byte_count{} && padding > scales ? padding - scales : byte_count{};
-    }
-
     constexpr allotment cache_of(const attention& a) const { return layer_cache(a, job, runtime, layout, sequences); }
     /// Of a draft model, on the last stage, split by the tensor ranks as the model is (vLLM:
     /// draft_tensor_parallel_size).

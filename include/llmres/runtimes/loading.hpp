@@ -40,6 +40,9 @@ struct mxfp4_experts {
     bool scales_again = false;
     /// They are padded to 128 inner and 256 outer features, where kernels ask for it.
     bool padded = false;
+    /// Kernels for Hopper read values padded to 128 inner and 64 outer features (triton_kernels 3.6,
+    /// hopper_value.py: swizzle_data).
+    bool pads_values = false;
 };
 
 /// How loaded weights are held.

@@ -14,6 +14,9 @@ struct runtime_process {
     interval<byte_count> context{};
     /// Handles of libraries: cuBLAS, cublasLt, attention kernels.
     interval<byte_count> workspace{};
+    /// The same on a stage of a pipeline, where the runtime measures free memory after the stages' first all-reduce,
+    /// which has loaded kernels by then; zero: the same.
+    interval<byte_count> stage_workspace{};
     /// Workspaces of routed experts' grouped matrix products.
     interval<byte_count> expert_workspace{};
     /// Of matrix products, from PyTorch's allocator and therefore a part of its peak (CUDABlas.cpp: 8.1 MiB, 32 MiB

@@ -68,6 +68,8 @@ struct serving_kernels {
     bool feed_forward_under_logits = false;
     /// Buffers of routed experts stay allocated while logits are computed (vLLM's WorkspaceManager).
     bool keeps_expert_scratch = false;
+    /// Where weights and activations are int8, the 8-bit copy of a product's input is a tensor beside it.
+    bool copies_int8 = false;
 };
 
 /// True if a product of that many rows reads a matrix that was dequantised before it.

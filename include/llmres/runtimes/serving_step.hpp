@@ -54,6 +54,9 @@ struct serving_logits {
     std::int32_t hidden_vectors = 0;
     /// Rows of fp32 logits that a kernel filters in, where 8 and more rows are computed: one for each multiprocessor.
     std::int32_t filter_rows = 0;
+    /// Local memory of each thread of that kernel beyond the KiB that a context holds for every thread a GPU runs,
+    /// where rows of logits do not begin at multiples of 16 bytes (a vocabulary that is no multiple of four).
+    interval<byte_count> filter_stack{};
     /// GPUs that compute layers in turn return the logits, in fp32, to the first GPU (accelerate).
     bool on_first_gpu = false;
 };

@@ -98,6 +98,7 @@ inline constexpr runtime vllm_base{
         .flash_attention = true,
         // Measured 1.00 to 1.06 of 3 d_ff + 3 hidden a token: 10 000 to 32 768 tokens, three models.
         .more_hidden = 1,
+        .copies_int8 = true,
     },
     // vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
     // config/model.py: verify_with_parallel_config (attention heads); models/llama.py: LlamaAttention (key-value heads,
@@ -228,6 +229,11 @@ constexpr runtime vllm_filters() {
     r.step.logits.bytes = filtered_scores;
     r.step.logits.few_rows_bytes = 0.0;
     r.step.logits.filter_rows = 128;
+    // ptxas for the kernel as Triton 3.6 compiles it (topk_topp_triton.py: _topk_topp_kernel): 1888 bytes a thread on
+    // sm_90, 1864 on sm_89 and 2824 on sm_80 where rows of logits are aligned to nothing, 1504 where to two of them;
+    // less than 1 KiB where to four.
+    r.step.logits.filter_stack = {bytes(480), bytes(864), bytes(1800)};
+    r.loading.mxfp4.pads_values = true;
     r.serving_kernels.keeps_expert_scratch = true;  // from 0.13 on, of which no log is at hand
     r.process.fused_all_reduce = {mib(500), mib(1450), mib(1650)};
     r.process.cuda_graphs = {mib(400), mib(1000), mib(1950)};  // 0.51 to 1.85 GiB of 29 models on an H100
@@ -238,6 +244,7 @@ constexpr runtime vllm_filters() {
 constexpr runtime vllm_samples_graphs() {
     runtime r = vllm_filters();
     r.process.workspace = {mib(50), mib(256), mib(650)};
+    r.process.stage_workspace = {mib(10), mib(72), mib(650)};  // logs of two stages and of four
     return r;
 }
 /// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS): 0.5 to 1.8 GiB as 0.19

@@ -115,10 +115,29 @@ TEST_CASE("MXFP4's kernels pad inner features to 128 and outer ones to 256: gpt-
     const serving_weights weights{j, alone, j.runtime, nullptr};
     // 32 experts of three matrices, 17 bytes for 32 values.
     const std::int64_t more = std::int64_t{2944} * 3072 - std::int64_t{2880} * 2880;
-    CHECK(weights.padding_of(j.model.layers[0]) == bytes(17) * (32 * 3 * more / 32));
-    j.runtime.loading.mxfp4.scales_again = true;
-    CHECK(weights.scales_of(j.model.layers[0]) == bytes(32 * 3 * std::int64_t{2880} * 2880 / 32));  // one byte of 17
-    CHECK(weights.padding_of(llama.layers[0]) == byte_count{});
+    CHECK(weights.mxfp4_of(j.model.layers[0]).expected == bytes(17) * (32 * 3 * more / 32));
+    CHECK(weights.mxfp4_of(j.model.layers[0]).perhaps == byte_count{});
+    CHECK(weights.mxfp4_of(llama.layers[0]).expected == byte_count{});
+}
+
+TEST_CASE("Triton's kernels for Hopper keep MXFP4's scales twice, and read values padded to whole tiles") {
+    job j = serving(models::gpt_oss_20b);
+    j.runtime.loading.mxfp4 = {.scales_again = true, .padded = true};
+    const auto held = [&](const layout& l) {
+        return serving_weights{j, l, j.runtime, nullptr}.mxfp4_of(j.model.layers[0]);
+    };
+    // Each of 32 experts: 5760 x 2880 and 2880 x 2880; a scale for 32 inputs, again for 256 outputs and 2 blocks each.
+    const std::int64_t scales = 5888 * 90 + 3072 * 90, values = std::int64_t{5760 + 2880} * (2944 - 2880) / 2;
+    CHECK(held(alone).expected == bytes(32 * scales));
+    CHECK(held(alone).expected + held(alone).perhaps ==
+          bytes(17) * (32 * 3 * (std::int64_t{2944} * 3072 - std::int64_t{2880} * 2880) / 32));
+    j.runtime.loading.mxfp4.pads_values = true;  // 1440 bytes of a row in tiles of 64
+    CHECK(held(alone).expected == bytes(32 * (scales + values)));
+    // Half of the width is 1440, and 1472 where kernels want it in 64s: of 2944 x 2880 and 2880 x 1472.
+    const layout pair{.tensor = 2};
+    const std::int64_t padded = 2944 * 1472 + 2880 * 768 - 3 * std::int64_t{1440} * 1440;
+    const std::int64_t both = 2944 * 90 + 3072 * 90 + 2880 * 46 + 3072 * 46 - 3 * 1440 * 90;
+    CHECK(held(pair).expected == bytes(32 * (padded + both)));
 }
 
 TEST_CASE("what a quantised checkpoint may hold again is at most a tied head's share and what kernels repack") {

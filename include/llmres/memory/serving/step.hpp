@@ -266,6 +266,15 @@ struct serving_step {
                product(programs < runtime.step.logits.filter_rows ? programs : runtime.step.logits.filter_rows,
                        job.model.vocabulary);
     }
+    /// Local memory that the driver adds for all threads that a GPU runs, where that kernel's registers do not hold
+    /// what it works on. (2048 threads a multiprocessor; 1536 on GeForce cards.)
+    constexpr interval<byte_count> filter_stacks() const {
+        const std::int64_t rows = logit_rows(job, runtime, layout, shape);
+        if (runtime.step.logits.filter_rows == 0 || rows < 8 || job.model.vocabulary % 4 == 0) return {};
+        const std::int64_t threads = std::int64_t{runtime.step.logits.filter_rows} * 2048;
+        const interval<byte_count>& each = runtime.step.logits.filter_stack;
+        return {each.low * threads, each.expected * threads, each.high * threads};
+    }
     /// While logits are computed: the hidden states that they are computed of, what filters them, and what stays of
     /// the layers.
     constexpr byte_count beside_logits(std::int64_t rows) const {
@@ -279,9 +288,21 @@ struct serving_step {
     constexpr byte_count held_throughout(std::int32_t stage) const {
         return runtime.step.profiles && stage > 0 ? images_held() + hidden() * 2 : images_held();
     }
+    /// The input of a layer's last product in 8 bits, which a kernel of its own makes beside it where weights and
+    /// activations are int8 (vLLM's _custom_ops.py: scaled_int8_quant).
+    constexpr byte_count quantised_input() const {
+        if (!runtime.serving_kernels.copies_int8 || job.weights != int8_channel) return {};
+        std::int64_t width = 0;
+        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
+            const feed_forward& f = job.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
+            if (f.width > width) width = f.width;
+        }
+        return bytes(product(shape.all(), ceil_quotient(width, layout.tensor)));
+    }
     /// While layers are computed, the fullest of which takes so much.
     constexpr interval<byte_count> in_layers(byte_count fullest, byte_count throughout) const {
-        byte_count most = fullest + throughout + hidden() * runtime.serving_kernels.more_hidden + mask();
+        byte_count most =
+            fullest + throughout + hidden() * runtime.serving_kernels.more_hidden + quantised_input() + mask();
         // Flash attention reads the mask in 16 bit: the first layer casts it beside input, norm and queries.
         if (const byte_count casting = hidden() * 3 + mask() * 3;
             kernel == attention_kernel::flash && runtime.serving_kernels.attention_mask && casting > most)

@@ -9,6 +9,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/serving/allocator.hpp>
 #include <llmres/memory/serving/cache.hpp>
+#include <llmres/memory/serving/mxfp4.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/rules.hpp>
 #include <llmres/models/gguf/tensors.hpp>
@@ -225,8 +226,9 @@ struct serving_weights {
             const std::int64_t rotated = job.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
             if (rotated > width) width = rotated;
         }
-        return bytes(job.model.encoders[0].position_axes > 1 ? 8 : 2) * job.model.rope.contexts *
-               detail::product(width, scaled_context(job).in(tokens));
+        const std::int64_t axes = job.model.encoders[0].position_axes > 1 ? 4 : 1;
+        return size_of(job.compute, axes, detail::product(width, scaled_context(job).in(tokens))) *
+               job.model.rope.contexts;
     }
     /// Cosines and sines of rotary positions, where each layer has its own.
     constexpr byte_count rope_table_of(const layer& kind) const {
@@ -284,31 +286,10 @@ struct serving_weights {
                             });
         return most;
     }
-    /// What kernels for MXFP4 pad a layer's experts with: inner features to 128, outer ones to 256 (vLLM's mxfp4.py on
-    /// Marlin; Triton's kernels, which it takes on some devices, pad less).
-    constexpr byte_count padding_of(const layer& kind) const {
-        byte_count total;
-        if (runtime.loading.mxfp4.padded && *formats.matrices == mxfp4 && kind.feed_forward.routed())
-            for_each_weight(kind, job.model.hidden, [&](const weight& whole) {
-                if (!whole.routed || !detail::is_feed_forward(whole.role)) return;
-                const weight w = local_part(whole, layout);
-                weight padded = w;
-                const bool down = w.role == weight_role::down_proj;
-                padded.rows = detail::ceil_quotient(w.rows, down ? 256 : 128) * (down ? 256 : 128);
-                padded.columns = detail::ceil_quotient(w.columns, down ? 128 : 256) * (down ? 128 : 256);
-                total += size_of(padded, formats) - size_of(w, formats);
-            });
-        return total;
-    }
-    /// Scales of a layer's experts in MXFP4, one byte in 17, that stay where kernels for Hopper get them in another
-    /// order (vLLM's mxfp4.py on Triton: w13_weight_scale).
-    constexpr byte_count scales_of(const layer& kind) const {
-        byte_count total;
-        if (runtime.loading.mxfp4.scales_again && *formats.matrices == mxfp4 && kind.feed_forward.routed())
-            for_each_weight(kind, job.model.hidden, [&](const weight& w) {
-                if (w.routed && detail::is_feed_forward(w.role)) total += div_up(local_size(w), 17);
-            });
-        return total;
+    /// Routed experts in MXFP4, as kernels want them.
+    constexpr expert_kernels mxfp4_of(const layer& kind) const {
+        if (*formats.matrices != mxfp4 || !kind.feed_forward.routed()) return {};
+        return expert_kernels_of(kind, job.model.hidden, layout, runtime.loading.mxfp4);
     }
 };
 

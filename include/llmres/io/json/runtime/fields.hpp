@@ -64,6 +64,7 @@ template <>
 inline constexpr auto fields_of<llmres::runtime_process> = std::array{
     profile_field{"context", "the CUDA context and loaded kernels"},
     profile_field{"workspace", "handles of libraries: cuBLAS, cublasLt, attention kernels"},
+    profile_field{"stage_workspace", "the same on a stage of a pipeline; 0: the same"},
     profile_field{"expert_workspace", "workspaces of routed experts' grouped matrix products"},
     profile_field{"product_workspace",
                   "workspace of matrix products, from PyTorch's allocator and therefore a part of its peak"},
@@ -93,7 +94,8 @@ inline constexpr auto fields_of<llmres::host_experts> = std::array{
 template <>
 inline constexpr auto fields_of<llmres::mxfp4_experts> = std::array{
     profile_field{"scales_again", "scales are kept beside those that were put into the kernels' order"},
-    profile_field{"padded", "experts are padded to 128 inner and 256 outer features, where kernels ask for it"}};
+    profile_field{"padded", "experts are padded to 128 inner and 256 outer features, where kernels ask for it"},
+    profile_field{"pads_values", "values are padded to 128 inner and 64 outer features for kernels on Hopper"}};
 template <>
 inline constexpr auto fields_of<llmres::runtime_loading> = std::array{
     profile_field{"formats", "families of formats that checkpoints may be in; 16 bits and more always"},
@@ -152,6 +154,9 @@ inline constexpr auto fields_of<llmres::serving_logits> = std::array{
     profile_field{"hidden_vectors", "vectors of the hidden width that are alive beside each row", "vectors"},
     profile_field{"filter_rows", "rows of fp32 logits that a kernel filters in, where 8 and more rows are computed",
                   "rows"},
+    profile_field{
+        "filter_stack",
+        "local memory of each thread of that kernel beyond 1 KiB, where the vocabulary is no multiple of four"},
     profile_field{"on_first_gpu", "GPUs that compute layers in turn return the logits, in fp32, to the first GPU"}};
 template <>
 inline constexpr auto fields_of<llmres::serving_step> = std::array{
@@ -202,7 +207,8 @@ inline constexpr auto fields_of<llmres::serving_kernels> = std::array{
     profile_field{"score_bytes", "bytes of each attention score, where attention is eager", "bytes a score"},
     profile_field{"feed_forward_under_logits",
                   "a tensor of the last feed-forward may lie in the buffer while logits are computed"},
-    profile_field{"keeps_expert_scratch", "buffers of routed experts stay allocated while logits are computed"}};
+    profile_field{"keeps_expert_scratch", "buffers of routed experts stay allocated while logits are computed"},
+    profile_field{"copies_int8", "the 8-bit copy of an int8 product's input is a tensor beside it"}};
 template <>
 inline constexpr auto fields_of<llmres::training_loss> = std::array{
     profile_field{"code", "how the loss is computed from the logits"},
