@@ -159,7 +159,9 @@ void add_replicas(CLI::App& app, int& exit) {
     const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
         return command->add_option(flag, value, help)->type_name(type)->group("Requests");
     };
-    option("--requests_per_second", o.requests_per_second, "requests of all users in a second", "X")->required();
+    option("--requests_per_second,--rate,--request_rate,--qps,--rps", o.requests_per_second,
+           "requests of all users in a second", "X")
+        ->required();
     option("--arrivals", o.arrivals, "random (independent of each other) or even; default: random", "NAME");
     option("--max_time_to_first_token", o.max_time_to_first_token, "seconds under load, expected, at most", "X");
     option("--max_time_per_token", o.max_time_per_token, "seconds of a sequence's token under load, at most", "X");

@@ -254,7 +254,28 @@ std::optional<std::string> truth(const std::string& typed) {
     return {};
 }
 
-/// Whether the arguments ask for training, by the task they name or that of the job document they name.
+/// The task of the job document that the arguments name, if they name one that has a task.
+std::optional<std::string> task_of_document(const std::vector<std::string>& typed) {
+    for (const std::string& argument : typed) {
+        if (!argument.ends_with(".json") || argument.starts_with('-')) continue;
+        const auto content = llmres::read_job_text(argument);
+        if (!content) continue;  // whatever reads it says why not
+        const auto document = llmres::parse_json_object(*content);
+        if (document && document->root.contains("task")) return document->root["task"].dump();
+    }
+    return std::nullopt;
+}
+
+/// Whether an argument is an option that makes an adapter: --lora, --adapter_kind and the like.
+bool makes_adapter(const std::string& argument) {
+    if (!argument.starts_with("--")) return false;
+    const std::string name = normal(argument.substr(2, argument.find('=') - 2));
+    return name == "adapter_kind" || std::any_of(option_aliases.begin(), option_aliases.end(), [&](const auto& alias) {
+               return alias.typed == name && alias.means.starts_with("adapter_kind");
+           });
+}
+
+/// Whether the arguments ask for training, by the task or the adapter they name or that of the job document they name.
 bool asks_for_training(const std::vector<std::string>& typed) {
     for (std::size_t i = 0; i < typed.size(); ++i) {
         const bool joined = typed[i].starts_with("--task=");
@@ -262,16 +283,9 @@ bool asks_for_training(const std::vector<std::string>& typed) {
             const std::string task = normal(joined ? typed[i].substr(7) : typed[i + 1]);
             return !task.starts_with("serv") && !task.starts_with("infer");
         }
-        if (typed[i] == "--method" || typed[i] == "--finetuning-type") return true;
+        if (typed[i] == "--method" || typed[i] == "--finetuning-type" || makes_adapter(typed[i])) return true;
     }
-    for (const std::string& argument : typed) {
-        if (!argument.ends_with(".json") || argument.starts_with('-')) continue;
-        const auto content = llmres::read_job_text(argument);
-        if (!content) continue;  // whatever reads it says why not
-        const auto document = llmres::parse_json_object(*content);
-        if (document && document->root.contains("task")) return document->root["task"] != "serving";
-    }
-    return false;
+    return task_of_document(typed).value_or("\"serving\"") != "\"serving\"";
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -307,6 +321,8 @@ public:
             implied_.emplace_back("adapter_rank", "8");
             notes_.push_back("adapter_rank is 8, PEFT's default, since none is given");
         }
+        // An adapter is trained, unless a task or a document says otherwise.
+        if ((with_lora || lora_) && !task_of_document(typed_)) implied_.emplace_back("task", "finetuning");
         if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};

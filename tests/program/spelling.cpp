@@ -240,3 +240,12 @@ TEST_CASE("a kind of GPU behind --gpus is one") {
     CHECK(kind.document["cluster"]["gpu"] == "h100-sxm5-80gb");
     CHECK(read({"--gpus", "4"}).document["cluster"]["gpus"] == 4);
 }
+
+TEST_CASE("an adapter is trained, unless a task says otherwise") {
+    const asked trained = read({"--lora", "--batch-size", "4", "--seq-len", "4096"});
+    CHECK(trained.document["task"] == "finetuning");
+    CHECK(trained.document["micro_batch"] == 4);
+    CHECK(trained.document["adapter"]["rank"] == 8);
+    CHECK(trained.refusal.code == llmres::error_code::none);
+    CHECK(read({"--lora", "--task", "pretraining"}).document["task"] == "pretraining");
+}

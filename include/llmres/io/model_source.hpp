@@ -168,7 +168,10 @@ inline result<model_source> preset_or(std::string_view name, std::string_view ex
     const result<model> preset = find_model(name);
     if (preset) return model_source{.model = *preset};
     error refusal = preset.error();
-    if (refusal.expected == "a model") refusal.expected = expected;
+    if (find_denoiser_preset(name))
+        refusal.expected = "a language model: of an image model, `llmres model` counts the weights";
+    else if (refusal.expected == "a model")
+        refusal.expected = expected;
     return refusal;
 }
 

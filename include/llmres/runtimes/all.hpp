@@ -118,8 +118,10 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
     std::size_t count = 0;
     for (const runtime* r : runtimes::all)
         if (count == 0 || names[count - 1] != r->identity.name) names[count++] = r->identity.name;
+    const nearest_names alike = nearest(name, std::span{names.data(), count});
     return refused(error_code::unknown, field, name,
-                   such_as("a runtime", nearest(name, std::span{names.data(), count})));
+                   alike.empty() ? text<191>{"a runtime of `llmres runtimes`, such as vllm, llama.cpp or huggingface"}
+                                 : such_as("a runtime", alike));
 }
 
 /// The same, written in one: "vllm", "vllm@0.9.2", "llama.cpp@b2824".
