@@ -170,7 +170,13 @@ struct running_search {
     bool any_near = false;            ///< whether `nearest` is one
     found_layout fastest_too_slow{};  ///< the best of those that fit and break a limit of time
     bool any_slow = false;            ///< whether `fastest_too_slow` is one
+    found_layout least{};             ///< the last bound, with the layout that it is of; a score of 0: none
 
+    /// Forgets what depends on the fields of the job that the search chooses.
+    constexpr void forget_choice(const job& j, bool passes_too) {
+        least.score = 0;
+        if (known && passes_too) known->forget_choice(j);
+    }
     /// Plans one layout; returns whether to stop.
     constexpr bool visit(const job& j, const layout& l) {
         if (counts.tried % 1024 == 0 && !watch(counts)) return counts.cancelled = true;
@@ -196,11 +202,15 @@ private:
         return p.verdict == verdict::fits && p.memory.total().high + r.limits.memory_margin <= p.usable;
     }
     /// Whether a layout is worse than all of `best` even at the least time that it may take. Passes are remembered, so
-    /// that this takes a fraction of what its memory takes.
-    constexpr bool cannot_win(const job& j, const layout& l) const {
+    /// that this takes a fraction of what its memory takes; the ZeRO stage, by which layouts vary fastest, changes
+    /// none.
+    constexpr bool cannot_win(const job& j, const layout& l) {
         if (best.empty() || counts.best < best.size()) return false;
-        found_layout least{.plan = {.layout = l}};
-        score(least, j, nullptr);
+        least.plan.layout.zero = l.zero;
+        if (least.score == 0 || least.plan.layout != l) {
+            least.plan.layout = l;
+            score(least, j, nullptr);
+        }
         const found_layout& last = best[counts.best - 1];
         return less(last.score, least.score) ||
                (!less(least.score, last.score) && less(last.next_score, least.next_score));
@@ -287,7 +297,7 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
     const auto all = [&] {
         // Passes of a serving job are remembered by how many sequences they have.
         const bool only_batch = !trains(j) && running.r.space.max_batch > 0 && tried.batch > 1;
-        if (running.known && !only_batch) running.known->forget_choice(j);
+        running.forget_choice(j, !only_batch);
         return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
     };
     if (trains(j))
