@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <cstdint>
 #include <llmres/io/files.hpp>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/gguf/mix.hpp>

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/files/gguf_model.hpp>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/model_source.hpp>
 #include <span>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/model_source.hpp>
 
 #include <doctest/doctest.h>

@@ -78,6 +78,7 @@
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/files/gguf_model.hpp>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/model_source.hpp>

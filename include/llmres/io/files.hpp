@@ -11,6 +11,7 @@
 #include <llmres/io/files/open.hpp>
 #include <llmres/io/files/quantization_beside.hpp>
 #include <llmres/io/files/safetensors_index.hpp>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>

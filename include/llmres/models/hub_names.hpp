@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -23,7 +22,7 @@ struct hub_name {
 /// One row for each repository. Formats are those of each repository's own quantization_config: Qwen's FP8 has one
 /// scale for 128 x 128 values, the AWQ and GPTQ repositories groups of 128, bitsandbytes' repositories nf4 with
 /// quantised constants, NVIDIA's FP8 one static scale for each tensor. Contexts are `max_position_embeddings`.
-inline constexpr auto hub_names = std::to_array<hub_name>({
+inline constexpr hub_name hub_names[] = {
     hub_name{"Qwen/Qwen2.5-0.5B", "qwen2.5-0.5b"},
     hub_name{"Qwen/Qwen2.5-0.5B-Instruct", "qwen2.5-0.5b", "", 32768},
     hub_name{"Qwen/Qwen2.5-0.5B-Instruct-AWQ", "qwen2.5-0.5b", "awq_int4_g128", 32768},
@@ -456,7 +455,7 @@ inline constexpr auto hub_names = std::to_array<hub_name>({
     hub_name{"openai/clip-vit-large-patch14", "clip-vit-large-patch14"},
     hub_name{"google/siglip-so400m-patch14-384", "siglip-so400m-patch14-384"},
     hub_name{"togethercomputer/RedPajama-INCITE-7B-Base", "redpajama-incite-7b"},
-});
+};
 
 }  // namespace llmres::inline v0::models
 // clang-format on

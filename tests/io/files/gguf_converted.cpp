@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <fstream>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/models/gguf/tensors.hpp>

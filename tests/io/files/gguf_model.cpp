@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <llmres/io/files/gguf_model.hpp>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/model_source.hpp>
 #include <string>
 

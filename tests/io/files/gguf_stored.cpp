@@ -9,6 +9,7 @@
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/models/gguf/tensors.hpp>
 #include <llmres/models/kv_cache.hpp>

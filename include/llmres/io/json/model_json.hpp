@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>

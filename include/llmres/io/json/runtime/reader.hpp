@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
+#include <llmres/io/files/byte_source.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
