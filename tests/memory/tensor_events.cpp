@@ -102,6 +102,41 @@ TEST_CASE("where logits are shifted, their copies lack a position, and their gra
     CHECK(count(shifted) == 0);
 }
 
+TEST_CASE("logits that are scaled are there twice in 16 bits, as the head multiplies them and divided") {
+    job j = full();
+    j.runtime = runtimes::huggingface_4_45;
+    const byte_count narrow = bytes(2) * (sequence_of(j).in(tokens)*j.model.vocabulary);
+    const auto count = [&] {
+        int found = 0;
+        for_each_tensor_event(j, {}, gpus::h100_sxm5_80gb, 0, 1,
+                              [&](const tensor_event& e) { found += e.size == narrow ? 1 : 0; });
+        return found;
+    };
+    const int plain = count();
+    j.model.architecture = "granite";
+    CHECK(count() == plain + 1);
+}
+
+TEST_CASE("each tensor of a feed-forward that is recomputed is made alone") {
+    job j = full();
+    j.runtime = runtimes::huggingface_4_45;
+    j.recompute = recompute::full;
+    j.attention = attention_kernel::flash;
+    j.sequence = tokens(2048);
+    const layer& l = j.model.layers.kinds[0];
+    const byte_count inner = bytes(2) * (sequence_of(j).in(tokens)*l.feed_forward.width);
+    std::map<std::int64_t, int> alive;
+    int now = 0, most = 0;
+    bool sums = false;
+    for_each_tensor_event(j, {}, gpus::h100_sxm5_80gb, 0, 1, [&](const tensor_event& e) {
+        if (e.size == byte_count{}) now -= alive[e.group], alive[e.group] = 0;
+        if (e.size == inner) ++alive[e.group], most = std::max(most, ++now);
+        sums = sums || e.size == inner * 3;
+    });
+    CHECK(most == 3 + 3);  // the gate, the same activated and `up`, and three gradients
+    CHECK_FALSE(sums);
+}
+
 // The plan counts an end of a pipeline's communication, and FSDP's units, that the events have as single tensors.
 TEST_CASE(
     "the fullest moment of the events is within 5 % of what the plan counts, recomputing or not, sharded or not") {

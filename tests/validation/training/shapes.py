@@ -129,6 +129,8 @@ def noted_shape(row):
         attention |= {"qkv_bias": True, "output_bias": True}
     if "GPT-NeoX" in arch:
         shape["architecture"] = "gpt_neox"
+    if "granite arch" in arch:
+        shape["architecture"] = "granite"
     if "gpt_bigcode" in arch:
         shape["positions"] = 2048
     if found := MOE_NOTE.match(arch):

@@ -33,8 +33,11 @@ public:
         });
         to_.allocate(tensor_group::loss, to_.stage.weights.prediction.logits);
         to_.allocate(tensor_group::loss, to_.stage.weights.prediction.kept);
+        if (to_.folded.context.code.loss.scales_logits)
+            to_.allocate(tensor_group::whole_gradient, size_of_product());  // until it is divided into another tensor
         at_loss_point(loss_point::saved);
         cast_logits();
+        to_.release(tensor_group::whole_gradient);
         at_loss_point(loss_point::forward);
     }
     /// To the point at which the head's product is differentiated.
@@ -100,21 +103,26 @@ private:
         for (std::size_t i = 0; i < live_logits::most; ++i)
             if (!needed[i] && live_.sizes[i] != kept) free_logits(i);
     }
+    /// Of the logits as the head multiplies them.
+    constexpr byte_count size_of_product() const {
+        const training_context& context = to_.folded.context;
+        const std::int64_t all = product(context.tokens.all(), to_.folded.job.model.vocabulary);
+        return local_bytes({activation_role::logits, all, context.formats.compute, activation_split::tensor},
+                           to_.folded.layout);
+    }
     /// Where fp32 logits are all that is left in the forward pass, the head's product was there while they were made.
     constexpr void cast_logits() {
-        byte_count product_size, cast;
+        byte_count cast;
         bool stays = false;
         for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
             if (at != loss_point::forward) return;
             stays = stays || a.role == activation_role::logits;
-            if (a.role != activation_role::logits_fp32 || cast > byte_count{}) return;
-            const std::int64_t count = tensors_in(a);
-            cast = div_up(local_bytes(a, to_.folded.layout), count);
-            const activation product{a.role, a.elements, to_.folded.context.formats.compute, a.split};
-            product_size = div_up(local_bytes(product, to_.folded.layout), count);
+            if (a.role == activation_role::logits_fp32 && cast == byte_count{})
+                cast = div_up(local_bytes(a, to_.folded.layout), tensors_in(a));
         });
         if (stays || cast == byte_count{}) return;
-        to_.allocate(tensor_group::temporaries, product_size);
+        to_.allocate(tensor_group::temporaries, size_of_product());
+        to_.release(tensor_group::whole_gradient);
         std::array<bool, live_logits::most> needed{};
         hold_logits(needed, activation_role::logits_fp32, cast, true);
         to_.release(tensor_group::temporaries);

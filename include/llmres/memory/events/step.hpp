@@ -7,6 +7,7 @@
 #include <llmres/inventory/activations.hpp>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/memory/events/layer.hpp>
 #include <llmres/memory/events/loss.hpp>
 #include <llmres/memory/events/writer.hpp>
 #include <llmres/memory/training/layer.hpp>
@@ -81,14 +82,36 @@ private:
         to_.allocate(tensor_group::frames, model_frames(to_.at));
         for (std::int32_t i = from; i < to; ++i) {
             gather(i);
-            const training_layer& t = to_.folded.layers[to_.kind_at(i)];
-            const bool whole = stays_ && t.kept == t.saved;
-            forward_layer(batch, i, whole, whole);
-            if (!whole) to_.allocate(checkpoint_group(batch, i), t.kept);
+            keeps_all(i) ? forward_layer(batch, i, true, true) : pass_first(batch, i, from, to);
         }
         if (!to_.folded.context.runtime.sharding.reshards_after_forward) return to_.release(tensor_group::frames);
         to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit);
         to_.release(tensor_group::frames);
+    }
+    /// Whether a layer keeps what it saves until its backward pass, and no less.
+    constexpr bool keeps_all(std::int32_t position) const {
+        const training_layer& t = to_.folded.layers[to_.kind_at(position)];
+        return stays_ && t.kept == t.saved;
+    }
+    /// Whether passes over a layer are written tensor by tensor.
+    constexpr bool writes_each_tensor(std::int32_t position) const {
+        return (keeps_all(position) || to_.folded.context.recomputes) &&
+               forward_layer_events::describes(to_.layer_at(position), to_.folded.context);
+    }
+    /// The first pass over a layer that does not keep all: it keeps its input, which the layer before it has put out,
+    /// unless it is the first of this pass. `last`: one behind the last of this pass.
+    constexpr void pass_first(std::int64_t batch, std::int32_t position, std::int32_t first, std::int32_t last) {
+        const bool has_input = position > first && !keeps_all(position - 1) && writes_each_tensor(position - 1);
+        if (!writes_each_tensor(position)) forward_layer(batch, position, false, false);
+        if (!has_input) to_.allocate(checkpoint_group(batch, position), to_.folded.layers[to_.kind_at(position)].kept);
+        if (!writes_each_tensor(position)) return;
+        write_casts(batch, position, false);
+        const bool hands_on = position + 1 < last && !keeps_all(position + 1);
+        forward_layer_events pass{to_, to_.layer_at(position), -1};
+        for_each_layer_operation(to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context.code, pass);
+        pass.end(hands_on ? checkpoint_group(batch, position + 1) : static_cast<std::int64_t>(tensor_group::frames),
+                 hands_on ? to_.folded.layers[to_.kind_at(position + 1)].kept : to_.at.residual);
+        to_.release(tensor_group::whole_gradient);
     }
     /// Weights of one layer that ZeRO 3 gathers, while the layer before it is computed.
     constexpr void gather(std::int32_t position) {
@@ -104,8 +127,20 @@ private:
         constexpr void operator()(byte_count size) const override { to.allocate(tensor_group::temporaries, size); }
         constexpr void end() const override { to.release(tensor_group::temporaries); }
     };
+    /// A pass that autograd records, tensor by tensor.
+    constexpr void record_layer(std::int64_t batch, std::int32_t position) {
+        write_casts(batch, position, true);
+        forward_layer_events pass{to_, to_.layer_at(position), saved_group(batch, position, std::size_t{0})};
+        for_each_training_activation(
+            to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context,
+            [&](const activation& a) { pass.save(a); }, [](const activation&) {},
+            [&](const layer_operation& o, bool) { pass(o); });
+        pass.end(static_cast<std::int64_t>(tensor_group::temporaries), to_.at.residual);
+        to_.release(tensor_group::temporaries);
+    }
     /// The operations of a layer. `saves`: what autograd saves stays in the groups of its points; `records`: it does.
     constexpr void forward_layer(std::int64_t batch, std::int32_t position, bool saves, bool records) {
+        if (records && saves && writes_each_tensor(position)) return record_layer(batch, position);
         const shown_temporaries shown{to_};
         forward_sweep sweep{to_.layer_at(position),
                             to_.folded.job.model.hidden,
@@ -189,15 +224,17 @@ private:
     }
     constexpr void backward_layer(std::int64_t batch, std::int32_t position, bool first) {
         const training_layer& t = to_.folded.layers[to_.kind_at(position)];
-        const bool whole = stays_ && t.kept == t.saved;
+        const bool whole = keeps_all(position);
         if (!whole) forward_layer(batch, position, true, true);
+        const std::int64_t inner_width =
+            writes_each_tensor(position) ? to_.layer_at(position).feed_forward.width : std::int64_t{};
         for (std::size_t p = 0; p < backward_points; ++p) {
             const auto point = static_cast<backward_point>(p);
             for_each_training_activation(
                 to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context, [](const activation&) {},
                 [&](const activation& a) {
                     if (a.until == point)
-                        to_.allocate_activation(static_cast<std::int64_t>(tensor_group::temporaries), a);
+                        to_.allocate_activation(static_cast<std::int64_t>(tensor_group::temporaries), a, inner_width);
                 },
                 [](const layer_operation&, bool) {});
             if (!to_.keeps_gradients())

@@ -31,9 +31,10 @@ enum class tensor_group : std::uint8_t {
     odd_gradient,
     even_unit,  ///< gathered weights, by turns
     odd_unit,
-    ends,    ///< gathered weights outside of the layers
-    logits,  ///< the first of the loss's own tensors, each a group
-    saved = logits + 32,
+    ends,                ///< gathered weights outside of the layers
+    logits,              ///< the first of the loss's own tensors, each a group
+    live = logits + 32,  ///< the first of the tensors of a forward pass that autograd does not record
+    saved = live + 32,
 };
 
 /// Who sees the events. `gathered`: weights that ZeRO gathers are allocated for a stream of their own.
@@ -67,12 +68,16 @@ public:
         if (each * copies != all) return allocate(group, all);
         for (std::int64_t i = 0; i < copies; ++i) allocate(group, each);
     }
-    /// A tensor, or as many as it is times the residual stream of the tokens: the inventory sums equal ones up.
-    constexpr void allocate_activation(std::int64_t group, const activation& a) const {
-        const std::int64_t one = product(folded.context.tokens.all(), folded.job.model.hidden);
+    /// A tensor, or of gradients as many as it is times the residual stream, or the inner width, of the tokens: the
+    /// inventory sums equal ones up.
+    constexpr void allocate_activation(std::int64_t group, const activation& a, std::int64_t inner_width) const {
         const byte_count all = local_bytes(a, folded.layout);
-        const std::int64_t count =
-            a.role == activation_role::gradient && a.elements % one == 0 && a.elements > one ? a.elements / one : 1;
+        std::int64_t count = 1;
+        for (const std::int64_t width : {folded.job.model.hidden, inner_width}) {
+            const std::int64_t one = product(folded.context.tokens.all(), width);
+            if (count == 1 && a.role == activation_role::gradient && one > 0 && a.elements % one == 0)
+                count = a.elements / one;
+        }
         for (std::int64_t i = 0; i < count; ++i) allocate(group, div_up(all, count));
     }
     constexpr void release(std::int64_t group) const { visit_.release(group); }
