@@ -256,7 +256,7 @@ private:
     }
     /// result + lora_B(lora_A(dropout(x))) * scaling.
     constexpr tensor write_adapter(const operand& read, const operand& target, const precision& input, tensor output) {
-        const training_formats& formats = context_.formats;
+        const auto& formats = context_.formats;
         const bool casts_itself = context_.quantised.four_bit && context_.autocast;
         if (context_.quantised.four_bit) {  // result.clone()
             tensor clone = make(size(target, formats.outputs));
