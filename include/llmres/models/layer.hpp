@@ -239,9 +239,11 @@ struct layer {
     bool norm_before_attention = true;    ///< a norm before attention or recurrence
     /// A norm of attention's output, before the residual sum (Gemma 2, OLMo 2).
     bool norm_after_attention = false;
-    bool norm_before_feed_forward = true;                 ///< a norm before the feed-forward
-    bool norm_after_feed_forward = false;                 ///< a norm of its output, before the residual sum
-    std::int32_t more_norms = 0;                          ///< further norms of the hidden width
+    bool norm_before_feed_forward = true;  ///< a norm before the feed-forward
+    bool norm_after_feed_forward = false;  ///< a norm of its output, before the residual sum
+    std::int32_t more_norms = 0;           ///< further norms of the hidden width
+    /// Further matrices from the hidden width or to it: the sum of their other sides (Gemma 3n, Gemma 4).
+    std::int64_t more_features = 0;
     std::int64_t more_values = 0;                         ///< parameters that belong to no matrix: layer scales, gates
     quantised_part quantised = quantised_part::matrices;  ///< what a quantised checkpoint quantises
 

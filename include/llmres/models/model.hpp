@@ -269,6 +269,7 @@ constexpr status validate(const layer& l) {
     if (const status s = validate(l.recurrent); !s) return s;
     if (const status s = validate(l.feed_forward); !s) return s;
     return all_in_range(bounded_field{"layer.more_norms", l.more_norms, 0, 64},
+                        bounded_field{"layer.more_features", l.more_features, 0, widest},
                         bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32});
 }
 

@@ -462,6 +462,7 @@ constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visi
     list_recurrence(mixers, l.recurrent);
     list_feed_forward(part(quantised_part::dense), part(quantised_part::experts), l.feed_forward);
     mixers.norms(l.norm, hidden, l.norms());
+    if (l.more_features > 0) mixers.visit(mixers.matrix(weight_role::projector, l.more_features, hidden));
     mixers.vector(weight_role::values, l.more_values);
 }
 

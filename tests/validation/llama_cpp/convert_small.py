@@ -37,6 +37,19 @@ GPT2 = {"vocab_size": 1000, "n_embd": 256, "n_layer": 3, "n_head": 4, "n_positio
 DELTA = {"linear_num_value_heads": 8, "linear_num_key_heads": 4, "linear_key_head_dim": 16, "linear_value_head_dim": 32,
          "mtp_num_hidden_layers": 1}  # fmt: skip
 ROUTED = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 96, "shared_expert_intermediate_size": 128}
+ROUTED_ALONE = {"num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 96}
+LATENT = {**COMMON, "intermediate_size": 320, "num_key_value_heads": 4, "q_lora_rank": 96, "kv_lora_rank": 64, "qk_rope_head_dim": 16,
+          "qk_nope_head_dim": 32, "v_head_dim": 48, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 96,
+          "n_shared_experts": 1, "first_k_dense_replace": 1, "n_group": 1, "topk_group": 1}  # fmt: skip
+INDEXED = {"index_n_heads": 4, "index_head_dim": 32, "index_topk": 64}
+# Classes that converters know by another name, and text models that they know as parts of others.
+KNOWN_AS = {"PhimoeForCausalLM": "PhiMoEForCausalLM", "MptForCausalLM": "MPTForCausalLM"}
+PART_OF = {
+    "qwen2_vl_text": ("qwen2", "Qwen2VLForConditionalGeneration"),
+    "qwen3_vl_text": ("qwen3", "Qwen3VLForConditionalGeneration"),
+    "qwen3_vl_moe_text": ("qwen3_moe", "Qwen3VLMoeForConditionalGeneration"),
+    "minicpm": ("llama", "MiniCPMForCausalLM"),
+}
 EXTRA = [
     {"model_type": "phi", **COMMON, "intermediate_size": 1024},
     {"model_type": "gpt2", **GPT2},
@@ -64,6 +77,38 @@ EXTRA = [
      "num_experts_per_tok": 2, "shared_intermediate_size": 192, "mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
     {"model_type": "granitemoehybrid", **GROUPED, "layer_types": ["mamba", "attention", "mamba", "mamba"], "num_local_experts": 0,
      "num_experts_per_tok": 0, "shared_intermediate_size": 192, "mamba_n_heads": 8, "mamba_d_head": 64, "mamba_d_state": 16},
+    {"model_type": "mpt", "vocab_size": 1000, "d_model": 256, "n_heads": 4, "n_layers": 3, "expansion_ratio": 4, "max_seq_len": 64},
+    {"model_type": "phimoe", **GROUPED, "num_local_experts": 4, "num_experts_per_tok": 2, "attention_bias": True, "lm_head_bias": True,
+     "max_position_embeddings": 64, "original_max_position_embeddings": 64},
+    {"model_type": "dbrx", "vocab_size": 1000, "d_model": 256, "n_heads": 4, "n_layers": 3, "max_seq_len": 64,
+     "attn_config": {"kv_n_heads": 2, "clip_qkv": 8, "rope_theta": 500000.0},
+     "ffn_config": {"ffn_hidden_size": 320, "moe_num_experts": 4, "moe_top_k": 2}},
+    {"model_type": "deepseek_v32", **LATENT, **INDEXED},
+    {"model_type": "jais2", **GROUPED, "intermediate_size": 1024},
+    {"model_type": "hy_v3", **GROUPED, "head_dim": 64, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 96,
+     "num_shared_experts": 1, "first_k_dense_replace": 1},
+    {"model_type": "afmoe", **GROUPED, "head_dim": 64, **ROUTED_ALONE, "num_shared_experts": 1, "num_dense_layers": 1, "sliding_window": 512},
+    {"model_type": "mellum", **GROUPED, "head_dim": 64, **ROUTED_ALONE, "sliding_window": 512},
+    {"model_type": "exaone_moe", **GROUPED, "head_dim": 64, **ROUTED_ALONE, "num_shared_experts": 1, "first_k_dense_replace": 1,
+     "sliding_window": 512, "sliding_window_pattern": 4},
+    {"model_type": "falcon_h1", **GROUPED, "head_dim": 64, "mamba_d_ssm": 512, "mamba_n_heads": 8, "mamba_d_head": 64,
+     "mamba_d_state": 16, "mamba_n_groups": 1},
+    {"model_type": "kimi_linear", **LATENT, "linear_attn_config": {"num_heads": 4, "head_dim": 64, "short_conv_kernel_size": 4,
+     "kda_layers": [1, 2, 3], "full_attn_layers": [4]}, "pad_token_id": 0},
+    {"model_type": "minicpm3", **COMMON, "intermediate_size": 320, "q_lora_rank": 96, "kv_lora_rank": 64, "qk_rope_head_dim": 16,
+     "qk_nope_head_dim": 32, "v_head_dim": 48, "num_key_value_heads": 4},
+    {"model_type": "minicpm", **GROUPED, "tie_word_embeddings": True, "scale_emb": 12, "scale_depth": 1.4, "dim_model_base": 64},
+    {"model_type": "qwen2_vl_text", **GROUPED},
+    {"model_type": "qwen3_vl_text", **GROUPED, "head_dim": 64},
+    {"model_type": "qwen3_vl_moe_text", **GROUPED, "head_dim": 64, **ROUTED_ALONE},
+    {"model_type": "gemma3n_text", **GROUPED, "num_hidden_layers": 5, "head_dim": 64, "intermediate_size": [320] * 5,
+     "sliding_window": 512, "num_kv_shared_layers": 2, "hidden_size_per_layer_input": 64, "vocab_size_per_layer_input": 1000,
+     "laurel_rank": 16, "layer_types": ["sliding_attention", "full_attention", "sliding_attention", "sliding_attention",
+     "full_attention"], "activation_sparsity_pattern": [0.0] * 5},
+    {"model_type": "gemma4_text", **GROUPED, "num_hidden_layers": 6, "head_dim": 32, "global_head_dim": 64, "sliding_window": 512,
+     "num_kv_shared_layers": 2, "hidden_size_per_layer_input": 64, "vocab_size_per_layer_input": 1000, "use_double_wide_mlp": True},
+    {"model_type": "gemma4_text", **GROUPED, "num_hidden_layers": 6, "head_dim": 32, "global_head_dim": 64, "sliding_window": 512,
+     "hidden_size_per_layer_input": 0, "enable_moe_block": True, "num_experts": 8, "top_k_experts": 2, "moe_intermediate_size": 96},
     {"model_type": "gemma4_text", **GROUPED, "num_hidden_layers": 6, "head_dim": 32, "global_head_dim": 64,
      "num_global_key_value_heads": 1, "attention_k_eq_v": True, "sliding_window": 512, "hidden_size_per_layer_input": 0},
 ]  # fmt: skip
@@ -76,11 +121,12 @@ def saved(config: dict[str, Any], folder: Path) -> str:
     # Published files of dense Nemotron-H have no such field; the class has one that cannot be null.
     fields = {name: value for name, value in config.items() if value is not None or name != "num_experts_per_tok"}
     model_type = fields.pop("model_type")
+    model_type, whole = PART_OF.get(model_type, (model_type, ""))
     made = transformers.AutoConfig.for_model(model_type, **fields)
     torch.manual_seed(1)
     model = transformers.AutoModelForCausalLM.from_config(made, dtype=torch.float16)
     model.save_pretrained(folder)
-    return type(model).__name__
+    return whole or KNOWN_AS.get(type(model).__name__, type(model).__name__)
 
 
 def plain(value: Any) -> Any:

@@ -14,6 +14,12 @@ namespace llmres::inline v0::detail::gguf::known {
 enum class field_source : std::uint8_t {
     none,
     number,      ///< the integer under `key`, or else under `other`; none where the file has neither
+    least,       ///< the smallest of the integers under `key`, one for each layer
+    varies,      ///< whether layers have different integers under `key`
+    rows,        ///< rows of the tensor whose name ends with `key`
+    without,     ///< layers that have no tensor `key`
+    columns,     ///< columns of the tensor whose name ends with `key` over the integer under `other`
+    lacks,       ///< whether a layer that has a tensor `key` has no tensor `other`
     quotient,    ///< the integer under `key` over that under `other`
     difference,  ///< the integer under `key`, or else under `or_else`, less that under `other`
     present,     ///< whether the file has a tensor whose name ends with `key`, or with `other`
@@ -34,6 +40,24 @@ struct described_field {
 
 constexpr described_field number(std::string_view field, std::string_view key, std::string_view other = {}) {
     return {field, field_source::number, key, other, {}};
+}
+constexpr described_field least(std::string_view field, std::string_view key) {
+    return {field, field_source::least, key, {}, {}};
+}
+constexpr described_field varies(std::string_view field, std::string_view key) {
+    return {field, field_source::varies, key, {}, {}};
+}
+constexpr described_field rows(std::string_view field, std::string_view tensor) {
+    return {field, field_source::rows, tensor, {}, {}};
+}
+constexpr described_field without(std::string_view field, std::string_view tensor) {
+    return {field, field_source::without, tensor, {}, {}};
+}
+constexpr described_field columns(std::string_view field, std::string_view tensor, std::string_view over_key) {
+    return {field, field_source::columns, tensor, over_key, {}};
+}
+constexpr described_field lacks(std::string_view field, std::string_view tensor, std::string_view missing) {
+    return {field, field_source::lacks, tensor, missing, {}};
 }
 constexpr described_field quotient(std::string_view field, std::string_view key, std::string_view other) {
     return {field, field_source::quotient, key, other, {}};
@@ -105,6 +129,11 @@ inline constexpr described_field linear_kernel = number("linear_conv_kernel_dim"
 inline constexpr described_field full_interval = number("full_attention_interval", "full_attention_interval");
 inline constexpr described_field recurrent_layers =
     kinds("layer_types", "attention.recurrent_layers", "full_attention", "linear_attention");
+inline constexpr described_field shared_keys = number("num_kv_shared_layers", "attention.shared_kv_layers");
+inline constexpr described_field layer_embedding =
+    number("hidden_size_per_layer_input", "embedding_length_per_layer_input");
+inline constexpr described_field layer_embedding_rows =
+    rows("vocab_size_per_layer_input", "per_layer_token_embd.weight");
 inline constexpr described_field mamba_heads = number("mamba_n_heads", "ssm.time_step_rank");
 inline constexpr described_field mamba_width = quotient("mamba_d_head", "ssm.inner_size", "ssm.time_step_rank");
 inline constexpr described_field mamba_groups = number("mamba_n_groups", "ssm.group_count");
@@ -146,6 +175,15 @@ inline constexpr std::array architectures{
     described_architecture{"gemma", "gemma", "", {attention_bias}},
     described_architecture{"gemma2", "gemma2", "", {window, attention_bias}},
     described_architecture{"gemma3", "gemma3_text", "", {window, windows, attention_bias}},
+    described_architecture{"gemma3n", "gemma3n_text", "", {window, windows, shared_keys, layer_embedding,
+        layer_embedding_rows, number("altup_num_inputs", "altup.num_inputs"), rows("laurel_rank", "laurel_l.weight")}},
+    described_architecture{"gemma4", "gemma4_text", "", {window, windows, shared_keys, layer_embedding,
+        layer_embedding_rows, number("head_dim", "attention.key_length_swa"),
+        number("global_head_dim", "attention.key_length"),
+        least("num_global_key_value_heads", "attention.head_count_kv"),
+        lacks("attention_k_eq_v", "attn_k.weight", "attn_v.weight"), least("intermediate_size", "feed_forward_length"),
+        varies("use_double_wide_mlp", "feed_forward_length"), present("enable_moe_block", "ffn_gate_inp.weight"),
+        experts_of_qwen, number("top_k_experts", "expert_used_count"), expert_width}},
     described_architecture{"gpt-oss", "gpt_oss", "", {local_experts, per_token, expert_width_alone, window,
         attention_bias}},
     described_architecture{"glm4", "glm4", "", {attention_bias}},
@@ -197,7 +235,7 @@ inline constexpr std::array architectures{
         present("qk_layernorm", "attn_q_norm.weight"), absent("use_parallel_residual", "ffn_norm.weight")}},
     described_architecture{"minicpm", "minicpm", "", {number("num_experts", "expert_count"), per_token}},
     described_architecture{"minicpm3", "minicpm3", "", {query_rank, latent_rank, latent_bias, rotary_width,
-        plain_width, number("v_head_dim", "attention.value_length")}},
+        plain_width, columns("v_head_dim", "attn_output.weight", "attention.head_count")}},
     described_architecture{"command-r", "cohere", "", {attention_bias,
         present("use_qk_norm", "attn_q_norm.weight")}},
     described_architecture{"cohere2", "cohere2", "", {window, windows, attention_bias}},
@@ -245,8 +283,8 @@ inline constexpr std::array architectures{
     described_architecture{"hunyuan_vl", "hunyuan_v1_dense", "", {attention_bias,
         present("use_qk_norm", "attn_q_norm.weight")}},
     described_architecture{"hy_v3", "hy_v3", "", {routed_experts, per_token, expert_width,
-        quotient("n_shared_experts", "expert_shared_feed_forward_length", "expert_feed_forward_length"), dense_first,
-        attention_bias}},
+        quotient("n_shared_experts", "expert_shared_feed_forward_length", "expert_feed_forward_length"),
+        without("first_k_dense_replace", "ffn_gate_inp.weight"), attention_bias}},
     described_architecture{"hunyuan-moe", "hunyuan_v1_moe", "", {experts_of_qwen,
         number("moe_topk", "expert_used_count"), expert_width, number("num_shared_expert", "expert_shared_count"),
         attention_bias, present("use_qk_norm", "attn_q_norm.weight")}},

@@ -14,6 +14,7 @@
 #include <llmres/values/units.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -152,7 +153,10 @@ public:
                            "an architecture that is described, such as llama, qwen3, gemma2 or deepseek2");
         config_["model_type"] = found->model_type;
         for (const known::described_field& f : found->fields)
-            if (f.source == known::field_source::kinds) varied_.push_back(f.key);
+            if (f.source == known::field_source::kinds)
+                varied_.push_back(f.key);
+            else if (f.source == known::field_source::least)
+                unequal_.push_back(f.key);
         common();
         for (const known::described_field& f : found->fields) read(f);
         if (config_["intermediate_size"].is_null() && config_.contains("moe_intermediate_size"))
@@ -179,8 +183,47 @@ private:
         if (found->is != gguf_value::kind::array) return 0;
         return found->integers.empty() ? 0 : *std::max_element(found->integers.begin(), found->integers.end());
     }
+    static bool among(const std::vector<std::string_view>& names, std::string_view name) {
+        return std::find(names.begin(), names.end(), name) != names.end();
+    }
+    /// The smallest of the numbers under a key; that of a file that has one for all layers.
+    std::int64_t least_of(std::string_view name) const {
+        const gguf_value* found = file_.find(key(name));
+        if (found == nullptr || found->is != gguf_value::kind::array || found->integers.empty()) return number_of(name);
+        return *std::min_element(found->integers.begin(), found->integers.end());
+    }
+    std::int64_t rows_of(std::string_view end) const {
+        for (const gguf_tensor_info& tensor : file_.tensors)
+            if (tensor.name.ends_with(end) && tensor.dimensions > 1) return static_cast<std::int64_t>(tensor.shape[1]);
+        return 0;
+    }
+    std::int64_t columns_of(std::string_view end) const {
+        for (const gguf_tensor_info& tensor : file_.tensors)
+            if (tensor.name.ends_with(end)) return static_cast<std::int64_t>(tensor.shape[0]);
+        return 0;
+    }
+    /// Layers that have no tensor whose name ends so.
+    std::int64_t layers_without(std::string_view end) const {
+        std::set<std::int32_t> with;
+        for (const gguf_tensor_info& tensor : file_.tensors)
+            if (gguf_layer(tensor.name) >= 0 && tensor.name.ends_with(end)) with.insert(gguf_layer(tensor.name));
+        return layers() - static_cast<std::int64_t>(with.size());
+    }
+    /// Whether a layer has the one tensor, and not the other.
+    bool lacks(std::string_view one, std::string_view other) const {
+        std::map<std::int32_t, std::pair<bool, bool>> layers;
+        for (const gguf_tensor_info& tensor : file_.tensors) {
+            if (gguf_layer(tensor.name) < 0) continue;
+            auto& [has_one, has_other] = layers[gguf_layer(tensor.name)];
+            has_one = has_one || tensor.name.ends_with(one);
+            has_other = has_other || tensor.name.ends_with(other);
+        }
+        return std::any_of(layers.begin(), layers.end(),
+                           [](const auto& l) { return l.second.first && !l.second.second; });
+    }
     /// Copies an integer, null where the file has none. An array must hold the same integer for all layers, but for
-    /// those that have none of it, where the architecture's kinds of layers are told apart by that.
+    /// those that have none of it, where the architecture's kinds of layers are told apart by that; of one whose least
+    /// is a field of its own, the largest is copied.
     void copy(std::string_view name, std::string_view field) {
         const gguf_value* found = file_.find(key(name));
         keys_.emplace_back(field, key(name));
@@ -192,10 +235,11 @@ private:
             return;
         }
         const std::int64_t most = number_of(name);
-        const bool varies = std::find(varied_.begin(), varied_.end(), name) != varied_.end();
+        const bool varies = among(varied_, name);
         const auto& all = found->integers;
         if (found->is == gguf_value::kind::array && !all.empty() &&
-            std::all_of(all.begin(), all.end(), [&](std::int64_t i) { return i == most || (varies && i == 0); }))
+            std::all_of(all.begin(), all.end(),
+                        [&](std::int64_t i) { return i == most || (varies && i == 0) || among(unequal_, name); }))
             to = most;
         else if (failed_.code == error_code::none)
             failed_ =
@@ -213,6 +257,24 @@ private:
                 return;
             case known::field_source::number:
                 return copy(f.other.empty() || file_.find(key(f.key)) != nullptr ? f.key : f.other, f.field);
+            case known::field_source::least:
+                if (file_.find(key(f.key)) != nullptr) config_[pointer(f.field)] = least_of(f.key);
+                return;
+            case known::field_source::varies:
+                config_[pointer(f.field)] = least_of(f.key) < number_of(f.key);
+                return;
+            case known::field_source::rows:
+                if (const std::int64_t found = rows_of(f.key); found > 0) config_[pointer(f.field)] = found;
+                return;
+            case known::field_source::without:
+                config_[pointer(f.field)] = layers_without(f.key);
+                return;
+            case known::field_source::columns:
+                if (number_of(f.other) > 0) config_[pointer(f.field)] = columns_of(f.key) / number_of(f.other);
+                return;
+            case known::field_source::lacks:
+                config_[pointer(f.field)] = lacks(f.key, f.other);
+                return;
             case known::field_source::quotient:
                 if (number_of(f.other) > 0) config_[pointer(f.field)] = number_of(f.key) / number_of(f.other);
                 return;
@@ -266,7 +328,8 @@ private:
     nlohmann::json config_ = nlohmann::json::object();
     /// The fields of the config.json, each with the GGUF key that it is copied from.
     std::vector<std::pair<std::string_view, std::string>> keys_{};
-    std::vector<std::string_view> varied_{};  ///< the keys that tell the kinds of layers apart
+    std::vector<std::string_view> varied_{};   ///< the keys that tell the kinds of layers apart
+    std::vector<std::string_view> unequal_{};  ///< the keys whose largest and least are different fields
     error failed_{};
     std::int64_t vocabulary_ = 0;
     bool has_output_ = false;

@@ -102,6 +102,8 @@ inline constexpr std::array defaults_of_classes{
     class_defaults{"llama4_text", R"({"vocab_size": 202048, "hidden_size": 5120, "num_hidden_layers": 48,
         "num_attention_heads": 40, "intermediate_size": 8192, "num_key_value_heads": 8, "head_dim": 128,
         "intermediate_size_mlp": 16384, "num_local_experts": 16, "num_experts_per_tok": 1})"},
+    class_defaults{"minicpm3", R"({"tie_word_embeddings": true})"},
+    class_defaults{"jais2", R"({"attention_bias": true, "mlp_bias": true})"},
     // latent attention
     class_defaults{"deepseek_v2", R"({"q_lora_rank": 1536, "kv_lora_rank": 512, "qk_nope_head_dim": 128,
         "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts": 64, "moe_intermediate_size": 1407,

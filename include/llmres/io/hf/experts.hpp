@@ -237,10 +237,12 @@ inline model read_exaone_moe(config_fields& c) {
     const token_count window = read_window(c);
     model m = read_dots1(c);
     const layer_stack without = m.layers;
+    // configuration_exaone_moe.py: where layers are not listed, every fourth has no window.
+    const std::int64_t period = c.has("layer_types") ? 1 : c.number_or("sliding_window_pattern", 4, 1, most_features);
     m.layers = {};
     read_layers(c, m, without.size, [&](std::int64_t i) {
         layer l = without[static_cast<std::int32_t>(i)];
-        if (layer_is(c, "sliding_attention", i, false)) l.attention.window = window;
+        if (layer_is(c, "sliding_attention", i, (i + 1) % period != 0)) l.attention.window = window;
         return l;
     });
     return m;

@@ -20,7 +20,7 @@ inline void add_layer_embeddings(config_fields& c, model& m, layer& l, std::int6
     m.add({.role = weight_role::embed_tokens, .rows = rows, .columns = layers * width});
     m.add({.role = weight_role::projector, .rows = layers * width, .columns = m.hidden});
     m.add({.role = weight_role::norm, .columns = width});
-    l.more_values += 2 * width * m.hidden;
+    l.more_features += 2 * width;
     l.more_norms += 1;
 }
 
@@ -49,9 +49,9 @@ inline model read_gemma3n_text(config_fields& c) {
     add_layer_embeddings(c, m, base, count, 256);
     const std::int64_t streams = c.number_or("altup_num_inputs", 4, 1, 64);
     const std::int64_t laurel = c.number_or("laurel_rank", 64, 0, most_features);
-    base.more_norms += 2;  // AltUp's router's, Laurel's
-    base.more_values +=
-        m.hidden + streams * streams + streams * streams * streams + streams * m.hidden + 2 * laurel * m.hidden;
+    base.more_norms += 2;                        // AltUp's router's, Laurel's
+    base.more_features += streams + 2 * laurel;  // AltUp's router, Laurel
+    base.more_values += m.hidden + streams * streams + streams * streams * streams;
     m.add({.role = weight_role::projector, .rows = m.hidden, .columns = m.hidden, .copies = 2 * (streams - 1)});
     const token_count window = read_window(c);
     const std::int64_t shared = c.number_or("num_kv_shared_layers", 15, 0, count);

@@ -362,6 +362,7 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
 
 /// Whether a weight is a vector, or a matrix that llama.cpp never quantises.
 constexpr bool stays_wide(const weight& w) {
+    if (w.role == weight_role::indexer && !w.quantised) return true;  // indexer.proj (conversion/base.py: in F32)
     return w.rows == 1 || w.columns == 1 ||
            is_any(w.role, weight_role::norm, weight_role::bias, weight_role::router, weight_role::conv,
                   weight_role::state, weight_role::positions, weight_role::values);

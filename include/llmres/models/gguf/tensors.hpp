@@ -131,21 +131,23 @@ private:
     std::size_t count_ = 0;
 };
 
+/// The type of a table of tokens that is no output.
+constexpr gguf_type type_of_table(const gguf_mix& mix, std::int64_t columns) {
+    if (mix.stored.embedding) return *mix.stored.embedding;
+    if (mix.embedding) return *mix.embedding;
+    const gguf_type base = base_of(mix.quantisation);
+    return is_any(mix.quantisation, q::F32, q::F16, q::BF16) ? base : fitting(embedding_type(mix, base), columns);
+}
 constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix) {
     gguf_tensor tensor{
         .role = weight_role::embed_tokens, .rows = m.tokenizer > 0 ? m.tokenizer : m.vocabulary, .columns = m.hidden};
-    if (mix.stored.embedding) {
-        tensor.type = *mix.stored.embedding;
-        return tensor;
-    }
-    const gguf_type base = base_of(mix.quantisation);
-    const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     const bool serves_as_output = m.tied_head && !mix.tied_head_stored;
-    tensor.type = mix.embedding ? *mix.embedding
-                  : plain       ? base
-                  : serves_as_output
-                      ? fitting(output_type(mix, is_falcon(m.architecture.view()), base, m.hidden), m.hidden)
-                      : fitting(embedding_type(mix, base), m.hidden);
+    const bool as_table =
+        mix.stored.embedding || mix.embedding || !serves_as_output || is_any(mix.quantisation, q::F32, q::F16, q::BF16);
+    tensor.type = as_table
+                      ? type_of_table(mix, m.hidden)
+                      : fitting(output_type(mix, is_falcon(m.architecture.view()), base_of(mix.quantisation), m.hidden),
+                                m.hidden);
     return tensor;
 }
 
@@ -187,11 +189,22 @@ constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, V
     for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
     for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {
         const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
-        if (e.part != model_part::input || !detail::gguf::is_any(e.role, weight_role::positions, weight_role::norm))
-            continue;
+        if (e.part != model_part::input || e.role == weight_role::embed_tokens) continue;
+        const bool matrix = e.role == weight_role::projector && mix.quantisation != gguf_quantisation::F32;
+        if (!matrix && !detail::gguf::is_any(e.role, weight_role::positions, weight_role::norm)) continue;
+        // llama-quant.cpp quantises no per_layer_model_proj and no altup_proj.
         for (std::int64_t copy = 0; copy < e.copies; ++copy)
-            visit(gguf_tensor{.role = e.role, .rows = e.rows, .columns = e.columns});
+            visit(gguf_tensor{.role = e.role,
+                              .rows = e.rows,
+                              .columns = e.columns,
+                              .type = matrix ? gguf_type::F16 : gguf_type::F32});
     }
+    for (std::int32_t i = 0; i < m.extra_count; ++i)  // tables of tokens for every layer (per_layer_token_embd)
+        if (const extra_weight& e = m.extras[static_cast<std::size_t>(i)]; e.role == weight_role::embed_tokens)
+            visit(gguf_tensor{.role = e.role,
+                              .rows = e.rows,
+                              .columns = e.columns,
+                              .type = detail::gguf::type_of_table(mix, e.columns)});
 }
 
 template <class Visit>
