@@ -174,7 +174,7 @@ inline const std::map<std::string, example>& examples() {
         {"runtime.compiled", {true, [](r q) { return q.job.runtime.kernels.compilation.layers; }}},
         {"runtime.compiled_loss", {true, [](r q) { return q.job.runtime.kernels.compilation.loss; }}},
         {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.kernels.norm == norm_code::fused; }}},
-        {"runtime.fused_gates", {true, [](r q) { return q.job.runtime.kernels.gate == gate_code::fused; }}},
+        {"runtime.fused_gates", {true, [](r q) { return q.job.runtime.kernels.gate == gate_code::in_place; }}},
         {"runtime.experts", {"batched", [](r q) { return q.job.runtime.kernels.experts == expert_code::batched; }}},
         {"runtime.selective",
          {"all_but_products",

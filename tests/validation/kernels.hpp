@@ -117,15 +117,18 @@ inline byte_count predicted(const run& r) {
     l.feed_forward = {.kind = feed_forward_kind::gated, .width = r.width};
     const byte_count weight = size_of(bf16, r.width, r.hidden);
     const byte_count output = size_of(bf16, r.tokens, r.hidden);
-    const gate_code gate = r.provider == "liger" ? gate_code::fused : gate_code::eager;
+    const gate_code gate = r.provider == "liger" ? gate_code::in_place : gate_code::eager;
     if (r.mode == "forward")
         return layer_bytes(r, l, bf16, gate, false, backward_point::inner) + weight * 3 + output + cublas;
-    // Weights and their gradients, the output, the input's gradient; then a weight's and the input's gradients are made
-    // anew.
+    // Weights and their gradients, the output, the input's gradient; then the gradient of up's weight is made anew, and
+    // that of its input, when the activated product's is gone; last of gate's, and their sum, when up's is gone, too.
+    const byte_count wide = size_of(bf16, r.tokens, r.width);
     const byte_count inner =
         layer_bytes(r, l, bf16, gate, true, backward_point::inner) + weight * 6 + output * 2 + cublas;
-    const byte_count after = inner - size_of(bf16, r.tokens, r.width) + weight + output;
-    return inner > after ? inner : after;
+    const byte_count at_up = inner - wide + weight + output;
+    const byte_count at_gate = at_up + output * 2 - (gate == gate_code::in_place ? byte_count{} : wide);
+    const byte_count later = at_up > at_gate ? at_up : at_gate;
+    return inner > later ? inner : later;
 }
 
 }  // namespace kernels

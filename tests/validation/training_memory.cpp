@@ -76,8 +76,9 @@ TEST_CASE("other engines: errors that a change must not raise") {
     CHECK(of("swift", "reserved").mean() <= 0.10);
     CHECK(of("swift", "reserved").inside == of("swift", "reserved").rows);
     CHECK(of("fsdp_qlora_profile", "allocated").mean() <= 0.033);
+    CHECK(of("stas_h200_b200", "reserved").mean() <= 0.045);
     CHECK(of("stas_h200_b200", "reserved").inside == of("stas_h200_b200", "reserved").rows);
-    CHECK(of("deepspeed", "allocated").mean() <= 0.06);
+    CHECK(of("deepspeed", "allocated").mean() <= 0.03);
     CHECK(of("issues", "allocated").mean() <= 0.03);
 }
 

@@ -15,6 +15,7 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/training/allocator.hpp>
+#include <llmres/memory/training/deepspeed.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/micro_batches.hpp>
@@ -65,9 +66,6 @@ constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t
 
 namespace detail {
 
-/// Weights that DeepSpeed's ZeRO 3 may leave gathered: by default 1e9 values (stage3_max_live_parameters).
-constexpr byte_count live_weights(const tensor_memory& t) { return t.gathered < gb(2) ? t.gathered : gb(2); }
-
 constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t first_stage, std::int32_t end_stage) {
     const job& j = f.job;
     const layout& l = f.layout;
@@ -79,7 +77,8 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
     m.phase = phase_of(peak.point);
     m.passes = peak.passes;
     if (f.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
-        const byte_count more = live_weights(peak.tensors);
+        const byte_count more =
+            live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered, f.widest.largest).more;
         m[memory_term::communication].high += more;
         m.allocated.high += more;
         m.reserved.high += more;

@@ -21,8 +21,9 @@ enum class norm_code : std::uint8_t {
 /// How a gated feed-forward multiplies act(gate) by up.
 /// How the activation of a gated feed-forward is computed.
 enum class gate_code : std::uint8_t {
-    eager,  ///< act(gate) is a tensor of its own, and saved
-    fused,  ///< gate and up are saved, and act(gate) is computed again in the backward pass
+    eager,     ///< act(gate) is a tensor of its own, and saved
+    fused,     ///< gate and up are saved, and act(gate) is computed again in the backward pass
+    in_place,  ///< the same, and their gradients are written over them (Liger: ops/swiglu.py, ops/geglu.py)
 };
 
 /// How the loss is computed from the logits.
@@ -265,7 +266,7 @@ struct training_kernels {
     /// Whether a norm is one kernel.
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compilation.layers; }
     /// Whether gate and activation are one kernel.
-    constexpr bool fuses_gates() const { return gate == gate_code::fused || compilation.layers; }
+    constexpr bool fuses_gates() const { return gate != gate_code::eager || compilation.layers; }
     /// Whether the loss is compiled.
     constexpr bool fuses_loss() const {
         const loss_compiling with = compilation.loss_with_layers;

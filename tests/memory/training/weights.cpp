@@ -286,3 +286,26 @@ TEST_CASE(
     CHECK(buffers({.data = 8, .zero = 3}).stepping == byte_count{});
     CHECK(buffers({.data = 8, .zero = 2}).backward == byte_count{});
 }
+
+TEST_CASE(
+    "DeepSpeed's ZeRO 3 gathers ahead until 1e9 values are there, and blocks of two buckets' worth are not free yet") {
+    job j = mixed();
+    j.runtime = runtimes::deepspeed;
+    const training_context context{j, {.data = 8, .zero = 3}};
+    const auto live = [&](byte_count whole, byte_count unit) {
+        return detail::live_weights_of(context, whole, unit, gb(1));
+    };
+    CHECK(live(gb(16), mib(400)).now == gb(2));
+    CHECK(live(gb(16), gb(3)).now == gb(3));      // one layer is more than that
+    CHECK(live(gb(1), mib(400)).now == gb(1));    // there are no more
+    CHECK(live(gb(16), mib(400)).late == gb(2));  // max_param_reduce_events
+    CHECK(live(gb(3), mib(400)).late == gb(1));
+    CHECK(live(gb(1), mib(400)).late == byte_count{});
+    CHECK(live(gb(16), mib(400)).more == gb(2));
+    // Gradients of a rank lie in one buffer from the first step to the last: at the end of the forward pass, too.
+    const layout eight{.data = 8, .zero = 3};
+    const byte_count with = training_memory(j, eight).passes.forward;
+    j.offload.optimizer = offload_place::host;
+    const byte_count states = bytes(12) * count_parameters(j.model).in(parameters);
+    CHECK(with - training_memory(j, eight).passes.forward > div_up(states, 8) + gb(1));
+}

@@ -203,7 +203,10 @@ constexpr std::int64_t rows_passed_back(const feed_forward& f, const training_co
 }
 
 /// Gradients that live at once between a feed-forward's linear layers.
-constexpr std::int64_t inner_gradients(const feed_forward& f) { return f.kind == feed_forward_kind::gated ? 3 : 2; }
+constexpr std::int64_t inner_gradients(const feed_forward& f, const training_context& context) {
+    if (f.kind != feed_forward_kind::gated) return 2;
+    return context.runtime.kernels.gate == gate_code::in_place && !f.routed() ? 1 : 3;
+}
 
 /// Tokens of the busiest experts over the mean, less one, that a balanced router is known to reach: 0.72 where a loss
 /// balances it, 0.04 where biases do (arXiv 2408.15664 table 2, MaxVio of the whole validation set by its equation 4, 1
@@ -238,7 +241,7 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
         // DoRA's magnitude multiplies in fp32, and is differentiated by three such products (tuners/lora/dora.py).
         if (adapted && context.adapter.kind == adapter_kind::dora && context.adapter.adapts(weight_role::up_proj))
             return hold.put(activation_role::gradient, 4 * rows * width, fp32, activation_split::tensor, o.at);
-        return put(inner_gradients(f) * rows * width, activation_split::tensor);
+        return put(inner_gradients(f, context) * rows * width, activation_split::tensor);
     }
     if (last && adapted && context.adapter.adapts(weight_role::down_proj) && context.copies_adapter_inputs &&
         (!context.autocast || context.adapter.dropout > 0))  // of the adapter's own copy
@@ -251,8 +254,8 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
     if (!last) put(rows * width, activation_split::sequence);
     if (context.runtime.kernels.experts == expert_code::batched)
         hold.put(activation_role::gradient,
-                 product(rows, (last ? 1 : inner_gradients(f) - 1) * width * o.writes[0].width), context.formats.stream,
-                 activation_split::whole, o.at);
+                 product(rows, (last ? 1 : inner_gradients(f, context) - 1) * width * o.writes[0].width),
+                 context.formats.stream, activation_split::whole, o.at);
 }
 
 }  // namespace llmres::inline v0::detail

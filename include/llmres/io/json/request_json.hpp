@@ -50,7 +50,7 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
     flag("compiled", k.compilation.layers, usual.compilation.layers);
     flag("compiled_loss", k.compilation.loss, usual.compilation.loss);
     flag("fused_norms", k.norm == norm_code::fused, usual.norm == norm_code::fused);
-    flag("fused_gates", k.gate == gate_code::fused, usual.gate == gate_code::fused);
+    flag("fused_gates", k.gate != gate_code::eager, usual.gate != gate_code::eager);
     flag("use_fused_weighted_squared_relu", k.use_fused_weighted_squared_relu, usual.use_fused_weighted_squared_relu);
     flag("narrow_loss", k.loss.narrow, usual.loss.narrow);
     flag("holds_outputs", k.loss.holds_outputs, usual.loss.holds_outputs);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training/deepspeed.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
@@ -88,6 +89,12 @@ constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak
     if (f.context.runtime.sharding.code == sharding_code::fsdp1 && f.layout.zero >= 3 &&
         phase_of(peak.point) != phase::backward)
         idle.releasable.high += f.widest.gathered * 2;
+    if (f.context.runtime.sharding.code == sharding_code::deepspeed && f.layout.zero >= 3 &&
+        f.layout.dense_shard_ranks() > 1) {
+        const byte_count late = live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered).late;
+        idle.releasable.expected += late;
+        idle.releasable.high += late * 2;  // besides, of a bucket that is filled and one that is reduced
+    }
     return idle;
 }
 

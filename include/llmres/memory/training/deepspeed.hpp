@@ -8,7 +8,8 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
-/// Buffers of DeepSpeed's ZeRO for gradients (deepspeed/runtime/zero: stage_1_and_2.py, stage3.py).
+/// Weights that DeepSpeed's ZeRO gathers, and its buffers for gradients (deepspeed/runtime/zero: stage_1_and_2.py,
+/// stage3.py, partitioned_param_coordinator.py).
 namespace llmres::inline v0::detail {
 
 struct zero_buffers {
@@ -55,6 +56,37 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     const byte_count norm = (part < state.largest ? part : state.largest) * 4;
     if (norm > state.optimizer.temporaries) b.in_pieces += norm - state.optimizer.temporaries;
     return b;
+}
+
+/// Values of weights that ZeRO 3 holds gathered at most, by default (zero/config.py, stage3_max_live_parameters).
+inline constexpr std::int64_t max_live_parameters = 1'000'000'000;
+/// Buckets of gradients whose reduction the host does not wait for (stage3.py, max_param_reduce_events).
+inline constexpr std::int64_t max_param_reduce_events = 2;
+
+/// Weights that ZeRO 3 holds gathered. With each module that is fetched it gathers the next ones beyond those that are
+/// on their way, until the limit is reached (fetch_sub_module: prefetch_bucket_size), but never less than the module
+/// that is computed needs.
+struct live_weights {
+    byte_count now{};   ///< gathered
+    byte_count more{};  ///< at most beyond that: the last tensor that was fetched, which joins its parts
+    byte_count late{};  ///< released, but not to be used again yet
+};
+
+/// `whole`: all weights of a stage; `unit`: those of the layer that has most; `largest`: the largest tensor.
+///
+/// A released weight is another stream's, whose block cannot be used again until the computation has passed it
+/// (partition_parameters.py, free_param: record_stream). How far the host runs ahead of the computation is bounded by
+/// the buckets whose reduction it does not wait for, of as many gradients as weights.
+constexpr live_weights live_weights_of(const training_context& context, byte_count whole, byte_count unit,
+                                       byte_count largest = {}) {
+    const precision& gathered = context.formats.compute;
+    const byte_count limit = size_of(gathered, max_live_parameters, 1);
+    live_weights live{.now = unit > limit ? unit : limit};
+    if (live.now > whole) live.now = whole;
+    const auto at_most = [&](byte_count size) { return size < whole - live.now ? size : whole - live.now; };
+    live.more = at_most(largest * 2);
+    live.late = at_most(size_of(gathered, context.runtime.sharding.reduce_bucket_size, 1) * max_param_reduce_events);
+    return live;
 }
 
 }  // namespace llmres::inline v0::detail

@@ -225,9 +225,10 @@ constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout&
     const byte_count tokens = sum_of(routed);
     const byte_count counted =
         tokens - routed[static_cast<std::size_t>(backward_point::output)] +
-        local_bytes({activation_role::gradient, inner_gradients(f) * rows_passed_back(f, context) * f.experts.width,
-                     context.formats.compute, activation_split::tensor},
-                    l);
+        local_bytes(
+            {activation_role::gradient, inner_gradients(f, context) * rows_passed_back(f, context) * f.experts.width,
+             context.formats.compute, activation_split::tensor},
+            l);
     const byte_count stack = state.gradients.feed_forward - state.gradients.down;
     return state.gradients.down + stack * 2 + div_up(stack, f.experts.count) + tokens -
            div_up(tokens, f.experts.count) * 2 - counted;

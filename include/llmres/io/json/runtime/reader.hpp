@@ -144,7 +144,9 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     read.flag("compiled", e.kernels.compilation.layers);
     read.flag("compiled_loss", e.kernels.compilation.loss);
     read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);
-    read_either(read, "fused_gates", e.kernels.gate, gate_code::fused, gate_code::eager);
+    // Beside a runtime without such a kernel of its own it is Liger's.
+    read_either(read, "fused_gates", e.kernels.gate,
+                e.kernels.gate == gate_code::eager ? gate_code::in_place : e.kernels.gate, gate_code::eager);
     read.choice("experts", expert_code_names, e.kernels.experts);
     read.choice("selective", selective_code_names, e.kernels.checkpointing.selective);
     read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);

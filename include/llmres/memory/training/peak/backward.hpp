@@ -196,6 +196,10 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
     t.activations = in.residual + (encoder.kept == byte_count{} ? byte_count{} : shared_cross_bias(in));
     leave_layers(in, t);
     t.communication += in.gathered.last;
+    // No weights are left to be gathered ahead.
+    if (in.shards_tensors)
+        t.communication = in.resident + in.stage.weights.input.gathered + in.stage.weights.input.gradients.whole +
+                          in.stage.zero.joined;
     return {peak_point::embedding_gradient, 0, t, in.backward_streams};
 }
 

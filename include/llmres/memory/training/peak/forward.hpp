@@ -211,6 +211,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
         }
         if (in.shards_by_parameter)
             t.communication += s.weights.output.gathered;  // the gradient, before it is scattered
+        if (in.shards_tensors) t.communication += s.weights.output.gradients.whole;
         if (!plain) t.communication += s.weights.ends.largest;
     }
     if (!context.frozen && f.micro_batches > 1 && plain && f.layout.zero < 2 && m.vocabulary > 0) {

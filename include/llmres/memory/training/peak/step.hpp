@@ -10,6 +10,7 @@
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/training/deepspeed.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/fsdp.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
@@ -86,6 +87,7 @@ struct stage_step {
     const training_stage& stage;
     bool shards_weights;        ///< ZeRO 3: weights are gathered for each unit
     bool shards_by_parameter;   ///< as FSDP2 does
+    bool shards_tensors;        ///< as DeepSpeed does
     bool accumulates;           ///< gradients exist before the backward pass: of earlier micro-batches, or in a buffer
     bool steps_in_backward;     ///< each tensor is updated, in fp32, as soon as its gradient exists
     byte_count residual;        ///< the tensor that layers hand on
@@ -119,7 +121,10 @@ constexpr gathered_units gathered_units_of(const folded_job& f, const training_s
         units = {s.weights.ends.gathered, s.weights.all.gathered + two_units};
     else
         units = {s.weights.ends.gathered, two_units + s.weights.ends.gathered};
-    if (runtime.sharding.code == sharding_code::deepspeed) units.in_loss = units.in_backward;
+    if (runtime.sharding.code == sharding_code::deepspeed) {
+        const byte_count live = live_weights_of(f.context, s.weights.all.gathered, f.widest.gathered).now;
+        units = {live, live};
+    }
     return units;
 }
 
@@ -129,6 +134,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     const llmres::runtime& runtime = f.context.runtime;
     const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
     const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
+    const bool by_tensor = shards && runtime.sharding.code == sharding_code::deepspeed;
     const byte_count dummies =
         runtime.kernels.linear == linear_code::accumulates_beside ? s.weights.all.dummies : byte_count{};
     stage_step in{
@@ -136,7 +142,10 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .stage = s,
         .shards_weights = shards,
         .shards_by_parameter = by_parameter,
-        .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1,
+        .shards_tensors = by_tensor,
+        // DeepSpeed's ZeRO 3 has a rank's gradients in one buffer (stage3.py, grad_partitions_flat_buffer).
+        .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1 ||
+                       (by_tensor && j.offload.optimizer == offload_place::none),
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
         .head_gradients = s.weights.output.gradients.kept +
@@ -163,8 +172,11 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
-    in.backward_communication = in.gathered_in_backward + (shards ? f.widest.gradients.whole : byte_count{}) +
-                                in.gathered.reduced + s.zero.backward + s.zero.joined;
+    // Of DeepSpeed's, one tensor's gradient, until it is copied into the bucket.
+    const byte_count fresh =
+        in.shards_tensors && f.widest.largest < f.widest.gradients.whole ? f.widest.largest : f.widest.gradients.whole;
+    in.backward_communication = in.gathered_in_backward + (shards ? fresh : byte_count{}) + in.gathered.reduced +
+                                s.zero.backward + s.zero.joined;
     if (by_parameter && runtime.sharding.separate_streams && runtime.sharding.reshards_after_forward)
         in.backward_streams = f.widest.gathered;
     return in;
