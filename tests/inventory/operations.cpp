@@ -342,6 +342,39 @@ TEST_CASE("integers are unpacked by the product itself in serving; floats of 8 b
     CHECK(!all_packed(nf4, {.tokens = {1, 10, 10}, .training = true}));  // a kernel of its own unpacks them
 }
 
+TEST_CASE("training in 8 bits casts inputs, weights and gradients: each is read twice and written in half the bytes") {
+    operation_formats formats;
+    formats.linear = arithmetic_kind::fp8;
+    const std::int64_t n = 1000, input = n * 4096 * 2, square = 4096 * 4096 * 2;
+    const auto first_two = [&](const token_pass& pass) {
+        const std::vector<operation> all = kernels_of(dense, 4096, pass, formats);
+        REQUIRE(all.size() > 4);
+        CHECK(all[0].kind == operation_kind::elementwise);
+        CHECK(all[1].kind == operation_kind::projection);
+        CHECK(all[1].arithmetic == arithmetic_kind::fp8);
+        return all;
+    };
+    const std::vector<operation> forward = first_two({.tokens = {1, n, n}, .training = true});
+    CHECK(forward[0].read == bytes(2 * (input + square)));
+    CHECK(forward[0].written == bytes((input + square) / 2));
+    CHECK(forward[1].role == weight_role::q_proj);
+    CHECK(forward[3].role == weight_role::k_proj);
+    const std::int64_t kv = forward[3].rows * 4096 * 2;
+    CHECK(forward[2].read == bytes(2 * kv));  // its input is that of the queries, which is cast already
+    const std::vector<operation> back = first_two({.tokens = {1, n, n}, .training = true, .backward = true});
+    // The outputs of q_proj are as large as its inputs; their gradients are transposed for the weights'.
+    CHECK(back[0].read == bytes(2 * (input + square + input) + input / 2));
+    CHECK(back[0].written == bytes((input + square + input) / 2 + input / 2));
+    const token_pass frozen{.tokens = {1, n, n},
+                            .training = true,
+                            .backward = true,
+                            .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears}};
+    CHECK(first_two(frozen)[0].read == bytes(2 * (square + input)));
+    formats.linear = {};
+    CHECK(kernels_of(dense, 4096, {.tokens = {1, n, n}, .training = true}, formats)[0].kind ==
+          operation_kind::projection);
+}
+
 TEST_CASE("a runtime that launches experts one by one launches all of the rank, for every 256 tokens that meet there") {
     const model& m = models::mixtral_8x7b;
     const auto each = [&](std::int64_t here, const layout& over = {}) {

@@ -197,6 +197,7 @@ public:
         const byte_count weights = pass.training ? all_.multiplied : all_.stored;
         if (weights != all_.stored)
             visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = weights}, index);
+        if (pass.training && arithmetic != compute_.arithmetic) visit(casts(pass, trained), index);
         kernel_.arithmetic = arithmetic;
         kernel_.packed = narrow_ && !pass.training && arithmetic == compute_.arithmetic;
         kernel_.pass = pass.backward ? product_pass::input_gradients : product_pass::forward;
@@ -220,6 +221,17 @@ public:
     }
 
 private:
+    /// Casts of what a product in fewer bits multiplies: each tensor is read for its largest value, read again and
+    /// written in half the bytes, anew in the backward pass (torchao's float8_linear.py: hp_tensor_to_float8_dynamic of
+    /// input and weight, which are saved in 16 bits, and of the outputs' gradients). The product of weights' gradients
+    /// takes those transposed, as 8-bit products contract the last dimension of both sides.
+    constexpr operation casts(const token_pass& pass, bool trained) const {
+        const bool shared = follows_its_twin(kernel_.role) || (pass.backward && !trained);
+        const byte_count gradients = pass.backward ? outputs_ : byte_count{};
+        const byte_count cast = (shared ? byte_count{} : inputs_) + all_.multiplied + gradients;
+        const byte_count turned = trained ? div_up(gradients, 2) : byte_count{};
+        return {.kind = operation_kind::elementwise, .read = cast * 2 + turned, .written = div_up(cast, 2) + turned};
+    }
     struct weight_bytes {
         byte_count stored{};
         byte_count multiplied{};  ///< as training multiplies them: unpacked to 16 bits
