@@ -370,6 +370,9 @@ TEST_CASE("training in 8 bits casts inputs, weights and gradients: each is read 
                             .backward = true,
                             .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears}};
     CHECK(first_two(frozen)[0].read == bytes(2 * (square + input)));
+    formats.casts_weights = false;  // once for all micro-batches
+    CHECK(first_two({.tokens = {1, n, n}, .training = true})[0].read == bytes(2 * input));
+    CHECK(first_two(frozen)[0].read == bytes(2 * input));  // of the outputs' gradients
     formats.linear = {};
     CHECK(kernels_of(dense, 4096, {.tokens = {1, n, n}, .training = true}, formats)[0].kind ==
           operation_kind::projection);

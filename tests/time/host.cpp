@@ -112,6 +112,11 @@ TEST_CASE(
     CHECK(transferred(links::eth_10g, default_efficiency) == doctest::Approx(whole));
     CHECK(transferred(links::ib_ndr_400, default_efficiency) < whole);
     CHECK(transferred(links::ib_ndr_400, default_efficiency) >= whole * 0.3 * (1 - 1e-9));
+    // At the slow end the whole transfer waits, at the least rate of the link.
+    cluster c = machine(gpus::a100_sxm4_80gb, 16);
+    c.scale_out = links::ib_ndr_400;
+    const interval<duration> waits = speed_of(j, l, c, memory_of(j, l, c)).step[time_term::host_transfer];
+    CHECK(waits.high.in(seconds) == doctest::Approx(whole / default_efficiency.link.low));
 }
 
 TEST_CASE("a measured step with the optimizer on the host lies within the bounds") {

@@ -79,6 +79,22 @@ TEST_CASE("unknown power or multiprocessors widen the slow bound alone, and are 
           doctest::Approx(busy(plan(pretraining, l, nameless).value()).high.in(seconds)).epsilon(0.05));
 }
 
+TEST_CASE("products of training reach 0.87 of the peak at most, unless the caller expects more") {
+    const auto fast_end = [](const job& j, const efficiency& e) {
+        const interval<duration> t = speed_of(j, {}, h100, memory_of(j, {}, h100), e).step[time_term::compute];
+        return t.expected / t.low;
+    };
+    const job tuned{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096)};
+    CHECK(fast_end(tuned, default_efficiency) == doctest::Approx(0.87 / 0.748));
+    efficiency e;
+    e.arithmetic = {0.5, 0.8, 0.85};
+    CHECK(fast_end(tuned, e) == doctest::Approx(0.85 / 0.8));
+    e.arithmetic = {0.5, 0.9, 0.99};
+    CHECK(fast_end(tuned, e) == doctest::Approx(1));
+    const job prompts{.model = models::llama_3_1_8b, .batch = 512, .prompt = tokens(64), .output = tokens(64)};
+    CHECK(fast_end(prompts, default_efficiency) == doctest::Approx(0.92 / 0.748));
+}
+
 TEST_CASE("decoding one sequence takes at least as long as reading the weights, and is bound by memory") {
     const job_speed s = speed(chat, {}, h100);
     const duration reading = weight_bytes(chat.model, {}) / gpus::h100_sxm5_80gb.memory.bandwidth;

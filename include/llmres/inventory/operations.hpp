@@ -111,6 +111,7 @@ struct operation_formats {
                                       ///< those of training in 8 bits
     precision gradients = bf16;       ///< gradients of weights
     bool joined = false;              ///< projections that share their input are one product
+    bool casts_weights = true;        ///< training in 8 bits: in each pass, not once for all micro-batches of a step
     bool fused_loss = false;          ///< the loss reads and writes the logits once
 
     /// The arithmetic of the layers' products with weights.
@@ -155,7 +156,8 @@ public:
         : whole_{weight},
           compute_{formats.compute},
           a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)},
-          narrow_{!added && !is_wide(stored)} {
+          narrow_{!added && !is_wide(stored)},
+          casts_weights_{formats.casts_weights} {
         const std::int64_t together = weight.routed ? 1 : part.copies;
         const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
         one_.stored = size(added && !is_wide(stored) ? formats.compute : stored);
@@ -223,12 +225,14 @@ public:
 private:
     /// Casts of what a product in fewer bits multiplies: each tensor is read for its largest value, read again and
     /// written in half the bytes, anew in the backward pass (torchao's float8_linear.py: hp_tensor_to_float8_dynamic of
-    /// input and weight, which are saved in 16 bits, and of the outputs' gradients). The product of weights' gradients
-    /// takes those transposed, as 8-bit products contract the last dimension of both sides.
+    /// input and weight, which are saved in 16 bits, and of the outputs' gradients); Transformer Engine casts weights
+    /// once a step (is_first_microbatch). The product of weights' gradients takes those transposed, as 8-bit products
+    /// contract the last dimension of both sides.
     constexpr operation casts(const token_pass& pass, bool trained) const {
         const bool shared = follows_its_twin(kernel_.role) || (pass.backward && !trained);
         const byte_count gradients = pass.backward ? outputs_ : byte_count{};
-        const byte_count cast = (shared ? byte_count{} : inputs_) + all_.multiplied + gradients;
+        const byte_count weights = casts_weights_ ? all_.multiplied : byte_count{};
+        const byte_count cast = (shared ? byte_count{} : inputs_) + weights + gradients;
         const byte_count turned = trained ? div_up(gradients, 2) : byte_count{};
         return {.kind = operation_kind::elementwise, .read = cast * 2 + turned, .written = div_up(cast, 2) + turned};
     }
@@ -242,6 +246,7 @@ private:
     const precision& compute_;
     double a_token_;        ///< FLOPs
     bool narrow_;           ///< stored in fewer than 16 bits
+    bool casts_weights_;    ///< as operation_formats::casts_weights
     weight_bytes one_{};    ///< of all copies, or of one expert
     weight_bytes all_{};    ///< of those that tokens pass
     byte_count inputs_{};   ///< of all tokens

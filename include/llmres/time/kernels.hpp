@@ -39,6 +39,9 @@ struct kernel_constants {
     /// Products that make gradients of weights, relative to others: 0.707 of the peak beside 0.741 on A100, 0.476
     /// beside 0.494 on B200 (training_matmul.csv, medians of 556 products of 2,048 and more).
     double weight_gradients = 0.955;
+    /// The most that products of training reach of the peak, the fast end of its times: the best of any shape on A100
+    /// (0.869, STAS); of 697 that ran for long on A100 and B200 none exceeds 0.80 (training_matmul.csv).
+    double training = 0.87;
     double elementwise = 0.70;                     ///< of the bandwidth (SIMUMAX: 0.67 of 8 TB/s on B200)
     duration elementwise_floor = microseconds(2);  ///< floor of an elementwise kernel
 };

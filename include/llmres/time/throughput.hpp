@@ -100,7 +100,13 @@ constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, co
                             [&](const pricing& priced) { return speed_with(j, l, held, priced, known); });
     };
     const bool known_card = c.gpu.measured.any_rate() || (knows_power(c) && c.gpu.sm_count);
-    return known_card ? with(e) : with(widened_by_unknowns(c, e));
+    efficiency reached = known_card ? e : widened_by_unknowns(c, e);
+    if (trains(j)) {
+        const double expected = e.arithmetic.expected, most = default_kernels.training;
+        double& high = reached.arithmetic.high;
+        if (high > most) high = expected > most ? expected : most;
+    }
+    return with(reached);
 }
 
 }  // namespace detail

@@ -35,7 +35,7 @@ public:
             "kernels", default_kernels,
             std::array{"narrow_arithmetic", "fp4_arithmetic", "product", "cast", "attention", "attention_backward",
                        "attention_traffic", "attention_floor", "experts", "experts_tokens", "experts_floor",
-                       "blackwell_experts_floor", "weight_gradients", "elementwise", "elementwise_floor"});
+                       "blackwell_experts_floor", "weight_gradients", "training", "elementwise", "elementwise_floor"});
         add_fields("collectives", default_collectives,
                    std::array{"call", "hop", "own", "ring", "all_to_all", "bus", "pipelined", "fabric"});
         add_fields("packed", default_packed, std::array{"simple", "marlin", "lock"});

@@ -57,6 +57,7 @@ constexpr operation_formats training_formats(const job& j) {
             .linear = linear_arithmetic_of(j),
             .gradients = gradients_of(j),
             .joined = j.runtime.launches.joined,
+            .casts_weights = j.runtime.kernels.fp8.recipe == fp8_recipe::none,
             .fused_loss = j.runtime.kernels.loss.code != loss_code::eager &&
                           j.runtime.kernels.loss.code != loss_code::eager_shifted};
 }
@@ -206,7 +207,7 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
     const host_traffic t = training_host_traffic(j, l, held.stage, known);
     const std::int64_t sharing = with.on.node_size() < l.gpus() ? with.on.node_size() : l.gpus();  // GPUs of a node
     speed.step[time_term::host_transfer] +=
-        shown(over_host_link(t.link, with) + time_at(t.disk * sharing, disk_bandwidth));
+        shown(over_host_link(t.link, with) + time_at(t.disk * sharing, disk_bandwidth), 0.0);
     speed.step[time_term::host_optimizer] += time_at(t.memory * sharing, host_bandwidth(with.on));
 }
 
@@ -222,7 +223,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     speed.step[time_term::pipeline_bubble] += waiting_time(j, l, with, work, busy, rounds);
     // What is hidden behind computing is hidden once: the transfers to the host have what the exchange leaves.
     interval<duration> free = busy;
-    const auto shown = [&](const interval<duration>& all) -> interval<duration> {
+    const auto shown = [&](const interval<duration>& all, double at_least) -> interval<duration> {
         const auto exposed = [&](duration whole, duration& behind, double overlap) {
             const duration hidden = whole * overlap < behind ? whole * overlap : behind;
             behind = behind - hidden;
@@ -230,14 +231,15 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
         };
         const duration expected = exposed(all.expected, free.expected, with.reach.overlap.expected);
         const duration least = exposed(all.low, free.low, with.reach.overlap.low);
-        const duration most = exposed(all.high, free.high, with.reach.overlap.high);
+        const duration most = exposed(all.high, free.high, at_least);
         // A faster step overlaps less with the transfer, so that the bounds can cross.
         return {least < expected ? least : expected, expected, most > expected ? most : expected};
     };
     const data_exchanges data = held ? data_exchange(j, *held, l, with.on, rounds) : data_exchanges{};
     const interval<duration> during = at(data.during, with.reach.link);
     speed.step[time_term::data_communication] +=
-        (j.runtime.launches.overlaps_gradients ? shown(during) : during) + at(data.behind, with.reach.link);
+        (j.runtime.launches.overlaps_gradients ? shown(during, with.reach.overlap.high) : during) +
+        at(data.behind, with.reach.link);
     if (held) {
         add_host(speed, j, l, with, *held, shown, folds);
         speed.step[time_term::memory] += at(held->updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
