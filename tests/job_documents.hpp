@@ -124,6 +124,8 @@ inline const std::map<std::string, example>& examples() {
         {"layout.schedule", {"zb_h1", [](r q) { return q.layout->schedule == pipeline_schedule::zb_h1; }}},
         {"layout.stages",
          {"20|12", [](r q) { return q.layout->stages.chunks == 2 && q.layout->stages.layers[0] == 20; }}},
+        {"layout.tensor_split",
+         {"3,1", [](r q) { return q.layout->stages.chunks == 2 && q.layout->stages.layers[0] > 20; }}},
         {"layout.first_stage_layers", {7, [](r q) { return q.layout->first_stage_layers == 7; }}},
         {"layout.last_stage_layers", {6, [](r q) { return q.layout->last_stage_layers == 6; }}},
         {"layout.embedding_as_layer", {true, [](r q) { return q.layout->embedding_as_layer; }}},

@@ -163,6 +163,7 @@ const std::map<std::string, turn>& turns() {
          {training(both(many, layout({{"pipeline", 4}, {"data", 2}, {"virtual_pipeline", 2}}))), 8}},
         {"layout.schedule", {training(many), "gpipe"}},
         {"layout.stages", {training(many), "5|9|9|9"}},
+        {"layout.tensor_split", {training(many), "5,9,9,9"}},
         {"layout.first_stage_layers", {training(many), 5}},
         {"layout.last_stage_layers", {training(many), 5}},
         {"layout.embedding_as_layer",

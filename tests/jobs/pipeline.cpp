@@ -11,6 +11,8 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <string>
+#include <string_view>
 
 using namespace llmres;
 
@@ -179,4 +181,32 @@ TEST_CASE("stages of serving hold as many layers as the layout says, or equally 
     CHECK(refused_field({.pipeline = 2, .embedding_as_layer = true}) == "layout.stages");
     j.options.gpu_layers = 20;
     CHECK(refused_field({.pipeline = 2, .stages = read_stages("20|12").value()}) == "layout.stages");
+}
+
+TEST_CASE("ratios split layers and the head as llama.cpp's --tensor-split does") {
+    const auto split = [](std::string_view ratios, std::int32_t layers) {
+        const result<stage_list> read = split_by_ratios(ratios, layers);
+        std::string all;
+        for (std::size_t i = 0; read && i < read->chunks; ++i) all += std::to_string(read->layers[i]) + " ";
+        return all;
+    };
+    // 33 layers with the head: i / 33 < 3 / 4 up to i = 24.
+    CHECK(split("3,1", 32) == "25 7 ");
+    CHECK(split("1,1", 32) == "17 15 ");
+    CHECK(split("0.5/0.25/0.25", 80) == "41 20 19 ");
+    CHECK(split("0,1", 32) == "0 32 ");
+    CHECK(split("24,24,12", 60) == split("2,2,1", 60));
+    CHECK(split("1", 32) == "32 ");
+    static_assert(split_by_ratios("3,1", 32).value().layers[0] == 25);
+    for (const char* wrong : {"", "3,", ",1", "a,b", "-1,2", "0,0", "1..2,1", "1e9,1", "1234567890,1"}) {
+        CAPTURE(wrong);
+        const result<stage_list> read = split_by_ratios(wrong, 32);
+        REQUIRE(!read);
+        CHECK(read.error().field == "layout.tensor_split");
+        CHECK(read.error().code == error_code::malformed);
+    }
+    CHECK(split_by_ratios("1", 256).error().code == error_code::out_of_range);
+    std::string many = "1";
+    for (int i = 0; i < 128; ++i) many += ",1";
+    CHECK(!split_by_ratios(many, 32));
 }

@@ -158,6 +158,8 @@ inline constexpr std::array all{
     job_field{"layout", "Layout", "stages", text, 0, 0,
         "layers of each stage or chunk: 20|22|22|16, or as Megatron-Core writes it: Et*3|(tt|)*6mL; default: split "
         "evenly"},
+    job_field{"layout", "Layout", "tensor_split", text, 0, 0,
+        "layers of each pipeline stage by ratios, 3,1, the head counted as a layer (llama.cpp's --tensor-split)"},
     job_field{"layout", "Layout", "first_stage_layers", integer, 0, most_gpus,
         "layers of the first pipeline stage; default: as the others"},
     job_field{"layout", "Layout", "last_stage_layers", integer, 0, most_gpus,

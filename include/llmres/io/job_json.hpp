@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
@@ -130,7 +131,20 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     return o;
 }
 
-inline result<layout> read_layout(const nlohmann::json& object) {
+/// Splits the layers of a model by the ratios that a layout names, one for each stage.
+inline void take_ratios(job_reader& read, std::int32_t layers, layout& l) {
+    if (!read.fields().has("tensor_split")) return;
+    if (l.stages.chunks > 0)
+        return read.fields().fail(error_code::inconsistent, "tensor_split", "ratios, or the layers of each stage");
+    read.named("tensor_split", l.stages, [&](std::string_view ratios) { return split_by_ratios(ratios, layers); });
+    if (!read.fields().has("pipeline"))
+        l.pipeline = (std::max)(1, std::int32_t{l.stages.chunks});
+    else if (l.stages.chunks > 0 && l.pipeline != l.stages.chunks)
+        read.fields().fail(error_code::inconsistent, "tensor_split", "as many ratios as the pipeline has stages");
+}
+
+/// `layers`: of the model.
+inline result<layout> read_layout(const nlohmann::json& object, std::int32_t layers) {
     if (const status s = known_keys(object, "layout", {}); !s) return s.error();
     layout l;
     job_reader read{object, "layout"};
@@ -147,6 +161,7 @@ inline result<layout> read_layout(const nlohmann::json& object) {
     read.integer("micro_batch_group", l.micro_batch_group);
     read.choice("schedule", pipeline_schedule_names, l.schedule);
     read.named("stages", l.stages, [](std::string_view letters) { return read_stages(letters); });
+    take_ratios(read, layers, l);
     read.integer("first_stage_layers", l.first_stage_layers);
     read.integer("last_stage_layers", l.last_stage_layers);
     read.flag("embedding_as_layer", l.embedding_as_layer);
@@ -217,7 +232,7 @@ status read_part(job_reader& document, const char* name, Into& into, Read&& read
 }
 
 /// The GPUs that compute prompts, with the errors of their layout and cluster under `prefill`.
-inline result<pool_request> read_pool(const nlohmann::json& value, const device_finder& find) {
+inline result<pool_request> read_pool(const nlohmann::json& value, std::int32_t layers, const device_finder& find) {
     if (const status s = known_keys(value, "prefill", {"layout", "cluster"}); !s) return s.error();
     job_reader read{value, "prefill"};
     if (!read.fields().has("cluster"))
@@ -226,8 +241,9 @@ inline result<pool_request> read_pool(const nlohmann::json& value, const device_
         return found ? found : decltype(found){within("prefill", found.error())};
     };
     pool_request pool;
-    if (const status s = read_part(read, "layout", pool.layout,
-                                   [&](const nlohmann::json& object) { return of_prefill(read_layout(object)); });
+    if (const status s =
+            read_part(read, "layout", pool.layout,
+                      [&](const nlohmann::json& object) { return of_prefill(read_layout(object, layers)); });
         !s)
         return s.error();
     if (const status s = read_part(read, "cluster", pool.cluster,
@@ -371,7 +387,10 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;
     if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained
     if (const status s = detail::read_own_fields(read, j); !s) return s.error();
-    if (const status s = detail::read_part(read, "layout", request.layout, detail::read_layout); !s) return s.error();
+    const auto read_own_layout = [&](const nlohmann::json& object) {
+        return detail::read_layout(object, j.model.layers.size);
+    };
+    if (const status s = detail::read_part(read, "layout", request.layout, read_own_layout); !s) return s.error();
     if (const status s = detail::take_runtime(read, document, sources, request); !s) return s.error();
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();
@@ -399,7 +418,9 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         request.data_ranks_chosen = request.layout->data != given.data;
     }
     if (const status s = detail::take_what_fits(read, request); !s) return s.error();
-    const auto read_prompts = [&](const nlohmann::json& object) { return detail::read_pool(object, sources.device); };
+    const auto read_prompts = [&](const nlohmann::json& object) {
+        return detail::read_pool(object, j.model.layers.size, sources.device);
+    };
     if (const status s = detail::read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
     return request;
 }

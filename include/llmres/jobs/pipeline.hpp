@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/text.hpp>
 #include <string_view>
 
@@ -59,6 +60,13 @@ struct stage_list {
 /// (...)*n repeat, commas mean nothing. "20|22|22|16", "Et*3|(tt|)*29m|L". Errors: a letter that is none of these, a
 /// number or bracket without its end, more than 128 chunks, or 255 layers in one.
 constexpr result<stage_list> read_stages(std::string_view letters, std::string_view field = "layout.stages");
+
+/// The layers of each GPU where they are split by ratios, "3,1", as llama.cpp's --tensor-split does: the head counts as
+/// a layer behind the last, and layer i of n lies on the first GPU whose ratio, with those before it, is more than
+/// i / (n + 1) of their sum (llama-model.cpp: load_tensors). Errors: what is no list of up to 128 ratios, of which one
+/// is more than 0; more than 255 layers on a GPU.
+constexpr result<stage_list> split_by_ratios(std::string_view ratios, std::int32_t layers,
+                                             std::string_view field = "layout.tensor_split");
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -149,6 +157,67 @@ private:
 };
 
 }  // namespace detail
+
+namespace detail {
+
+/// Ratios of a split, summed up: each with those before it. llama.cpp computes with floats.
+struct ratio_reader {
+    std::array<float, stage_list::max_chunks> sums{};
+    std::size_t count = 0;
+
+    constexpr bool read(std::string_view ratios) {
+        float sum = 0;
+        while (count < sums.size()) {
+            const std::size_t end = ratios.find_first_of(",/");
+            const maybe<float> one = number(ratios.substr(0, end));
+            if (!one) return false;
+            sum += *one;
+            sums[count++] = sum;
+            if (end == std::string_view::npos) return sum > 0;
+            ratios.remove_prefix(end + 1);
+        }
+        return false;
+    }
+    constexpr std::size_t place(std::int32_t layer, std::int32_t all) const {
+        const float part = static_cast<float>(layer) / static_cast<float>(all);
+        std::size_t gpu = 0;
+        while (gpu + 1 < count && !(part < sums[gpu] / sums[count - 1])) ++gpu;
+        return gpu;
+    }
+
+private:
+    /// A decimal number of at most nine digits.
+    static constexpr maybe<float> number(std::string_view digits) {
+        double value = 0, unit = 1;
+        bool behind_point = false;
+        std::size_t seen = 0;
+        for (const char c : digits) {
+            if (c == '.' && !behind_point) {
+                behind_point = true;
+                continue;
+            }
+            if (c < '0' || c > '9' || ++seen > 9) return {};
+            value = value * 10 + (c - '0');
+            if (behind_point) unit *= 10;
+        }
+        return seen > 0 ? maybe<float>{static_cast<float>(value / unit)} : maybe<float>{};
+    }
+};
+
+}  // namespace detail
+
+constexpr result<stage_list> split_by_ratios(std::string_view ratios, std::int32_t layers, std::string_view field) {
+    detail::ratio_reader split;
+    if (!split.read(ratios))
+        return refused(error_code::malformed, field, ratios, "up to 128 ratios that are not all 0, such as 3,1");
+    stage_list list{.chunks = static_cast<std::uint8_t>(split.count)};
+    for (std::int32_t i = 0; i < layers; ++i) {
+        std::uint8_t& here = list.layers[split.place(i, layers + 1)];
+        if (here == 255) return refused(error_code::out_of_range, field, ratios, "at most 255 layers on a GPU");
+        ++here;
+    }
+    return list;
+}
 
 constexpr result<stage_list> read_stages(std::string_view letters, std::string_view field) {
     detail::stage_reader reader;
