@@ -122,8 +122,9 @@ class Run:
             self.step(f"replay-{runtime}", "replay", job, f"--json={self.out / f'replay-{runtime}.json'}", limit=60)
 
     def search(self):
-        for task, runtime in (("serving", "vllm"), ("pretraining", "pytorch")):
-            plan = self.plan(f"search-{task}", self.document(f"search-{task}", model="llama-3.2-1b", task=task, runtime=runtime), 50)
+        for task, runtime, more in (("serving", "vllm", {}), ("pretraining", "pytorch", dict(sequence=1024))):
+            jobs = (self.document(f"search-{task}", model=model, task=task, runtime=runtime, **more) for model in ("llama-3.2-1b", "qwen2.5-0.5b"))
+            plan = next(filter(None, (self.plan(f"search-{task}", job, 50) for job in jobs)), None)  # the larger that the device has room for
             for axis in ("batch", "context"):
                 name = f"search-{task}-{axis}"
                 if plan:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Lets each call into CUDA, cuBLAS, NCCL and NVML fail in turn, of every command and every allocator:
 
-    tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N] [--only PART]
+    tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N] [--only NAME] [--part I/N]
 
 PROGRAM is the probe on fake_cudart.cpp, LIBRARIES the folder of the other fakes. --all: every call of every command, and every question
 to NVML. Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all). Nothing may crash, nothing may stay held, and every exit code must be one that
@@ -24,6 +24,7 @@ OPTIONAL = ("cudaDeviceGetAttribute", "cudaDeviceGetPCIBusId", "cuDeviceGetUuid"
             "cudaGetDriverEntryPointByVersion", "cudaDriverGetVersion", "cudaRuntimeGetVersion", "cudaGetDeviceProperties",
             "cudaDeviceGetP2PAttribute")
 GIVES_BACK = ("Free", "Destroy", "Unmap", "Release", "Trim", "Synchronize")
+WAY_OUT = ("cudaSetDevice", "cudaDeviceReset")
 # Small, so that filling memory takes no time.
 MODEL = {"vocabulary": 4096, "hidden": 256, "layers": 1, "attention": {"heads": 4, "kv_heads": 2}, "feed_forward": {"width": 512}}
 ALLOCATORS = ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching")
@@ -57,12 +58,14 @@ class Command:
         allowed = {0, 1, 3, 5, 6} if self.name.startswith("alloc") else {0, 1, 3, 5} if self.name.startswith("replay") else {0, 1, 5}
         # An allocator that caches frees segments without a tensor, and asks again; a search goes on where there is no room.
         asks_again = error == "cudaErrorMemoryAllocation" and ("pytorch" in self.name or self.name.endswith("search"))
+        # The way out: each device is made the current one, and given back.
+        way_out = fail > calls - self.devices and failed in WAY_OUT
         what = ""
         if code not in allowed and not (optional and code == 2):  # a device that says nothing of itself is no row of the tables
             what = f"exit {code}"
         elif code == 0 and self.name.startswith(("alloc", "replay", "measure", "calibrate")) and not (
-                optional or gives_back or asks_again or fail > calls - self.devices):
-            what = "exit 0"  # the last calls, one a device, are the way out
+                optional or gives_back or asks_again or way_out):
+            what = "exit 0"
         elif leaked and not gives_back:
             what = f"{leaked} blocks stayed held"
         return f"{self.name}: call {fail} ({failed}) ends with {error}: {what}" if what else ""
@@ -114,7 +117,7 @@ def questions_of(command, every):
     return 0 if command.name in ("measure", "calibrate", "alloc-search") else 12
 
 
-def main(program, libraries, every, workers, only):
+def main(program, libraries, every, workers, only, part):
     wrong, tried = [], 0
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(workers) as pool:
         for command in commands(program, libraries, pathlib.Path(folder)):
@@ -124,15 +127,16 @@ def main(program, libraries, every, workers, only):
             code, calls, leaked, _ = command.run()
             if code != 0 or leaked:
                 wrong.append(f"{command.name}: exit {code}, {leaked} blocks stayed held, though nothing failed")
-            jobs = [pool.submit(command.wrong, n, error, calls) for n in numbers_of(command.name, calls, every) for error in ERRORS]
-            jobs += [pool.submit(command.wrong_without_nvml, n + 1) for n in range(questions_of(command, every))]
+            failures = [(command.wrong, n, error, calls) for n in numbers_of(command.name, calls, every) for error in ERRORS]
+            failures += [(command.wrong_without_nvml, n + 1) for n in range(questions_of(command, every))]
+            jobs = [pool.submit(*failure) for failure in failures[part[0] - 1 :: part[1]]]
             here = [said for said in (job.result() for job in jobs) if said]
             wrong += here
             tried += len(jobs)
             print(f"{command.name}: {calls} calls, {command.asked} questions to NVML, {len(jobs)} failures tried in {time.monotonic() - begin:.0f} s, {len(here)} wrong", *here[:8],
                   sep="\n  ", flush=True)
     print("\n".join(wrong[:40]) if wrong else f"{tried} failures: every exit code is a documented one, nothing crashes or stays held")
-    return 1 if wrong or tried < 100 else 0
+    return 1 if wrong or tried < (1 if only or part[1] > 1 else 100) else 0
 
 
 if __name__ == "__main__":
@@ -141,5 +145,7 @@ if __name__ == "__main__":
     parser.add_argument("libraries", type=lambda p: str(pathlib.Path(p).resolve()))
     parser.add_argument("--all", action="store_true", dest="every")
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--only", default="", metavar="PART", help="of commands whose name has it")
+    parser.add_argument("--only", default="", metavar="NAME", help="of commands whose name has it")
+    parser.add_argument("--part", type=lambda given: [int(n) for n in given.split("/")], default=[1, 1], metavar="I/N",
+                        help="every N-th failure from the I-th on, so that a long run can be had in pieces")
     sys.exit(main(**vars(parser.parse_args())))
