@@ -55,6 +55,7 @@ instructions:  ## of one plan of each job of bench/plan.cpp, counted by callgrin
 	@cmake --preset release >/dev/null
 	cmake --build --preset release --target bench_plan
 	bench/instructions build/release/bench/bench_plan
+	bench/twin/compare
 
 probe:
 	@.ci/setup base probe
