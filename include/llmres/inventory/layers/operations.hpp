@@ -195,7 +195,9 @@ constexpr void list_attention_operations(const attention& a, const operand& inpu
     if (a.kind == attention_kind::latent) {
         list_latent_operations(a, input, visit);
     } else {
-        visit(products_of(head_projections, input, {queries_of(a), keys_of(a), values_of(a)},
+        // Keys that serve as values have no product for these.
+        const operand values = a.keys == key_projection::also_values ? operand{} : values_of(a);
+        visit(products_of(head_projections, input, {queries_of(a), keys_of(a), values},
                           {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj}));
         if (a.qk_norm != query_key_norm::none)
             for (const operand& normed : {queries_of(a), keys_of(a)}) visit(head_norm_of({}, normed, a.head_dim));
