@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Layouts that people who ran these models publish, beside what a search finds on the same GPUs: each is among the
+// first ten, and within a tenth of the best. docs/decisions/0009-every-layout.md names those that are not, and why.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <llmres/answers/search.hpp>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/deepseek.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/vllm.hpp>
+
+using namespace llmres;
+
+namespace {
+
+struct published {
+    const char* source;
+    job what;
+    const gpu* card;
+    std::int32_t gpus;
+    layout how;
+};
+
+job serving(const model& m, std::int64_t batch, const runtime& by) {
+    return {.model = m, .batch = batch, .prompt = tokens(1024), .output = tokens(256), .runtime = by};
+}
+job training(const model& m, std::int64_t global_batch) {
+    return {.model = m,
+            .task = task::pretraining,
+            .sequence = tokens(8192),
+            .global_batch = global_batch,
+            .runtime = runtimes::megatron};
+}
+job in_fp8(job j) {
+    j.weights = fp8_e4m3;
+    return j;
+}
+
+/// Whether two layouts cut a model alike; how the optimizer's states are sharded is left to the runtime.
+bool cuts_alike(const layout& a, const layout& b) {
+    return a.tensor == b.tensor && a.pipeline == b.pipeline && a.virtual_pipeline == b.virtual_pipeline &&
+           a.data == b.data && a.context_parallel == b.context_parallel && a.expert == b.expert;
+}
+
+}  // namespace
+
+TEST_CASE("published layouts are among the first ten, within a tenth of the best") {
+    const gpu& h100 = gpus::h100_sxm5_80gb;
+    const std::array rows{
+        published{"arXiv 2407.21783 (tensor 8, 16 stages), on 1,024 GPUs",
+                  training(models::llama_3_1_405b, 2048),
+                  &h100,
+                  1024,
+                  {.tensor = 8, .pipeline = 16, .data = 4, .context_parallel = 2}},
+        published{"NeMo's recipe of Llama 3 70B",
+                  training(models::llama_3_70b, 128),
+                  &h100,
+                  64,
+                  {.tensor = 4, .pipeline = 4, .virtual_pipeline = 5, .data = 2, .context_parallel = 2}},
+        published{"NeMo's recipe of Llama 3 8B",
+                  training(models::llama_3_8b, 128),
+                  &h100,
+                  8,
+                  {.data = 4, .context_parallel = 2}},
+        published{"SGLang's guide for DeepSeek-V3, --tp 8",
+                  serving(models::deepseek_v3, 64, runtimes::sglang),
+                  &gpus::h200_sxm5_141gb,
+                  8,
+                  {.tensor = 8}},
+        published{"the same, --enable-dp-attention",
+                  serving(models::deepseek_v3, 64, runtimes::sglang),
+                  &gpus::h200_sxm5_141gb,
+                  8,
+                  {.data = 8, .expert = 8}},
+        published{"vLLM's guide for Llama 3.1 405B in FP8",
+                  in_fp8(serving(models::llama_3_1_405b, 16, runtimes::vllm)),
+                  &h100,
+                  8,
+                  {.tensor = 8}},
+        published{"vLLM's guide for Llama 3.1 405B on two nodes",
+                  serving(models::llama_3_1_405b, 16, runtimes::vllm),
+                  &h100,
+                  16,
+                  {.tensor = 8, .pipeline = 2}},
+        published{"vLLM's documentation, --tensor-parallel-size 4",
+                  serving(models::llama_3_1_70b, 16, runtimes::vllm),
+                  &h100,
+                  4,
+                  {.tensor = 4}},
+        published{"Mistral's guide for Mixtral under vLLM",
+                  serving(models::mixtral_8x7b, 16, runtimes::vllm),
+                  &gpus::a100_sxm4_80gb,
+                  2,
+                  {.tensor = 2}},
+        published{"Qwen3's model card, --tp 8",
+                  serving(models::qwen3_235b_a22b, 32, runtimes::sglang),
+                  &h100,
+                  8,
+                  {.tensor = 8}},
+    };
+    for (const published& row : rows) {
+        CAPTURE(row.source);
+        std::array<found_layout, 10> best;
+        const search_counts counts = search(row.what, standard_cluster(*row.card, row.gpus).value(), {}, best).value();
+        bool found = false;
+        for (std::size_t i = 0; i < counts.best && !found; ++i) {
+            if (!cuts_alike(best[i].plan.layout, row.how)) continue;
+            found = true;
+            CHECK(best[i].plan.speed.tokens_per_second.in(tokens_per_s) >=
+                  0.9 * best[0].plan.speed.tokens_per_second.in(tokens_per_s));
+        }
+        CHECK(found);
+    }
+}
