@@ -77,8 +77,8 @@ struct quantity {
 
 namespace detail {
 
-// Whether a sum, difference or product leaves the type's range; if it does not, `r` is it. nvcc has no such builtins in
-// constant expressions.
+// Whether a sum, difference or product leaves the type's range; `r` is it, without the bits that do not fit. nvcc has
+// no such builtins in constant expressions.
 #ifndef __CUDACC__
 template <std::integral Rep>
 constexpr bool add_overflows(Rep a, Rep b, Rep& r) {
@@ -95,15 +95,15 @@ constexpr bool multiply_overflows(Rep a, Rep b, Rep& r) {
 #else
 template <std::signed_integral Rep>
 constexpr bool add_overflows(Rep a, Rep b, Rep& r) {
-    if (b >= 0 ? a > (std::numeric_limits<Rep>::max)() - b : a < (std::numeric_limits<Rep>::min)() - b) return true;
-    r = static_cast<Rep>(a + b);
-    return false;
+    using bits = std::make_unsigned_t<Rep>;
+    r = static_cast<Rep>(static_cast<bits>(a) + static_cast<bits>(b));
+    return b >= 0 ? r < a : r > a;
 }
 template <std::signed_integral Rep>
 constexpr bool subtract_overflows(Rep a, Rep b, Rep& r) {
-    if (b >= 0 ? a < (std::numeric_limits<Rep>::min)() + b : a > (std::numeric_limits<Rep>::max)() + b) return true;
-    r = static_cast<Rep>(a - b);
-    return false;
+    using bits = std::make_unsigned_t<Rep>;
+    r = static_cast<Rep>(static_cast<bits>(a) - static_cast<bits>(b));
+    return b >= 0 ? r > a : r < a;
 }
 template <std::signed_integral Rep>
 constexpr bool multiply_overflows(Rep a, Rep b, Rep& r) {
@@ -111,26 +111,29 @@ constexpr bool multiply_overflows(Rep a, Rep b, Rep& r) {
     const size x = a < 0 ? size{} - static_cast<size>(a) : static_cast<size>(a);
     const size y = b < 0 ? size{} - static_cast<size>(b) : static_cast<size>(b);
     const size largest = static_cast<size>((std::numeric_limits<Rep>::max)()) + ((a < 0) != (b < 0) ? 1 : 0);
-    if (x != 0 && y > largest / x) return true;
     r = static_cast<Rep>(static_cast<size>(a) * static_cast<size>(b));
-    return false;
+    return x != 0 && y > largest / x;
 }
 #endif
 
-/// The end of the range on the side of a sign: the largest number, with every bit turned where the sign is negative.
+/// The end of the range across from a sign: the smallest number, with every bit turned where the sign is negative.
 template <std::signed_integral Rep>
-constexpr Rep end_on_side_of(Rep sign) {
-    return static_cast<Rep>((std::numeric_limits<Rep>::max)() ^ (sign >> std::numeric_limits<Rep>::digits));
+#if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
+// Clang would compute the end beside every sum and select one of them. GCC's code is smaller without the call.
+[[gnu::cold, gnu::noinline, clang::preserve_most]]
+#endif
+constexpr Rep end_across_from(Rep sign) {
+    return static_cast<Rep>((std::numeric_limits<Rep>::min)() ^ (sign >> std::numeric_limits<Rep>::digits));
 }
 
-// Counts are signed. Where a result leaves the range, its sign is that of both terms of a sum, of what is subtracted
-// from, and of the factors' exclusive or.
+// Counts are signed. A sum or difference that leaves the range comes back in on the other side, with the other sign; a
+// product has the sign of its factors' exclusive or.
 template <arithmetic Rep>
 constexpr Rep sum(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
         if (add_overflows(a, b, r)) [[unlikely]]
-            return end_on_side_of(a);
+            return end_across_from(r);
         return r;
     } else {
         return a + b;
@@ -142,7 +145,7 @@ constexpr Rep difference(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
         if (subtract_overflows(a, b, r)) [[unlikely]]
-            return end_on_side_of(a);
+            return end_across_from(r);
         return r;
     } else {
         return a - b;
@@ -154,7 +157,7 @@ constexpr Rep product(Rep a, Rep b) {
     if constexpr (std::integral<Rep>) {
         Rep r{};
         if (multiply_overflows(a, b, r)) [[unlikely]]
-            return end_on_side_of(static_cast<Rep>(a ^ b));
+            return end_across_from(static_cast<Rep>(~(a ^ b)));
         return r;
     } else {
         return a * b;
