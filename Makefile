@@ -126,6 +126,7 @@ format:
 
 tidy:  ## what the compilers' warnings do not see
 	@.ci/setup format
+	.ci/check-cppcheck
 	.ci/check-tidy
 
 clean:

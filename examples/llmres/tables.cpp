@@ -88,7 +88,7 @@ void print_constants(const llmres::runtime_profile& profile, bool as_json) {
         if (value.is_object() && value.contains("low"))
             shown = fmt::format("{} ({} to {})", value["expected"].dump(), value["low"].dump(), value["high"].dump());
         else if (shown.size() > longest)
-            shown = shown.substr(0, longest) + " ...";
+            shown.replace(longest, std::string::npos, " ...");
         const bool says_unit = !c.unit.starts_with("one of ") && c.unit != "true or false";
         table.push_back({c.path, shown, says_unit ? c.unit : "", sources.source_of(c), std::string{c.means}});
     }

@@ -54,7 +54,7 @@ inline std::string mix_of(std::string printed) {
                                         std::pair{" - large", "_l"}, std::pair{" moe", "_moe"}})
         if (const std::size_t at = printed.find(words); at != std::string::npos)
             printed.replace(at, std::string_view{words}.size(), letter);
-    printed = printed.substr(0, printed.find(" ("));
+    if (const std::size_t note = printed.find(" ("); note != std::string::npos) printed.resize(note);
     if (printed == "f16" || printed == "f32") printed.insert(0, 1, 'f').replace(0, 2, "fp");
     for (char& c : printed) c = c == ' ' ? '_' : c;
     return printed;
