@@ -49,8 +49,10 @@ nlohmann::json document_of(const std::string& source) {
     if (source == "-") return document_on_input();
     if (source.ends_with(".json")) {
         const std::string content = accept(llmres::read_job_text(source));
-        llmres::json_document read = accept(llmres::parse_json_object(content, llmres::no_numbers::refused));
-        if (read.root.contains("model") || read.root.contains("cluster")) return read.root;
+        // What is no document is a config.json, in which Python may have written Infinity.
+        const llmres::json_document read = accept(llmres::parse_json_object(content));
+        if (read.root.contains("model") || read.root.contains("cluster"))
+            return accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root;
     }
     return {{"model", source}};
 }

@@ -42,6 +42,21 @@ TEST_CASE("vLLM does not start where one sequence of the context does not fit, o
     CHECK(plan(j, layout{}, c).value().verdict == verdict::does_not_fit);
 }
 
+TEST_CASE("LMDeploy's blocks are eight tenths of what weights and buffers leave free, and whole") {
+    // BlockManager.cc, GetBlockCount: size_t(free * ratio) / block_size.
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096)};
+    j.runtime = find_runtime("lmdeploy").value();
+    const cluster c = one(gpus::a100_sxm4_80gb);
+    const memory_breakdown m = memory_of(j, layout{}, c);
+    byte_count free = available_memory(c) - (m.reserved.expected - m.allocated.expected);
+    for (const memory_term taken : {memory_term::runtime, memory_term::weights, memory_term::activations,
+                                    memory_term::logits, memory_term::workspace})
+        free -= m[taken].expected;
+    const pool_size pool = cache_pool_of(j, layout{}, c).value();
+    constexpr std::int64_t block = std::int64_t{64} * 32 * 2 * 8 * 128 * 2;  // tokens, layers, keys and values, heads
+    CHECK(pool.blocks == scaled_down(free, 0.8).in(bytes) / block);
+}
+
 TEST_CASE("the largest batch is what the low bound of the pool holds, whole sequences of the job's context") {
     for (const char* engine : {"vllm@0.8.2", "vllm@0.9", "vllm@0.19", "vllm", "sglang@0.4.6", "sglang", "tensorrt-llm",
                                "tensorrt-llm@0.20", "lmdeploy", "tgi"})

@@ -50,6 +50,20 @@ TEST_CASE("a config with a list of 67,000 modules is read as fast as any other")
     CHECK(run_program::seconds_of_cpu() - before < (sanitized ? 20 : 5));
 }
 
+TEST_CASE("a config.json in which Python wrote Infinity is planned, and a job document with one is refused") {
+    const run_program::scratch s;
+    json config = model_files::llama_config();
+    config["time_step_limit"] = {0.0, "limit"};
+    std::string text = config.dump();
+    text.replace(text.find("\"limit\""), 7, "Infinity");
+    const arguments on{"--gpu", "h100-sxm5-80gb", "--context", "2048"};
+    CHECK(planned(arguments{"plan", s.file("config.json", text)} + on)["verdict"] == "fits");
+    const std::string job = s.file("job.json", "{\"model\": \"llama-3.1-8b\", \"context\": Infinity}");
+    const outcome o = run(arguments{"plan", job} + on);
+    CHECK(o.exit == 2);
+    CHECK(o.err.find("Infinity") != std::string::npos);
+}
+
 TEST_CASE("main memory that layers on the host exceed is a reason, and a plan that needs it does not fit") {
     const arguments half{"plan",         "llama-3.1-70b", "--weights", "q4_k_m", "--gpu",        "rtx-4090",
                          "--runtime",    "llama.cpp",     "--context", "4096",   "--gpu_layers", "40",

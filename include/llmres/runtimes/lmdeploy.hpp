@@ -40,7 +40,9 @@ inline constexpr runtime lmdeploy{
                          format_family::gptq_words, format_family::awq_words}},
     .cache{
         .pool = cache_pool::share_of_free,
-        // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0
+        // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0. Free is what the driver says
+        // once weights are loaded and the model is made (engine.cc: CreateSequenceManager), the least of all tensor
+        // ranks, and blocks are whole (BlockManager.cc: GetBlockCount).
         .fraction = 0.8,
         .fraction_name = "cache_max_entry_count",
         .block = tokens(64),  // cache_block_seq_len (TurbomindEngineConfig)
