@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+
+#include <algorithm>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
@@ -189,6 +191,24 @@ TEST_CASE("a fused loss passes the logits once, eager ones several times") {
     CHECK_FALSE(detail::training_formats(j).fused_loss);
     j.runtime.kernels.loss.code = loss_code::fused_linear;
     CHECK(detail::training_formats(j).fused_loss);
+}
+
+TEST_CASE("a step exchanges what the stage has that has most of it, whichever stage holds most") {
+    job j = trained();
+    const layout l{.data = 4, .pipeline = 4, .zero = 1};
+    const memory_breakdown all = training_memory(j, l);
+    CHECK(all.stage == 0);  // it has most micro-batches in flight
+    byte_count reduced, gathered, updated;
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        const memory_breakdown one = training_memory(j, l, stage);
+        reduced = std::max(reduced, one.reduced);
+        gathered = std::max(gathered, one.gathered);
+        updated = std::max(updated, one.updated);
+    }
+    CHECK(all.reduced == reduced);
+    CHECK(all.gathered == gathered);
+    CHECK(all.updated == updated);
+    CHECK(all.reduced > training_memory(j, l, 0).reduced);  // the last stage has the final norm beside its table
 }
 
 TEST_CASE("the optimizer reads and writes its state at the memory's rate") {

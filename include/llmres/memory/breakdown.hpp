@@ -75,6 +75,7 @@ struct memory_breakdown {
     training_passes passes{};                                            ///< training: tensors alone, by pass
     interval<byte_count> allocated{};                                    ///< as the runtime's allocator hands them out
     interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
+    // Training, each of the stage that has most of it, for which a step waits:
     byte_count reduced{};   ///< training: gradients that data-parallel ranks sum, before ZeRO shards them
     byte_count gathered{};  ///< training: weights that ZeRO gathers
     byte_count updated{};   ///< training: what the optimizer's step reads and writes on the GPU

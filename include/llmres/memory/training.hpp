@@ -70,9 +70,17 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
     const job& j = f.job;
     const layout& l = f.layout;
     stage_peak peak;
-    for_each_stage(f, first_stage, end_stage,
-                   [&](const placement& here) { peak = busier(peak, peak_of(f, training_stage_of(f, here))); });
+    byte_count reduced, gathered, updated;  // a step waits for the stage that exchanges most, whichever holds most
+    const auto raise = [](byte_count& most, byte_count size) { most = size > most ? size : most; };
+    for_each_stage(f, first_stage, end_stage, [&](const placement& here) {
+        const stage_peak one = peak_of(f, training_stage_of(f, here));
+        raise(reduced, one.tensors.reduced);
+        raise(gathered, one.tensors.gathered);
+        raise(updated, one.tensors.updated);
+        peak = busier(peak, one);
+    });
     memory_breakdown m = with_runtime(peak.tensors, j, l, idle_blocks_of(f, peak));
+    m.reduced = reduced, m.gathered = gathered, m.updated = updated;
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
     m.passes = peak.passes;
