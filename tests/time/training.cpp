@@ -195,7 +195,7 @@ TEST_CASE("a fused loss passes the logits once, eager ones several times") {
 
 TEST_CASE("a step exchanges what the stage has that has most of it, whichever stage holds most") {
     job j = trained();
-    const layout l{.data = 4, .pipeline = 4, .zero = 1};
+    const layout l{.pipeline = 4, .data = 4, .zero = 1};
     const memory_breakdown all = training_memory(j, l);
     CHECK(all.stage == 0);  // it has most micro-batches in flight
     byte_count reduced, gathered, updated;
