@@ -94,6 +94,7 @@ constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak
         const byte_count late = live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered).late;
         idle.releasable.expected += late;
         idle.releasable.high += late * 2;  // besides, of a bucket that is filled and one that is reduced
+        idle.buckets = late;
     }
     return idle;
 }

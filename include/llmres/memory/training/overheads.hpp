@@ -43,6 +43,7 @@ struct tensor_memory {
 struct idle_blocks {
     interval<byte_count> releasable{};  ///< whole segments, which it frees before it runs out of memory
     interval<byte_count> fragmented{};  ///< gaps in segments that are in use, which it cannot free
+    byte_count buckets{};               ///< of `releasable`, what buffers whose sizes are settings decide
 };
 
 /// Of what the first communicator of a process takes, its kernels, which further ones share: 0.73 of 1.45 GiB stayed
@@ -131,8 +132,8 @@ constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const runtim
         return allocated + gaps_between(allocated, t.activations, r, idle);
     };
     const interval<byte_count> in_use = in_use_of(m.allocated);
-    const interval<byte_count> certain =
-        independent_sum(in_use_of(without_buckets(m.allocated, buckets)), without_buckets(idle.releasable, buckets));
+    const interval<byte_count> certain = independent_sum(in_use_of(without_buckets(m.allocated, buckets)),
+                                                         without_buckets(idle.releasable, buckets + idle.buckets));
     const interval<byte_count> all = independent_sum(in_use, idle.releasable);
     m.reserved = {certain.low < all.low ? certain.low : all.low, all.expected, all.high};
     m[memory_term::fragmentation] = {m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,

@@ -169,6 +169,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     if (by_parameter)
         in.gathered =
             gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
+    if (in_buckets(f, s) && in.head_gradients > s.weights.all.gradients.kept)
+        in.head_gradients = s.weights.all.gradients.kept;
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
