@@ -257,8 +257,8 @@ inline constexpr std::array all{
         "training: an eager or chunked loss is compiled by torch.compile"},
     job_field{"runtime", "Runtime", "fused_norms", flag, 0, 0, "training: each norm is one kernel"},
     job_field{"runtime", "Runtime", "fused_gates", flag, 0, 0,
-        "training: activation and product of a gated feed-forward are one kernel (Liger's, where the runtime has none of "
-        "its own)"},
+        "training: activation and product of a gated feed-forward are one kernel (Liger's, where the runtime has none "
+        "of its own)"},
     job_field{"runtime", "Runtime", "experts", text, 0, 0,
         "training: how routed experts are computed: modules (transformers 4), loop, grouped or batched (transformers "
         "5's experts_implementation eager, grouped_mm, batched_mm), dispatched, permuted or sequential"},

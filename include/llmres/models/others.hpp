@@ -371,8 +371,8 @@ inline constexpr std::array all_others{
     &baichuan2_7b, &internlm_20b, &internlm2_5_7b, &aya_23_8b, &command_r, &command_r_plus, &dbrx, &grok_1,
     &olmo_2_7b, &olmo_2_32b, &granite_3b_code, &granite_3_0_2b, &granite_3_3_8b, &granite_4_0_h_small, &stablelm_2_1_6b,
     &stablelm_2_12b, &ernie_4_5_21b_a3b, &minimax_text_01, &minimax_m2, &minimax_m3, &jamba_1_5_mini, &mamba_130m,
-    &mamba_370m, &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash, &mimo_v2_flash,
-    &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
+    &mamba_370m, &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash,
+    &mimo_v2_flash, &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
 
 }  // namespace llmres::inline v0::models
 

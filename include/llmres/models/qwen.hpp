@@ -246,8 +246,8 @@ inline constexpr encoder qwen3_small_vision{
 /// Layers of Qwen3-VL's tower whose features the first layers of the language model receive, too (DeepStack).
 inline constexpr std::int64_t qwen3_deepstack = 3;
 
-/// The model behind a vision tower of Qwen3's: patches of 2 x 16 x 16 pixels in three colours, 48 x 48 learned positions,
-/// and a projector that merges four patches to one token, with one more for each DeepStack layer.
+/// The model behind a vision tower of Qwen3's: patches of 2 x 16 x 16 pixels in three colours, 48 x 48 learned
+/// positions, and a projector that merges four patches to one token, with one more for each DeepStack layer.
 constexpr model with_vision_tower(model m, const encoder& tower, std::int64_t deepstack = 0) {
     const std::int64_t merged = 4 * tower.hidden;
     m.encoders[0] = tower;

@@ -19,7 +19,6 @@ enum class norm_code : std::uint8_t {
 };
 
 /// How a gated feed-forward multiplies act(gate) by up.
-/// How the activation of a gated feed-forward is computed.
 enum class gate_code : std::uint8_t {
     eager,     ///< act(gate) is a tensor of its own, and saved
     fused,     ///< gate and up are saved, and act(gate) is computed again in the backward pass

@@ -95,7 +95,8 @@ struct priced_pass {
     double layers = 0;
     flop_count flops{};  ///< on all tensor ranks together
 
-    /// By value: a pass that might be this one keeps compilers from adding two terms at a time.
+    /// Adds another pass so many times. (It comes by value: one that might be this pass itself keeps compilers from
+    /// adding two terms at a time.)
     constexpr void add(priced_pass other, double times) {
         compute += other.compute * times;
         memory += other.memory * times;
