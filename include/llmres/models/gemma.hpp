@@ -180,7 +180,18 @@ inline constexpr encoder gemma_4_vision{
               .norm_after_attention = true, .norm_after_feed_forward = true},
     .quantised = false};
 
-inline constexpr model gemma_4_26b_a4b{
+/// The model behind that tower: patches of 16 x 16 pixels in three colours, 10,240 learned positions of each of two
+/// axes, two vectors that standardise the tower's output, and a projector without bias.
+constexpr model with_gemma_4_vision(model m) {
+    m.encoders[0] = gemma_4_vision;
+    m.add({.role = weight_role::conv, .rows = 1152, .columns = 768});
+    m.add({.role = weight_role::positions, .rows = 20480, .columns = 1152});
+    m.add({.role = weight_role::values, .columns = 2304});
+    m.add({.role = weight_role::projector, .rows = m.hidden, .columns = 1152});
+    return m;
+}
+
+inline constexpr model gemma_4_26b_a4b = with_gemma_4_vision({
     .name = "gemma-4-26b-a4b", .architecture = "gemma4",
     .vocabulary = 262144, .hidden = 2816,
     .layers = in_order("aaaaab", {
@@ -195,15 +206,9 @@ inline constexpr model gemma_4_26b_a4b{
                                                           .shared_width = 2112}},
               .norm_after_attention = true, .norm_after_feed_forward = true, .more_norms = 3, .more_values = 2944}},
         30),
-    .max_context = tokens(262144), .tied_head = true, .weights = bf16,
-    .encoders = {{gemma_4_vision}},
-    .extras = {{{.role = weight_role::conv, .rows = 1152, .columns = 768},
-                {.role = weight_role::positions, .rows = 20480, .columns = 1152},
-                {.role = weight_role::values, .columns = 2304},
-                {.role = weight_role::projector, .rows = 2816, .columns = 1152}}},
-    .extra_count = 4};
+    .max_context = tokens(262144), .tied_head = true, .weights = bf16});
 
-inline constexpr model gemma_4_31b{
+inline constexpr model gemma_4_31b = with_gemma_4_vision({
     .name = "gemma-4-31b", .architecture = "gemma4",
     .vocabulary = 262144, .hidden = 5376,
     .layers = in_order("aaaaab", {
@@ -215,13 +220,7 @@ inline constexpr model gemma_4_31b{
                             .keys = key_projection::also_values},
               .feed_forward = {.width = 21504},
               .norm_after_attention = true, .norm_after_feed_forward = true}}, 60),
-    .max_context = tokens(262144), .tied_head = true, .weights = bf16,
-    .encoders = {{gemma_4_vision}},
-    .extras = {{{.role = weight_role::conv, .rows = 1152, .columns = 768},
-                {.role = weight_role::positions, .rows = 20480, .columns = 1152},
-                {.role = weight_role::values, .columns = 2304},
-                {.role = weight_role::projector, .rows = 5376, .columns = 1152}}},
-    .extra_count = 4};
+    .max_context = tokens(262144), .tied_head = true, .weights = bf16});
 
 inline constexpr model paligemma_3b{
     .name = "paligemma-3b", .architecture = "paligemma",
