@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <llmres/answers/launch.hpp>
 #include <llmres/answers/queue.hpp>
 #include <llmres/answers/search.hpp>
@@ -26,7 +27,7 @@ namespace program {
 namespace {
 
 constexpr std::int64_t most_jobs = 100'000;
-constexpr std::size_t most_listed = 8;  ///< nodes of a job that are named
+constexpr std::size_t most_listed = 8;  ///< nodes of a job, or jobs of a queue, that are named in one line
 
 /// A job of the queue as it was asked for.
 struct asked_job {
@@ -126,13 +127,17 @@ llmres::place_request place_request_of(const asked_job& j, const std::string& ob
     return r;
 }
 
-/// The nodes of a place: "a[1], a[2]", of many the first.
-std::string nodes_text(const llmres::job_place& p, const inventory& on, std::span<const llmres::node_gpus> before) {
-    std::vector<std::string> names;
-    for_each_node(p, before, [&](std::size_t node) { names.push_back(on.names[node]); });
+/// "a[1], a[2]", of many the first.
+std::string short_list(const std::vector<std::string>& names) {
     if (names.size() <= most_listed) return fmt::format("{}", fmt::join(names, ", "));
     return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + most_listed, ", "),
                        names.size() - most_listed);
+}
+
+std::string nodes_text(const llmres::job_place& p, const inventory& on, std::span<const llmres::node_gpus> before) {
+    std::vector<std::string> names;
+    for_each_node(p, before, [&](std::size_t node) { names.push_back(on.names[node]); });
+    return short_list(names);
 }
 
 /// "4 x h100-sxm5-80gb".
@@ -143,11 +148,19 @@ std::string rate_text(const llmres::job_place& p) {
     return p.gpus() == 0 ? std::string{} : fmt::format("{:.0f}", p.tokens_per_second.in(llmres::tokens_per_s));
 }
 
-/// A place with the nodes that it takes.
+/// A place with the nodes that it takes, and what its plan assumed.
 struct found_place {
     llmres::job_place place;
     std::vector<std::size_t> nodes;
+    llmres::json_value assumed = llmres::json_value::object();
 };
+
+llmres::json_value assumed_of(const asked_job& j, const llmres::job_place& p, const inventory& on) {
+    const llmres::job_plan planned = accept(plan(j.request.job, p.layout, on.kind_of(p.kind)));
+    llmres::json_value assumed = llmres::assumptions_of(j.document, j.request, planned);
+    for (const char* of_nodes : {"gpu", "gpus"}) assumed.erase(of_nodes);
+    return assumed;
+}
 
 /// Places all jobs in their order; `on` is left as it was.
 std::vector<found_place> places_of(const std::vector<asked_job>& jobs, const inventory& on,
@@ -155,8 +168,11 @@ std::vector<found_place> places_of(const std::vector<asked_job>& jobs, const inv
     std::vector<llmres::node_gpus> left = on.nodes;
     std::vector<found_place> found;
     for (const asked_job& j : jobs) {
-        found_place one{accept(llmres::place_job(j.request.job, on.kinds, left, place_request_of(j, objective))), {}};
+        found_place one{
+            .place = accept(llmres::place_job(j.request.job, on.kinds, left, place_request_of(j, objective))),
+            .nodes = {}};
         for_each_node(one.place, left, [&](std::size_t node) { one.nodes.push_back(node); });
+        if (one.place.gpus() > 0) one.assumed = assumed_of(j, one.place, on);
         take(one.place, left);
         found.push_back(std::move(one));
     }
@@ -248,6 +264,7 @@ llmres::json_value place_json(const asked_job& j, const found_place& f, const in
     for (const std::size_t node : f.nodes) out["nodes"].push_back(on.names[node]);
     out["layout"] = llmres::to_json(p.layout);
     out["tokens_per_second"] = p.tokens_per_second.in(llmres::tokens_per_s);
+    out["assumed"] = f.assumed;
     if (!j.source.source.empty()) out["command"] = command_of(j.source, place_patch(p, on));
     return out;
 }
@@ -268,13 +285,40 @@ llmres::json_value kind_json(const kind_answer& a, const inventory& on) {
     return out;
 }
 
-llmres::json_value assumed_of(const asked_job& j, const llmres::job_plan& planned) {
-    llmres::json_value assumed = llmres::assumptions_of(j.document, j.request, planned);
-    for (const char* of_nodes : {"gpu", "gpus"}) assumed.erase(of_nodes);
-    return assumed;
+/// How much of a kind's memory a job needs; of a plan that is refused, more than any.
+double fullness_of(const kind_answer& a) {
+    if (!a.plan) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(a.plan->memory.total().high.in(llmres::bytes)) /
+           static_cast<double>(a.plan->usable.in(llmres::bytes));
 }
 
-void print_one(const asked_job& j, const found_place& f, const std::vector<kind_answer>& kinds, const inventory& on) {
+/// What would place a job that no kind holds: changes with which it fits on the kind nearest to holding it that has
+/// any, on as many GPUs as one node has free.
+std::vector<llmres::document_remedy> help_for(const asked_job& j, std::vector<kind_answer> kinds, const inventory& on) {
+    const llmres::job_sources sources =
+        llmres::remembered(llmres::sources_in(program::folder_of(j.document, j.source.source)));
+    std::stable_sort(kinds.begin(), kinds.end(),
+                     [](const kind_answer& a, const kind_answer& b) { return fullness_of(a) < fullness_of(b); });
+    for (const kind_answer& a : kinds) {
+        std::int64_t gpus = 0;
+        for (const llmres::node_gpus& n : on.nodes)
+            if (n.kind == a.kind) gpus = std::max<std::int64_t>(gpus, n.free);
+        if (gpus == 0) continue;
+        nlohmann::json document = j.document;
+        document["cluster"] = on.sheets[static_cast<std::size_t>(a.kind)];
+        document["cluster"]["gpus"] = j.document["cluster"].value("gpus", gpus);
+        const llmres::result<llmres::job_answer> answer = answer_job(document, sources);
+        if (!answer) continue;
+        std::vector<llmres::document_remedy> help = remedies_of(document, sources, *answer);
+        std::erase_if(help, [](const llmres::document_remedy& r) { return r.patch.contains("cluster"); });
+        for (llmres::document_remedy& r : help) r.patch["cluster"] = document["cluster"];
+        if (!help.empty()) return help;
+    }
+    return {};
+}
+
+void print_one(const asked_job& j, const found_place& f, const std::vector<kind_answer>& kinds,
+               const std::vector<llmres::document_remedy>& help, const inventory& on) {
     const llmres::job_place& p = f.place;
     fmt::print("{}, {}, runtime {}: ", j.request.job.model.name.view(), name_of(j.request.job.task),
                j.request.job.runtime.identity.name.view());
@@ -287,11 +331,30 @@ void print_one(const asked_job& j, const found_place& f, const std::vector<kind_
     print_kinds(kinds, on);
     fmt::print("\n");
     print_profile(j.request.profile);
+    print_help(j.source, help);
     if (p.gpus() == 0) return;
-    print_assumed(assumed_of(j, accept(plan(j.request.job, p.layout, on.kind_of(p.kind)))));
+    print_assumed(f.assumed);
     if (!j.source.source.empty()) fmt::print("plan     {}\n", command_of(j.source, place_patch(p, on)));
     const std::string launch = launch_command(j.request.job, p.layout, on.kind_of(p.kind));
     if (!launch.empty()) fmt::print("launch   {}\n", launch);
+}
+
+/// Prints what the plans of a queue assumed, once for all jobs of which it is the same.
+void print_assumed_by_job(const std::vector<asked_job>& jobs, const std::vector<found_place>& places) {
+    std::vector<std::pair<llmres::json_value, std::vector<std::string>>> groups;
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        if (places[i].assumed.empty()) continue;
+        const auto same = std::find_if(groups.begin(), groups.end(),
+                                       [&](const auto& group) { return group.first == places[i].assumed; });
+        if (same == groups.end())
+            groups.push_back({places[i].assumed, {jobs[i].name}});
+        else
+            same->second.push_back(jobs[i].name);
+    }
+    if (!groups.empty()) fmt::print("\n");
+    for (const auto& [assumed, names] : groups) {
+        print_assumed(assumed, short_list(names));
+    }
 }
 
 void print_all(const std::vector<asked_job>& jobs, const std::vector<found_place>& places, const inventory& on) {
@@ -309,6 +372,7 @@ void print_all(const std::vector<asked_job>& jobs, const std::vector<found_place
     for (const llmres::node_gpus& n : left) free += n.free;
     fmt::print("{} of {} jobs are placed; {} GPUs stay free\n\n", placed, jobs.size(), free);
     print_table({{"job"}, {"state"}, {"GPUs"}, {"nodes"}, {"tokens/s", true}, {"layout"}}, rows);
+    print_assumed_by_job(jobs, places);
 }
 
 }  // namespace
@@ -324,16 +388,19 @@ int run_place(const place_options& o) {
         return f.place.state == llmres::place_state::placed;
     });
     std::vector<kind_answer> kinds;
+    std::vector<llmres::document_remedy> help;
     if (jobs.size() == 1) kinds = answers_on_kinds(jobs[0], on, o.objective);
+    if (jobs.size() == 1 && places[0].place.gpus() == 0) help = help_for(jobs[0], kinds, on);
     if (o.job.json) {
         llmres::json_value answer{{"objective", o.objective.empty() ? "least_memory" : o.objective},
                                   {"jobs", llmres::json_value::array()}};
         for (std::size_t i = 0; i < jobs.size(); ++i) answer["jobs"].push_back(place_json(jobs[i], places[i], on));
+        if (!help.empty()) answer["jobs"][0]["would_help"] = to_json(help);
         if (!kinds.empty()) answer["kinds"] = llmres::json_value::array();
         for (const kind_answer& a : kinds) answer["kinds"].push_back(kind_json(a, on));
         print_answer("place", answer);
     } else if (jobs.size() == 1) {
-        print_one(jobs[0], places[0], kinds, on);
+        print_one(jobs[0], places[0], kinds, help, on);
     } else {
         print_all(jobs, places, on);
     }

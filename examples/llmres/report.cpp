@@ -179,7 +179,7 @@ void print_profile(const llmres::runtime_profile& profile) {
                gpus.empty() ? std::string{} : plain(" on " + gpus), learnt);
 }
 
-void print_assumed(const llmres::json_value& assumed) {
+void print_assumed(const llmres::json_value& assumed, const std::string& of) {
     std::string text;
     for (const auto& [key, value] : assumed.items()) {
         const std::string shown = value.is_null()     ? "unknown"
@@ -187,7 +187,7 @@ void print_assumed(const llmres::json_value& assumed) {
                                                       : value.dump();
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key, shown);
     }
-    if (!text.empty()) fmt::print("assumed  {}\n", text);
+    if (!text.empty()) fmt::print("assumed  {}{}{}\n", of, of.empty() ? "" : ": ", text);
 }
 
 void print_help(const plan_options& o, const std::vector<llmres::document_remedy>& help) {

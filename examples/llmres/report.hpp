@@ -25,8 +25,8 @@ void print_reasons(const llmres::job_plan& p);
 /// are fewer than rows_that_measure.
 void print_profile(const llmres::runtime_profile& profile);
 
-/// Prints in one line what was not said and was assumed.
-void print_assumed(const llmres::json_value& assumed);
+/// Prints in one line what was not said and was assumed; `of`: by which jobs, where there are several.
+void print_assumed(const llmres::json_value& assumed, const std::string& of = {});
 
 /// Prints what would help: each remedy with its verdict and speed, and the command line that asks for it.
 void print_help(const plan_options& o, const std::vector<llmres::document_remedy>& help);

@@ -66,6 +66,10 @@ TEST_CASE("a queue goes over partly used nodes, and no GPU is given twice") {
     CHECK(taken["c"] <= 2);
     CHECK(taken["d"] <= 4);
     CHECK(taken["e"] <= 3);
+    CHECK(answer["jobs"][0]["assumed"]["weights"] == "bf16");
+    CHECK(answer["jobs"][4]["assumed"]["optimizer"] == "adamw");
+    const outcome page = run({"place", data + "queue.json", "--nodes", data + "nodes.json"});
+    CHECK(page.out.find("assumed  chat[1], chat[2]: task serving, weights bf16") != std::string::npos);
     CHECK(answer["jobs"][2]["layout"]["tensor"] == 4);
     CHECK(answer["jobs"][4]["gpus"] == 16);
 }
@@ -79,6 +83,22 @@ TEST_CASE("what waits and what never fits is told apart, and one job that is not
     const outcome page = run({"place", "llama-3.1-405b", "--free", "l4-24gb:4"});
     CHECK(page.exit == does_not_fit);
     CHECK(page.out.find("none of the GPUs hold it") != std::string::npos);
+}
+
+TEST_CASE("a job that no kind holds is told what would place it on the kind nearest to holding it") {
+    const arguments large{"place",     "llama-3.1-70b", "--context", "8192",
+                          "--runtime", "vllm",          "--free",    "rtx-4090:2,l4:4"};
+    const json job = placed(large, does_not_fit)["jobs"][0];
+    REQUIRE_FALSE(job["would_help"].empty());
+    for (const json& remedy : job["would_help"]) CHECK(remedy["patch"]["cluster"] == json{{"gpu", "l4"}, {"gpus", 4}});
+    const outcome page = run(large);
+    const std::size_t command = page.out.find("llmres plan llama-3.1-70b --weights");
+    REQUIRE(command != std::string::npos);
+    arguments words = shell_words(page.out.substr(command, page.out.find('\n', command) - command));
+    words.erase(words.begin());  // llmres
+    CHECK(run(words).exit == fits);
+    // Four L4 hold 405B in no format: more GPUs than there are is no help.
+    CHECK_FALSE(placed({"place", "llama-3.1-405b", "--free", "l4:4"}, does_not_fit)["jobs"][0].contains("would_help"));
 }
 
 TEST_CASE("nodes and jobs that may not be are refused by name") {

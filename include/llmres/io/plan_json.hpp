@@ -189,6 +189,9 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
 /// one that goes or changes its meaning raises it.
 inline constexpr std::string_view plan_schema = "llmres/plan/1";
 
+/// What would help, as a list: text, patch, verdict, layout and tokens_per_second of each remedy.
+inline json_value to_json(const std::vector<document_remedy>& help);
+
 /// The answer of `plan --json` to a document.
 inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help);
 
@@ -236,10 +239,7 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
     return helpful;
 }
 
-inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
-    json_value answer{{"schema", plan_schema}};
-    answer.update(detail::requested_to_json(given.planned, given.request));
-    answer["assumed"] = given.assumed;
+inline json_value to_json(const std::vector<document_remedy>& help) {
     json_value list = json_value::array();
     for (const document_remedy& r : help)
         list.push_back({{"text", to_text(r.what)},
@@ -247,7 +247,14 @@ inline json_value to_json(const job_answer& given, const std::vector<document_re
                         {"verdict", name_of(r.plan.verdict)},
                         {"layout", to_json(r.plan.layout)},
                         {"tokens_per_second", r.plan.speed.tokens_per_second.in(tokens_per_s)}});
-    answer["would_help"] = std::move(list);
+    return list;
+}
+
+inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
+    json_value answer{{"schema", plan_schema}};
+    answer.update(detail::requested_to_json(given.planned, given.request));
+    answer["assumed"] = given.assumed;
+    answer["would_help"] = to_json(help);
     return answer;
 }
 
