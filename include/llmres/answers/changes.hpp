@@ -176,15 +176,14 @@ constexpr bool for_each_training_change(const placed_job& p, const Visit& visit)
            visit(with_host_memory(change{.what = kind::offloaded_activations}, p));
 }
 
-/// Layers on GPUs, or experts on the host, that leave the most on the GPUs and fit.
-constexpr maybe<change> most_on_gpus(const placed_job& p, bool experts) {
-    using kind = change::kind;
+/// Layers on GPUs (fewer_gpu_layers), or experts on the host, that leave the most on the GPUs and fit.
+constexpr maybe<change> most_on_gpus(const placed_job& p, change::kind what) {
+    const bool experts = what == change::kind::experts_on_host;
     const std::int64_t layers = p.job.model.layers.size;
     placed_job roomy = p;
     if (roomy.cluster.host.memory == byte_count{}) roomy.cluster.host.memory = tib(1024);
     const auto on_host = [&](std::int64_t count) {
-        return change{.what = experts ? kind::experts_on_host : kind::fewer_gpu_layers,
-                      .amount = experts ? count : layers + 1 - count};
+        return change{.what = what, .amount = experts ? count : layers + 1 - count};
     };
     if (!fits(with_change(roomy, on_host(layers + (experts ? 0 : 1))))) return {};
     // The fewest on the host: all but the most that can be spared.
@@ -201,9 +200,11 @@ constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) 
         if (visit(change{.what = change::kind::narrower_cache, .format = *format})) return true;
     if (for_each_narrower_format(j, visit)) return true;
     if (has_setting(j.runtime, knob_setting::host_expert_layers) && routes_experts(j.model))
-        if (const maybe<change> moved = most_on_gpus(p, true); moved && visit(*moved)) return true;
+        if (const maybe<change> moved = most_on_gpus(p, change::kind::experts_on_host); moved && visit(*moved))
+            return true;
     if (has_setting(j.runtime, knob_setting::gpu_layers))
-        if (const maybe<change> moved = most_on_gpus(p, false); moved && visit(*moved)) return true;
+        if (const maybe<change> moved = most_on_gpus(p, change::kind::fewer_gpu_layers); moved && visit(*moved))
+            return true;
     return false;
 }
 

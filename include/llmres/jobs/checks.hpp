@@ -238,7 +238,7 @@ constexpr status validate(const job& j) {
                                  : "a runtime that serves, such as vllm or llama.cpp");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
-        if (const status s = validate(j.runtime, j.options, weights_of(j), j.gguf.known); !s) return s;
+        if (const status s = validate(j.runtime, j.options, stored_format_of(j)); !s) return s;
         if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
         if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
@@ -259,7 +259,7 @@ constexpr status validate(const job& j) {
         return refused(error_code::unsupported, "optimizer", j.optimizer.name.view(), expected);
     }
     if (j.adapter.trains() && j.weights)
-        if (const status s = detail::validate_format(j.runtime, held, false); !s) return s;
+        if (const status s = detail::validate_format(j.runtime, held); !s) return s;
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
@@ -287,7 +287,8 @@ constexpr status validate(const job& j) {
 namespace detail {
 
 /// Refuses to compute in a format for which a GPU has no arithmetic units; integers are no format to train in.
-constexpr status validate_arithmetic(const precision& format, const gpu& card, bool training) {
+constexpr status validate_arithmetic(const precision& format, const gpu& card, task to) {
+    const bool training = to != task::serving;
     switch (format.arithmetic) {
         case arithmetic_kind::fp8:
             if (has_fp8(card)) return done{};
@@ -332,7 +333,7 @@ constexpr status validate_serving_stages(const job& j, const layout& l) {
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
         if (const status s = detail::validate_serving_stages(j, l); !s) return s;
-        return detail::validate_arithmetic(j.compute, card, false);
+        return detail::validate_arithmetic(j.compute, card, j.task);
     }
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
     if (j.global_batch > 0 && j.global_batch % at_once != 0) {
@@ -349,7 +350,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
     if (j.offload.parameters != offload_place::none && l.zero < 3)
         return refused(error_code::inconsistent, "offload.parameters", name_of(j.offload.parameters),
                        "layout.zero 3, which gathers layer by layer what is offloaded");
-    if (const status s = detail::validate_arithmetic(j.compute, card, true); !s) return s;
+    if (const status s = detail::validate_arithmetic(j.compute, card, j.task); !s) return s;
     if (j.optimizer.in_backward && micro_batches(j, l) > 1) {
         text<191> expected{"one micro-batch a step, "};
         expected.append(detail::digits(at_once));

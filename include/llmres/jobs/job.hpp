@@ -141,6 +141,10 @@ constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
     return dequantises(j) ? activations_of(j) : j.model.weights;
 }
+/// What the weights are stored as: a GGUF file, or their format.
+constexpr stored_format stored_format_of(const job& j) {
+    return j.gguf.known ? stored_format::gguf_file() : stored_format{weights_of(j)};
+}
 /// The format of each weight; those that are not quantised are in `wide`. A checkpoint may mix formats; a job that
 /// names a format has that one alone, but for MXFP4 of models that are published in it: there it means the routed
 /// experts only (gpt-oss's modules_to_not_convert). A type of ggml holds embedding and head, too, as llama-quantize

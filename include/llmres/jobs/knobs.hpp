@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/knobs.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
@@ -49,15 +50,14 @@ constexpr status validate_speculation(const serving_options& asked) {
 }
 
 /// Refuses a format that the runtime cannot load.
-constexpr status validate_format(const runtime& r, const precision& weights, bool gguf_file) {
-    if (loads(r.loading, gguf_file ? format_family::gguf : family_of(weights))) return done{};
+constexpr status validate_format(const runtime& r, const stored_format& weights) {
+    if (loads(r.loading, weights.family)) return done{};
     text<191> expected{"a format that "};
     expected.append(r.identity.name);
     expected.append(" loads");
     expected.append(", such as ");
     expected.append(examples_of(r.loading.formats));
-    return refused(error_code::unsupported, "weights", gguf_file ? std::string_view{"gguf"} : weights.name.view(),
-                   expected);
+    return refused(error_code::unsupported, "weights", weights.name.view(), expected);
 }
 
 /// Refuses what sizes the pool of caches where it is out of bounds, by the software's own name of it.
@@ -181,9 +181,9 @@ constexpr void set(runtime& r, serving_options& asked, knob_setting setting, dou
 }  // namespace detail
 
 /// Refuses a format of weights that the runtime cannot load, a fraction of the device above one or none at all, and
-/// options out of bounds. `gguf_file`: the weights are a GGUF file's, whatever `weights` says.
-constexpr status validate(const runtime& r, const serving_options& asked, const precision& weights, bool gguf_file) {
-    if (const status s = detail::validate_format(r, weights, gguf_file); !s) return s;
+/// options out of bounds.
+constexpr status validate(const runtime& r, const serving_options& asked, const stored_format& weights) {
+    if (const status s = detail::validate_format(r, weights); !s) return s;
     if (const status s = detail::validate_fraction(r.cache); !s) return s;
     if (const status s = detail::validate_speculation(asked); !s) return s;
     if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))

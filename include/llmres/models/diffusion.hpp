@@ -58,12 +58,21 @@ struct flow_transformer {
 
 namespace detail {
 
-/// A matrix with a bias on its output, `copies` times.
-constexpr void list_biased(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
-                           std::int64_t copies = 1, bool bias = true) {
+/// A matrix, `copies` times, with or without a bias on its output.
+enum class output_bias : std::uint8_t { none, added };
+constexpr void list_matrix(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
+                           std::int64_t copies, output_bias bias) {
     weight_list{visit}.linear(
         weight{.role = role, .rows = rows, .columns = columns, .copies = copies, .active = copies, .quantised = true},
-        bias);
+        bias == output_bias::added);
+}
+constexpr void list_biased(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
+                           std::int64_t copies = 1) {
+    list_matrix(role, rows, columns, visit, copies, output_bias::added);
+}
+constexpr void list_unbiased(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
+                             std::int64_t copies = 1) {
+    list_matrix(role, rows, columns, visit, copies, output_bias::none);
 }
 
 /// A convolution over 3 x 3 pixels.
@@ -90,11 +99,11 @@ constexpr void list_spatial_transformer(std::int64_t width, std::int64_t depth, 
     weight_list{visit}.norms(norm_kind::layer, width, 1);
     list_biased(weight_role::in_proj, width, width, visit);
     weight_list{visit}.norms(norm_kind::layer, width, 3 * depth);
-    list_biased(weight_role::q_proj, width, width, visit, 2 * depth, false);
-    list_biased(weight_role::k_proj, width, width, visit, depth, false);
-    list_biased(weight_role::v_proj, width, width, visit, depth, false);
-    list_biased(weight_role::k_proj, width, context, visit, depth, false);
-    list_biased(weight_role::v_proj, width, context, visit, depth, false);
+    list_unbiased(weight_role::q_proj, width, width, visit, 2 * depth);
+    list_unbiased(weight_role::k_proj, width, width, visit, depth);
+    list_unbiased(weight_role::v_proj, width, width, visit, depth);
+    list_unbiased(weight_role::k_proj, width, context, visit, depth);
+    list_unbiased(weight_role::v_proj, width, context, visit, depth);
     list_biased(weight_role::o_proj, width, width, visit, 2 * depth);
     list_biased(weight_role::gate_proj, 4 * width, width, visit, depth);
     list_biased(weight_role::up_proj, 4 * width, width, visit, depth);

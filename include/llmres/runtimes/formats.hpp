@@ -63,6 +63,20 @@ constexpr format_family family_of(const precision& format) {
     return format_family::plain;
 }
 
+/// What weights are stored as: the name that a person gave it, and its family. A GGUF file has a type for each tensor,
+/// and counts as one format of that name.
+struct stored_format {
+    text<31> name{"gguf"};
+    format_family family = format_family::gguf;
+
+    constexpr stored_format(const precision& format) : name(format.name.view()), family(family_of(format)) {}
+    /// Of a GGUF file.
+    static constexpr stored_format gguf_file() { return {}; }
+
+private:
+    constexpr stored_format() = default;
+};
+
 /// The families whose formats a runtime has kernels for. Plain formats are always among them.
 struct format_set {
     std::uint32_t bits = 0;  ///< one bit for each family

@@ -90,11 +90,11 @@ constexpr runtime huggingface_tuples() {
 /// joined; prompts pass attention in scores, their copy in fp32 and its softmax (awq/modules/fused/attn.py: 2 + 4 + 4
 /// bytes); and the cache is allotted at load: for max_seq_len tokens, or in 0.1 for max_new_tokens, from which it
 /// rolls.
-constexpr runtime autoawq_fused(bool rolls) {
+constexpr runtime autoawq_fused(window_cells windows) {
     runtime r = huggingface_all_logits();
     r.identity.name = "autoawq";
     r.loading.formats = {format_family::awq_words};
-    r.cache.windows = rolls ? window_cells::longer_part : window_cells::whole;
+    r.cache.windows = windows;
     r.loading.rope = rope_tables::cached;
     r.cache.whole_batches = false;
     r.loading.projections = projection_tensors::joined;
@@ -116,8 +116,9 @@ inline constexpr runtime transformers_4_44 =
 inline constexpr runtime transformers_4_41 =
     for_versions(detail::huggingface_tuples(), "4.36 to 4.41", {4, 36, 0}, {4, 42, 0});
 inline constexpr runtime transformers_4_35 = for_versions(detail::huggingface_tuples(), "up to 4.35", {}, {4, 36, 0});
-inline constexpr runtime autoawq = for_versions(detail::autoawq_fused(false), "0.2", {0, 2, 0});
-inline constexpr runtime autoawq_0_1 = for_versions(detail::autoawq_fused(true), "0.1", {}, {0, 2, 0});
+inline constexpr runtime autoawq = for_versions(detail::autoawq_fused(window_cells::whole), "0.2", {0, 2, 0});
+inline constexpr runtime autoawq_0_1 =
+    for_versions(detail::autoawq_fused(window_cells::longer_part), "0.1", {}, {0, 2, 0});
 inline constexpr std::array all_transformers{&transformers,      &transformers_4_49, &transformers_4_44,
                                              &transformers_4_41, &transformers_4_35, &autoawq,
                                              &autoawq_0_1};

@@ -189,8 +189,8 @@ constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type 
 }
 
 /// attn_q and attn_k.
-constexpr gguf_type query_key_type(const gguf_mix& mix, const traits& of, gguf_type base, bool key) {
-    if (key && of.experts == 8) return t::Q8_0;
+constexpr gguf_type query_key_type(const gguf_mix& mix, const traits& of, gguf_type base, weight_role role) {
+    if (role == weight_role::k_proj && of.experts == 8) return t::Q8_0;
     if (mix.quantisation == q::IQ3_XS) return t::IQ3_XXS;
     return mix.quantisation == q::IQ3_XXS ? t::IQ2_S : base;
 }
@@ -338,10 +338,8 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
                 type = value_type(mix, of, base, at.value_tensors);
                 break;
             case weight_role::q_proj:
-                type = query_key_type(mix, of, base, false);
-                break;
             case weight_role::k_proj:
-                type = query_key_type(mix, of, base, true);
+                type = query_key_type(mix, of, base, tensor.role);
                 break;
             case weight_role::o_proj:
                 type = attention_output_type(mix, of, base);
