@@ -341,6 +341,23 @@ TEST_CASE("a prepared job has the plans of plan(), in whatever order layouts com
     check_prepared(served, eight);
 }
 
+TEST_CASE("whether ranks that share experts have the same tokens is no other layout's") {
+    const job j{.model = models::mixtral_8x7b,
+                .task = task::pretraining,
+                .sequence = tokens(4096),
+                .global_batch = 32,
+                .runtime = runtimes::megatron};
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const layout same{.tensor = 2, .pipeline = 2, .expert = 2, .expert_tensor = 1};  // one all-reduce sums the experts
+    layout other = same;
+    other.data = 2;  // tokens are sent to their experts
+    prepared_job prepared = prepare(j, eight);
+    for (const layout& l : {same, other, same}) {
+        const time_breakdown one_of_many = prepared.plan(l)->speed.step, alone = plan(j, l, eight)->speed.step;
+        for (std::size_t i = 0; i < alone.terms.size(); ++i) CHECK(one_of_many.terms[i] == alone.terms[i]);
+    }
+}
+
 TEST_CASE("a prepared job keeps the error of a wrong job or cluster") {
     job wrong = chat;
     wrong.batch = 0;

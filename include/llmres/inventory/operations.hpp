@@ -382,6 +382,11 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
     }
 }
 
+/// Whether every rank that shares the experts has the same tokens.
+constexpr bool expert_ranks_share_tokens(const layout& over) {
+    return over.data * over.context_parallel * over.replicas == 1 && !over.sequence_parallel;
+}
+
 /// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward. Tensor
 /// parallelism sums partial results before each residual sum (arXiv 1909.08053 section 3), or scatters the sum and
 /// gathers it again under sequence parallelism (arXiv 2205.05198), which moves as much; expert parallelism sends tokens
@@ -393,8 +398,7 @@ constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const prec
     // Where every expert rank has the same tokens, each computes what its experts add and the sum is one all-reduce, as
     // without expert parallelism (vLLM's fused_moe/layer.py, TensorRT-LLM's fused_moe: no all-to-all without attention
     // data parallelism).
-    const bool replicated = over.data * over.context_parallel * over.replicas == 1 && !over.sequence_parallel;
-    const bool spread = l.feed_forward.routed() && over.expert > 1 && !replicated;
+    const bool spread = l.feed_forward.routed() && over.expert > 1 && !expert_ranks_share_tokens(over);
     if (over.context_parallel > 1 && l.attention.kind != attention_kind::none) {
         const std::int64_t width = detail::ceil_quotient(l.attention.kv_heads, over.tensor) *
                                    (l.attention.query_width() + l.attention.value_width());

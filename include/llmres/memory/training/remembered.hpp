@@ -23,15 +23,16 @@ struct fold_key {
     std::int64_t dense_ranks = 1;   ///< that ZeRO shards dense weights over
     std::int64_t expert_ranks = 1;  ///< that ZeRO shards routed experts' weights over
     bool sequence_parallel = false;
+    bool same_tokens = false;  ///< on all ranks that share the experts, as far as exchanges depend on it
     cp_communication exchange{};
 
     friend constexpr bool operator==(const fold_key&, const fold_key&) = default;
 
     constexpr std::uint64_t hash() const {
         std::uint64_t mixed = 0;
-        for (const std::int64_t part :
-             {std::int64_t{what}, std::int64_t{tensor}, std::int64_t{context_parallel}, std::int64_t{expert},
-              std::int64_t{expert_tensor}, std::int64_t{zero}, dense_ranks, std::int64_t{sequence_parallel}})
+        for (const std::int64_t part : {std::int64_t{what}, std::int64_t{tensor}, std::int64_t{context_parallel},
+                                        std::int64_t{expert}, std::int64_t{expert_tensor}, std::int64_t{zero},
+                                        dense_ranks, std::int64_t{sequence_parallel} + 2 * std::int64_t{same_tokens}})
             mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15U;
         return mixed;
     }

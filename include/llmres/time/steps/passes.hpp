@@ -62,6 +62,7 @@ private:
         fold_key key = without_shards(price_.degrees, part);
         key.dense_ranks = passes_[0].tokens.sequences;
         key.expert_ranks = passes_[0].adds_gradients;
+        key.same_tokens = price_.degrees.expert > 1 && expert_ranks_share_tokens(price_.degrees);
         return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
     }
     constexpr const priced_passes& priced_anew(std::int32_t part) {
