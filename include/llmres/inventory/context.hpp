@@ -10,9 +10,9 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
+#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
-#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 
 /// What of a job and a layout decides what a layer keeps for its backward pass, resolved once.
@@ -180,10 +180,10 @@ private:
     }
     static constexpr quantised_context quantised_products(const job& j) {
         const precision& stored = weights_of(j);
-        const text<31>& name = stored.name;
-        const bool four_bit = name.starts_with("nf4") || name.starts_with("fp4");
-        return {four_bit, is_packed(stored) && !name.starts_with("gptq"),
-                four_bit && j.runtime.kernels.four_bit_keeps_inputs, name.starts_with("hqq"),
+        const format_family family = family_of(stored);
+        const bool four_bit = family == format_family::bitsandbytes && !(stored == bnb_int8);
+        return {four_bit, is_packed(stored) && family != format_family::gptq_words,
+                four_bit && j.runtime.kernels.four_bit_keeps_inputs, family == format_family::half_quadratic,
                 j.compute.arithmetic == arithmetic_kind::fp8 && j.runtime.kernels.fp8.recipe == fp8_recipe::none &&
                     !j.runtime.kernels.compilation.layers};
     }
