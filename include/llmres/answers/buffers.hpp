@@ -7,7 +7,6 @@
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/loss.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -217,8 +216,7 @@ constexpr gradients_held gradients_of_head(const stage_step& in) {
     if (in.accumulates) return all_gradients(in);
     if (f.context.runtime.kernels.linear != linear_code::plain) return {};
     gradients_held held = gradients_after_layers(in);
-    const loss_memory loss = loss_memory_of(f.job.model, f.context, f.layout);
-    held.narrower = in.head_gradients - at_head_backward(in, loss, {}).tensors.gradients;
+    held.narrower = in.head_gradients - at_head_backward(in).tensors.gradients;
     return held;
 }
 

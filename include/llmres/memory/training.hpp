@@ -4,10 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
-#include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/ends.hpp>
-#include <llmres/inventory/layers/loss.hpp>
 #include <llmres/inventory/named_parts.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
@@ -164,12 +161,7 @@ constexpr byte_count saved_activations(const job& j, const layout& l, std::int32
     const detail::prediction_memory& prediction = s.weights.prediction;
     byte_count saved = layers.all - layers.cut + detail::saved_before_layers(f, s.holds, s.encoder) + prediction.kept +
                        prediction.logits;
-    if (s.last) {
-        const detail::loss_memory loss = detail::loss_memory_of(j.model, f.context, l);
-        saved += loss.saved + loss.kept;
-        detail::for_each_output_activation(j.model, f.context,
-                                           [&](const activation& a) { saved += local_bytes(a, l); });
-    }
+    if (s.last) saved += f.ends.loss.saved + f.ends.loss.kept + f.ends.after_layers;
     return saved;
 }
 

@@ -124,7 +124,10 @@ TEST_CASE(
     j.recompute = recompute::full;
     const auto masks = [&](attention_kernel kernel) {
         j.attention = kernel;
-        return detail::mask_bytes(j.model, training_context{j, {}});
+        const layout one{};
+        const detail::folded_job f{j, one};
+        return detail::saved_before_layers(f, placement_of(j, one, 0), {}) - f.ends.before_layers -
+               f.ends.rotary_tables;
     };
     CHECK(masks(attention_kernel::eager) == bytes(2) * (n * n));
     CHECK(masks(attention_kernel::sdpa) == byte_count{});

@@ -465,9 +465,4 @@ constexpr byte_count masks_made(const model& m, const training_context& context)
            (made[0] + made[1]);
 }
 
-/// The masks that are kept until the backward pass: no operation keeps them, but recomputed layers do.
-constexpr byte_count mask_bytes(const model& m, const training_context& context) {
-    return context.recomputes ? masks_made(m, context) : byte_count{};
-}
-
 }  // namespace llmres::inline v0::detail

@@ -3,9 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/loss.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -29,7 +27,7 @@ namespace llmres::inline v0::detail {
 
 /// Calls visit(peak_candidate) for each candidate of a stage. No candidate depends on another, nor on the order.
 template <class Visit>
-constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& loss, Visit&& visit) {
+constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
     const folded_job& f = in.folded;
     const training_stage& s = in.stage;
     visit(at_optimizer_step(in));
@@ -51,19 +49,16 @@ constexpr void for_each_peak_candidate(const stage_step& in, const loss_memory& 
             visit(at_encoder_backward(in, point));
     visit(at_embedding_gradient(in));
     if (s.last) {
-        byte_count after_layers;
-        for_each_output_activation(f.job.model, f.context,
-                                   [&](const activation& a) { after_layers += local_bytes(a, f.layout); });
-        visit(at_loss(in, peak_point::loss_forward, loss, after_layers));
-        visit(at_loss(in, peak_point::loss_gradient, loss, after_layers));
-        visit(at_head_backward(in, loss, after_layers));
-        if (in.steps_in_backward && !f.job.model.tied_head) visit(at_head_step(in, loss, after_layers));
+        visit(at_loss(in, peak_point::loss_forward));
+        visit(at_loss(in, peak_point::loss_gradient));
+        visit(at_head_backward(in));
+        if (in.steps_in_backward && !f.job.model.tied_head) visit(at_head_step(in));
     }
     if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));
 }
 
 /// The most that the forward pass holds before the head. The loss, or the recomputation of a layer, holds more.
-constexpr byte_count forward_peak(const stage_step& in, const loss_memory& loss) {
+constexpr byte_count forward_peak(const stage_step& in) {
     const folded_job& f = in.folded;
     const training_stage& s = in.stage;
     byte_count most;
@@ -73,11 +68,7 @@ constexpr byte_count forward_peak(const stage_step& in, const loss_memory& loss)
     for (std::size_t k = 0; k < f.kinds(); ++k)
         if (s.holds.counts[k] > 0) consider_size(at_layer_forward(in, k));
     if (s.encoder.kept > byte_count{}) consider_size(at_encoder_forward(in));
-    if (!s.last) return most;
-    byte_count after_layers;
-    for_each_output_activation(f.job.model, f.context,
-                               [&](const activation& a) { after_layers += local_bytes(a, f.layout); });
-    consider_size(at_layers_forward(in, loss, after_layers));
+    if (s.last) consider_size(at_layers_forward(in));
     return most;
 }
 
@@ -155,13 +146,13 @@ constexpr byte_count blocks_of_wrapping(const stage_step& in) {
 /// The peak of one stage.
 constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     stage_step in = stage_step_of(f, s);
-    const loss_memory loss = s.last ? loss_memory_of(f.job.model, f.context, f.layout) : loss_memory{};
-    in.held.logits = loss.held;
+    const loss_memory& loss = f.ends.loss;
+    if (s.last) in.held.logits = loss.held;
     stage_peak peak{.stage = s.holds.stage};
-    peak.passes.forward = forward_peak(in, loss);
+    peak.passes.forward = forward_peak(in);
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
-    for_each_peak_candidate(in, loss, [&](const peak_candidate& c) {
+    for_each_peak_candidate(in, [&](const peak_candidate& c) {
         const byte_count size = c.tensors.all();
         consider(peak, c, size);
         if (f.job.optimizer.in_backward && c.point == peak_point::optimizer_step) {  // there is none of its own

@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/inventory/layers/loss.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/values/units.hpp>
 
 /// What the evaluations of one job in many layouts have in common: results of folds over layers and weights, each kept
 /// by the part of the layout that it depends on.
@@ -92,14 +94,25 @@ private:
     std::size_t replaced_ = 0;
 };
 
+/// What one micro-batch makes before and after the layers.
+struct end_activations {
+    loss_memory loss{};
+    byte_count before_layers{};  ///< saved, without `rotary_tables`
+    byte_count rotary_tables{};  ///< saved: cosines and sines of the positions, which all layers read
+    byte_count masks{};
+    byte_count after_layers{};  ///< saved
+};
+
 /// What is remembered of a job that trains, on GPUs of one kind.
 struct training_folds {
     remembered<training_state> states;          ///< of a kind of layer, or of the weights before or after the layers
     remembered<layer_activations> activations;  ///< of a kind of layer
+    remembered<end_activations> ends;
 
     constexpr void clear() {
         states.clear();
         activations.clear();
+        ends.clear();
     }
 };
 

@@ -8,6 +8,7 @@
 #include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
+#include <llmres/inventory/layers/loss.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -34,6 +35,16 @@
 /// What one pipeline stage holds on a GPU: its weights, and what its micro-batches save for their backward passes.
 namespace llmres::inline v0::detail {
 
+/// What one micro-batch makes before and after the layers, on the stages that hold the embedding and the head.
+constexpr end_activations end_activations_of(const model& m, const training_context& context, const layout& l) {
+    end_activations ends{.loss = loss_memory_of(m, context, l), .masks = masks_made(m, context)};
+    for_each_input_activation(m, context, [&](const activation& a) {
+        (a.role == activation_role::query ? ends.rotary_tables : ends.before_layers) += local_bytes(a, l);
+    });
+    for_each_output_activation(m, context, [&](const activation& a) { ends.after_layers += local_bytes(a, l); });
+    return ends;
+}
+
 /// A job with each kind of its layers folded once, for all stages.
 struct folded_job {
     const llmres::job& job;
@@ -42,6 +53,7 @@ struct folded_job {
     training_context context;
     weight_training weights;
     by_kind<training_layer> layers;
+    end_activations ends;
     training_state widest{};     ///< of the kind of layer that ZeRO 3 gathers most of
     byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
     std::int64_t micro_batches;  ///< of each rank in a step
@@ -69,6 +81,9 @@ struct folded_job {
           by_stage{in_stage_order},
           context{j, l, sdpa},
           weights{j, l, context},
+          ends{remembers ? remembers->ends.get(without_shards(l, sdpa == sdpa_backend::cudnn),
+                                               [&] { return end_activations_of(j.model, context, l); })
+                         : end_activations_of(j.model, context, l)},
           micro_batches{llmres::micro_batches(j, l)},
           known{remembers} {
         for (std::size_t k = 0; k < kinds(); ++k) {
@@ -149,13 +164,12 @@ constexpr saved_layers saved_by_layers(const folded_job& f, const placement& her
 /// What stands before the layers and is saved until the end of the backward pass: embeddings, masks, an encoder.
 constexpr byte_count saved_before_layers(const folded_job& f, const placement& here, const encoder_memory& encoder) {
     byte_count saved = encoder.kept;
-    if (here.layers.size() > 0) saved += mask_bytes(f.job.model, f.context);
+    // No operation keeps masks, but recomputed layers do.
+    if (here.layers.size() > 0 && f.context.recomputes) saved += f.ends.masks;
+    if (here.stage > 0) return saved;
+    saved += f.ends.before_layers;
     // Where layers offload what they save, the tables of positions that they all read are among it.
-    const bool moved = saved_tensors_of(f.job, f.context) == saved_tensors::moved;
-    if (here.stage == 0)
-        for_each_input_activation(f.job.model, f.context, [&](const activation& a) {
-            if (!moved || a.role != activation_role::query) saved += local_bytes(a, f.layout);
-        });
+    if (saved_tensors_of(f.job, f.context) != saved_tensors::moved) saved += f.ends.rotary_tables;
     return saved;
 }
 

@@ -14,6 +14,7 @@
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/peak/step.hpp>
+#include <llmres/memory/training/remembered.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
@@ -53,16 +54,6 @@ constexpr byte_count encoder_output(const stage_step& in) {
                    product(context.encoder_tokens, in.folded.job.model.hidden));
 }
 
-/// Cosines and sines of the positions, which all layers read.
-constexpr byte_count rotary_tables(const stage_step& in) {
-    byte_count tables;
-    if (in.stage.first)
-        for_each_input_activation(in.folded.job.model, in.folded.context, [&](const activation& a) {
-            if (a.role == activation_role::query) tables += local_bytes(a, in.folded.layout);
-        });
-    return tables;
-}
-
 /// What the model's code refers to throughout the forward pass, though autograd does not keep it: embeddings before
 /// their sum or dropout, or the first layer's input; masks; the bias that every layer adds to its scores; and what an
 /// encoder puts out.
@@ -81,8 +72,8 @@ constexpr byte_count model_frames(const stage_step& in) {
     const byte_count stream = in.residual * (normed && !context.formats.fp32_stream ? 2 : 1);  // fp32 beside 16 bits
     byte_count held = stream * (embeddings > 0 ? embeddings - leaf : kept ? 0 : 1);
     if (context.recomputes) return held;
-    if (becomes == saved_tensors::moved) held += rotary_tables(in);
-    held += masks_made(m, context);
+    if (becomes == saved_tensors::moved && in.stage.first) held += f.ends.rotary_tables;
+    held += f.ends.masks;
     if (m.encoders[0].layers > 0) held += encoder_output(in);
     if (!context.code.attention.biased_scores) return held;
     const std::int64_t pairs = product(block.attention.heads, product(context.tokens.length, context.tokens.keys));
@@ -117,14 +108,14 @@ constexpr byte_count loss_frames(const stage_step& in) {
 }
 
 /// The forward pass when its last layer has been computed: what its layers and the final norm save.
-constexpr peak_candidate at_layers_forward(const stage_step& in, const loss_memory& loss,
-                                           byte_count output_activations) {
+constexpr peak_candidate at_layers_forward(const stage_step& in) {
     const training_stage& s = in.stage;
+    const end_activations& ends = in.folded.ends;
     const training_context& context = in.folded.context;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.activations =
-        s.saved.all + cached_casts(in) + output_activations + loss.saved + at_final_norm(in) + model_frames(in);
+        s.saved.all + cached_casts(in) + ends.after_layers + ends.loss.saved + at_final_norm(in) + model_frames(in);
     t.logits = {};
     if (casts_head(context) && in.folded.job.model.vocabulary > 0)  // the head's own cast is made by the head
         t.activations -=
@@ -168,12 +159,12 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
 }
 
 /// The loss, forward or its gradient: all activations are saved, and the logits exist.
-constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const loss_memory& loss,
-                                 byte_count output_activations) {
+constexpr peak_candidate at_loss(const stage_step& in, peak_point point) {
     const training_stage& s = in.stage;
+    const loss_memory& loss = in.folded.ends.loss;
     tensor_memory t = in.held;
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
-    t.activations = s.saved.all - s.saved.not_at_loss + output_activations + loss.saved;
+    t.activations = s.saved.all - s.saved.not_at_loss + in.folded.ends.after_layers + loss.saved;
     if (point == peak_point::loss_forward) t.activations += cached_casts(in) + loss_frames(in);
     t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient + loss.held) +
                s.weights.prediction.logits;
@@ -182,14 +173,14 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point, const l
 }
 
 /// The head's product is differentiated.
-constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memory& loss,
-                                          byte_count output_activations) {
+constexpr peak_candidate at_head_backward(const stage_step& in) {
     const folded_job& f = in.folded;
+    const loss_memory& loss = f.ends.loss;
     const training_stage& s = in.stage;
     const training_context& context = f.context;
     const model& m = f.job.model;
     const bool plain = context.runtime.kernels.linear == linear_code::plain;
-    tensor_memory t = at_loss(in, peak_point::loss_gradient, loss, output_activations).tensors;
+    tensor_memory t = at_loss(in, peak_point::loss_gradient).tensors;
     t.logits = loss.head + loss.held + s.weights.prediction.logits;
     if (plain && !in.accumulates) t.gradients = in.head_gradients;
     if (!context.frozen) {
@@ -238,9 +229,9 @@ constexpr peak_candidate at_head_backward(const stage_step& in, const loss_memor
 
 /// An optimizer that steps in the backward pass updates an untied head when the final norm's gradient is made: the
 /// logits are freed.
-constexpr peak_candidate at_head_step(const stage_step& in, const loss_memory& loss, byte_count output_activations) {
-    tensor_memory t = at_head_backward(in, loss, output_activations).tensors;
-    t.logits = loss.held;
+constexpr peak_candidate at_head_step(const stage_step& in) {
+    tensor_memory t = at_head_backward(in).tensors;
+    t.logits = in.folded.ends.loss.held;
     t.activations += in.residual;
     t.communication = in.gathered_in_loss;
     t.optimizer_scratch = in.stage.weights.output.optimizer.largest_step;
