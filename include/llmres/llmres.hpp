@@ -46,6 +46,7 @@
 #include <llmres/inventory/adapter_weights.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/frozen.hpp>
+#include <llmres/inventory/images.hpp>
 #include <llmres/inventory/named_parts.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/inventory/placement.hpp>
@@ -131,6 +132,7 @@
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/breakdown.hpp>
 #include <llmres/time/host.hpp>
+#include <llmres/time/images.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/kernel_times.hpp>
 #include <llmres/time/kernels.hpp>

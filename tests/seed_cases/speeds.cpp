@@ -11,7 +11,9 @@
 #include <llmres/models/diffusion.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <llmres/time/images.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -113,32 +115,35 @@ TEST_CASE("D4: in fp32 a 4090 makes 40 times as much for the money as an A100 of
           doctest::Approx(3.3).epsilon(0.05));
 }
 
-TEST_CASE("D5: an image of Stable Diffusion XL takes several times its arithmetic and its traffic on both cards") {
+TEST_CASE("D5: images of Stable Diffusion XL are planned within 30 % on a 4090; the note's A100 is half as fast") {
     // 888 x 1280 pixels, 50 steps: 11.5 s on A100 and 11.4 s on a 4090; eight images 87 s and 80 s. Which software made
-    // them is not said, and times of denoising networks are not planned: their convolutions have no inventory of
-    // operations. What can be held is what the time is not.
-    const unet& network = models::stable_diffusion_xl;
-    const double weights = static_cast<double>(count_parameters(network).in(parameters));
-    CHECK(weights == doctest::Approx(2.567e9).epsilon(0.001));
-    struct card_and_times {
-        const gpu& card;
-        double one, eight;  ///< seconds
+    // them is not said; attention whose scores are written out is what web interfaces of 2023 did by default.
+    const auto planned = [](const gpu& card, std::int64_t images) {
+        const image_request asked{
+            .width = 888, .height = 1280, .images = images, .steps = 50, .attention = attention_kernel::eager};
+        const auto t =
+            image_time(models::stable_diffusion_xl, asked, *standard_cluster(card, 1), runtimes::pytorch.launches);
+        REQUIRE(t);
+        return t->total();
     };
-    const std::array cards{card_and_times{gpus::a100_sxm4_80gb, 11.5, 87}, card_and_times{gpus::rtx_4090, 11.4, 80}};
-    // Each weight multiplies 28 x 40 positions or more, those of the lowest of three resolutions of a latent image of
-    // 111 x 160, in two passes a step: with the prompt and without.
-    const double arithmetic = 2 * weights * 28 * 40 * 2 * 50, traffic = 2 * weights * 50;
-    for (const card_and_times& c : cards) {
-        const double rate = c.card.rates.bf16->in(flops_per_s), bandwidth = c.card.memory.bandwidth.in(bytes_per_s);
-        CHECK(2 * weights <
-              static_cast<double>(c.card.memory.fitted.in(bytes)) * 0.3);  // in fp16 it fits, text encoders beside it
-        CHECK(c.one > 3 * arithmetic / rate);
-        CHECK(c.one > 40 * traffic / bandwidth);
-        CHECK(c.eight > 2.5 * 8 * arithmetic / rate);
-        CHECK(c.eight > 0.85 * 8 * c.one);  // a batch shares little: the weights' traffic is not the time
+    const gpu& consumer = gpus::rtx_4090;
+    const gpu& a100 = gpus::a100_pcie_40gb;
+    CHECK(planned(consumer, 1).expected.in(seconds) == doctest::Approx(11.4).epsilon(0.3));
+    CHECK(planned(consumer, 8).expected.in(seconds) == doctest::Approx(80).epsilon(0.3));
+    for (const std::int64_t images : {1, 8}) {
+        const double measured = images == 1 ? 11.4 : 80;
+        CHECK(planned(consumer, images).low.in(seconds) < measured);
+        CHECK(planned(consumer, images).high.in(seconds) > measured);
     }
-    // Either would make the A100 twice as fast; measured, they are equal within a hundredth.
-    CHECK(*cards[0].card.rates.bf16 / *cards[1].card.rates.bf16 > 1.8);
-    CHECK(cards[0].card.memory.bandwidth / cards[1].card.memory.bandwidth > 1.9);
-    CHECK(cards[0].one / cards[1].one == doctest::Approx(1).epsilon(0.01));
+    // An A100 multiplies and moves nearly twice as much a second. That it was no faster, with one image and with eight,
+    // no rate of its sheet explains: it took 1.7 times what is expected, as much more as what it could have done.
+    CHECK(*a100.rates.fp16 / *consumer.rates.fp16 > 1.8);
+    CHECK(a100.memory.bandwidth / consumer.memory.bandwidth > 1.5);
+    CHECK(planned(a100, 1).high.in(seconds) > 11.5 * 0.9);
+    CHECK(planned(a100, 8).high.in(seconds) > 87 * 0.9);
+    CHECK(11.5 / planned(a100, 1).expected.in(seconds) == doctest::Approx(1.7).epsilon(0.05));
+    CHECK(87 / planned(a100, 8).expected.in(seconds) == doctest::Approx(1.7).epsilon(0.05));
+    // In fp16 the weights fit both, text encoders beside them; a batch shares little, as weights are not the traffic.
+    CHECK(approx(weight_bytes(models::stable_diffusion_xl, {})) < approx(consumer.memory.fitted) * 0.3);
+    CHECK(planned(consumer, 8).expected / planned(consumer, 1).expected == doctest::Approx(80 / 11.4).epsilon(0.15));
 }

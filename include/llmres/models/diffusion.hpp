@@ -37,6 +37,18 @@ struct unet {
     maybe<parameter_count> published{};  ///< the publisher's total
 };
 
+/// What the weights of a denoising UNet multiply.
+enum class unet_input : std::uint8_t {
+    image,  ///< the positions of the latent image, at one of its resolutions
+    text,   ///< the tokens of the prompt
+    time,   ///< one vector for each image: the step's time, and what is added to it
+};
+/// Where a weight of a denoising UNet is used.
+struct unet_place {
+    unet_input input = unet_input::image;  ///< what it multiplies
+    std::int32_t level = 0;                ///< the resolution of its output: the level's, each half the one before
+};
+
 /// A rectified-flow transformer (FLUX.1): first blocks with separate weights for image and text and joint attention,
 /// then blocks with the same weights for both.
 struct flow_transformer {
@@ -80,12 +92,19 @@ constexpr void list_conv3(std::int64_t out, std::int64_t in, const weight_visito
     list_biased(weight_role::conv, out, 9 * in, visit);
 }
 
+/// Receives the weights of a UNet, each with its place.
+using unet_visitor = visitor<weight, unet_place>;
+
 /// A residual block: two convolutions with norms, the projected time added between them, and a shortcut where the width
 /// changes.
-constexpr void list_residual(std::int64_t in, std::int64_t out, std::int64_t time, const weight_visitor& visit) {
+constexpr void list_residual(std::int64_t in, std::int64_t out, std::int64_t time, std::int32_t level,
+                             const unet_visitor& place) {
+    const auto on_image = [&](const weight& w) { place(w, {unet_input::image, level}); };
+    const auto on_time = [&](const weight& w) { place(w, {unet_input::time, level}); };
+    const auto visit = visiting<weight>(on_image);
     weight_list{visit}.norms(norm_kind::layer, in, 1);
     list_conv3(out, in, visit);
-    list_biased(weight_role::projector, out, time, visit);
+    list_biased(weight_role::projector, out, time, visiting<weight>(on_time));
     weight_list{visit}.norms(norm_kind::layer, out, 1);
     list_conv3(out, out, visit);
     if (in != out) list_biased(weight_role::projector, out, in, visit);
@@ -94,16 +113,20 @@ constexpr void list_residual(std::int64_t in, std::int64_t out, std::int64_t tim
 /// Self-attention, cross-attention to the text and a gated feed-forward, between projections in and out. Queries, keys
 /// and values have no biases.
 constexpr void list_spatial_transformer(std::int64_t width, std::int64_t depth, std::int64_t context,
-                                        const weight_visitor& visit) {
+                                        std::int32_t level, const unet_visitor& place) {
     if (depth == 0) return;
+    const auto on_image = [&](const weight& w) { place(w, {unet_input::image, level}); };
+    const auto on_text = [&](const weight& w) { place(w, {unet_input::text, level}); };
+    const auto visit = visiting<weight>(on_image);
+    const auto of_text = visiting<weight>(on_text);
     weight_list{visit}.norms(norm_kind::layer, width, 1);
     list_biased(weight_role::in_proj, width, width, visit);
     weight_list{visit}.norms(norm_kind::layer, width, 3 * depth);
     list_unbiased(weight_role::q_proj, width, width, visit, 2 * depth);
     list_unbiased(weight_role::k_proj, width, width, visit, depth);
     list_unbiased(weight_role::v_proj, width, width, visit, depth);
-    list_unbiased(weight_role::k_proj, width, context, visit, depth);
-    list_unbiased(weight_role::v_proj, width, context, visit, depth);
+    list_unbiased(weight_role::k_proj, width, context, of_text, depth);
+    list_unbiased(weight_role::v_proj, width, context, of_text, depth);
     list_biased(weight_role::o_proj, width, width, visit, 2 * depth);
     list_biased(weight_role::gate_proj, 4 * width, width, visit, depth);
     list_biased(weight_role::up_proj, 4 * width, width, visit, depth);
@@ -117,46 +140,65 @@ constexpr void list_embedder(std::int64_t hidden, std::int64_t from, const weigh
     list_biased(weight_role::projector, hidden, hidden, visit);
 }
 
-constexpr void list_network(const unet& u, const weight_visitor& visit) {
+/// The widths that the way down of a UNet keeps: the way up concatenates them in reverse order.
+struct kept_widths {
+    std::array<std::int64_t, 128> storage{};
+    std::size_t count = 0;
+
+    constexpr void push(std::int64_t width) { storage[count++] = width; }
+    constexpr std::int64_t pop() { return storage[--count]; }
+};
+
+/// The embeddings of the step's time, and of what is added to it.
+constexpr void list_time(const unet& u, const unet_visitor& place) {
+    const auto on_time = [&](const weight& w) { place(w, {unet_input::time, 0}); };
+    const auto visit = visiting<weight>(on_time);
+    const std::int64_t first = u.channels[0];
+    list_embedder(4 * first, first, visit);
+    if (u.added_embedding > 0) list_embedder(4 * first, u.added_embedding, visit);
+}
+
+constexpr void list_network(const unet& u, const unet_visitor& place) {
     if (u.levels < 1) return;
     const auto channels = [&](std::int32_t level) { return u.channels[static_cast<std::size_t>(level)]; };
     const auto depth = [&](std::int32_t level) { return std::int64_t{u.depth[static_cast<std::size_t>(level)]}; };
-    const std::int64_t first = channels(0);
-    const std::int64_t last = channels(u.levels - 1);
-    const std::int64_t time = 4 * first;
-    list_conv3(first, u.in_channels, visit);
-    list_embedder(time, first, visit);
-    if (u.added_embedding > 0) list_embedder(time, u.added_embedding, visit);
-
-    // Down, keeping the width of every output: the way up concatenates them in reverse order.
-    std::array<std::int64_t, 128> skipped{};
-    std::size_t skips = 0;
-    skipped[skips++] = first;
+    const auto conv = [&](std::int64_t out, std::int64_t in, std::int32_t level) {
+        const auto on_image = [&](const weight& w) { place(w, {unet_input::image, level}); };
+        list_conv3(out, in, visiting<weight>(on_image));
+    };
+    const std::int64_t first = channels(0), time = 4 * first;
+    const std::int32_t lowest = u.levels - 1;
+    const auto block = [&](std::int64_t in, std::int32_t level, std::int64_t transformers) {
+        list_residual(in, channels(level), time, level, place);
+        list_spatial_transformer(channels(level), transformers, u.context_width, level, place);
+    };
+    conv(first, u.in_channels, 0);
+    list_time(u, place);
+    kept_widths kept;
+    kept.push(first);
     std::int64_t width = first;
     for (std::int32_t level = 0; level < u.levels; ++level) {
-        for (std::int32_t block = 0; block < u.blocks; ++block) {
-            list_residual(width, channels(level), time, visit);
-            list_spatial_transformer(channels(level), depth(level), u.context_width, visit);
+        for (std::int32_t i = 0; i < u.blocks; ++i) {
+            block(width, level, depth(level));
             width = channels(level);
-            skipped[skips++] = width;
+            kept.push(width);
         }
-        if (level + 1 == u.levels) break;
-        list_conv3(width, width, visit);
-        skipped[skips++] = width;
+        if (level == lowest) break;
+        conv(width, width, level + 1);
+        kept.push(width);
     }
-    list_residual(last, last, time, visit);
-    list_spatial_transformer(last, u.middle_depth, u.context_width, visit);
-    list_residual(last, last, time, visit);
-    for (std::int32_t level = u.levels - 1; level >= 0; --level) {
-        for (std::int32_t block = 0; block <= u.blocks; ++block) {
-            list_residual(width + skipped[--skips], channels(level), time, visit);
-            list_spatial_transformer(channels(level), depth(level), u.context_width, visit);
+    block(width, lowest, u.middle_depth);
+    block(width, lowest, 0);
+    for (std::int32_t level = lowest; level >= 0; --level) {
+        for (std::int32_t i = 0; i <= u.blocks; ++i) {
+            block(width + kept.pop(), level, depth(level));
             width = channels(level);
         }
-        if (level > 0) list_conv3(width, width, visit);
+        if (level > 0) conv(width, width, level - 1);
     }
-    weight_list{visit}.norms(norm_kind::layer, first, 1);
-    list_conv3(u.out_channels, first, visit);
+    const auto on_image = [&](const weight& w) { place(w, {unet_input::image, 0}); };
+    weight_list{visiting<weight>(on_image)}.norms(norm_kind::layer, first, 1);
+    conv(u.out_channels, first, 0);
 }
 
 constexpr void list_network(const flow_transformer& f, const weight_visitor& visit) {
@@ -189,7 +231,14 @@ constexpr void list_network(const flow_transformer& f, const weight_visitor& vis
 /// Calls visit(weight) for every tensor shape of the network.
 template <class Visit>
 constexpr void for_each_weight(const unet& u, Visit&& visit) {
-    detail::list_network(u, visiting<weight>(visit));
+    const auto alone = [&](const weight& w, const unet_place&) { visit(w); };
+    detail::list_network(u, visiting<weight, unet_place>(alone));
+}
+
+/// Calls visit(weight, place) for every tensor shape of a UNet, with what it multiplies.
+template <class Visit>
+constexpr void for_each_placed_weight(const unet& u, Visit&& visit) {
+    detail::list_network(u, visiting<weight, unet_place>(visit));
 }
 
 /// Calls visit(weight) for every tensor shape of the network.
