@@ -205,11 +205,14 @@ struct most_gpus {
     llmres::maybe<llmres::job_plan> nearest{};
 };
 
-std::vector<most_gpus> most_of_each(const llmres::job& j, std::span<const llmres::gpu_offer> offers,
-                                    const llmres::purchase_request& r) {
+/// Of each kind that is not among the purchases, because no number of it holds the job.
+std::vector<most_gpus> most_of_others(const llmres::job& j, std::span<const llmres::purchase> best,
+                                      std::span<const llmres::gpu_offer> offers, const llmres::purchase_request& r,
+                                      std::int64_t most_listed) {
     std::vector<most_gpus> all;
-    all.reserve(offers.size());
+    if (static_cast<std::int64_t>(best.size()) == most_listed) return all;
     for (std::size_t i = 0; i < offers.size(); ++i) {
+        if (std::any_of(best.begin(), best.end(), [&](const llmres::purchase& p) { return p.offer == i; })) continue;
         most_gpus most{.bought = llmres::most_of(offers[i], r)};
         most.bought.offer = i;
         if (most.bought.gpus > 0)
@@ -234,7 +237,6 @@ llmres::json_value most_json(const most_gpus& most, const llmres::gpu& card) {
 }
 
 void print_most(std::span<const most_gpus> all, std::span<const llmres::gpu_offer> offers) {
-    fmt::print("Nothing that the budget pays for holds the job. The most of each:\n");
     std::vector<table_row> rows;
     for (const most_gpus& m : all) {
         const llmres::gpu& card = offers[m.bought.offer].card;
@@ -287,6 +289,7 @@ int run_buy(const buy_options& o) {
         best.empty() ? nlohmann::json{} : patch_of(asked.job, best[0], offers[best[0].offer].card);
     const llmres::json_value assumed =
         best.empty() ? llmres::json_value::object() : assumed_in(document, o.job.source, patch);
+    const std::vector<most_gpus> others = most_of_others(asked.job, best, offers, r, o.top);
     if (o.job.json) {
         llmres::json_value answer{{"objective", name_of(r.objective)},
                                   {"budget", r.budget.in(llmres::currency)},
@@ -298,19 +301,22 @@ int run_buy(const buy_options& o) {
                                   {"best", llmres::json_value::array()}};
         for (const llmres::purchase& p : best)
             answer["best"].push_back(purchase_json(asked.job, p, offers[p.offer].card, o));
-        if (best.empty())
-            for (const most_gpus& m : most_of_each(asked.job, offers, r))
-                answer["most"].push_back(most_json(m, offers[m.bought.offer].card));
+        for (const most_gpus& m : others) answer["most"].push_back(most_json(m, offers[m.bought.offer].card));
         print_answer("buy", answer);
         return best.empty() ? does_not_fit : fits;
     }
     print_title(asked.job, r);
     if (best.empty()) {
-        print_most(most_of_each(asked.job, offers, r), offers);
+        fmt::print("Nothing that the budget pays for holds the job. The most of each:\n");
+        print_most(others, offers);
         return does_not_fit;
     }
     print_purchases(best, offers, r);
     print_runner_up(best, offers);
+    if (!others.empty()) {
+        fmt::print("\nThe most of each other kind does not hold the job:\n");
+        print_most(others, offers);
+    }
     if (r.most_machines > 1) fmt::print("\nmachines are joined by {} for each GPU\n", r.between.id.view());
     fmt::print("\n");
     print_profile(asked.profile);

@@ -81,6 +81,18 @@ TEST_CASE("nothing that the budget pays for holds the job") {
     CHECK(fifth["bound"] == "budget");
 }
 
+TEST_CASE("a kind of which no number holds the job is told beside what to buy") {
+    const arguments cards{"buy",  "llama-3.1-70b", "--runtime", "vllm",    "--context",
+                          "8192", "--budget",      "50000",     "--price", "l40s=8000,rtx-5090=2500"};
+    const json answer = bought(cards, fits);
+    REQUIRE(answer["best"].size() == 1);
+    REQUIRE(answer["most"].size() == 1);
+    CHECK(answer["most"][0]["gpu"] == "rtx-5090");
+    CHECK(answer["most"][0]["needs"].get<double>() > answer["most"][0]["usable"].get<double>());
+    CHECK(run(cards).out.find("The most of each other kind does not hold the job:") != std::string::npos);
+    CHECK_FALSE(bought(cards + arguments{"--top", "1"}, fits).contains("most"));  // one was asked for
+}
+
 TEST_CASE("prices, budgets and limits that may not be are refused by name") {
     const auto with = [](const arguments& more) { return chat + more; };
     refused(with({"--budget", "100", "--price", "rtx-4090=1800"}), {"budget is 100", "1800"});
