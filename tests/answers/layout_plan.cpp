@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/search.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/gpus/other.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
@@ -339,6 +340,41 @@ TEST_CASE("a prepared job has the plans of plan(), in whatever order layouts com
     check_prepared(served, standard_cluster(gpus::h200_sxm5_141gb, 16).value());
     served.model = models::llama_3_1_70b;
     check_prepared(served, eight);
+}
+
+TEST_CASE("a prepared job whose weights are a GGUF file plans each layout as it is planned alone") {
+    const cluster sixteen = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    for (const model* m : {&models::deepseek_v3, &models::llama_3_1_8b, &models::gemma_3_27b}) {
+        CAPTURE(m->name.view());
+        job j{.model = *m,
+              .gguf = gguf_mix{},
+              .batch = 4,
+              .context = tokens(8192),
+              .output = tokens(100),
+              .runtime = runtimes::llama_cpp};
+        check_prepared(j, sixteen);
+        j.options.gpu_layers = 9;
+        check_prepared(j, sixteen);
+    }
+}
+
+TEST_CASE("a search over batches, formats and layouts remembers nothing of another choice") {
+    const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
+    const job j{.model = models::mixtral_8x7b, .prompt = tokens(2048), .output = tokens(64), .runtime = runtimes::vllm};
+    search_request r;
+    r.space.max_batch = 64;
+    r.space.weights = {{bf16, fp8_block}, 2};
+    r.space.kv_cache = {{bf16, fp8_e4m3}, 2};
+    std::array<found_layout, 40> best{};
+    const result<search_counts> counts = search(j, four, r, best);
+    REQUIRE(counts);
+    REQUIRE(counts->best == best.size());
+    for (const found_layout& f : best) {
+        const job_plan alone = plan(with_choice(j, f.choice), f.plan.layout, four).value();
+        REQUIRE(f.plan.memory.total() == alone.memory.total());
+        REQUIRE(f.plan.memory[memory_term::weights] == alone.memory[memory_term::weights]);
+        REQUIRE(f.plan.speed.tokens_per_second == alone.speed.tokens_per_second);
+    }
 }
 
 TEST_CASE("whether ranks that share experts have the same tokens is no other layout's") {

@@ -118,6 +118,7 @@ struct token_shape {
 
     /// Tokens of all sequences.
     constexpr std::int64_t all() const { return detail::product(sequences, length); }
+    friend constexpr bool operator==(const token_shape&, const token_shape&) = default;
 };
 
 /// Bytes of it on one rank.

@@ -11,6 +11,7 @@
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/ggml/stage.hpp>
 #include <llmres/memory/serving/host.hpp>
+#include <llmres/memory/serving/remembered.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/memory/serving/weights.hpp>
 #include <llmres/models/layer.hpp>
@@ -303,21 +304,34 @@ struct serving_stages {
     std::int64_t sequences;
     byte_count encoders;
     by_kind<serving_layer> kinds;
+    serving_folds* known;  ///< what earlier layouts of the same job had in common with this one; null: nothing
 
     constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
-                             const file_layers* file)
+                             const file_layers* file, serving_folds* remembering = nullptr)
         : job{j},
           layout{l},
           runtime{r},
           step{j, r, l},
           weights{j, l, r, file},
           sequences{sequences_per_rank(j, l)},
-          encoders{step.encoder_peak()} {
+          encoders{step.encoder_peak()},
+          known{remembering} {
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
             const layer& kind = j.model.layers.kinds[k];
-            kinds.set(k, {weights.of_kind(kind), weights.adapters_of(kind), step.layer_peak(kind),
-                          cache_of(kind.attention), layer_state(kind.recurrent, j, r, l, sequences)});
+            const weights_of_kind held = weights_of(k);
+            kinds.set(k, {held.weights, held.adapters, step.layer_peak(kind), cache_of(kind.attention),
+                          layer_state(kind.recurrent, j, r, l, sequences)});
         }
+    }
+
+    constexpr weights_of_kind weights_of(std::size_t k) const {
+        const layer& kind = job.model.layers.kinds[k];
+        const auto folded = [&] { return weights_of_kind{weights.of_kind(kind), weights.adapters_of(kind)}; };
+        return known ? known->kinds.get(without_shards(layout, static_cast<std::int32_t>(k)), folded) : folded();
+    }
+    constexpr byte_count ends_of(const placement& here) const {
+        const auto folded = [&] { return weights.of_ends(here); };
+        return known ? known->ends.get(key_of_ends(layout, here), folded) : folded();
     }
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }
@@ -325,7 +339,7 @@ struct serving_stages {
     /// `before`: the graph of another stage of the layout, which takes the place of this one's where both are the same.
     constexpr serving_stage stage(const placement& here, remembered_graph& before) const {
         const model& m = job.model;
-        serving_stage s{.weights = weights.of_ends(here) + weights.rope_table() + draft_weights(here),
+        serving_stage s{.weights = ends_of(here) + weights.rope_table() + draft_weights(here),
                         .cache = cache_beside_layers(here),
                         .last = is_last(here),
                         .index = here.stage};
@@ -344,7 +358,7 @@ struct serving_stages {
         if (runtime.serving_kernels.graph.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job,         layout,  runtime,       step,       weights,
                                     here.layers, s.index, is_last(here), here.output};
-            if (graph.possible()) s.graph = peak_of_graph(graph, before);
+            if (graph.possible()) s.graph = known ? known->graphs.peak_of(graph) : peak_of_graph(graph, before);
         }
         s.maybe_weights = weights.perhaps(s.weights, is_last(here)) + s.padded_weights;
         return s;
@@ -432,10 +446,20 @@ constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, 
     return of_stage(&file);
 }
 
+namespace detail {
+
+/// serving_memory(), with what earlier layouts of the same job had in common with this one.
+constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r, serving_folds* known) {
+    if (!j.gguf) return busiest_stage({j, l, r, nullptr, known});
+    if (known) return busiest_stage({j, l, r, &known->file.layers(j, r, l.tensor), known});
+    const file_layers file{j, r, l.tensor};
+    return busiest_stage({j, l, r, &file});
+}
+
+}  // namespace detail
+
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
-    if (!j.gguf) return detail::busiest_stage({j, l, r, nullptr});
-    const detail::file_layers file{j, r, l.tensor};
-    return detail::busiest_stage({j, l, r, &file});
+    return detail::serving_memory(j, l, r, nullptr);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }

@@ -6,6 +6,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/serving/remembered.hpp>
 #include <llmres/memory/training/remembered.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
@@ -59,6 +60,7 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
 /// What layouts of one job on one cluster have in common, kept from one evaluation to the next.
 struct layout_folds {
     training_folds memory;
+    serving_folds serving;
     remembered_passes passes;
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
@@ -67,7 +69,7 @@ struct layout_folds {
         if (trains(j))
             memory.clear();
         else
-            passes.clear();
+            serving.clear(), passes.clear();
     }
 };
 

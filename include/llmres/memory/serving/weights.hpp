@@ -59,6 +59,10 @@ class file_layers {
 public:
     /// Precondition: the job's weights are such a file's.
     constexpr file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor = 1);
+    constexpr file_layers() = default;  ///< of no file
+
+    /// The tensor ranks that share each tensor.
+    constexpr std::int32_t tensor_ranks() const { return tensor_; }
 
     /// One GPU's part of these layers.
     constexpr layer_bytes sum(stage_range layers) const {
@@ -97,10 +101,10 @@ private:
             visit(name_of(t.role), size + tail_of(allocated), is_expert(t));
     }
 
-    bool fuses_;
-    std::int32_t tensor_;
-    detail::gguf::traits traits_;
-    detail::gguf::layer_groups groups_;
+    bool fuses_ = false;
+    std::int32_t tensor_ = 1;
+    detail::gguf::traits traits_{};
+    detail::gguf::layer_groups groups_{};
     std::array<layer_bytes, detail::gguf::layer_groups::max_groups> sums_{};
     std::array<expert_stacks, detail::gguf::layer_groups::max_groups> stacks_{};
 };

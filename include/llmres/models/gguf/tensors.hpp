@@ -93,6 +93,7 @@ class layer_groups {
 public:
     static constexpr std::size_t max_groups = layer_classes * layer_stack::max_kinds;
 
+    constexpr layer_groups() = default;  ///< of no layers
     constexpr layer_groups(const model& m, const gguf_mix& mix, const traits& of) {
         std::array<std::uint8_t, max_groups> numbers{};  // from 1, by kind and class
         std::array<counters, layer_stack::max_kinds> steps{};
@@ -123,8 +124,8 @@ public:
 
 private:
     struct first {
-        std::int32_t index;
-        counters at;
+        std::int32_t index = 0;
+        counters at{};
     };
     std::array<std::uint8_t, layer_stack::max_layers> groups_{};
     std::array<first, max_groups> firsts_{};

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/serving/ggml/stage.hpp>
+#include <llmres/memory/serving/step.hpp>
+#include <llmres/memory/serving/weights.hpp>
+#include <llmres/memory/training/remembered.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/units.hpp>
+
+/// What the evaluations of one serving job in many layouts have in common: folds over weights, the layers of a file,
+/// and graphs that ggml lays out, each kept by the part of job and layout that it depends on.
+namespace llmres::inline v0::detail {
+
+/// The weights of one layer of a kind on one GPU.
+struct weights_of_kind {
+    layer_bytes weights{};
+    byte_count adapters{};
+};
+
+/// What a graph follows from beside its stage: the tokens of a step, and the part of the layout that cuts its tensors.
+struct graph_conditions {
+    token_shape shape{};
+    std::int64_t sequences = 0;
+    std::int32_t tensor = 1;
+    std::int32_t context_parallel = 1;
+    bool pipelined = false;
+
+    friend constexpr bool operator==(const graph_conditions&, const graph_conditions&) = default;
+};
+constexpr graph_conditions conditions_of(const serving_step& step) {
+    return {.shape = step.shape,
+            .sequences = sequences_per_rank(step.job, step.layout),
+            .tensor = step.layout.tensor,
+            .context_parallel = step.layout.context_parallel,
+            .pipelined = step.layout.pipeline > 1};
+}
+
+/// The last graphs that were laid out.
+class remembered_graphs {
+public:
+    constexpr const step_peak& peak_of(const stage_graph& graph) {
+        const stage_graph_key key = graph.key();
+        const graph_conditions conditions = conditions_of(graph.step);
+        for (std::size_t i = 0; i < known_; ++i)
+            if (entries_[i].key == key && entries_[i].conditions == conditions) return entries_[i].peak;
+        entry& at = entries_[next_];
+        at = {key, conditions, graph.peak(key)};
+        next_ = (next_ + 1) % entries_.size();
+        if (known_ < entries_.size()) ++known_;
+        return at.peak;
+    }
+    constexpr void clear() { known_ = next_ = 0; }
+
+private:
+    struct entry {
+        stage_graph_key key{};
+        graph_conditions conditions{};
+        step_peak peak{};
+    };
+    std::array<entry, 12> entries_{};
+    std::size_t known_ = 0;
+    std::size_t next_ = 0;
+};
+
+/// The layers of a job's GGUF file as the tensor ranks of the last layout cut them.
+class remembered_file {
+public:
+    constexpr const file_layers& layers(const llmres::job& j, const llmres::runtime& r, std::int32_t tensor) {
+        if (!known_ || layers_.tensor_ranks() != tensor) layers_ = file_layers{j, r, tensor};
+        known_ = true;
+        return layers_;
+    }
+    constexpr void clear() { known_ = false; }
+
+private:
+    bool known_ = false;
+    file_layers layers_{};
+};
+
+/// What is remembered of a job that is served, on GPUs of one kind. The batch may change, but no format.
+struct serving_folds {
+    remembered<weights_of_kind, 16> kinds;  ///< of a kind of layer
+    remembered<byte_count, 16> ends;        ///< of the weights beside the layers
+    remembered_graphs graphs;
+    remembered_file file;
+
+    constexpr void clear() {
+        kinds.clear();
+        ends.clear();
+        graphs.clear();
+        file.clear();
+    }
+};
+
+/// The part of a layout and of a stage that the weights beside the layers depend on.
+constexpr fold_key key_of_ends(const layout& l, const placement& here) {
+    return without_shards(
+        l, here.embeddings + 4 * int{here.beside_embedding} + 8 * int{here.output} + 16 * here.predictions);
+}
+
+}  // namespace llmres::inline v0::detail
