@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cmath>
+#include <bit>
 #include <cstdint>
 
 #if defined(__CUDACC__)
@@ -65,17 +65,19 @@ LLMRES_PROBE_EVERYWHERE constexpr std::uint32_t element_bits(element kind, std::
     return sign | exponent | mantissa;
 }
 
+constexpr double power_of_two(int exponent) {
+    return std::bit_cast<double>(static_cast<std::uint64_t>(1023 + exponent) << 52);
+}
+
 /// The value of such bits; also of results in fp32, bf16 and fp16, whose subnormals and infinities do not occur.
-inline double element_value(element kind, std::uint32_t bits) {
+constexpr double element_value(element kind, std::uint32_t bits) {
     if (kind == element::int8) return static_cast<double>(static_cast<std::int8_t>(bits));
     const float_layout f = layout_of(kind);
     const std::uint32_t mantissa = bits & ((std::uint32_t{1} << f.mantissa_bits) - 1);
     const auto exponent = static_cast<int>((bits >> f.mantissa_bits) & ((std::uint32_t{1} << f.exponent_bits) - 1));
     const bool negative = ((bits >> (f.mantissa_bits + f.exponent_bits)) & 1) != 0;
-    const double magnitude =
-        exponent == 0
-            ? std::ldexp(static_cast<double>(mantissa), 1 - f.bias - f.mantissa_bits)
-            : std::ldexp(1.0 + std::ldexp(static_cast<double>(mantissa), -f.mantissa_bits), exponent - f.bias);
+    const std::uint32_t significand = mantissa | (exponent == 0 ? 0 : std::uint32_t{1} << f.mantissa_bits);
+    const double magnitude = significand * power_of_two((exponent == 0 ? 1 : exponent) - f.bias - f.mantissa_bits);
     return negative ? -magnitude : magnitude;
 }
 

@@ -79,7 +79,8 @@ struct fake {
     void* map(std::size_t size) {
         void* at = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (at == MAP_FAILED) return nullptr;
-        if (total < std::size_t{1} << 30) madvise(at, size, MADV_HUGEPAGE);  // all of it is written: fewer faults
+        // All of it is written: fewer faults. Of a product's matrices only what is looked at is.
+        if (total < std::size_t{1} << 30 && size <= std::size_t{16} << 20) madvise(at, size, MADV_HUGEPAGE);
         return at;
     }
     cudaError_t allocate(void** into, std::size_t asked) {
