@@ -5,8 +5,9 @@
     tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N] [--only NAME] [--part I/N]
 
 PROGRAM is the probe on fake_cudart.cpp, LIBRARIES the folder of the other fakes. --all: every call of every command, and every question
-to NVML. Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all). Nothing may crash, nothing may stay held, and every exit code must be one that
-docs/probe.md has for it."""
+to NVML; of calibrate, which measures through the calls of measure, the first, the second and the last call from each place (a place is
+the stack of functions that calls). Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all).
+Nothing may crash, nothing may stay held, and every exit code must be one that docs/probe.md has for it."""
 
 import argparse
 import concurrent.futures
@@ -35,6 +36,7 @@ class Command:
         self.program, self.folder, self.name, self.arguments = program, folder, name, arguments
         self.devices = devices
         self.asked = 0  # questions to NVML, where nothing fails
+        self.sites = folder / f"{name}.sites"
         self.around = dict(os.environ, LD_LIBRARY_PATH=libraries, LLMRES_FAKE_CUDA_MIB=str(mib), LLMRES_FAKE_CUDA_DEVICES=str(devices), LLMRES_FAKE_CUDA_SHOWN_MIB=str(shown))
 
     def run(self, fail=0, error="cudaErrorUnknown", nvml=0):
@@ -42,6 +44,8 @@ class Command:
         log, asked = (self.folder / f"{self.name}-{fail}-{nvml}-{error}.{end}" for end in ("log", "asked"))
         around = dict(self.around, LLMRES_FAKE_CUDA_FAIL=str(fail), LLMRES_FAKE_CUDA_ERROR=str(ERRORS[error]),
                       LLMRES_FAKE_CUDA_LOG=str(log), LLMRES_FAKE_NVML_FAIL=str(nvml), LLMRES_FAKE_NVML_LOG=str(asked))
+        if not fail and not nvml:
+            around["LLMRES_FAKE_CUDA_SITES"] = str(self.sites)
         done = subprocess.run([self.program, *self.arguments], env=around, capture_output=True, text=True, timeout=300)
         if asked.exists():
             self.asked = max(self.asked, int(asked.read_text())) if not fail and not nvml else self.asked
@@ -51,6 +55,18 @@ class Command:
         calls, leaked, failed = log.read_text().split()
         log.unlink()
         return done.returncode, int(calls), int(leaked), failed
+
+    def numbers(self, calls, every):
+        """Which calls fail, from 1."""
+        if every and self.name != "calibrate":
+            return range(1, calls + 1)
+        if every:
+            from_site = {}
+            for number, site in enumerate(self.sites.read_text().split(), 1):
+                from_site.setdefault(site, []).append(number)
+            return sorted({n for numbers in from_site.values() for n in (*numbers[:2], numbers[-1])})
+        slow = self.name in ("measure", "calibrate", "alloc-search")
+        return [n for n in range(1, calls + 1) if (n % (calls // 3 + 1) == 1 if slow else n <= 25 or n % 20 == 0)]
 
     def wrong(self, fail, error, calls):
         code, _, leaked, failed = self.run(fail, error)
@@ -105,11 +121,6 @@ def commands(program, libraries, folder):
     yield made("calibrate", 300, "calibrate", *figures, "--out", str(folder / "calibrated.json"), devices=2, shown=64)
 
 
-def numbers_of(name, calls, every):
-    slow = name in ("measure", "calibrate", "alloc-search")
-    return [n for n in range(1, calls + 1) if every or (n % (calls // 3 + 1) == 1 if slow else n <= 25 or n % 20 == 0)]
-
-
 def questions_of(command, every):
     """What is measured asks NVML every 10 ms: of those questions as many as one run asked."""
     if every:
@@ -127,7 +138,7 @@ def main(program, libraries, every, workers, only, part):
             code, calls, leaked, _ = command.run()
             if code != 0 or leaked:
                 wrong.append(f"{command.name}: exit {code}, {leaked} blocks stayed held, though nothing failed")
-            failures = [(command.wrong, n, error, calls) for n in numbers_of(command.name, calls, every) for error in ERRORS]
+            failures = [(command.wrong, n, error, calls) for n in command.numbers(calls, every) for error in ERRORS]
             failures += [(command.wrong_without_nvml, n + 1) for n in range(questions_of(command, every))]
             jobs = [pool.submit(*failure) for failure in failures[part[0] - 1 :: part[1]]]
             here = [said for said in (job.result() for job in jobs) if said]
