@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <sys/time.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <string>
+#include <thread>
 
 namespace llmres::probe {
 
@@ -28,12 +27,11 @@ public:
     /// asked to stop, and the driver takes back what a dead process held. 0 seconds means never.
     static void end_after(double seconds, int code) {
         if (!(seconds > 0)) return;
-        final_code().store(code);
-        std::signal(SIGALRM, give_up);
-        itimerval when{};
-        when.it_value.tv_sec = static_cast<time_t>(seconds);
-        when.it_value.tv_usec = static_cast<suseconds_t>((seconds - std::floor(seconds)) * 1e6) + 1;
-        setitimer(ITIMER_REAL, &when, nullptr);
+        std::thread{[seconds, code] {
+            std::this_thread::sleep_for(std::chrono::duration<double>{seconds});
+            std::fputs("llmres-probe: timed out: a call into the driver did not return\n", stderr);
+            std::_Exit(code);
+        }}.detach();
     }
     /// Empty while there is no reason to stop.
     std::string why() const {
@@ -53,15 +51,6 @@ private:
     static void note(int signal) {
         noted().store(signal);
         std::signal(signal, SIG_DFL);
-    }
-    static std::atomic<int>& final_code() {
-        static std::atomic<int> code{1};
-        return code;
-    }
-    [[noreturn]] static void give_up(int) {
-        constexpr char said[] = "llmres-probe: timed out: a call into the driver did not return\n";
-        [[maybe_unused]] const auto written = write(STDERR_FILENO, said, sizeof said - 1);
-        _exit(final_code().load());
     }
     double timeout_s_;
     clock::time_point start_;

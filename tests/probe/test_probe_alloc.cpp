@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 
 #include "caching_allocator.hpp"
+#include "host_room.hpp"
 #include "report.hpp"
 #include "simulated_cuda.hpp"
 
@@ -235,6 +239,36 @@ TEST_CASE("a device whose memory is the host's is asked for no more than the hos
     CHECK(judge(b.run(plan_of(gib(1), gib(1), 5), {.host_room = gib(8)})).says == probe::verdict::skipped);
     CHECK(b.cuda.peak() == gib(8));
     CHECK(judge(b.run(plan_of(gib(1), gib(1), 4), {.host_room = gib(8)})).says == probe::verdict::fits);
+}
+
+TEST_CASE("what a host has for a device that shares its memory is what is available, and what its cgroup leaves") {
+    namespace fs = std::filesystem;
+    const fs::path root = fs::temp_directory_path() / ("llmres-probe-host-" + std::to_string(getpid()));
+    const auto write = [&](const std::string& file, const std::string& content) {
+        fs::create_directories((root / file).parent_path());
+        std::ofstream{root / file} << content;
+    };
+    device live;
+    live.memory.allocation.integrated = false;
+    CHECK_FALSE(host_room(live, root).has_value());
+    live.memory.allocation.integrated = true;
+    CHECK(host_room(live, root) == byte_count{});  // nobody says what there is
+    write("proc/meminfo", "MemTotal: 33554432 kB\nMemFree: 1 kB\nMemAvailable: 16777216 kB\n");
+    CHECK(host_room(live, root) == gib(16) - mib(256));
+    write("sys/fs/cgroup/memory.max", "max\n"), write("sys/fs/cgroup/memory.current", "0\n");
+    CHECK(host_room(live, root) == gib(16) - mib(256));
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n");
+    write("sys/fs/cgroup/memory/memory.usage_in_bytes", "0\n");
+    CHECK(host_room(live, root) == gib(16) - mib(256));  // no limit of either version
+    write("sys/fs/cgroup/memory.max", "8589934592\n"), write("sys/fs/cgroup/memory.current", "4294967296\n");
+    CHECK(host_room(live, root) == gib(4) - mib(256));
+    write("sys/fs/cgroup/memory.current", "8589934592\n");
+    CHECK(host_room(live, root) == byte_count{});
+    live.memory.allocation.integrated = reading<bool>::unavailable("");
+    CHECK_FALSE(host_room(live, root).has_value());
+    write("proc/sys/kernel/osrelease", "5.15.90.1-microsoft-standard-WSL2\n");
+    CHECK(host_room(live, root) == byte_count{});
+    fs::remove_all(root);
 }
 
 TEST_CASE("a neighbour that leaves, passes or grows makes it inconclusive, also where memory is as it was in the end") {
