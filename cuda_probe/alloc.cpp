@@ -39,29 +39,21 @@ private:
     std::vector<block> blocks_;
 };
 
-struct request {
-    plan_buffer buffer;
-    std::int64_t part = 0;
-};
-
-/// What a process has before its tensors first, what its allocator leaves unused last.
-std::vector<request> requests_of(const plan_file& plan, const alloc_options& options) {
-    std::vector<request> all;
-    const auto add = [&](const plan_buffer& b) {
-        for (std::int64_t i = 0; i < b.count; ++i) all.push_back({b, i});
-    };
+/// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
+std::vector<plan_buffer> requests_of(const plan_file& plan, const alloc_options& options) {
     const std::vector<plan_buffer> beside = stand_ins(plan, options.own, options.caching);
-    for (const plan_buffer& b : beside)
-        if (b.term == "runtime") add(b);
-    for (const plan_buffer& b : plan.buffers) add(b);
-    for (const plan_buffer& b : beside)
-        if (b.term != "runtime") add(b);
+    std::vector<plan_buffer> all;
+    const auto add_beside = [&](bool runtime) {
+        for (const plan_buffer& b : beside)
+            if ((b.term == "runtime") == runtime) all.push_back(b);
+    };
+    add_beside(true);
+    for (const plan_buffer& b : plan.buffers)
+        for (std::int64_t i = 0; i < b.count; ++i)
+            all.push_back({b.count == 1 ? b.name : fmt::format("{}[{}]", b.name, i), b.term, b.size});
+    add_beside(false);
     if (options.shuffled) std::shuffle(all.begin(), all.end(), std::mt19937_64{options.seed});
     return all;
-}
-
-std::string name_of(const request& r) {
-    return r.buffer.count == 1 ? r.buffer.name : r.buffer.name + "[" + std::to_string(r.part) + "]";
 }
 
 std::uint64_t seed_of(const alloc_options& options, std::size_t block) { return options.seed * 1'000'003 + block + 1; }
@@ -90,7 +82,7 @@ public:
     bool hold_all() {
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             if (const std::string why = around_.stop.why(); !why.empty()) return fail(run_outcome::stopped, why);
-            const byte_count wanted = requests_[i].buffer.size;
+            const byte_count wanted = requests_[i].size;
             const byte_count from_device = options_.caching ? segment_for(wanted) : wanted;
             if (from_device > byte_count{} && !hold(i, from_device)) return false;
             if (!note(requests_[i], from_device)) return false;
@@ -106,7 +98,7 @@ private:
     }
     bool fail_at(std::size_t i, byte_count size, run_outcome outcome, std::string reason) {
         run_.failed_at = static_cast<std::int64_t>(i);
-        run_.failed_name = name_of(requests_[i]);
+        run_.failed_name = requests_[i].name;
         run_.failed_size = size;
         return fail(outcome, std::move(reason));
     }
@@ -128,7 +120,7 @@ private:
         // What cannot fit at all may be tried: the device refuses, and nobody is harmed.
         if (size <= free_ && free_ - size < options_.guard) {
             byte_count left{};
-            for (std::size_t later = i; later < requests_.size(); ++later) left += requests_[later].buffer.size;
+            for (std::size_t later = i; later < requests_.size(); ++later) left += requests_[later].size;
             return left > free_ && !options_.caching
                        ? fail_at(i, size, run_outcome::no_room, "the buffers that are left exceed what is free")
                        : fail_at(i, size, run_outcome::guarded, "less than the guard band would stay free");
@@ -165,7 +157,7 @@ private:
     /// By how much what a device takes for a request may differ from it: allocators' granules.
     byte_count far() const { return std::max(options_.tolerance, mib(64)); }
 
-    bool note(const request& r, byte_count from_device) {
+    bool note(const plan_buffer& b, byte_count from_device) {
         const auto now = around_.memory.memory();
         if (!now) return fail(run_outcome::failed, std::string{now.why.view()});
         const byte_count fell = free_ - now->free;  // below zero where someone left
@@ -174,9 +166,9 @@ private:
             note_moved(run_, "free memory changed by another amount than was allocated");
         free_ = now->free;
         const byte_count granted = fell > byte_count{} ? fell : byte_count{};
-        run_.requested += r.buffer.size;
+        run_.requested += b.size;
         run_.granted += granted;
-        run_.buffers.push_back({name_of(r), r.buffer.term, r.buffer.size, granted, run_.granted, free_});
+        run_.buffers.push_back({b.name, b.term, b.size, granted, run_.granted, free_});
         return true;
     }
 
@@ -187,7 +179,7 @@ private:
     caching_allocator caching_;
     byte_count free_;
     byte_count room_;
-    std::vector<request> requests_;
+    std::vector<plan_buffer> requests_;
 };
 
 bool verify_all(const alloc_environment& around, const alloc_options& options, const holdings& held, alloc_run& run) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iostream>
 #include <llmres/hardware/live_cluster.hpp>
+#include <llmres/io/files.hpp>
 #include <llmres/models/all.hpp>
 
 #include "commands.hpp"
@@ -23,29 +24,41 @@ result<tensor_allocator> find_allocator(const std::string& name) {
                    "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching");
 }
 
-/// A plan file, a job document, or a preset planned for this device.
-result<plan_file> plan_of(const options& o, const device& live) {
-    const std::string& source = o.job.model;
-    const auto asked = [&](result<plan_file> made) -> result<plan_file> {
-        if (made && o.gpus && *o.gpus != made->gpus)
-            return refused(error_code::inconsistent, "gpus", made->gpus,
-                           "a plan for " + std::to_string(*o.gpus) + " GPUs, as asked");
-        return made;
-    };
+bool names_file(const std::string& source) {
     std::error_code none;
-    if (!std::filesystem::exists(source, none) && !source.ends_with(".json")) return asked(plan_job(o.job, live));
-    const auto written = read_text(source, "plan", "a plan file that can be read");
-    if (!written) return written.error();
-    const auto document = nlohmann::json::parse(*written, nullptr, false);
-    if (document.is_object() && document.contains("model") && !document.contains("memory"))
-        return asked(plan_document(*written));
-    return parse_plan(*written, o.gpus);
+    return source.ends_with(".json") || std::filesystem::exists(source, none);
 }
 
-/// A plan for another GPU says nothing of this one.
-status made_for(const plan_file& plan, const device& live) {
+/// The plan in a file, or that of a job document, on the cluster that it names.
+result<plan_file> plan_in(const std::string& path) {
+    const auto written = llmres::detail::read_text("plan", path, 64u << 20, "a plan file that can be read");
+    if (!written) return written.error();
+    const auto document = nlohmann::json::parse(*written, nullptr, false);
+    const bool is_job = document.is_object() && document.contains("model") && !document.contains("memory");
+    return is_job ? plan_document(*written) : parse_plan(*written);
+}
+
+/// What is wrong with the arguments comes first: it is wrong on every machine. A preset's plan waits for its device.
+result<plan_file> plan_before_device(const options& o) {
+    if (const auto flagged = find_allocator(o.allocator); !flagged) return flagged.error();
+    if (const auto preset = find_model(o.job.model); !preset && !names_file(o.job.model)) return preset.error();
+    auto plan = names_file(o.job.model) ? plan_in(o.job.model) : result<plan_file>{plan_file{}};
+    if (plan && o.gpus && *o.gpus != plan->gpus)
+        return refused(error_code::inconsistent, "gpus", plan->gpus,
+                       fmt::format("a plan for {} GPUs, as asked", *o.gpus));
+    return plan;
+}
+
+/// Refuses a plan for another machine: one for another GPU says nothing of this one, and one for more GPUs than there
+/// are is of one GPU's part alone.
+status fits_machine(const options& o, const plan_file& plan, const device& live, std::size_t devices) {
+    if (!o.gpus && plan.gpus > static_cast<std::int64_t>(devices))
+        return refused(error_code::inconsistent, "gpus", plan.gpus,
+                       fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it", devices,
+                                   plan.gpus));
     const auto sheet = sheet_for(live);
-    if (plan.gpu.empty() || (sheet && sheet->id == std::string_view{plan.gpu})) return done{};
+    const bool same = plan.gpu.empty() || (sheet && sheet->id == std::string_view{plan.gpu});
+    if (same || o.any_gpu) return done{};
     return refused(error_code::inconsistent, "cluster.gpu", plan.gpu,
                    fmt::format("a plan for {} ({}), or --any-gpu", sheet ? sheet->id.view() : "a GPU of the tables",
                                live.identity.name.value.view()));
@@ -114,29 +127,6 @@ std::string forecast_of(const device& live, byte_count needed) {
                        needed <= *free ? "are within" : "exceed", free->base());
 }
 
-/// The plan, refused where it is not for this machine.
-result<plan_file> plan_for(const options& o, const device& live, std::size_t devices) {
-    const auto plan = plan_of(o, live);
-    if (!plan) return plan;
-    if (!o.gpus && plan->gpus > static_cast<std::int64_t>(devices))
-        return refused(error_code::inconsistent, "gpus", plan->gpus,
-                       fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it", devices,
-                                   plan->gpus));
-    if (const status ok = made_for(*plan, live); !ok && !o.any_gpu) return ok.error();
-    return plan;
-}
-
-/// What is wrong with the arguments comes first: it is wrong on every machine.
-status arguments_of(const options& o) {
-    if (const auto flagged = find_allocator(o.allocator); !flagged) return flagged.error();
-    if (o.job.model.ends_with(".json") || std::filesystem::exists(o.job.model)) {
-        const auto early = plan_of(o, device{});
-        return early ? status{done{}} : early.error();
-    }
-    const auto preset = find_model(o.job.model);
-    return preset ? status{done{}} : preset.error();
-}
-
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
 void hold_plan(const options& o, workplace& here, const tensor_allocator& through, alloc_report& report) {
     const auto used = [&] { return here.ask(&nvml::used); };
@@ -169,19 +159,21 @@ void hold_plan(const options& o, workplace& here, const tensor_allocator& throug
 }  // namespace
 
 int run_alloc(const options& o) {
-    if (const status ok = arguments_of(o); !ok) return refuse(ok.error());
+    auto plan = plan_before_device(o);
+    if (!plan) return refuse(plan.error());
     workplace here{o};
     if (!here) return here.exit;
-    const auto plan = plan_for(o, here.live(), here.devices.size());
+    if (!names_file(o.job.model)) plan = plan_job(o.job, here.live());
     if (!plan) return refuse(plan.error());
+    if (const status ok = fits_machine(o, *plan, here.live(), here.devices.size()); !ok) return refuse(ok.error());
     const auto chosen = find_allocator(o.allocator.empty() ? plan->allocator : o.allocator);
     if (!chosen) return refuse(chosen.error());
     alloc_report report;
     report.stamp = file_of({});
     report.live = here.live();
     report.plan = *plan;
-    report.plan_source = o.job.model;
     if (o.at) (o.search == "context" ? report.plan.context : report.plan.batch) = o.at;
+    report.plan_source = o.job.model;
     report.allocator = chosen->name;
     report.allocator_source = !o.allocator.empty() ? "flag" : plan->allocator.empty() ? "default" : "plan";
     if (o.simulate.empty()) {

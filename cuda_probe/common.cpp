@@ -16,8 +16,7 @@
 namespace llmres::probe {
 
 result<std::string> job_text(const job_request& request) {
-    return request.model.ends_with(".json") ? read_text(request.model, "JOB", "a job document that can be read")
-                                            : result<std::string>{document_of(request)};
+    return request.model.ends_with(".json") ? read_job_text(request.model) : result<std::string>{document_of(request)};
 }
 
 int refuse(const error& wrong) {

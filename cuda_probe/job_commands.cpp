@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
-#include <llmres/plan.hpp>
+#include <llmres/io/plan_json.hpp>
 
 #include "alloc.hpp"
 #include "commands.hpp"
@@ -68,7 +68,8 @@ int run_plan(const options& o) {
     if (!here) return here.exit;
     const auto document = job_text(o.job);
     if (!document) return refuse(document.error());
-    const auto plan = o.fill > 0 ? plan_filling(*document, here.live(), o.fill) : plan_document(*document, here.live());
+    const auto plan =
+        o.fill > 0 ? plan_filling(*document, here.live(), o.fill) : probe::planned(request_for(*document, here.live()));
     if (!plan) return refuse(plan.error());
     return write_json(nlohmann::ordered_json::parse(plan->text), o.json.value_or("")) ? exit_done : exit_usage;
 }
@@ -84,15 +85,15 @@ int run_replay(const options& o) {
     if (!trains(request->job))
         return refuse(
             refused(error_code::unsupported, "task", "serving", "a job that trains: only its steps are replayed"));
-    const auto planned = made_for(*request);
+    const auto planned = llmres::plan(*request);
     if (!planned) return refuse(planned.error());
     if (const problem wrong = here.cuda->open_context(here.cuda_index()); !wrong.empty())
         return end(taken_by_others(wrong) ? exit_skipped : exit_internal, std::string{wrong.view()});
     const auto now = here.cuda->memory();
     if (!now) return end(exit_internal, std::string{now.why.view()});
 
-    const memory_breakdown& m = planned->memory;
-    const replayed_step step{request->job, planned->layout, request->cluster.gpu, m.stage, o.steps};
+    const memory_breakdown& m = planned->plan.memory;
+    const replayed_step step{request->job, planned->plan.layout, request->cluster.gpu, m.stage, o.steps};
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     int worst = exit_done;
     for (const tensor_allocator& one : allocators) {

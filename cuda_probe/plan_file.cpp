@@ -5,11 +5,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <limits>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <type_traits>
 
 namespace llmres::probe {
 
@@ -18,108 +17,123 @@ namespace {
 using fields = llmres::detail::config_fields;
 constexpr std::int64_t largest_number = std::numeric_limits<std::int64_t>::max();
 
-/// Has read(fields) read an object; false if something in it was wrong, or before it: the first is kept.
-template <class Read>
-bool read_object(const nlohmann::json& from, std::string_view path, error& wrong, Read&& read) {
-    if (wrong.code != error_code::none) return false;
-    if (!from.is_object())
-        return wrong = refused(error_code::malformed, path, llmres::detail::shown(from), "an object"), false;
-    fields f{from, path};
-    read(f);
-    if (!f.ok()) wrong = f.error();
-    return f.ok();
-}
-/// The object under that key, where there is one.
-const nlohmann::json* object_in(const nlohmann::json& document, const char* key) {
-    const auto found = document.find(key);
-    return found != document.end() && found->is_object() ? &*found : nullptr;
-}
-byte_count size_or(fields& f, const char* key, byte_count otherwise, std::int64_t least = 0) {
-    return bytes(f.number_or(key, otherwise.in(bytes), least, largest_number));
-}
-std::optional<std::int64_t> number_in(fields& f, const char* key, std::int64_t least) {
-    return f.has(key) ? std::optional{f.number(key, least, largest_number)} : std::nullopt;
-}
-std::string text_in(fields& f, const char* key) {
+std::string needed_text(fields& f, const char* key) {
     if (!f.has(key)) f.fail(error_code::missing, key, "a string");
     return std::string{f.text_or(key, "")};
 }
+
+/// The fields of a plan by their path. The first error is kept; what is asked after it answers with a fallback.
+class plan_fields {
+public:
+    explicit plan_fields(const nlohmann::json& document) : document_{document} {}
+
+    const llmres::error& error() const { return error_; }
+    bool ok() const { return error_.code == error_code::none; }
+    void fail(const llmres::error& wrong) {
+        if (ok()) error_ = wrong;
+    }
+
+    bool has(const std::string& path) const {
+        const nlohmann::json::json_pointer at{path};
+        return document_.contains(at) && !document_.at(at).is_null();
+    }
+    byte_count size(const std::string& path) { return bytes(number(path, 0)); }
+    byte_count size_or(const std::string& path, byte_count otherwise) { return has(path) ? size(path) : otherwise; }
+    std::optional<std::int64_t> number_if(const std::string& path, std::int64_t least) {
+        return has(path) ? std::optional{number(path, least)} : std::nullopt;
+    }
+    std::string text_or_none(const std::string& path) {
+        return in(path, [](fields& f, const char* key) { return std::string{f.text_or(key, "")}; });
+    }
+    /// "vllm", or {"name": "vllm", ...knobs}.
+    std::string name(const std::string& path) {
+        const bool with_knobs = has(path) && document_.at(nlohmann::json::json_pointer{path}).is_object();
+        return with_knobs ? in(path + "/name", needed_text) : text_or_none(path);
+    }
+    /// An object or a list that must be there.
+    const nlohmann::json& part(const std::string& path, nlohmann::json::value_t kind, std::string_view expected) {
+        const nlohmann::json* found = in(path, [&](fields& f, const char* key) {
+            if (!f.has(key)) f.fail(error_code::missing, key, expected);
+            return kind == nlohmann::json::value_t::object ? f.object(key) : f.list(key);
+        });
+        return found != nullptr ? *found : none_;
+    }
+
+private:
+    std::int64_t number(const std::string& path, std::int64_t least) {
+        return in(path, [&](fields& f, const char* key) { return f.number(key, least, largest_number); });
+    }
+    /// What `read` makes of the last key of a path, in the object that holds it.
+    template <class Read>
+    std::invoke_result_t<Read, fields&, const char*> in(const std::string& path, Read&& read) {
+        const std::size_t slash = path.rfind('/');
+        const nlohmann::json::json_pointer holder{path.substr(0, slash)};
+        const bool there = document_.contains(holder) && document_.at(holder).is_object();
+        std::string label = path.substr(0, slash).substr(slash > 0 ? 1 : 0);
+        std::replace(label.begin(), label.end(), '/', '.');
+        fields f{there ? document_.at(holder) : none_, label};
+        const auto found = read(f, path.c_str() + slash + 1);
+        if (!f.ok()) fail(f.error());
+        return found;
+    }
+
+    const nlohmann::json& document_;
+    const nlohmann::json none_ = nlohmann::json::object();
+    llmres::error error_{};
+};
+
 bool is_term(std::string_view name) {
-    return std::find(plan_terms.begin(), plan_terms.end(), name) != plan_terms.end();
+    return std::find(memory_term_names.begin(), memory_term_names.end(), name) != memory_term_names.end();
 }
 
-/// "vllm", or {"name": "vllm", ...knobs}.
-std::string name_in(const nlohmann::json& document, const char* key, error& wrong) {
-    std::string name;
-    const nlohmann::json* with_knobs = object_in(document, key);
-    const auto read = [&](fields& f) { name = with_knobs ? text_in(f, "name") : std::string{f.text_or(key, "")}; };
-    read_object(with_knobs ? *with_knobs : document, with_knobs ? key : "", wrong, read);
-    return name;
-}
-
-/// What of a runtime's pool its job leaves unused is in no buffer: such a plan is compared by what the job itself
-/// takes.
-void leave_out_unused_pool(plan_file& plan, fields& needed) {
-    const byte_count before = plan.expected;
-    plan.expected = bytes(needed.number("expected", 0, largest_number));
-    plan.low = size_or(needed, "low", plan.expected);
-    plan.high = size_or(needed, "high", plan.expected);
-    for (auto& [name, size] : plan.terms)
-        if (name == "fragmentation") {
-            const byte_count others = before - size;
-            size = plan.expected > others ? plan.expected - others : byte_count{};
-        }
-}
-
-void read_terms(plan_file& plan, fields& terms, const nlohmann::json& names) {
+void read_terms(plan_file& plan, plan_fields& from) {
+    const nlohmann::json& named = from.part("/memory/terms", nlohmann::json::value_t::object, "bytes by term");
+    fields terms{named, "memory.terms"};
     byte_count sum{};
-    for (const auto& [name, size] : names.items()) {
+    for (const auto& [name, size] : named.items()) {
         if (!is_term(name))
-            return terms.fail(
+            return from.fail(
                 refused(error_code::unknown, "memory.terms", name, "a memory term, such as weights or kv_cache"));
         plan.terms.emplace_back(name, bytes(terms.number(name.c_str(), 0, largest_number)));
         sum += plan.terms.back().second;
     }
+    if (!terms.ok()) return from.fail(terms.error());
     // The terms of a plan add up to what it expects; one in a thousand is left for rounding.
-    const std::int64_t apart = (sum - plan.expected).base();
-    if (terms.ok() && std::abs(apart) > plan.expected.base() / 1000)
-        terms.fail(
+    if (std::abs((sum - plan.expected).base()) > plan.expected.base() / 1000)
+        from.fail(
             refused(error_code::inconsistent, "memory.terms", sum.base(), "terms that add up to memory.expected"));
 }
 
-void read_memory(plan_file& plan, fields& m, const nlohmann::json& from, error& wrong) {
-    plan.usable = bytes(m.number("usable", 0, largest_number));
-    plan.expected = bytes(m.number("expected", 0, largest_number));
-    plan.available = size_or(m, "available", plan.usable);
-    plan.low = size_or(m, "low", plan.expected);
-    plan.high = size_or(m, "high", plan.expected);
-    if (!m.has("terms")) m.fail(error_code::missing, "terms", "bytes by term");
-    const nlohmann::json* terms = m.object("terms");
-    if (!m.ok()) return;
-    if (const nlohmann::json* line = object_in(from, "context"))
-        read_object(*line, "memory.context", wrong, [&](fields& c) {
-            const auto end = [&](const char* key) { return bytes(c.number(key, 0, largest_number)); };
-            plan.process_context = interval<byte_count>{end("low"), end("expected"), end("high")};
-        });
-    read_object(*terms, "memory.terms", wrong, [&](fields& t) { read_terms(plan, t, *terms); });
-    if (const nlohmann::json* needed = object_in(from, "needed"); needed != nullptr)
-        read_object(*needed, "memory.needed", wrong, [&](fields& n) { leave_out_unused_pool(plan, n); });
+void read_bounds(plan_file& plan, plan_fields& from, const std::string& of) {
+    plan.expected = from.size(of + "/expected");
+    plan.low = from.size_or(of + "/low", plan.expected);
+    plan.high = from.size_or(of + "/high", plan.expected);
 }
 
-plan_buffer read_buffer(fields& f, bool training) {
-    plan_buffer made{text_in(f, "name"), text_in(f, "term")};
-    if (f.ok() && !is_term(made.term)) {
+void read_memory(plan_file& plan, plan_fields& from) {
+    plan.usable = from.size("/memory/usable");
+    plan.available = from.size_or("/memory/available", plan.usable);
+    read_bounds(plan, from, "/memory");
+    read_terms(plan, from);
+    if (from.has("/memory/context"))
+        plan.process_context = interval<byte_count>{
+            from.size("/memory/context/low"), from.size("/memory/context/expected"), from.size("/memory/context/high")};
+    if (!from.has("/memory/needed")) return;
+    // What of a runtime's pool its job leaves unused is in no buffer: such a plan is compared by what the job itself
+    // takes.
+    const byte_count unused = plan.expected;
+    read_bounds(plan, from, "/memory/needed");
+    for (auto& [name, size] : plan.terms)
+        if (name == "fragmentation") size = std::max(size - (unused - plan.expected), byte_count{});
+}
+
+plan_buffer read_buffer(fields& f) {
+    plan_buffer made{needed_text(f, "name"), needed_text(f, "term")};
+    if (f.ok() && !is_term(made.term))
         f.fail(refused(error_code::unknown, f.label("term"), made.term, "a memory term, such as weights or kv_cache"));
-        return made;
-    }
     made.size = bytes(f.number("bytes", 1, largest_number));
     made.count = f.number_or("count", 1, 1, largest_number);
-    // Unless the plan says what grows with what: caches do in serving, activations and logits in training.
-    made.scales_with_context = made.term == "kv_cache";
-    made.scales_with_batch = made.term == "kv_cache" || made.term == "recurrent_state" ||
-                             (training && (made.term == "activations" || made.term == "logits"));
-    if (const nlohmann::json* scales = f.list("scales_with")) {
-        made.scales_with_batch = made.scales_with_context = false;
+    if (const nlohmann::json* scales = f.list("scales_with"))
         for (const nlohmann::json& axis : *scales) {
             made.scales_with_batch = made.scales_with_batch || axis == "batch";
             made.scales_with_context = made.scales_with_context || axis == "context";
@@ -127,62 +141,37 @@ plan_buffer read_buffer(fields& f, bool training) {
                 f.fail(refused(error_code::unknown, f.label("scales_with"), llmres::detail::shown(axis),
                                "batch or context"));
         }
-    }
     return made;
 }
 
-void read_buffers(plan_file& plan, const nlohmann::json& buffers, error& wrong) {
+void read_buffers(plan_file& plan, plan_fields& from) {
     std::int64_t pieces = 0;
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-        const std::string path = "buffers[" + std::to_string(i) + "]";
-        if (!read_object(buffers[i], path, wrong,
-                         [&](fields& f) { plan.buffers.push_back(read_buffer(f, plan.trains)); }))
-            return;
+    for (const nlohmann::json& buffer :
+         from.part("/buffers", nlohmann::json::value_t::array, "the plan's buffers in the order of allocation")) {
+        const std::string path = "buffers[" + std::to_string(plan.buffers.size()) + "]";
+        if (!buffer.is_object())
+            return from.fail(refused(error_code::malformed, path, llmres::detail::shown(buffer), "an object"));
+        fields f{buffer, path};
+        plan.buffers.push_back(read_buffer(f));
+        if (!f.ok()) return from.fail(f.error());
         pieces = llmres::detail::sum(pieces, plan.buffers.back().count);
         if (pieces > 1'000'000)
-            wrong = refused(error_code::out_of_range, path + ".count", pieces, "at most 1000000 buffers in all");
-        else if (is_saturated(plan.buffer_total()))
-            wrong = refused(error_code::overflow, path + ".bytes", plan.buffers.back().size.base(),
-                            "buffers that add up below 2^63");
+            from.fail(refused(error_code::out_of_range, path + ".count", pieces, "at most 1000000 buffers in all"));
+        if (is_saturated(plan.buffer_total()))
+            from.fail(refused(error_code::overflow, path + ".bytes", plan.buffers.back().size.base(),
+                              "buffers that add up below 2^63"));
     }
-    if (plan.buffers.empty()) wrong = refused(error_code::missing, "buffers", "", "at least one buffer");
+    if (plan.buffers.empty()) from.fail(refused(error_code::missing, "buffers", "", "at least one buffer"));
 }
 
-std::int64_t gpus_of(const nlohmann::json& document, error& wrong) {
-    std::int64_t product = 0;
-    for (const char* part : {"", "cluster"})
-        if (const nlohmann::json* from = *part == 0 ? &document : object_in(document, part);
-            from != nullptr && product == 0)
-            read_object(*from, part, wrong, [&](fields& f) { product = number_in(f, "gpus", 1).value_or(0); });
-    if (product > 0) return product;
-    if (const nlohmann::json* layout = object_in(document, "layout"))
-        read_object(*layout, "layout", wrong, [&](fields& f) {
-            product = 1;
-            for (const char* axis : {"tensor", "pipeline", "data", "context_parallel", "replicas"})
-                product = llmres::detail::product(product, f.number_or(axis, 1, 1, largest_number));
-        });
-    return std::max<std::int64_t>(product, 1);
-}
-
-/// What the plan says beside its memory and its buffers.
-void read_rest(plan_file& plan, const nlohmann::json& document, error& wrong) {
-    plan.runtime = name_in(document, "runtime", wrong);
-    plan.allocator = name_in(document, "allocator", wrong);
-    read_object(document, "", wrong, [&](fields& f) { plan.verdict = f.text_or("verdict", ""); });
-    if (const nlohmann::json* on = object_in(document, "cluster"))
-        read_object(*on, "cluster", wrong, [&](fields& f) { plan.gpu = f.text_or("gpu", ""); });
-    plan.gpus = gpus_of(document, wrong);
-    const nlohmann::json* job = object_in(document, "job");
-    read_object(job ? *job : document, job ? "job" : "", wrong, [&](fields& f) {
-        plan.batch = number_in(f, f.has("batch") ? "batch" : "micro_batch", 1);
-        plan.context = number_in(f, "context", 1);
-        plan.trains = plan.predicted("gradients").value_or(byte_count{}) > byte_count{} || f.gives("micro_batch");
-    });
-    if (const nlohmann::json* limits = object_in(document, "limits"))
-        read_object(*limits, "limits", wrong, [&](fields& f) {
-            plan.max_batch = number_in(f, "max_batch", 0);
-            plan.max_context = number_in(f, "max_context", 0);
-        });
+std::int64_t gpus_of(plan_fields& from) {
+    for (const char* path : {"/gpus", "/cluster/gpus"})
+        if (const auto said = from.number_if(path, 1)) return *said;
+    std::int64_t product = 1;
+    for (const char* axis :
+         {"/layout/tensor", "/layout/pipeline", "/layout/data", "/layout/context_parallel", "/layout/replicas"})
+        product = llmres::detail::product(product, from.number_if(axis, 1).value_or(1));
+    return product;
 }
 
 std::string fnv1a(std::string_view written) {
@@ -212,30 +201,30 @@ std::optional<byte_count> plan_file::predicted(std::string_view term) const {
     return {};
 }
 
-result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_t> gpus_asked) {
+result<plan_file> parse_plan(std::string_view written) {
     const nlohmann::json document = nlohmann::json::parse(written, nullptr, false);
     if (!document.is_object())
         return refused(error_code::malformed, "plan", written.substr(0, 40),
                        "the JSON object that `llmres plan --json` writes");
-    error wrong{};
+    plan_fields from{document};
     plan_file plan;
     plan.text = written;
     plan.hash = fnv1a(written);
-    fields top{document};
-    if (!top.has("memory")) top.fail(error_code::missing, "memory", "the plan's memory; this is not a plan");
-    if (!top.has("buffers")) top.fail(error_code::missing, "buffers", "the plan's buffers in the order of allocation");
-    const nlohmann::json* memory = top.object("memory");
-    const nlohmann::json* buffers = top.list("buffers");
-    if (!top.ok()) return top.error();
-    if (!read_object(*memory, "memory", wrong, [&](fields& m) { read_memory(plan, m, *memory, wrong); })) return wrong;
-    read_rest(plan, document, wrong);
-    if (wrong.code == error_code::none && gpus_asked && *gpus_asked != plan.gpus)
-        wrong = refused(error_code::inconsistent, "gpus", plan.gpus,
-                        "a plan for " + std::to_string(*gpus_asked) + " GPUs, as asked");
-    if (wrong.code == error_code::none) read_buffers(plan, *buffers, wrong);
-    if (wrong.code != error_code::none) return wrong;
-    plan.reserved = plan.buffer_total() + plan.predicted("fragmentation").value_or(byte_count{});
-    return plan;
+    from.part("/memory", nlohmann::json::value_t::object, "the plan's memory; this is not a plan");
+    from.part("/buffers", nlohmann::json::value_t::array, "the plan's buffers in the order of allocation");
+    if (!from.ok()) return from.error();
+    read_memory(plan, from);
+    plan.runtime = from.name("/runtime");
+    plan.allocator = from.name("/allocator");
+    plan.verdict = from.text_or_none("/verdict");
+    plan.gpu = from.text_or_none("/cluster/gpu");
+    plan.gpus = gpus_of(from);
+    plan.batch = from.number_if(from.has("/job/batch") ? "/job/batch" : "/job/micro_batch", 1);
+    plan.context = from.number_if("/job/context", 1);
+    plan.max_batch = from.number_if("/limits/max_batch", 0);
+    plan.max_context = from.number_if("/limits/max_context", 0);
+    if (from.ok()) read_buffers(plan, from);
+    return from.ok() ? result<plan_file>{plan} : result<plan_file>{from.error()};
 }
 
 std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool fragments) {
@@ -249,18 +238,6 @@ std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool f
     return all;
 }
 
-result<std::string> read_text(const std::string& path, std::string_view field, std::string_view expected) {
-    std::error_code none;
-    std::ifstream in{path, std::ios::binary};
-    if (!in || std::filesystem::is_directory(path, none)) return refused(error_code::io, field, path, expected);
-    return std::string{std::istreambuf_iterator<char>{in}, {}};
-}
-
-result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked) {
-    const auto written = read_text(path, "plan", "a plan file that can be read");
-    return written ? parse_plan(*written, gpus_asked) : result<plan_file>{written.error()};
-}
-
 result<plan_file> scaled(const plan_file& plan, plan_axis axis, std::int64_t to) {
     const bool batch = axis == plan_axis::batch;
     const auto from = batch ? plan.batch : plan.context;
@@ -268,19 +245,15 @@ result<plan_file> scaled(const plan_file& plan, plan_axis axis, std::int64_t to)
         return refused(error_code::missing, batch ? "job.batch" : "job.context", "",
                        "what the plan was made for, or --at");
     plan_file made = plan;
-    (batch ? made.batch : made.context) = to;
     for (plan_buffer& b : made.buffers) {
         if (!(batch ? b.scales_with_batch : b.scales_with_context)) continue;
-        const byte_count grown = b.size * to;
+        const byte_count grown = b.size * to, before = b.size * b.count;
         if (is_saturated(grown)) return refused(error_code::overflow, "buffers", b.name, "sizes below 2^63");
-        const byte_count before = b.size * b.count;
         b.size = div_up(grown, *from);
         const byte_count more = b.size * b.count - before;
         for (auto& [name, size] : made.terms)
             if (name == b.term) size += more;
-        made.low += more;
-        made.expected += more;
-        made.high += more;
+        made.low += more, made.expected += more, made.high += more;
     }
     return made;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/device.hpp>
@@ -17,11 +16,6 @@
 
 /// The prediction to test: what `llmres plan --json` wrote, or what the library itself plans here for the device.
 namespace llmres::probe {
-
-/// The memory terms of a plan.
-inline constexpr std::array<std::string_view, 13> plan_terms{
-    "weights",         "adapter", "gradients",     "optimizer", "optimizer_scratch", "activations",  "kv_cache",
-    "recurrent_state", "logits",  "communication", "workspace", "runtime",           "fragmentation"};
 
 struct plan_buffer {
     std::string name;
@@ -45,10 +39,8 @@ struct plan_file {
     byte_count low{};
     byte_count expected{};
     byte_count high{};
-    byte_count reserved{};  ///< tensors, and what the allocator holds beside them
     reading<interval<byte_count>>
         process_context{};  ///< the line of the profile; of `runtime`, the rest is held as blocks
-    bool trains = false;
     std::vector<std::pair<std::string, byte_count>> terms;
     std::vector<plan_buffer> buffers;   ///< in the order of allocation
     std::optional<std::int64_t> batch;  ///< sequences in flight, or the micro-batch of training
@@ -59,6 +51,8 @@ struct plan_file {
     byte_count buffer_total() const;
     byte_count buffer_total(std::string_view term) const;
     std::optional<byte_count> predicted(std::string_view term) const;
+    /// Tensors, and what the allocator holds beside them.
+    byte_count reserved() const { return buffer_total() + predicted("fragmentation").value_or(byte_count{}); }
 };
 
 /// What the plan counts beside its buffers, as a block for each term that stands in for it: of `runtime` what the
@@ -66,12 +60,8 @@ struct plan_file {
 /// makes that as it goes. With them, a plan that is held is held whole.
 std::vector<plan_buffer> stand_ins(const plan_file& plan, byte_count own, bool fragments);
 
-/// Refuses by name what is missing, malformed, unknown or contradictory; `gpus_asked` of another number than the plan's
-/// is inconsistent.
-result<plan_file> parse_plan(std::string_view written, std::optional<std::int64_t> gpus_asked = {});
-/// What stands in a file; refused under the name of that field where it cannot be read.
-result<std::string> read_text(const std::string& path, std::string_view field, std::string_view expected);
-result<plan_file> read_plan(const std::string& path, std::optional<std::int64_t> gpus_asked = {});
+/// Refuses by name what is missing, malformed, unknown or contradictory.
+result<plan_file> parse_plan(std::string_view written);
 
 /// The plan for another batch or context: buffers that scale grow in proportion, rounded up; the others stay.
 enum class plan_axis : std::uint8_t { batch, context };
@@ -93,9 +83,11 @@ std::string document_of(const job_request& request);
 
 /// The job of a document, on the cluster that it names, or on one such device where it names none.
 result<plan_request> request_of(const std::string& document, const device& live);
+/// The job of a document on one such device, whatever cluster it names.
+result<plan_request> request_for(const std::string& document, const device& live);
 
-/// Its plan, in its layout or in the best.
-result<job_plan> made_for(const plan_request& request);
+/// The plan of a job, in its layout or in the best.
+result<plan_file> planned(const result<plan_request>& request);
 
 /// The plan of a preset on one such device.
 result<plan_file> plan_job(const job_request& request, const device& live);
@@ -103,24 +95,22 @@ result<plan_file> plan_job(const job_request& request, const device& live);
 /// The plan of a job document (what `llmres plan` reads), on the cluster it names.
 result<plan_file> plan_document(const std::string& document);
 
-/// The same on one such device, whatever cluster the document names. `document` is one JSON object.
-result<plan_file> plan_document(const std::string& document, const device& live);
-
-/// The same for the largest batch of which the plan expects no more than so many percent of what is usable.
+/// The plan for the largest batch of which it expects no more than so many percent of what is usable, on one such
+/// device.
 result<plan_file> plan_filling(const std::string& document, const device& live, double percent);
 
 /// Makes a plan again for another batch or context, from the job that it carries.
 class replanner {
 public:
-    /// Where a plan carries no job, or where planning that again does not give the plan's own buffers, `missing` or
-    /// `inconsistent`: scaled() then has to do.
+    /// Where a plan carries no job, or where planning that again does not give the plan's own buffers (a model that was
+    /// described has no name to plan it by), `missing`, `unknown` or `inconsistent`: scaled() then has to do.
     static result<replanner> from(const plan_file& plan);
     /// Its memory and buffers, without text and limits.
     result<plan_file> at(plan_axis axis, std::int64_t to) const;
 
 private:
-    explicit replanner(std::string document) : document_{std::move(document)} {}
-    std::string document_;
+    explicit replanner(nlohmann::json document) : document_(std::move(document)) {}
+    nlohmann::json document_;
 };
 
 }  // namespace llmres::probe

@@ -89,7 +89,7 @@ private:
     void compare_run(const alloc_run& run) {
         const bool held = run.outcome == run_outcome::held;
         const reading<byte_count> none = reading<byte_count>::unavailable("not all buffers were held");
-        for (const std::string_view term : plan_terms) {
+        for (const std::string_view term : memory_term_names) {
             const bool has_buffers = plan_.buffer_total(term) > byte_count{};
             const byte_count predicted = plan_.predicted(term).value_or(byte_count{});
             if (predicted == byte_count{} && !has_buffers) continue;  // a plan names every term
@@ -108,9 +108,9 @@ private:
              "the device loses less than the plan says",
              granted(run, [&](const std::string& t) { return plan_.buffer_total(t) == byte_count{}; }));
         if (report_.allocator != "pytorch_caching" || !held)
-            return unknown("reserved", plan_.reserved.in(bytes), "this run keeps no segments of its own");
-        size("reserved", plan_.reserved, granted(run, [](const std::string& t) { return t != "runtime"; }),
-             percent(plan_.reserved, 2), "the allocator reserves more than the plan says",
+            return unknown("reserved", plan_.reserved().in(bytes), "this run keeps no segments of its own");
+        size("reserved", plan_.reserved(), granted(run, [](const std::string& t) { return t != "runtime"; }),
+             percent(plan_.reserved(), 2), "the allocator reserves more than the plan says",
              "the allocator reserves less than the plan says");
     }
 

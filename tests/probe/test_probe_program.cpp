@@ -106,6 +106,7 @@ TEST_CASE("bad arguments exit with 2 and name what is wrong") {
     named("alloc " + devices + "synthetic-rtx-4090.json", "memory: missing");
     named("alloc /no/such/plan.json", "plan: io");
     named("alloc " + scratch_file("text.json", "hello"), "plan: malformed");
+    named("alloc /tmp", "plan: io");
     named("alloc " + plans + "serving-small.json --gpus 8", "gpus: inconsistent");
     json eight = json::parse(std::ifstream{plans + "serving-small.json"});
     eight["gpus"] = 8;
@@ -276,6 +277,14 @@ TEST_CASE("a search finds the largest batch; of a preset by planning each try an
     CHECK(again["plans"] == "replanned");
     CHECK(again["largest"].get<int>() > 8);
     CHECK(again["largest"].get<double>() >= 0.99 * again["predicted_in_guard"].get<double>());
+
+    const std::string described = scratch_file(
+        "described.json", R"({"model":{"from":"smollm2-135m","layers":3},"runtime":"pytorch","context":4096,)"
+                          R"("cluster":{"gpu":"rtx-4090","gpus":1}})");
+    const ended by_scale = simulated("alloc " + described + " --search batch --json");
+    CHECK(by_scale.code == 0);
+    CHECK(by_scale.document()["search"]["plans"] == "scaled");
+    CHECK(by_scale.document()["search"]["largest"].get<int>() > 8);
 }
 
 TEST_CASE("measure and calibrate fill the device file that the planner reads") {
