@@ -147,7 +147,7 @@ struct search_result {
     std::vector<search_try> tries;
 };
 
-/// The plan for another n: replanned(), or scaled() where the job is not known.
+/// The plan for another n: planned again, or scaled() where the job is not known.
 using plan_at = std::function<result<plan_file>(std::int64_t)>;
 
 /// Tries the planner's own largest (`planned`, where it says one) and one more; then bisects between 0 (nothing) and
@@ -156,10 +156,5 @@ using plan_at = std::function<result<plan_file>(std::int64_t)>;
 /// verdict.
 search_result search_largest(const alloc_environment& around, const plan_at& plan, const alloc_options& options,
                              std::optional<std::int64_t> planned = {});
-
-/// The largest n in [low, high] for which `fits` holds, given that it holds for low - 1 and that it is monotone;
-/// low - 1 if for none. `fits` may end the search by returning no value.
-std::optional<std::int64_t> bisect(std::int64_t low, std::int64_t high,
-                                   const std::function<std::optional<bool>(std::int64_t)>& fits);
 
 }  // namespace llmres::probe

@@ -34,12 +34,6 @@ search_result search(simulation s, const plan_file& plan, plan_axis axis = plan_
 
 }  // namespace
 
-TEST_CASE("bisection finds the largest n for every answer") {
-    for (std::int64_t largest = 0; largest <= 40; ++largest)
-        CHECK(bisect(1, 40, [&](std::int64_t n) { return std::optional{n <= largest}; }) == largest);
-    CHECK_FALSE(bisect(1, 40, [](std::int64_t) { return std::optional<bool>{}; }).has_value());
-}
-
 TEST_CASE("the search finds what arithmetic with the device's rounding gives, within the guard band") {
     for (const byte_count cache : {mib(1), mib(2), mib(3), kib(100), kib(2049)}) {
         CAPTURE(cache.base());
