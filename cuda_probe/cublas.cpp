@@ -14,22 +14,13 @@ constexpr std::string_view status = "cuBLAS status";
 struct types {
     int factors, product, compute, scale;
 };
-constexpr types types_of(element kind) {
-    switch (kind) {
-        case element::bf16:
-            return {r_16bf, r_16bf, compute_32f, r_32f};
-        case element::fp16:
-            return {r_16f, r_16f, compute_32f, r_32f};
-        case element::fp8_e4m3:
-            return {r_8f_e4m3, r_16bf, compute_32f, r_32f};
-        case element::int8:
-            return {r_8i, r_32i, compute_32i, r_32i};
-        case element::fp32:
-        case element::tf32:
-            break;
-    }
-    return {r_32f, r_32f, compute_32f_fast_tf32, r_32f};
-}
+/// In the order of `element`.
+constexpr std::array<types, 6> types_of{{{r_32f, r_32f, compute_32f_fast_tf32, r_32f},
+                                         {r_32f, r_32f, compute_32f_fast_tf32, r_32f},
+                                         {r_16bf, r_16bf, compute_32f, r_32f},
+                                         {r_16f, r_16f, compute_32f, r_32f},
+                                         {r_8f_e4m3, r_16bf, compute_32f, r_32f},
+                                         {r_8i, r_32i, compute_32i, r_32i}}};
 
 }  // namespace
 
@@ -49,7 +40,7 @@ struct cublas::described_product {
     described_product(const functions& f, void* handle, element of_factors, std::int64_t m, std::int64_t n,
                       std::int64_t k, std::size_t workspace)
         : call{f}, kind{of_factors}, rows{m}, columns{n}, inner{k} {
-        const auto [factors, product, compute, scale] = types_of(kind);
+        const auto [factors, product, compute, scale] = types_of[static_cast<std::size_t>(kind)];
         const auto step = [this](const char* name, const auto& function, auto... arguments) {
             if (wrong.empty()) wrong = failure(name, status, function(arguments...));
         };
