@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <llmres/memory/events/caching_allocator.hpp>
 #include <random>
-
-#include "caching_allocator.hpp"
 
 namespace llmres::probe {
 
@@ -176,7 +175,7 @@ private:
     const alloc_options& options_;
     holdings& held_;
     alloc_run& run_;
-    caching_allocator caching_;
+    llmres::detail::caching_allocator caching_;
     byte_count free_;
     byte_count room_;
     std::vector<plan_buffer> requests_;

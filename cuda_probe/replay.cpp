@@ -2,15 +2,16 @@
 #include "replay.hpp"
 
 #include <algorithm>
+#include <llmres/memory/events/caching_allocator.hpp>
 #include <llmres/memory/tensor_events.hpp>
 #include <map>
 #include <vector>
 
-#include "caching_allocator.hpp"
-
 namespace llmres::probe {
 
 namespace {
+
+using llmres::detail::caching_allocator;
 
 /// The device's memory as the replay takes it, and what went wrong.
 class device_memory final : public caching_allocator::segment_source {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <llmres/memory/events/caching_allocator.hpp>
 
-#include "caching_allocator.hpp"
 #include "host_room.hpp"
 #include "report.hpp"
 #include "simulated_cuda.hpp"
@@ -334,7 +334,7 @@ TEST_CASE("prediction and measurement are compared term by term") {
 }
 
 TEST_CASE("the caching allocator shares segments as PyTorch does") {
-    caching_allocator caching;
+    llmres::detail::caching_allocator caching;
     const auto segment_for = [&](byte_count request) {
         const std::int64_t before = caching.reserved;
         caching.take(request.in(bytes));

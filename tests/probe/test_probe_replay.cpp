@@ -3,14 +3,15 @@
 
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/memory/events/caching_allocator.hpp>
 #include <llmres/models/all.hpp>
 
-#include "caching_allocator.hpp"
 #include "replay.hpp"
 #include "simulated_cuda.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;
+using llmres::detail::caching_allocator;
 
 namespace {
 

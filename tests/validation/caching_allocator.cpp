@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "../../cuda_probe/caching_allocator.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <llmres/memory/events/caching_allocator.hpp>
 #include <llmres/memory/training/allocator.hpp>
 #include <llmres/memory/training/fsdp.hpp>
 #include <llmres/runtimes/huggingface.hpp>
@@ -15,7 +14,6 @@
 #include <vector>
 
 using namespace llmres::detail;
-using llmres::probe::caching_allocator;
 
 // The rules for samples of many lengths (memory/training/allocator.hpp) and for what FSDP1's wrapping leaves
 // (memory/training/fsdp.hpp), against the allocator's own rules.

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <llmres/memory/events/caching_allocator.hpp>
 #include <llmres/memory/tensor_events.hpp>
 #include <map>
 #include <vector>
 
-#include "../../cuda_probe/caching_allocator.hpp"
 #include "training/scores.hpp"
 
-/// Training steps of published runs, replayed through PyTorch's caching allocator as the probe simulates it.
+/// Training steps of published runs, replayed through PyTorch's caching allocator by its rules.
 namespace training_runs {
 
 /// What an allocator handed out and held at most.
@@ -21,7 +21,7 @@ struct replayed {
 };
 
 inline replayed replay(const run& r, std::int32_t stage, std::int32_t steps = 3) {
-    using allocator = probe::caching_allocator;
+    using allocator = llmres::detail::caching_allocator;
     allocator memory{r.what.runtime.allocator.expandable_segments};
     std::map<std::int64_t, std::vector<allocator::block*>> groups;
     for_each_tensor_event(r.what, r.over, r.on.gpu, stage, steps, [&](const tensor_event& e) {

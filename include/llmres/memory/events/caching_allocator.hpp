@@ -9,7 +9,9 @@
 #include <set>
 #include <vector>
 
-namespace llmres::probe {
+/// What does PyTorch hold for tensors that are allocated and freed? Its allocator by its rules, of sizes alone: the
+/// project's tests replay steps through it without a device, and cuda_probe/ with one.
+namespace llmres::inline v0::detail {
 
 /// PyTorch's CUDA caching allocator by its rules (c10/cuda/CUDACachingAllocator.cpp of 2.1). Sizes are rounded to 512
 /// bytes; up to 1 MiB is small. The smallest free block of the stream's pool that is large enough is taken, and split
@@ -198,4 +200,4 @@ private:
     segment_source* device_ = nullptr;
 };
 
-}  // namespace llmres::probe
+}  // namespace llmres::inline v0::detail
