@@ -53,16 +53,17 @@ constexpr std::int64_t hops(collective_kind kind, std::int64_t ranks) {
     return 1;
 }
 
-/// What NCCL and runtimes' own kernels reach of a link. Fitted on collectives.csv alone: 1,217 points on A100, H100,
-/// B200, B300 and GB200, of which times from 1 MiB are met within 16 % on average, shorter ones within 19 %.
+/// What NCCL and runtimes' own kernels reach of a link. Fitted on collectives.csv alone: of its 1,478 points on V100,
+/// A100, H100, B200, B300, GB200 and RTX PRO 6000, times from 1 MiB are met within 15 % on average, shorter ones within
+/// 22 % (tests/validation/collectives.cpp).
 struct collective_constants {
     duration call = microseconds(8.6);  ///< of one of NCCL's calls
     duration hop = microseconds(0.81);  ///< of each message that a rank passes on
     duration own = microseconds(5.0);   ///< of a runtime's own all-reduce inside a node, whatever the ranks
     double ring = 0.75;                 ///< of the line rate: all-reduce, all-gather, reduce-scatter, send
     double all_to_all = 0.69;           ///< of the line rate
-    double bus = 0.42;                  ///< of the line rate where GPUs share the host's bus (PCIe)
-    double pipelined = 1.4;             ///< of the geometric mean of latency and transfer, which chunks add
+    double bus = 0.42;                  ///< of the line rate where more than two share the host's bus
+    double pipelined = 1.2;             ///< of the geometric mean of latency and transfer, which chunks add
     duration fabric = microseconds(2);  ///< of a message between nodes, where the link's latency is not known
 };
 inline constexpr collective_constants default_collectives{};  ///< the constants of this header
@@ -75,6 +76,15 @@ struct rank_group {
     std::int64_t sharing = 1;  ///< GPUs that share a link between nodes: other groups send at the same time
 };
 
+/// The part of a link's rate that ranks have among each other. In a mesh each pair has links of its own, so that few
+/// ranks leave most of a GPU's links idle (MI300X: 313 GB/s over eight, 47.7 over two; V100: 131 and 22.5).
+constexpr double share_of_mesh(const link& inside, std::int64_t ranks) {
+    if (inside.topology != link_topology::mesh) return 1.0;
+    const double others = inside.neighbours ? *inside.neighbours : inside.members.value_or(2) - 1;
+    const double used = static_cast<double>(ranks - 1);
+    return used > 0 && used < others ? used / others : 1.0;
+}
+
 /// Time of one collective of a group: latency, transfer, and what cutting the message into chunks costs, between the
 /// sum of both and its square of roots. Inside a node the transfer takes a part of the line rate. A ring over nodes
 /// enters and leaves each node through the adapters of all its members there, at the fabric's rate at most (NCCL's
@@ -83,9 +93,9 @@ constexpr duration time_of(collective_kind kind, byte_count message, const rank_
                            const link& between, const collective_constants& k = default_collectives) {
     if (group.ranks <= 1 && kind != collective_kind::send) return {};
     const bool leaves = group.ranks > group.in_node;
-    const bool bus = inside.topology == link_topology::bus;
+    const bool bus = inside.topology == link_topology::bus && group.in_node > 2;  // two alone share it with nobody
     const double share = bus ? k.bus : kind == collective_kind::all_to_all ? k.all_to_all : k.ring;
-    byte_rate rate = inside.raw * share;
+    byte_rate rate = inside.raw * (share * share_of_mesh(inside, group.in_node));
     if (kind == collective_kind::all_reduce && inside.all_reduce && group.ranks >= 8 && rate < *inside.all_reduce)
         rate = *inside.all_reduce;
     if (leaves) {

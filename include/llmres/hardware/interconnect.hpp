@@ -57,6 +57,7 @@ struct link {
     maybe<std::int32_t> lanes{};                  ///< PCIe lanes, NVLink links, channels
     link_topology topology = link_topology::bus;  ///< how it joins its members
     maybe<std::int32_t> members{};                ///< GPUs that it joins at most
+    maybe<std::int32_t> neighbours{};             ///< of a mesh that is not full: GPUs to which one has links
     byte_rate raw{};                              ///< line rate in one direction
     maybe<byte_rate> both_directions{};           ///< line rate of both directions together, as vendors print it
     maybe<double> achievable{};                   ///< the part of `raw` that large transfers reach

@@ -14,14 +14,14 @@ namespace llmres::inline v0::links {
 
 inline constexpr link nvlink1_p100_sxm2{
     .id = "nvlink1-p100-sxm2", .kind = link_kind::nvlink, .generation = "1", .lanes = 4,
-    .topology = link_topology::mesh, .members = 8,
+    .topology = link_topology::mesh, .members = 8, .neighbours = 4,
     .raw = gb_per_s(80), .both_directions = gb_per_s(160), .achievable = 0.9,
     .latency = microseconds(1.8),  // ~1.8
     .scope = "DGX-1P hybrid cube mesh", .confidence = "high", .sources = "STAS;NCCL"};
 
 inline constexpr link nvlink2_v100_sxm2{
     .id = "nvlink2-v100-sxm2", .kind = link_kind::nvlink, .generation = "2", .lanes = 6,
-    .topology = link_topology::mesh, .members = 8,
+    .topology = link_topology::mesh, .members = 8, .neighbours = 4,
     .raw = gb_per_s(150), .both_directions = gb_per_s(300), .achievable = 0.8,
     .latency = microseconds(1.8),  // ~1.8
     .all_reduce = gb_per_s(130),  // ~130 (8 GPU ring, recalled)
