@@ -188,10 +188,10 @@ TEST_CASE("the backward pass repeats the exchange of keys and values, and gather
     const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
     const runtime_launches launches{};
     const layer& kind = models::llama_3_1_8b.layers.kinds[0];
-    const auto priced_in = [&](const layout& l, bool backward) {
+    const auto priced_in = [&](const layout& l, bool backward, bool keeps = false) {
         detail::pricer price{l, c, c.gpu, default_efficiency, launches, {true}};
         token_passes passes;
-        passes.push({.tokens = {1, 2048, 4096}, .training = true, .backward = backward});
+        passes.push({.tokens = {1, 2048, 4096}, .training = true, .backward = backward, .keeps_gathered = keeps});
         detail::price_layer(price, kind, 4096, {}, passes);
         return price.sum[0];
     };
@@ -204,6 +204,8 @@ TEST_CASE("the backward pass repeats the exchange of keys and values, and gather
                                     c.scale_up, c.scale_out);
     CHECK((priced_in(parted, true).tensor - priced_in(parted, false).tensor).in(seconds) ==
           doctest::Approx(2 * gather.in(seconds)));
+    // A runtime that keeps what it gathered gathers nothing again.
+    CHECK(priced_in(parted, true, true).tensor == priced_in(parted, false).tensor);
     CHECK(priced_in({}, false).layers == 1);
     CHECK(priced_in({}, false).tensor == duration{});
     // Seven products, attention and the runtime's small kernels.

@@ -9,6 +9,7 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/nanotron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/time/steps/training.hpp>
 
@@ -221,4 +222,26 @@ TEST_CASE("the optimizer reads and writes its state at the memory's rate") {
     const double state = static_cast<double>(p.memory.updated.in(bytes)) / (2039e9 * 0.797);
     CHECK(state > 0);
     CHECK(p.speed.step[time_term::memory].expected.in(seconds) == doctest::Approx(passes + state));
+}
+
+TEST_CASE("the CPU takes longer for each tensor rank where a pipeline's stages lie in several nodes") {
+    job j = trained();
+    j.runtime = runtimes::nanotron;
+    const auto layer = [&](const layout& l) { return detail::launches_of(j, l, sixteen).layer; };
+    const interval<duration>& alone = j.runtime.launches.layer;
+    const interval<duration>& more = j.runtime.pipeline.layer_of_rank;
+    CHECK(layer({.tensor = 4, .pipeline = 4}).expected == alone.expected + more.expected * 4.0);
+    CHECK(layer({.tensor = 4, .pipeline = 4}).high == alone.high + more.high * 4.0);
+    CHECK(layer({.tensor = 8, .pipeline = 2}).low == alone.low + more.low * 8.0);
+    CHECK(layer({.tensor = 4, .pipeline = 2}).expected == alone.expected);  // in one node
+    CHECK(layer({.tensor = 8, .data = 2}).expected == alone.expected);
+    CHECK(layer({.pipeline = 16}).expected == alone.expected);
+    // The CPU is busier than the GPU: steps are as long as their micro-batches take to issue.
+    j.micro_batch = 1;
+    j.sequence = tokens(512);
+    const auto step = [&](const layout& l) { return plan(j, l, sixteen)->speed.step.total().expected.in(seconds); };
+    const double stage = 2 * 32 / 2 * (alone.expected + more.expected * 8.0).in(seconds);
+    CHECK(step({.tensor = 8, .sequence_parallel = true, .pipeline = 2}) ==
+          doctest::Approx((32 + 1) * stage).epsilon(0.02));
+    CHECK(step({.tensor = 8, .sequence_parallel = true, .data = 2}) < 0.6 * 33 * stage);
 }

@@ -83,7 +83,9 @@ struct token_pass {
     bool adds_gradients = false;  ///< gradients of weights are added to those of earlier micro-batches, by a kernel of
                                   ///< its own (PyTorch's AccumulateGrad)
     bool copies_cache = false;    ///< decoding: each step copies the cache, and again for every query head
-    llmres::adapter adapter{};    ///< is trained beside frozen weights, which then have no gradients
+    bool keeps_gathered =
+        false;                  ///< the backward pass has the inputs that sequence parallelism gathered in the forward
+    llmres::adapter adapter{};  ///< is trained beside frozen weights, which then have no gradients
 };
 
 /// Passes that are asked for together, as they share the layers' weights.

@@ -8,7 +8,7 @@ namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime megatron{
     .identity{.name = "megatron", .work = runtime_work::training, .versions = "Megatron-Core 0.11 to 0.16"},
-    .launches{.layer = {microseconds(200), microseconds(300), microseconds(600)},
+    .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
               .small_kernels = 6,
               .joined = true,
               .overlaps_gradients = false},

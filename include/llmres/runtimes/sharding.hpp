@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/units.hpp>
 
 /// How a runtime shards what it trains over ranks, takes the optimizer's step, and computes a pipeline.
 namespace llmres::inline v0 {
@@ -78,6 +80,9 @@ struct training_pipeline {
     /// Tensor ranks send a part each of what passes to the next stage, which its ranks gather (DeepSpeed,
     /// runtime/pipe/engine.py: pipe_partitioned and grad_partitioned, on by default).
     bool partitions_sends = false;
+    /// What each tensor rank adds to the time in which the CPU issues one pass through a layer, where stages lie in
+    /// several nodes.
+    interval<duration> layer_of_rank{};
     /// A naive pipeline: stages wait for each other, one micro-batch at a time; layers are partitioned by bytes, and
     /// the first GPU receives the logits (transformers with accelerate's device_map).
     bool naive = false;

@@ -368,8 +368,10 @@ constexpr void price_layer(pricer& price, const layer& kind, std::int64_t hidden
             price(x, p);
             // Keys and values pass on the way back, and their gradients with them.
             if (passes[p].backward && x.among == exchange::group::context) price(x, p);
-            // Sequence parallelism keeps a part of each input and gathers it for the gradients of weights.
-            if (passes[p].backward && x.among == exchange::group::tensor && price.degrees.sequence_parallel)
+            // Sequence parallelism keeps a part of each input and gathers it for the gradients of weights, unless the
+            // runtime keeps what it gathered.
+            if (passes[p].backward && x.among == exchange::group::tensor && price.degrees.sequence_parallel &&
+                !passes[p].keeps_gathered)
                 price(exchange{collective_kind::all_gather, x.among, x.message}, p);
         });
         price.sum[p].floors += default_kernels.elementwise_floor * price.launches.small_kernels;

@@ -55,7 +55,11 @@ public:
         add("kernels.attention_reach, version 1", {first.backward});
         for (const gpu* card : {&gpus::a100_sxm4_80gb, &gpus::h100_sxm5_80gb, &gpus::b200_sxm_180gb})
             add("kernels.attention_reach, version 2", {reach_of(attention_code::flash_2, *card).forward});
-        for (const runtime* r : runtimes::all) add_launches(r->launches);
+        for (const runtime* r : runtimes::all) {
+            add_launches(r->launches);
+            const interval<duration>& more = r->pipeline.layer_of_rank;
+            add("pipeline.layer_of_rank", {more.low.in(seconds), more.expected.in(seconds), more.high.in(seconds)});
+        }
     }
 
     const std::map<std::string, constant_values>& all() const { return values_; }

@@ -36,7 +36,7 @@ inline constexpr std::array all{
     &ici_tpu_v5e, &ici_tpu_v5p, &ici_tpu_v6e, &ici_tpu_v7, &neuronlink_v2_trn1, &neuronlink_v3_trn2,
     &neuronlink_v4_trn3, &hccs_ascend_910b, &ub_ascend_910c, &ub_ascend_950dt, &ib_edr_100, &ib_hdr_200, &ib_ndr_400,
     &ib_xdr_800, &roce_100, &roce_200, &roce_400, &roce_800_spectrum_x, &eth_1g, &eth_10g, &eth_25g, &eth_100g,
-    &eth_400g, &efa_v1_p4d_per_nic, &efa_v2_p5_per_nic, &efa_v3_p5en_per_nic, &efa_v4_p6b200_per_nic,
+    &eth_400g, &efa_v1_p4d_per_nic, &efa_v2_p5_per_nic, &efa_v2_p5, &efa_v3_p5en_per_nic, &efa_v4_p6b200_per_nic,
     &efa_v4_p6b300_per_nic, &gcp_tcpx_a3_high, &gcp_tcpxo_a3_mega, &slingshot_11, &omnipath_cn5000,
     &ddr4_2666_channel, &ddr4_2933_channel, &ddr4_3200_channel, &ddr5_4800_channel, &ddr5_5200_channel,
     &ddr5_5600_channel, &ddr5_6400_channel, &mrdimm_8800_channel, &lpddr5x_grace, &nvme_gen3_x4, &nvme_gen4_x4,

@@ -131,6 +131,16 @@ inline constexpr link efa_v2_p5_per_nic{
     .latency = microseconds(17.5),  // 15-20
     .scope = "node-to-node", .confidence = "high", .sources = "STAS"};
 
+/// The four adapters of a GPU of p5 together. A message between nodes takes half of what 8 bytes take to be all-reduced
+/// over two of them, 69 us (aws/aws-k8s-tester, pull request 585): NCCL sends one there and one back. AWS tells NCCL 75
+/// us for p5 and 35 us for p5en (aws/aws-ofi-nccl, src/platform-aws.cpp).
+inline constexpr link efa_v2_p5{
+    .id = "efa-v2-p5", .kind = link_kind::efa, .generation = "v2", .lanes = 16,
+    .topology = link_topology::network,
+    .raw = gb_per_s(50), .both_directions = gb_per_s(100), .achievable = 0.85,
+    .latency = microseconds(34.5),
+    .scope = "node-to-node", .confidence = "high", .sources = "STAS;EFA"};
+
 inline constexpr link efa_v3_p5en_per_nic{
     .id = "efa-v3-p5en-per-nic", .kind = link_kind::efa, .generation = "v3", .lanes = 4,
     .topology = link_topology::network,

@@ -39,6 +39,7 @@ constexpr token_passes training_passes(const job& j, const layout& l) {
                     .writes_scores = j.attention == attention_kernel::eager,
                     .dropout = j.dropout,
                     .adds_gradients = apart && (micro_batches(j, l) > 1 || adds_to_fp32(j)),
+                    .keeps_gathered = j.runtime.kernels.keeps_gathered_inputs,
                     .adapter = j.adapter};
     pass.scored = pass.tokens.all();
     token_pass back = pass;
@@ -80,6 +81,14 @@ constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
     all.at_peak = at_peak;
     all.flops = once;
     return all;
+}
+
+/// What the CPU takes to issue a step of training.
+constexpr runtime_launches launches_of(const job& j, const layout& l, const cluster& c) {
+    runtime_launches by = j.runtime.launches;
+    if (l.pipeline > 1 && l.tensor > 1 && l.gpus() > c.node_size())
+        by.layer += j.runtime.pipeline.layer_of_rank * static_cast<double>(l.tensor);
+    return by;
 }
 
 /// What a micro-batch takes of each stage: of the busiest, and of all together.
@@ -126,6 +135,7 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
         depth.add(layer_work(j, price.sum), 1.0);
         depth.add(head, 1.0);
     }
+    const runtime_launches launches = launches_of(j, l, with.on);
     stage_work all;
     priced_pass work;
     duration time;
@@ -137,7 +147,7 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
                 if (holds.counts[k] > 0) work.add(layers[k], holds.counts[k]);
             if (holds.output) work.add(head, 1.0);
             if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
-            time = work.terms(with.reach, j.runtime.launches).total().expected;
+            time = work.terms(with.reach, launches).total().expected;
         }
         all.add(work, time);
     }
@@ -218,7 +228,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     const std::int64_t rounds = micro_batches(j, l);
     const stage_work work = work_of_stages(j, l, with, known);
     job_speed speed;
-    speed.step = work.busiest.terms(with.reach, j.runtime.launches) * static_cast<double>(rounds);
+    speed.step = work.busiest.terms(with.reach, launches_of(j, l, with.on)) * static_cast<double>(rounds);
     const interval<duration> busy = speed.step.total();
     speed.step[time_term::pipeline_bubble] += waiting_time(j, l, with, work, busy, rounds);
     // What is hidden behind computing is hidden once: the transfers to the host have what the exchange leaves.

@@ -290,6 +290,7 @@ inline constexpr auto fields_of<llmres::training_pipeline> = std::array{
     profile_field{"keeps_stage_outputs",
                   "stages keep their outputs until their backward pass, beside the next stage's copy"},
     profile_field{"partitions_sends", "tensor ranks send a part each of what passes to the next stage"},
+    profile_field{"layer_of_rank", "what each tensor rank adds to a layer's issue where stages lie in several nodes"},
     profile_field{"naive", "stages wait for each other, one micro-batch at a time"}};
 template <>
 inline constexpr auto fields_of<llmres::tensor_split> = std::array{
