@@ -61,23 +61,23 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
 struct layout_folds {
     training_folds memory;
     serving_folds serving;
-    remembered_passes passes;
+    training_times times;  ///< of serving, passes alone
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
     /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.
     constexpr void forget_choice(const job& j) {
         if (trains(j))
-            memory.clear();
+            memory.clear(), times.work.clear();
         else
-            serving.clear(), passes.clear();
+            serving.clear(), times.passes.clear();
     }
 };
 
 constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
                                layout_folds* known) {
-    remembered_passes* const passes = known ? &known->passes : nullptr;
-    return trains(j) ? training_speed(j, l, held, with, passes, known ? &known->memory : nullptr)
-                     : serving_speed(j, l, with, passes);
+    return trains(j)
+               ? training_speed(j, l, held, with, known ? &known->times : nullptr, known ? &known->memory : nullptr)
+               : serving_speed(j, l, with, known ? &known->times.passes : nullptr);
 }
 
 /// What use() makes of the rates that a job's kernels are priced with: on a measured GPU, those that it reached.

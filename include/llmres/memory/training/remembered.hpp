@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/inventory/layers/loss.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/pipeline.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/values/units.hpp>
@@ -24,18 +25,29 @@ struct fold_key {
     std::int32_t zero = 0;
     std::int64_t dense_ranks = 1;   ///< that ZeRO shards dense weights over
     std::int64_t expert_ranks = 1;  ///< that ZeRO shards routed experts' weights over
+    std::int32_t pipeline = 1;
+    std::int32_t virtual_pipeline = 1;
+    std::int32_t first_stage_layers = 0;
+    std::int32_t last_stage_layers = 0;
     bool sequence_parallel = false;
     bool same_tokens = false;  ///< on all ranks that share the experts, as far as exchanges depend on it
+    bool embedding_as_layer = false;
+    bool loss_as_layer = false;
+    bool in_a_v = false;  ///< stages hold two chunks in the shape of a V
     cp_communication exchange{};
 
     friend constexpr bool operator==(const fold_key&, const fold_key&) = default;
 
     constexpr std::uint64_t hash() const {
+        const auto both = [](std::int32_t high, std::int32_t low) {
+            return static_cast<std::uint64_t>(high) << 32 ^ static_cast<std::uint64_t>(low);
+        };
         std::uint64_t mixed = 0;
-        for (const std::int64_t part : {std::int64_t{what}, std::int64_t{tensor}, std::int64_t{context_parallel},
-                                        std::int64_t{expert}, std::int64_t{expert_tensor}, std::int64_t{zero},
-                                        dense_ranks, std::int64_t{sequence_parallel} + 2 * std::int64_t{same_tokens}})
-            mixed = (mixed ^ static_cast<std::uint64_t>(part)) * 0x9e3779b97f4a7c15U;
+        for (const std::uint64_t part :
+             {both(what, tensor), both(context_parallel, expert), both(zero, expert_tensor),
+              static_cast<std::uint64_t>(dense_ranks) * 4 + (sequence_parallel ? 2 : 0) + (same_tokens ? 1 : 0),
+              both(pipeline, virtual_pipeline)})
+            mixed = (mixed ^ part) * 0x9e3779b97f4a7c15U;
         return mixed;
     }
 };
@@ -56,6 +68,19 @@ constexpr fold_key with_shards(const layout& l, std::int32_t what) {
     fold_key key = without_shards(l, what);
     key.zero = l.zero;
     if (l.zero > 0) key.dense_ranks = l.dense_shard_ranks(), key.expert_ranks = l.expert_shard_ranks();
+    return key;
+}
+
+/// The part that the work of the stages depends on, where no list says what each of them holds.
+constexpr fold_key with_stages(const layout& l) {
+    fold_key key = without_shards(l, 0);
+    key.pipeline = l.pipeline;
+    key.virtual_pipeline = l.virtual_pipeline;
+    key.first_stage_layers = l.first_stage_layers;
+    key.last_stage_layers = l.last_stage_layers;
+    key.embedding_as_layer = l.embedding_as_layer;
+    key.loss_as_layer = l.loss_as_layer;
+    key.in_a_v = l.schedule == pipeline_schedule::zb_v;
     return key;
 }
 
@@ -107,11 +132,13 @@ struct end_activations {
 struct training_folds {
     remembered<training_state> states;          ///< of a kind of layer, or of the weights before or after the layers
     remembered<layer_activations> activations;  ///< of a kind of layer
+    remembered<training_layer> layers;          ///< of a kind of layer, of both
     remembered<end_activations> ends;
 
     constexpr void clear() {
         states.clear();
         activations.clear();
+        layers.clear();
         ends.clear();
     }
 };

@@ -74,6 +74,18 @@ struct folded_job {
         return known->states.get(key, make);
     }
 
+    /// A kind of layer. `what`: which, and on what its activations depend beside the layout.
+    constexpr training_layer layer_of(std::size_t k, std::int32_t what) const {
+        const layer& kind = job.model.layers.kinds[k];
+        const training_state state = state_of(static_cast<std::int32_t>(k), [&] {
+            return training_state_of(kind, job.model.hidden, weights, last_step);
+        });
+        const auto activations = [&] { return layer_activations_of(kind, job, layout, context); };
+        if (!known) return training_layer_of(kind, job, layout, context, activations(), state);
+        const layer_activations& remembered = known->activations.get(without_shards(layout, what), activations);
+        return training_layer_of(kind, job, layout, context, remembered, state);
+    }
+
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
                          sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr)
         : job{j},
@@ -87,16 +99,13 @@ struct folded_job {
           micro_batches{llmres::micro_batches(j, l)},
           known{remembers} {
         for (std::size_t k = 0; k < kinds(); ++k) {
-            const layer& kind = j.model.layers.kinds[k];
-            const auto what = static_cast<std::int32_t>(k);
-            const std::int32_t with_kernel = variant(what + (sdpa == sdpa_backend::cudnn ? layer_stack::max_kinds : 0));
-            const training_state state =
-                state_of(what, [&] { return training_state_of(kind, j.model.hidden, weights, last_step); });
-            const auto activations = [&] { return layer_activations_of(kind, j, l, context); };
-            layers.set(k, training_layer_of(kind, j, l, context,
-                                            known ? known->activations.get(without_shards(l, with_kernel), activations)
-                                                  : activations(),
-                                            state));
+            const std::int32_t kernel = sdpa == sdpa_backend::cudnn ? layer_stack::max_kinds : 0;
+            const std::int32_t what = variant(static_cast<std::int32_t>(k) + kernel);
+            if (known)
+                layers.set(k, known->layers.get(with_shards(l, what), [&] { return layer_of(k, what); }));
+            else
+                layers.set(k, layer_of(k, what));
+            const training_state& state = layers[k].state;
             if (state.gathered > widest.gathered) widest = state;
             last_step = state.optimizer.last_step;
         }

@@ -30,15 +30,19 @@ constexpr bool adds_to_fp32(const job& j) {
     return j.runtime.optimizer.fp32_beside_bf16 && j.compute.arithmetic == arithmetic_kind::bf16;
 }
 
+/// Whether gradients of a micro-batch are added to others in an operation of its own.
+constexpr bool adds_gradients(const job& j, const layout& l) {
+    return j.runtime.kernels.linear == linear_code::plain && (micro_batches(j, l) > 1 || adds_to_fp32(j));
+}
+
 /// Forward and backward pass of a micro-batch.
 constexpr token_passes training_passes(const job& j, const layout& l) {
-    const bool apart = j.runtime.kernels.linear == linear_code::plain;
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
                     .training = true,
                     .writes_scores = j.attention == attention_kernel::eager,
                     .dropout = j.dropout,
-                    .adds_gradients = apart && (micro_batches(j, l) > 1 || adds_to_fp32(j)),
+                    .adds_gradients = adds_gradients(j, l),
                     .keeps_gathered = j.runtime.kernels.keeps_gathered_inputs,
                     .adapter = j.adapter};
     pass.scored = pass.tokens.all();
@@ -117,7 +121,7 @@ constexpr bool repeats_work_before(const job& j, const layout& l, std::int32_t s
 }
 
 /// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
-constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
+constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
     const token_passes passes = training_passes(j, l);
     const operation_formats formats = training_formats(j);
     model_pricer priced{j, l, with, formats, passes, known};
@@ -152,6 +156,22 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
         all.add(work, time);
     }
     return all;
+}
+
+/// What is remembered of the times of a job that trains.
+struct training_times {
+    remembered_passes passes;
+    remembered<stage_work> work;
+};
+
+/// The work of all stages, as another layout left it, if one did: data ranks and ZeRO change it little.
+constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with, training_times* known) {
+    if (!known || l.stages.chunks > 0) return work_of_stages_anew(j, l, with, known ? &known->passes : nullptr);
+    fold_key key = with_stages(l);
+    key.dense_ranks = j.micro_batch;
+    key.expert_ranks = adds_gradients(j, l);
+    key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
+    return known->work.get(key, [&] { return work_of_stages_anew(j, l, with, &known->passes); });
 }
 
 /// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
@@ -224,7 +244,7 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
 /// `held`: what the busiest GPU holds. Null: the least that a step takes whatever it holds, without the exchanges of
 /// data ranks, offloading and the optimizer's step, none of which makes any other part shorter.
 constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
-                                   remembered_passes* known, training_folds* folds) {
+                                   training_times* known, training_folds* folds) {
     const std::int64_t rounds = micro_batches(j, l);
     const stage_work work = work_of_stages(j, l, with, known);
     job_speed speed;
