@@ -130,7 +130,8 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
     if (j.model.from_tensors)
         p.because({.code = reason_code::from_tensors, .gpu = p.gpu, .term = memory_term::activations});
-    else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 && !is_described(j.model))
+    else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&
+             !is_described(j.model, known && known->memory.code ? *known->memory.code : modeling_of(j.model)))
         p.because({.code = reason_code::not_described, .gpu = p.gpu, .term = memory_term::activations});
     if (j.task == task::finetuning && j.sequence == token_count{})
         p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});

@@ -122,7 +122,11 @@ struct training_context {
 
     /// The context of a job in a layout, on a GPU whose first choice of attention kernels is `sdpa`.
     constexpr training_context(const job& j, const layout& l, sdpa_backend sdpa = sdpa_backend::flash)
-        : code{modeling_of(j.model)},
+        : training_context{j, l, sdpa, modeling_of(j.model)} {}
+
+    /// The same, where it is known how the model's modules are written.
+    constexpr training_context(const job& j, const layout& l, sdpa_backend sdpa, const modeling& written)
+        : code{written},
           runtime{j.runtime},
           adapter{adapter_of(j)},
           tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),

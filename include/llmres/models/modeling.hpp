@@ -271,10 +271,17 @@ static_assert(modules_differ_from_llama());
 
 }  // namespace detail
 
-constexpr bool is_described(const model& m) {
+namespace detail {
+
+/// is_described(), where modeling_of() is known.
+constexpr bool is_described(const model& m, const modeling& code) {
     if (m.from_tensors) return false;
-    return m.architecture.empty() || detail::is_written_as_llama(m) || &modeling_of(m) != &detail::llama_modeling;
+    return &code != &llama_modeling || m.architecture.empty() || is_written_as_llama(m);
 }
+
+}  // namespace detail
+
+constexpr bool is_described(const model& m) { return !m.from_tensors && detail::is_described(m, modeling_of(m)); }
 
 constexpr const modeling& modeling_of(const model& m) {
     if (detail::is_written_as_llama(m)) return detail::llama_modeling;

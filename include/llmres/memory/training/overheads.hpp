@@ -52,7 +52,7 @@ inline constexpr byte_count nccl_once = mib(740);
 
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
 /// and the workspaces of libraries, which PyTorch takes from its own allocator.
-constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
+constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code) {
     const runtime& r = j.runtime;
     memory_breakdown m;
     m.reduced = t.reduced;
@@ -78,7 +78,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j) {
         };
         const interval<double>& known = r.accuracy.activations;
         const interval<double>& more = j.model.from_tensors ? undescribed_activations : r.accuracy.undescribed;
-        const bool described = is_described(j.model);
+        const bool described = is_described(j.model, code);
         estimate(memory_term::activations, {},
                  described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});
         estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
@@ -156,10 +156,11 @@ constexpr interval<byte_count> communicators_of(const runtime& r, const layout& 
 
 /// The memory of a GPU that holds these tensors. Overheads are equal on all GPUs, or grow with a GPU's tensors, so that
 /// the GPU with the largest tensors is the busiest.
-constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, idle_blocks idle = {}) {
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, const modeling& code,
+                                        idle_blocks idle = {}) {
     const runtime& r = j.runtime;
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
-    memory_breakdown m = terms_of(t, j);
+    memory_breakdown m = terms_of(t, j, code);
     m.allocated = m.total();
     reserve(m, t, r, idle);
     m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;

@@ -9,6 +9,7 @@
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/models/modeling.hpp>
 #include <llmres/values/units.hpp>
 
 /// What the evaluations of one job in many layouts have in common: results of folds over layers and weights, each kept
@@ -36,19 +37,21 @@ struct fold_key {
     bool in_a_v = false;  ///< stages hold two chunks in the shape of a V
     cp_communication exchange{};
 
-    friend constexpr bool operator==(const fold_key&, const fold_key&) = default;
-
-    constexpr std::uint64_t hash() const {
+    static constexpr std::size_t size = 7;
+    /// All of it in a few words, which are compared sooner than its fields.
+    constexpr std::array<std::uint64_t, size> words() const {
         const auto both = [](std::int32_t high, std::int32_t low) {
-            return static_cast<std::uint64_t>(high) << 32 ^ static_cast<std::uint64_t>(low);
+            return static_cast<std::uint64_t>(static_cast<std::uint32_t>(high)) << 32 | static_cast<std::uint32_t>(low);
         };
-        std::uint64_t mixed = 0;
-        for (const std::uint64_t part :
-             {both(what, tensor), both(context_parallel, expert), both(zero, expert_tensor),
-              static_cast<std::uint64_t>(dense_ranks) * 4 + (sequence_parallel ? 2 : 0) + (same_tokens ? 1 : 0),
-              both(pipeline, virtual_pipeline)})
-            mixed = (mixed ^ part) * 0x9e3779b97f4a7c15U;
-        return mixed;
+        const std::int32_t flags = sequence_parallel | same_tokens << 1 | embedding_as_layer << 2 | loss_as_layer << 3 |
+                                   in_a_v << 4 | static_cast<std::int32_t>(exchange) << 5 | zero << 8;
+        return {both(what, tensor),
+                both(context_parallel, expert),
+                both(expert_tensor, flags),
+                static_cast<std::uint64_t>(dense_ranks),
+                static_cast<std::uint64_t>(expert_ranks),
+                both(pipeline, virtual_pipeline),
+                both(first_stage_layers, last_stage_layers)};
     }
 };
 
@@ -91,16 +94,19 @@ public:
     /// The value of a key: what make() returned for it last.
     template <class Make>
     constexpr const Value& get(const fold_key& key, const Make& make) {
-        const auto first = static_cast<std::size_t>(key.hash() >> 40);
+        const words sought = key.words();
+        std::uint64_t hash = 0;
+        for (const std::uint64_t word : sought) hash = (hash ^ word) * 0x9e3779b97f4a7c15U;
+        const auto first = static_cast<std::size_t>(hash >> 40);
         entry* free = nullptr;
         for (std::size_t i = 0; i < 4; ++i) {
             entry& at = entries_[(first + i) % Slots];
-            if (at.known && at.key == key) return at.value;
+            if (at.known && same(at.key, sought)) return at.value;
             if (!at.known && free == nullptr) free = &at;
         }
         entry& at = free != nullptr ? *free : entries_[(first + replaced_++ % 4) % Slots];
         at.value = make();
-        at.key = key;
+        at.key = sought;
         at.known = true;
         return at.value;
     }
@@ -110,9 +116,16 @@ public:
     }
 
 private:
+    using words = std::array<std::uint64_t, fold_key::size>;
+    static constexpr bool same(const words& a, const words& b) {
+        std::uint64_t differs = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) differs |= a[i] ^ b[i];
+        return differs == 0;
+    }
+
     struct entry {
         bool known = false;
-        fold_key key{};
+        words key{};
         Value value{};
     };
     std::array<entry, Slots> entries_{};
@@ -134,12 +147,14 @@ struct training_folds {
     remembered<layer_activations> activations;  ///< of a kind of layer
     remembered<training_layer> layers;          ///< of a kind of layer, of both
     remembered<end_activations> ends;
+    const modeling* code = nullptr;  ///< how the model's modules are written; null: not asked for yet
 
     constexpr void clear() {
         states.clear();
         activations.clear();
         layers.clear();
         ends.clear();
+        code = nullptr;
     }
 };
 

@@ -26,6 +26,7 @@
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/models/modeling.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -74,6 +75,13 @@ struct folded_job {
         return known->states.get(key, make);
     }
 
+    /// How a model's modules are written, as it was found first.
+    static constexpr const modeling& code_of(const model& m, training_folds* remembers) {
+        if (!remembers) return modeling_of(m);
+        if (remembers->code == nullptr) remembers->code = &modeling_of(m);
+        return *remembers->code;
+    }
+
     /// A kind of layer. `what`: which, and on what its activations depend beside the layout.
     constexpr training_layer layer_of(std::size_t k, std::int32_t what) const {
         const layer& kind = job.model.layers.kinds[k];
@@ -91,7 +99,7 @@ struct folded_job {
         : job{j},
           layout{l},
           by_stage{in_stage_order},
-          context{j, l, sdpa},
+          context{j, l, sdpa, code_of(j.model, remembers)},
           weights{j, l, context},
           ends{remembers ? remembers->ends.get(without_shards(l, sdpa == sdpa_backend::cudnn),
                                                [&] { return end_activations_of(j.model, context, l); })
@@ -224,12 +232,21 @@ constexpr bool recomputes_alike(const folded_job& f, std::int32_t stage) {
     return every == 1 || stage_layers(f.job.model.layers.size, f.layout.pipeline, stage - 1).size() % every == 0;
 }
 
+/// Whether the first stage surely holds all that one of as many equal layers behind it does, and embeddings beside: its
+/// first layers save no less than others, and nothing depends on how unequal its weights are.
+constexpr bool holds_more_first(const folded_job& f) {
+    const job& j = f.job;
+    return !f.context.frozen && !f.context.code.fp32_residual && j.steps != 1 && f.layout.zero < 3 &&
+           j.mtp_layers == 0 && j.model.encoders[0].layers == 0 && !shards_whole_tensors(j, f.layout);
+}
+
 /// Whether a stage holds no more than the one before it, which has as many equal layers and more micro-batches: in main
 /// memory as on its GPUs. Where gradients of weights are deferred, later stages hold more of these.
 constexpr bool repeats_stage_before(const folded_job& f, std::int32_t stage) {
     const layout& l = f.layout;
-    if (stage <= 1 || stage == l.last_stage() || is_naive_pipeline(f.job, l) || defers_weight_gradients(l.schedule))
+    if (stage < 1 || stage == l.last_stage() || is_naive_pipeline(f.job, l) || defers_weight_gradients(l.schedule))
         return false;
+    if (stage == 1 && !holds_more_first(f)) return false;
     // Stages of several chunks hold micro-batches by the sizes of these, and a list may place prediction anywhere.
     const bool simple = l.stages.chunks == 0 && l.virtual_pipeline == 1 && f.job.recompute_every == 1 &&
                         l.schedule == pipeline_schedule::one_forward_one_backward;
