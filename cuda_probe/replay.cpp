@@ -96,7 +96,7 @@ private:
     void take(const tensor_event& e) {
         tensor made{.name = next_++, .size = e.size};
         const std::int64_t size = e.size.in(bytes);
-        if (caches_) made.block = caching_.take(size, e.stream == tensor_stream::communication ? 1 : 0);
+        if (caches_) made.block = caching_.take(size, static_cast<std::size_t>(e.stream));
         const bool held = caches_ ? made.block != nullptr : device_.take(made.name, size);
         if (!held) {
             if (device_.failed()) return;

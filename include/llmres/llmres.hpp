@@ -67,6 +67,7 @@
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/tensor_events.hpp>
+#include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/all.hpp>

@@ -10,6 +10,7 @@
 #include <llmres/memory/events/start.hpp>
 #include <llmres/memory/events/step.hpp>
 #include <llmres/memory/events/writer.hpp>
+#include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/values/units.hpp>
@@ -17,9 +18,6 @@
 /// A training step as the tensors that are allocated and freed in it, one by one, so that any allocator can be asked
 /// what it reserves for them.
 namespace llmres::inline v0 {
-
-/// Who allocates. PyTorch's allocator keeps the freed blocks of each stream for that stream.
-enum class tensor_stream : std::uint8_t { computation, communication };
 
 /// A tensor is allocated in a group, or all tensors of a group are freed.
 struct tensor_event {
@@ -46,8 +44,8 @@ template <class Visit>
 struct tensor_event_visitor final : event_visitor {
     Visit& visit;
     constexpr explicit tensor_event_visitor(Visit& calls) : visit{calls} {}
-    constexpr void allocate(std::int64_t group, byte_count size, bool gathered) const override {
-        visit(tensor_event{group, size, gathered ? tensor_stream::communication : tensor_stream::computation});
+    constexpr void allocate(std::int64_t group, byte_count size, tensor_stream stream) const override {
+        visit(tensor_event{group, size, stream});
     }
     constexpr void release(std::int64_t group) const override { visit(tensor_event{.group = group}); }
 };

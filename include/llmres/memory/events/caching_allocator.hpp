@@ -96,7 +96,7 @@ public:
 
 private:
     static constexpr std::int64_t mib = std::int64_t{1} << 20;
-    static constexpr std::size_t pools = 4;  ///< large and small blocks of two streams
+    static constexpr std::size_t pools = 6;  ///< large and small blocks of three streams
 
     struct smaller {
         bool operator()(const block* a, const block* b) const {

@@ -10,6 +10,7 @@
 #include <llmres/memory/events/layer.hpp>
 #include <llmres/memory/events/loss.hpp>
 #include <llmres/memory/events/writer.hpp>
+#include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/layer_forward.hpp>
 #include <llmres/memory/training/peak/backward.hpp>
@@ -78,7 +79,7 @@ private:
     // ---- forward ----
     constexpr void forward(std::int64_t batch, std::int32_t from, std::int32_t to) {
         if (to == to_.layers() && to_.at.shards_weights)
-            to_.allocate(tensor_group::ends, to_.stage.weights.ends.gathered, true);
+            to_.allocate(tensor_group::ends, to_.stage.weights.ends.gathered, tensor_stream::gathering);
         to_.allocate(tensor_group::frames, model_frames(to_.at));
         for (std::int32_t i = from; i < to; ++i) {
             gather(i);
@@ -118,7 +119,7 @@ private:
         if (!to_.at.shards_weights) return;
         const tensor_group unit = position % 2 == 0 ? tensor_group::even_unit : tensor_group::odd_unit;
         if (to_.folded.context.runtime.sharding.reshards_after_forward) to_.release(unit);
-        to_.allocate(unit, to_.folded.layers[to_.kind_at(position)].state.gathered, true);
+        to_.allocate(unit, to_.folded.layers[to_.kind_at(position)].state.gathered, tensor_stream::gathering);
     }
 
     struct shown_temporaries final : live_tensor_visitor {
@@ -210,9 +211,10 @@ private:
             if (w.place == place) write_gradient(w.kept, w.copies, first);
         });
         if (first && to_.flat_units())
-            to_.allocate(tensor_group::gradients, place == weight_place::input
-                                                      ? to_.stage.weights.input.gradients.kept
-                                                      : to_.stage.weights.output.gradients.kept);
+            to_.allocate(tensor_group::gradients,
+                         place == weight_place::input ? to_.stage.weights.input.gradients.kept
+                                                      : to_.stage.weights.output.gradients.kept,
+                         tensor_stream::reduction);
         to_.release(tensor_group::whole_gradient);
     }
     /// A weight's gradient: what the rank keeps of it, or one that is added to that of earlier micro-batches.
@@ -248,7 +250,8 @@ private:
         }
         makes_dummies_ = makes_dummies_ && t.state.dummies != to_.stage.weights.all.dummies;
         to_.release(tensor_group::whole_gradient);
-        if (first && to_.flat_units()) to_.allocate(tensor_group::gradients, t.state.gradients.kept);
+        if (first && to_.flat_units())
+            to_.allocate(tensor_group::gradients, t.state.gradients.kept, tensor_stream::reduction);
         to_.allocate(output_gradient(position), to_.at.residual);
         if (keeps_input_gradients(to_.at)) return;
         to_.release(output_gradient(position + 1));

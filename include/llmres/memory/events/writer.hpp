@@ -6,6 +6,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/events/trained_weights.hpp>
+#include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training/peak/step.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
@@ -37,9 +38,9 @@ enum class tensor_group : std::uint8_t {
     saved = live + 32,
 };
 
-/// Who sees the events. `gathered`: weights that ZeRO gathers are allocated for a stream of their own.
+/// Who sees the events.
 struct event_visitor {
-    constexpr virtual void allocate(std::int64_t group, byte_count size, bool gathered) const = 0;
+    constexpr virtual void allocate(std::int64_t group, byte_count size, tensor_stream stream) const = 0;
     constexpr virtual void release(std::int64_t group) const = 0;
 
 protected:
@@ -57,11 +58,13 @@ public:
         : folded{job}, stage{here}, at{stage_step_of(job, here)}, visit_{visit} {}
 
     // ---- events ----
-    constexpr void allocate(std::int64_t group, byte_count size, bool gathered = false) const {
-        if (size > byte_count{}) visit_.allocate(group, size, gathered);
+    constexpr void allocate(std::int64_t group, byte_count size,
+                            tensor_stream stream = tensor_stream::computation) const {
+        if (size > byte_count{}) visit_.allocate(group, size, stream);
     }
-    constexpr void allocate(tensor_group group, byte_count size, bool gathered = false) const {
-        allocate(static_cast<std::int64_t>(group), size, gathered);
+    constexpr void allocate(tensor_group group, byte_count size,
+                            tensor_stream stream = tensor_stream::computation) const {
+        allocate(static_cast<std::int64_t>(group), size, stream);
     }
     constexpr void allocate_copies(tensor_group group, byte_count all, std::int64_t copies) const {
         const byte_count each = div_down(all, copies);
