@@ -23,7 +23,8 @@ std::map<std::string, deviation> deviations() {
         if (r.out_of_memory || r.defective || r.allocated <= 0) return;
         const auto m = training_runs::predicted(r);
         if (!m || (r.reserved <= 0 && r.series.rfind("fms_", 0) != 0)) return;
-        const training_runs::replayed said = training_runs::replay(r, m->stage);
+        const training_runs::replayed said =
+            training_runs::replay(r, m->stage, m->total().expected - m->reserved.expected);
         // Of fms nvidia-smi's figure is known alone: what the plan counts beside the allocator is taken off it.
         const double beside = (m->total().expected - m->reserved.expected).in(llmres::gib);
         const double reserved = r.reserved > 0 ? r.reserved : r.smi - beside;
@@ -43,9 +44,9 @@ TEST_CASE(
     REQUIRE(all.count("megatron_b200") == 1);
     CHECK(all.at("megatron_b200").rows == 24);
     CHECK(all.at("megatron_b200").ratio / 24 <= 0.024);
-    CHECK(all.at("fms_a100_80gb").ratio / 44 <= 0.126);
-    CHECK(all.at("fms_a100_80gb_granite").ratio / 14 <= 0.035);
-    CHECK(all.at("fms_a100_80gb_liger").ratio / 67 <= 0.088);
+    CHECK(all.at("fms_a100_80gb").ratio / 44 <= 0.122);
+    CHECK(all.at("fms_a100_80gb_granite").ratio / 14 <= 0.033);
+    CHECK(all.at("fms_a100_80gb_liger").ratio / 67 <= 0.075);
     int rows = 0;
     for (const auto& [name, d] : all) {
         CAPTURE(name);
