@@ -11,6 +11,7 @@
 #include <llmres/hardware/interconnects/pcie.hpp>
 #include <llmres/hardware/interconnects/scale_up.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/joined.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/text.hpp>
 #include <string_view>
@@ -21,28 +22,8 @@
 /// source tags.
 namespace llmres::inline v0::links {
 
-// clang-format off
 /// Every row of the tables.
-inline constexpr std::array all{
-    &pcie_gen3_x1, &pcie_gen3_x2, &pcie_gen3_x4, &pcie_gen3_x8, &pcie_gen3_x16, &pcie_gen4_x1, &pcie_gen4_x2,
-    &pcie_gen4_x4, &pcie_gen4_x8, &pcie_gen4_x16, &pcie_gen5_x1, &pcie_gen5_x2, &pcie_gen5_x4, &pcie_gen5_x8,
-    &pcie_gen5_x16, &pcie_gen6_x1, &pcie_gen6_x2, &pcie_gen6_x4, &pcie_gen6_x8, &pcie_gen6_x16, &nvlink1_p100_sxm2,
-    &nvlink2_v100_sxm2, &nvlink2_bridge_2080ti_rtx6000, &nvlink2_bridge_gv100, &nvlink3_bridge_rtx3090_a6000_a40,
-    &nvlink3_bridge_a30, &nvlink3_bridge_a100_pcie, &nvlink3_a100_sxm4, &nvlink3_a800, &nvlink4_h100_sxm5,
-    &nvlink4_h200_sxm5, &nvlink4_h20, &nvlink4_h800, &nvlink4_bridge_h100_pcie_nvl, &nvlink4_bridge_h200_nvl,
-    &nvlink5_b200_hgx, &nvlink5_nvl72_gb200, &nvlink5_nvl72_gb300, &nvlink6_rubin, &nvlink_c2c_grace_hopper,
-    &nvlink_c2c_grace_blackwell, &xgmi_mi100, &xgmi_mi210_bridge, &xgmi_mi250x, &xgmi_mi300x, &xgmi_mi325x,
-    &xgmi_mi350x_mi355x, &mi455x_ualink, &ualink_200g_x4, &gaudi2_roce_scaleup, &gaudi3_roce_scaleup, &ici_tpu_v4,
-    &ici_tpu_v5e, &ici_tpu_v5p, &ici_tpu_v6e, &ici_tpu_v7, &neuronlink_v2_trn1, &neuronlink_v3_trn2,
-    &neuronlink_v4_trn3, &hccs_ascend_910b, &ub_ascend_910c, &ub_ascend_950dt, &ib_edr_100, &ib_hdr_200, &ib_ndr_400,
-    &ib_xdr_800, &roce_100, &roce_200, &roce_400, &roce_800_spectrum_x, &eth_1g, &eth_10g, &eth_25g, &eth_100g,
-    &eth_400g, &efa_v1_p4d_per_nic, &efa_v2_p5_per_nic, &efa_v2_p5, &efa_v3_p5en_per_nic, &efa_v4_p6b200_per_nic,
-    &efa_v4_p6b300_per_nic, &gcp_tcpx_a3_high, &gcp_tcpxo_a3_mega, &slingshot_11, &omnipath_cn5000,
-    &ddr4_2666_channel, &ddr4_2933_channel, &ddr4_3200_channel, &ddr5_4800_channel, &ddr5_5200_channel,
-    &ddr5_5600_channel, &ddr5_6400_channel, &mrdimm_8800_channel, &lpddr5x_grace, &nvme_gen3_x4, &nvme_gen4_x4,
-    &nvme_gen5_x4, &sata3_ssd, &thunderbolt_5};
-
-// clang-format on
+inline constexpr auto all = joined(all_pcie, all_scale_up, all_network, all_memory);
 
 }  // namespace llmres::inline v0::links
 
@@ -64,11 +45,11 @@ constexpr result<link> pcie_link(std::int32_t generation, std::int32_t lanes) {
     if (const status known = in_range("pcie_generation", generation, 3, 6); !known) return known.error();
     if (const status known = in_range("pcie_lanes", lanes, 1, 16); !known) return known.error();
     const auto is_generation = [&](const link& row) {
-        return row.kind == link_kind::pcie && row.generation.characters[0] == static_cast<char>('0' + generation);
+        return row.generation.characters[0] == static_cast<char>('0' + generation);
     };
-    for (const link* row : links::all)
+    for (const link* row : links::all_pcie)
         if (is_generation(*row) && row->lanes == lanes) return *row;
-    for (const link* row : links::all)
+    for (const link* row : links::all_pcie)
         if (is_generation(*row) && row->lanes == 16) {
             link share = *row;
             share.id = "pcie";
@@ -157,8 +138,8 @@ constexpr result<link> scale_up_link(const gpu& card) {
     const bool alone = card.links.scale_up.value_or({}) <= byte_rate{} || card.links.scale_up_domain == 1;
     if (alone) return detail::pcie_of(card);
     const link* best = nullptr;
-    for (const link* row : links::all) {
-        if (row->kind != detail::fabric_of(card.vendor) || row->topology == link_topology::network) continue;
+    for (const link* row : links::all_scale_up) {
+        if (row->kind != detail::fabric_of(card.vendor)) continue;
         if (best == nullptr || detail::misfit(*row, card) < detail::misfit(*best, card)) best = row;
     }
     if (best != nullptr && detail::misfit(*best, card) < 10) return *best;

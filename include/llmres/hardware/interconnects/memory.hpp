@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/hardware/interconnect.hpp>
 
 // A row is laid out as its datasheet.
@@ -111,6 +112,12 @@ inline constexpr link thunderbolt_5{
     .raw = gb_per_s(10), .both_directions = gb_per_s(20), .achievable = 0.7,
     .latency = microseconds(30),  // ~10-50 (IP); RDMA ~5-9
     .scope = "Mac cluster", .confidence = "recalled", .sources = "RECALL"};
+
+/// Every row above.
+inline constexpr std::array all_memory{
+    &ddr4_2666_channel, &ddr4_2933_channel, &ddr4_3200_channel, &ddr5_4800_channel, &ddr5_5200_channel,
+    &ddr5_5600_channel, &ddr5_6400_channel, &mrdimm_8800_channel, &lpddr5x_grace, &nvme_gen3_x4, &nvme_gen4_x4,
+    &nvme_gen5_x4, &sata3_ssd, &thunderbolt_5};
 
 // clang-format on
 

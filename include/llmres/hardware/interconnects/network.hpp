@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/hardware/interconnect.hpp>
 
 // A row is laid out as its datasheet.
@@ -192,6 +193,13 @@ inline constexpr link omnipath_cn5000{
     .raw = gb_per_s(50), .both_directions = gb_per_s(100), .achievable = 0.92,
     .latency = microseconds(1),  // ~1.0
     .scope = "node-to-node", .confidence = "medium", .sources = "STAS;RECALL"};
+
+/// Every row above.
+inline constexpr std::array all_network{
+    &ib_edr_100, &ib_hdr_200, &ib_ndr_400, &ib_xdr_800, &roce_100, &roce_200, &roce_400, &roce_800_spectrum_x,
+    &eth_1g, &eth_10g, &eth_25g, &eth_100g, &eth_400g, &efa_v1_p4d_per_nic, &efa_v2_p5_per_nic, &efa_v2_p5,
+    &efa_v3_p5en_per_nic, &efa_v4_p6b200_per_nic, &efa_v4_p6b300_per_nic, &gcp_tcpx_a3_high, &gcp_tcpxo_a3_mega,
+    &slingshot_11, &omnipath_cn5000};
 
 // clang-format on
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/hardware/interconnect.hpp>
 
 // A row is laid out as its datasheet.
@@ -126,6 +127,12 @@ inline constexpr link pcie_gen6_x16{
     .latency = microseconds(1),  // 0.7-1.3
     .scope = "GPU<->host or P2P", .confidence = "medium",
     .sources = "CALC;STAS;GPB;NVBW;NCCL;P2P-RTX6K;AIC-NCCL;NCCL1639"};
+
+/// Every row above.
+inline constexpr std::array all_pcie{
+    &pcie_gen3_x1, &pcie_gen3_x2, &pcie_gen3_x4, &pcie_gen3_x8, &pcie_gen3_x16, &pcie_gen4_x1, &pcie_gen4_x2,
+    &pcie_gen4_x4, &pcie_gen4_x8, &pcie_gen4_x16, &pcie_gen5_x1, &pcie_gen5_x2, &pcie_gen5_x4, &pcie_gen5_x8,
+    &pcie_gen5_x16, &pcie_gen6_x1, &pcie_gen6_x2, &pcie_gen6_x4, &pcie_gen6_x8, &pcie_gen6_x16};
 
 // clang-format on
 

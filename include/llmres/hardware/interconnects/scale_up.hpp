@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/hardware/interconnect.hpp>
 
 // A row is laid out as its datasheet.
@@ -323,6 +324,18 @@ inline constexpr link ub_ascend_950dt{
     .topology = link_topology::switched, .members = 1024,
     .raw = gb_per_s(840), .both_directions = gb_per_s(1680),
     .scope = "1024", .confidence = "medium", .sources = "STAS"};
+
+/// Every row above.
+inline constexpr std::array all_scale_up{
+    &nvlink1_p100_sxm2, &nvlink2_v100_sxm2, &nvlink2_bridge_2080ti_rtx6000, &nvlink2_bridge_gv100,
+    &nvlink3_bridge_rtx3090_a6000_a40, &nvlink3_bridge_a30, &nvlink3_bridge_a100_pcie, &nvlink3_a100_sxm4,
+    &nvlink3_a800, &nvlink4_h100_sxm5, &nvlink4_h200_sxm5, &nvlink4_h20, &nvlink4_h800,
+    &nvlink4_bridge_h100_pcie_nvl, &nvlink4_bridge_h200_nvl, &nvlink5_b200_hgx, &nvlink5_nvl72_gb200,
+    &nvlink5_nvl72_gb300, &nvlink6_rubin, &nvlink_c2c_grace_hopper, &nvlink_c2c_grace_blackwell, &xgmi_mi100,
+    &xgmi_mi210_bridge, &xgmi_mi250x, &xgmi_mi300x, &xgmi_mi325x, &xgmi_mi350x_mi355x, &mi455x_ualink,
+    &ualink_200g_x4, &gaudi2_roce_scaleup, &gaudi3_roce_scaleup, &ici_tpu_v4, &ici_tpu_v5e, &ici_tpu_v5p,
+    &ici_tpu_v6e, &ici_tpu_v7, &neuronlink_v2_trn1, &neuronlink_v3_trn2, &neuronlink_v4_trn3, &hccs_ascend_910b,
+    &ub_ascend_910c, &ub_ascend_950dt};
 
 // clang-format on
 
