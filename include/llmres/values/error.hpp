@@ -209,7 +209,7 @@ using status = result<done>;  ///< success, or an error
 namespace detail {
 
 /// An integer as text, for error values.
-constexpr text<95> digits(std::int64_t number) {
+[[gnu::cold, gnu::noinline]] constexpr text<95> digits(std::int64_t number) {
     char reversed[24]{};
     int length = 0;
     std::uint64_t rest = number < 0 ? ~static_cast<std::uint64_t>(number) + 1 : static_cast<std::uint64_t>(number);

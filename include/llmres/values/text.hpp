@@ -44,7 +44,7 @@ struct text {
         return true;
     }
     /// Appends as much as there is room for.
-    constexpr void append(std::string_view more) {
+    [[gnu::noinline]] constexpr void append(std::string_view more) {
         std::size_t length = view().size();
         for (std::size_t i = 0; i < more.size() && length < Capacity; ++i) characters[length++] = more[i];
     }
