@@ -234,6 +234,21 @@ TEST_CASE("what may vary beside the layout is chosen too") {
     CHECK(rate(served.plan) > rate(plan(s, h100(8)).value()));
 }
 
+TEST_CASE("a node's layouts and batches are searched within the compilers' default limits of constant expressions") {
+    static constexpr job served{.model = models::llama_3_1_70b, .context = tokens(4096), .runtime = runtimes::vllm};
+    static constexpr cluster node = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    static constexpr search_request to_8{.space = {.max_batch = 8}};
+    static constexpr result<found_layout> best = search(served, node, to_8);
+    static_assert(best && best->plan.verdict == verdict::fits && best->choice.batch == 8);
+    std::array<found_layout, 1> found{};
+    const result<search_counts> counts = search(served, node, to_8, found);
+    REQUIRE(counts);
+    CHECK(counts->tried >= 90);
+    CHECK(found[0].plan.layout == best->plan.layout);
+    CHECK(found[0].choice.batch == best->choice.batch);
+    CHECK(found[0].plan.memory.total() == best->plan.memory.total());
+}
+
 TEST_CASE("a search is the same in a constant expression") {
     static constexpr cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
     static constexpr job work{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};

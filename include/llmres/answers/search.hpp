@@ -306,8 +306,7 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
         for_each_serving_choice(running.r.space, j, tried, all);
 }
 
-/// The same, remembering what layouts have in common: beyond constant expressions, in which making room for it would
-/// take more steps than a few layouts.
+/// The same, remembering what layouts have in common.
 template <class Watch>
 constexpr void walk_remembering(running_search<Watch>& running, const layout_space& space, const job& j,
                                 const cluster& c) {
@@ -317,11 +316,12 @@ constexpr void walk_remembering(running_search<Watch>& running, const layout_spa
     running.known = nullptr;
 }
 
-/// Plans every layout of a search's space, remembering where that takes less time.
+/// Plans every layout of a search's space, remembering where that takes less time: in constant expressions making room
+/// for it takes more steps than the few layouts of a training job that there is room for.
 template <class Watch>
 constexpr void search_layouts(running_search<Watch>& running, const layout_space& space, const job& j,
                               const cluster& c) {
-    if (std::is_constant_evaluated())
+    if (std::is_constant_evaluated() && trains(j))
         walk(running, space, j, c);
     else
         walk_remembering(running, space, j, c);
