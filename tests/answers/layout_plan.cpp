@@ -12,6 +12,7 @@
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/nanotron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
@@ -328,6 +329,9 @@ TEST_CASE("a prepared job has the plans of plan(), in whatever order layouts com
     trained.recompute_every = 1;
     trained.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
     check_prepared(trained, eight);
+    trained.offload = {};
+    trained.runtime = runtimes::nanotron;
+    check_prepared(trained, sixteen);
     job adapted{.model = models::gemma_2_9b,
                 .task = task::finetuning,
                 .sequence = tokens(2048),

@@ -87,11 +87,15 @@ constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
     return all;
 }
 
+/// Whether tensor ranks of a pipeline wait for each other's CPUs in several nodes.
+constexpr bool issues_across_nodes(const layout& l, const cluster& c) {
+    return l.pipeline > 1 && l.tensor > 1 && l.gpus() > c.node_size();
+}
+
 /// What the CPU takes to issue a step of training.
 constexpr runtime_launches launches_of(const job& j, const layout& l, const cluster& c) {
     runtime_launches by = j.runtime.launches;
-    if (l.pipeline > 1 && l.tensor > 1 && l.gpus() > c.node_size())
-        by.layer += j.runtime.pipeline.layer_of_rank * static_cast<double>(l.tensor);
+    if (issues_across_nodes(l, c)) by.layer += j.runtime.pipeline.layer_of_rank * static_cast<double>(l.tensor);
     return by;
 }
 
@@ -169,7 +173,7 @@ constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing
     if (!known || l.stages.chunks > 0) return work_of_stages_anew(j, l, with, known ? &known->passes : nullptr);
     fold_key key = with_stages(l);
     key.dense_ranks = j.micro_batch;
-    key.expert_ranks = adds_gradients(j, l);
+    key.expert_ranks = adds_gradients(j, l) + 2 * issues_across_nodes(l, with.on);
     key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
     return known->work.get(key, [&] { return work_of_stages_anew(j, l, with, &known->passes); });
 }
