@@ -353,8 +353,8 @@ TEST_CASE("a prepared job whose weights are a GGUF file plans each layout as it 
         job j{.model = *m,
               .gguf = gguf_mix{},
               .batch = 4,
-              .context = tokens(8192),
               .output = tokens(100),
+              .context = tokens(8192),
               .runtime = runtimes::llama_cpp};
         check_prepared(j, sixteen);
         j.options.gpu_layers = 9;
