@@ -75,6 +75,7 @@ TEST_CASE("impossible images are refused by the name of their field") {
     CHECK(error({.images = 0}).field == "images");
     CHECK(error({.steps = 0}).field == "steps");
     CHECK(error({.text = 0}).field == "text");
+    CHECK(error({.compute = nvfp4}).field == "compute");  // Hopper has no such units
     cluster unrated = one;
     unrated.gpu.rates = {.fp64 = tflops(10)};
     CHECK(error({}, unrated).field == "cluster.gpu.rates");

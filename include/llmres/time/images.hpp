@@ -5,6 +5,7 @@
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/images.hpp>
 #include <llmres/inventory/operations.hpp>
+#include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/diffusion.hpp>
@@ -22,7 +23,8 @@ namespace llmres::inline v0 {
 
 /// The time in which one GPU of a cluster denoises the images of a request, all steps together, by the constants of all
 /// other kernels. `by`: how the software launches kernels; a layer is here a block of the network. The text encoder and
-/// the decoder of images are not counted. Errors: what validate() refuses of the network, the request and the cluster.
+/// the decoder of images are not counted. Errors: what validate() refuses of the network, the request and the cluster,
+/// and a format for which the GPU has no arithmetic units.
 constexpr result<time_breakdown> image_time(const unet& network, const image_request& asked, const cluster& c,
                                             const runtime_launches& by = {}, const efficiency& e = default_efficiency);
 
@@ -57,6 +59,7 @@ constexpr result<time_breakdown> image_time(const unet& network, const image_req
     if (const status s = validate(network); !s) return s.error();
     if (const status s = validate(asked); !s) return s.error();
     if (const status s = validate(c); !s) return s.error();
+    if (const status s = detail::validate_arithmetic(asked.compute, c.gpu, task::serving); !s) return s.error();
     const bool known = c.gpu.measured.any_rate() || (knows_power(c) && c.gpu.sm_count);
     const job priced_as{.weights = asked.compute, .compute = asked.compute};
     return detail::with_pricing(
