@@ -186,22 +186,3 @@ TEST_CASE("each event is of a group, frees nothing twice, and gathered weights a
     CHECK(gathered);
     CHECK(valid);
 }
-
-TEST_CASE("what ranks keep of gradients is another stream's under FSDP1, and the weight's own stream's elsewhere") {
-    const auto reduced = [](const runtime& r, const layout& l) {
-        job j = full();
-        j.runtime = r;
-        byte_count sum;
-        for_each_tensor_event(j, l, gpus::h100_sxm5_80gb, 0, 1, [&](const tensor_event& e) {
-            if (e.stream == tensor_stream::reduction) sum += e.size;
-        });
-        return sum;
-    };
-    const layout sharded{.data = 8, .zero = 3};
-    job j = full();
-    j.runtime = runtimes::huggingface;
-    CHECK(reduced(j.runtime, sharded).in(gib) ==
-          doctest::Approx(training_state_of(j, sharded).gradients.kept.in(gib)).epsilon(0.001));
-    CHECK(reduced(j.runtime, {}) == byte_count{});
-    CHECK(reduced(runtimes::torchtitan, sharded) == byte_count{});
-}

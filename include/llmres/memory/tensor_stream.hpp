@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+/// The streams that a training step allocates on.
 namespace llmres::inline v0 {
 
 /// Who allocates. PyTorch's allocator keeps the freed blocks of each stream for that stream.
