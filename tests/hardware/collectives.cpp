@@ -154,3 +154,20 @@ TEST_CASE("no exchange gets quicker with a longer message") {
         }
     }
 }
+
+TEST_CASE("one rank of a node exchanges nothing, but sends to another; the link inside changes nothing of that") {
+    const auto alone = [](collective_kind kind) {
+        return time_of(kind, gb(1), {.ranks = 1, .in_node = 1}, links::nvlink4_h100_sxm5, links::ib_ndr_400);
+    };
+    for (const collective_kind kind : kinds)
+        if (kind != collective_kind::send) CHECK(alone(kind) == duration{});
+    const double sent = 1.0 / (0.75 * 450), latency = 8.6e-6 + 0.81e-6;
+    CHECK(alone(collective_kind::send).in(seconds) ==
+          doctest::Approx(sent + latency + 1.2 * std::sqrt(sent * latency)));
+}
+
+TEST_CASE("an all-to-all inside a node sends 7/8 of a message at 0.69 of the line rate, in one hop") {
+    const double sent = 7.0 / 8 * 100 / (0.69 * 450), latency = 8.6e-6 + 0.81e-6;
+    CHECK(time_of(collective_kind::all_to_all, gb(100), {.ranks = 8, .in_node = 8}, links::nvlink4_h100_sxm5, {})
+              .in(seconds) == doctest::Approx(sent + latency + 1.2 * std::sqrt(sent * latency)));
+}

@@ -451,3 +451,84 @@ TEST_CASE("exchanges are as large as the tensors that they pass") {
     CHECK(routed.among == exchange::group::expert);
     CHECK(routed.message == bytes(16 * 4096 * 2 * 2));
 }
+
+TEST_CASE("going back, a product reads gradients as wide as its outputs and writes those of its inputs") {
+    const token_pass back{.tokens = {1, 10, 10}, .training = true, .backward = true};
+    const std::vector<operation> all = of_kind(kernels_of(dense, 4096, back), operation_kind::projection);
+    const std::int64_t weights = std::int64_t{2} * 4096 * 14336;
+    for (const operation& o : all)
+        if (o.role == weight_role::up_proj && o.pass == product_pass::input_gradients) {
+            CHECK(o.read == bytes(weights + 10 * 14336 * 2));
+            CHECK(o.written == bytes(10 * 4096 * 2));
+        }
+}
+
+TEST_CASE("an adapter's factors are stored and multiplied in the compute format, whatever the weight beside them") {
+    const auto all = [](const precision& stored, bool training) {
+        operation_formats formats;
+        formats.weights = detail::view_for(stored, bf16);
+        const token_pass pass{.tokens = {1, 10, 10},
+                              .training = training,
+                              .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears}};
+        return of_kind(kernels_of(dense, 4096, pass, formats), operation_kind::projection);
+    };
+    for (const precision& stored : {nf4, fp8_e4m3, bf16})
+        for (const bool training : {true, false}) {
+            const std::vector<operation> made = all(stored, training);
+            REQUIRE(made.size() == 7 * 3);
+            CHECK(made[1].read == bytes(2 * (16 * 4096 + 10 * 4096)));  // q_proj's: 4,096 features to 16
+            CHECK(made[2].read == bytes(2 * (16 * 4096 + 10 * 16)));
+            CHECK(made[2].written == bytes(2 * 10 * 4096));
+            for (const std::size_t factor : {1U, 2U}) CHECK(made[factor].arithmetic == arithmetic_kind::bf16);
+            // Serving multiplies 8-bit floats as they are, training in the compute format unless a recipe says else.
+            const bool narrow = stored == fp8_e4m3 && !training;
+            CHECK(made[0].arithmetic == (narrow ? arithmetic_kind::fp8 : arithmetic_kind::bf16));
+        }
+}
+
+TEST_CASE("training in 8 bits multiplies by the head in 16") {
+    operation_formats formats;
+    formats.linear = arithmetic_kind::fp8;
+    const token_pass pass{.tokens = {1, 10, 10}, .scored = 10, .training = true};
+    std::vector<operation> head;
+    for_each_head_operation(models::llama_3_1_8b, formats, std::array{pass}, {},
+                            [&](const operation& o, std::size_t) { head.push_back(o); });
+    CHECK(of_kind(head, operation_kind::projection)[0].arithmetic == arithmetic_kind::bf16);
+    for (const operation& o : of_kind(kernels_of(dense, 4096, pass, formats), operation_kind::projection))
+        CHECK(o.arithmetic == arithmetic_kind::fp8);
+}
+
+TEST_CASE("a cache that each step copies is read for every head that shares keys, one pair of heads or none at all") {
+    layer l = dense;  // 32 heads
+    const auto copied = [&](std::int64_t kv_heads) {
+        l.attention.kv_heads = kv_heads;
+        const token_pass pass{.tokens = {1, 1, 1000}, .decode = true, .copies_cache = true};
+        return of_kind(kernels_of(l, 4096, pass), operation_kind::elementwise)[0];
+    };
+    for (const std::int64_t heads : {1, 8, 32}) {
+        const byte_count cache = bytes(1000 * heads * 128 * 2 * 2);
+        CHECK(copied(heads).read == cache * 2);
+        CHECK(copied(heads).written == cache * (1 + 32 / heads));
+    }
+    const model& latent = models::deepseek_v3;
+    const std::vector<operation> made =
+        kernels_of(latent.layers.kinds[0], latent.hidden, {.tokens = {1, 1, 10}, .decode = true, .copies_cache = true});
+    const byte_count cache = bytes(10 * (512 + 64) * 2);  // one vector a token for all heads
+    CHECK(of_kind(made, operation_kind::elementwise)[0].written == cache * 2);
+}
+
+TEST_CASE("two ranks sum and two experts' ranks exchange as many do; one of either does neither") {
+    const auto count = [](const layer& l, const layout& over, collective_kind kind) {
+        int n = 0;
+        for_each_exchange(l, 4096, bf16, {1, 16, 16}, over, [&](const exchange& x) { n += x.kind == kind; });
+        return n;
+    };
+    const layer& routed = models::mixtral_8x7b.layers[0];
+    for (const std::int32_t ranks : {2, 4}) {
+        CHECK(count(dense, {.tensor = ranks}, collective_kind::all_reduce) == 2);
+        CHECK(count(routed, {.data = ranks, .expert = ranks}, collective_kind::all_to_all) == 2);
+        CHECK(count(routed, {.data = ranks, .expert = ranks}, collective_kind::all_reduce) == 0);
+    }
+    CHECK(count(dense, {}, collective_kind::all_reduce) == 0);
+    CHECK(count(routed, {.data = 2}, collective_kind::all_to_all) == 0);
+}

@@ -10,6 +10,7 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/time/host.hpp>
 
 using namespace llmres;
@@ -202,4 +203,76 @@ TEST_CASE("the rates assumed for hosts and disks are those of the table of links
     CHECK(disk_bandwidth.low.in(gb_per_s) == rate(links::nvme_gen3_x4, 1));
     CHECK(disk_bandwidth.expected.in(gb_per_s) == rate(links::nvme_gen4_x4, 1));
     CHECK(disk_bandwidth.high.in(gb_per_s) == rate(links::nvme_gen4_x4, 4));
+}
+
+TEST_CASE("copies are counted for every micro-batch, and shards of the optimizer's states from ZeRO 1 on") {
+    CHECK(training_host_traffic(tuning({.parameters = offload_place::host}, 3), {.zero = 3}).link ==
+          bytes(3 * 2 * 2 * n));
+    const host_traffic shared =
+        training_host_traffic(tuning({.optimizer = offload_place::host}, 4), {.data = 4, .zero = 1});
+    CHECK(shared.link == bytes(n));  // a quarter of the gradients there, of the weights back
+    CHECK(shared.memory == bytes(2 * (12 * n + 2 * n) / 4));
+}
+
+TEST_CASE("the first layers of a model with frozen embeddings save less, so that less of them is copied") {
+    job j = tuning({.activations = offload_place::host}, 3);
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.recompute = recompute::none;
+    job here = j;
+    here.offload = {};
+    CHECK(training_host_traffic(j, {}).link == saved_by_layers(here, {}) * (2 * 3));
+}
+
+TEST_CASE("parts of layers that are offloaded by name go to the host and back, for every layer and micro-batch") {
+    job j = tuning({.modules = layer_part::attn_proj}, 3);
+    j.recompute = recompute::none;
+    j.runtime = runtimes::megatron;
+    // The input of attention's output projection: 1,024 tokens of 4,096 features in bf16.
+    CHECK(training_host_traffic(j, {}).link == bytes(std::int64_t{1024} * 4096 * 2 * 32 * 2 * 3));
+    CHECK(training_host_traffic(j, {}).memory == byte_count{});
+    CHECK(training_host_traffic(j, {.pipeline = 4, .replicas = 1}, 3).link ==
+          bytes(std::int64_t{1024} * 4096 * 2 * 8 * 2 * 3));
+}
+
+TEST_CASE("one layer on the host is enough for it to compute, and so are the experts of one layer") {
+    CHECK(computes_on_host(in_gguf(models::llama_3_1_8b, "Q4_K_M", 0)));
+    CHECK(computes_on_host(in_gguf(models::llama_3_1_8b, "Q4_K_M", 32)));  // the head and 31 layers are on the GPU
+    CHECK_FALSE(computes_on_host(in_gguf(models::llama_3_1_8b, "Q4_K_M", 33)));
+    job j = in_gguf(models::qwen3_30b_a3b, "Q4_K_M", 99);
+    j.options.experts_on_host = true, j.options.host_expert_layers = 1;
+    CHECK(computes_on_host(j));
+}
+
+TEST_CASE("weights on the host are brought over for each chunk of a prompt, and prompts wait for them") {
+    job j = in_gguf(models::llama_3_1_8b, "Q4_K_M", 0);
+    j.prompt = tokens(1024), j.output = tokens(64);
+    j.max_batched_tokens = tokens(2048);
+    const byte_count once = prefill_host_traffic(j, {}).link;
+    CHECK(once > gb(3));
+    for (const std::int64_t chunks : {2, 3, 8}) {
+        j.max_batched_tokens = tokens((1024 + chunks - 1) / chunks);
+        CHECK(prefill_host_traffic(j, {}).link == once * chunks);
+    }
+    j.max_batched_tokens = tokens(2048);
+    const cluster c = machine(gpus::rtx_4090, 1);
+    const job_speed s = plan(j, {}, c)->speed;
+    CHECK(s.prefill[time_term::host_transfer].expected.in(seconds) ==
+          doctest::Approx(static_cast<double>(once.in(bytes)) / c.host.link.bandwidth().in(bytes_per_s)));
+    // One sequence: its prompt, and then its tokens one after another.
+    const double all = 64 / s.tokens_per_second.in(tokens_per_s);
+    CHECK(all - 64 * s.step.total().expected.in(seconds) ==
+          doctest::Approx(s.prefill.total().expected.in(seconds)).epsilon(0.02));
+}
+
+TEST_CASE("GPUs of one node share the CPUs and disks of their node alone") {
+    const cluster c = machine(gpus::a100_sxm4_80gb, 16, gb_per_s(200));
+    REQUIRE(c.node_size() == 8);
+    const auto optimizer = [&](const layout& l) {
+        const job j = tuning({.optimizer = offload_place::host}, 16);
+        const time_breakdown step = speed_of(j, l, c, memory_of(j, l, c)).step;
+        const double memory = static_cast<double>(training_host_traffic(j, l).memory.in(bytes));
+        return step[time_term::host_optimizer].expected.in(seconds) * 200e9 * 0.8 / memory;
+    };
+    CHECK(optimizer({.data = 16, .zero = 2}) == doctest::Approx(8));
+    CHECK(optimizer({.data = 4, .zero = 2}) == doctest::Approx(4));
 }

@@ -90,3 +90,22 @@ TEST_CASE("on a measured GPU kernels run at the rates that it reached") {
     const kernel_time slow = kernel_times_of(j, layout{}, measured).storage[0];
     CHECK(slow.time.in(seconds) / fast.time.in(seconds) == doctest::Approx(0.797 / 0.5).epsilon(0.01));
 }
+
+TEST_CASE("a product moves its weight, its inputs and its outputs; what moves nothing has no intensity and no rate") {
+    const job j{.model = models::llama_3_1_8b, .batch = 16, .prompt = tokens(1000), .output = tokens(200)};
+    const kernel_times kernels = kernel_times_of(j, layout{}, one);
+    for (const kernel_time& k : kernels.all())
+        if (k.head && k.pass == step_pass::decode)
+            CHECK(k.moved == bytes(2 * (std::int64_t{128256} * 4096 + 16 * (4096 + 128256))));
+    CHECK(kernel_time{}.intensity() == 0);
+    CHECK(kernel_time{}.rate() == flop_rate{});
+}
+
+TEST_CASE("a step of training runs the kernels of all layers, the first one included") {
+    const job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
+    const kernel_times kernels = kernel_times_of(j, layout{}, one);
+    // Two FLOPs for each of 6,979,321,856 weights of layers and token, forward.
+    for (const kernel_time& k : kernels.all())
+        if (k.kind == operation_kind::projection && k.pass == step_pass::forward && !k.head)
+            CHECK(k.flops.in(flops) == doctest::Approx(2.0 * 6979321856.0 * 4096));
+}

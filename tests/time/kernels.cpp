@@ -35,3 +35,29 @@ TEST_CASE("two times overlap to the root of their squares") {
     CHECK(detail::overlapped(3, 4) == doctest::Approx(5));
     static_assert(detail::overlapped(0, 2) == 2);
 }
+
+TEST_CASE("without a boost clock, the clock follows from the rate of fp32, where that and the cores are known") {
+    gpu card = gpus::a100_sxm4_80gb;
+    card.boost_clock = {};
+    CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 19.5e12 / (2.0 * 6912)));
+    gpu without = card;
+    without.cuda_cores = 0;
+    CHECK(multiprocessor_clocks(without) == 0);
+    without = card;
+    without.rates.fp32 = {};
+    CHECK(multiprocessor_clocks(without) == 0);
+    without.cuda_cores = {};
+    CHECK(multiprocessor_clocks(without) == 0);
+}
+
+TEST_CASE("a limit below the board's power replaces it, and one above it changes nothing") {
+    gpu card = gpus::h100_sxm5_80gb;
+    const double whole = sustained_rate(card).in(tflops);
+    CHECK(whole == doctest::Approx(700 / 1.15));
+    CHECK(sustained_rate(card, 1.0).in(tflops) == doctest::Approx(2 * 700 / 1.15));
+    CHECK(sustained_rate(card, 2.0, watts(350)).in(tflops) == doctest::Approx(350 / 1.15));
+    CHECK(sustained_rate(card, 2.0, watts(900)).in(tflops) == doctest::Approx(whole));
+    card.board_power = {};
+    CHECK(sustained_rate(card, 2.0, watts(900)).in(tflops) == doctest::Approx(900 / 1.15));
+    CHECK(sustained_rate(card) == flop_rate{});
+}

@@ -402,3 +402,73 @@ TEST_CASE(
     p.c.gpu = gpus::a100_sxm4_80gb;
     CHECK(smallest_tile(p.c.gpu, p.launches) == 1);
 }
+
+TEST_CASE("of terms that take as long the first is the largest") {
+    CHECK(time_breakdown{}.largest() == time_term::compute);
+    time_breakdown t;
+    t[time_term::memory] = t[time_term::launch] = seconds(1);
+    CHECK(t.largest() == time_term::memory);
+}
+
+TEST_CASE("a GPU without a rate for an arithmetic takes no time for any kernel in it") {
+    priced p;
+    p.c.gpu.rates = {};
+    operation o = product(1e15, {});
+    o.tokens = 1;
+    CHECK(p.of(o).compute == duration{});
+    o.kind = operation_kind::experts;
+    CHECK(p.of(o).compute == duration{});
+    o.kind = operation_kind::attention, o.blocks = 1e9;
+    CHECK(p.of(o).compute == duration{});
+    o.pass = product_pass::input_gradients;
+    CHECK(p.of(o).compute == duration{});
+}
+
+TEST_CASE("a rate that was measured but is on no sheet is no part of a peak") {
+    priced p;
+    gpu sheet = p.c.gpu;
+    sheet.rates = {};
+    detail::pricer price{p.alone, p.c, sheet, default_efficiency, p.launches, {}};
+    price(product(1e15, {}), 0);
+    CHECK(price.sum[0].at_peak == duration{});
+    CHECK(price.sum[0].compute.in(seconds) == doctest::Approx(1e15 / (989.4e12 * 0.748)).epsilon(1e-6));
+}
+
+TEST_CASE("attention's own time leaves out traffic that came before it") {
+    const priced p;
+    detail::pricer price{p.alone, p.c, p.c.gpu, default_efficiency, p.launches, {}};
+    price({.kind = operation_kind::elementwise, .read = gb(10)}, 0);
+    const operation o{.kind = operation_kind::attention, .flops = flops(1e12), .read = gb(1), .blocks = 1e9};
+    price(o, 0);
+    const detail::priced_pass alone = p.of(o);
+    CHECK(price.sum[0].attention.in(seconds) == doctest::Approx((alone.compute + alone.memory).in(seconds)));
+}
+
+TEST_CASE("products of integer weights compute no whole tile on Hopper: their kernels unpack them") {
+    const priced p{standard_cluster(gpus::h20_sxm5_96gb, 1).value()};
+    operation o = product(2.0 * 8192 * 8192, bytes(8192 * 8192 / 2));
+    o.rows = o.columns = 8192, o.tokens = 1;
+    const double read = 8192.0 * 8192 / 2 / (4e12 * 0.797), tile = 2.0 * 8192 * 8192 * 64 / (148e12 * 0.748);
+    CHECK(p.of(o).compute.in(seconds) == doctest::Approx(tile).epsilon(1e-3));
+    o.packed = true;
+    CHECK(p.of(o).compute == duration{});
+    CHECK(p.of(o).memory.in(seconds) == doctest::Approx(read).epsilon(0.01));  // and one token's arithmetic, in part
+}
+
+TEST_CASE("GPUs that share rows over a link of unknown rate copy in no time") {
+    priced p;
+    p.c.scale_up = {};
+    detail::pricer price{p.alone, p.c, p.c.gpu, default_efficiency, p.launches, {}};
+    price.parts = 2;
+    operation o = product(1e12, gb(1));
+    o.tokens = 8, o.rows = o.columns = 4096;
+    price(o, 0);
+    CHECK(price.sum[0].tensor == duration{});
+}
+
+TEST_CASE("ranks of which no two are in one node, or none apart, stand alone") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 32).value();
+    CHECK(detail::group_of(c, 8, 0).in_node == 8);
+    CHECK(detail::group_of(c, 8, 4).in_node == 2);
+    CHECK(detail::group_of(c, 1, 1).in_node == 1);
+}

@@ -127,3 +127,25 @@ TEST_CASE("runtimes that launch a kernel for each expert take two microseconds f
     o.packed = false;  // in 8-bit floats one kernel computes all
     CHECK(h20.takes(o).floors.in(microseconds) == doctest::Approx(10.5));
 }
+
+TEST_CASE("Marlin multiplies whole blocks of 16 tokens where arithmetic takes longest") {
+    const one_kernel a100{gpus::a100_sxm4_80gb, packed_code::marlin};
+    const auto computes = [&](std::int64_t n) {
+        operation o = packed_product(n, 8192, 8192);
+        o.read = {};
+        return a100.takes(o).compute.in(seconds);
+    };
+    const double weights = 8192.0 * 8192;
+    const double block = 2 * 16 * weights / (312e12 * 0.748), unpacked = weights / (108 * 1.41e9 * marlin_rate);
+    CHECK(computes(1) == doctest::Approx(block + unpacked));
+    CHECK(computes(8) == doctest::Approx(block + unpacked));
+    CHECK(computes(32) == doctest::Approx(2 * block + unpacked));
+}
+
+TEST_CASE("prompts unpack a weight for many tokens at once: it takes them no longer than to read it") {
+    const one_kernel simple{gpus::a100_sxm4_80gb, packed_code::simple};
+    operation o = packed_product(1, 40'000, 40'000);
+    const double read = 0.8e9 / (2039e9 * 0.797), unpacking = 1.6e9 / (108 * 1.41e9 * 5);
+    CHECK(simple.takes(o, true).memory.in(seconds) == doctest::Approx(read).epsilon(1e-2));
+    CHECK(simple.takes(o).memory.in(seconds) == doctest::Approx(unpacking).epsilon(1e-3));
+}

@@ -228,3 +228,84 @@ TEST_CASE("llama.cpp's rows are shared by the GPUs of its pipeline, as two and s
     CHECK(token(6).expected > token(2).expected);
     CHECK(token(1) == alone);
 }
+
+TEST_CASE("one sequence may be in flight, and two wait for each other's prompts") {
+    job j = chat();
+    j.options.max_num_seqs = 1;
+    CHECK(detail::sequences_in_flight(j, {}) == 1);
+    j = chat(), j.batch = 2;
+    const interval<duration> step = milliseconds(20), prefill = milliseconds(200);
+    const steady_speed s = detail::steady_of(j, {}, step, prefill);
+    CHECK(s.time_per_output_token.expected.in(milliseconds) == doctest::Approx(20 + 200 * 0.7 / 201));
+    CHECK(s.time_to_first_token.expected.in(milliseconds) ==
+          doctest::Approx(j.runtime.launches.request.expected.in(milliseconds) + 200 + 10 + 200 * 0.07));
+    CHECK(detail::priced_passes_of(j, detail::serving_passes_of(j, {})).size() == 3);
+}
+
+TEST_CASE("a budget of a token a sequence takes as many chunks as prompts have tokens") {
+    job j = chat();
+    j.max_batched_tokens = tokens(12);
+    const detail::serving_passes p = detail::serving_passes_of(j, {});
+    CHECK(p.prompts.tokens.length == 1);
+    CHECK(p.prompts_chunks == doctest::Approx(1000));
+}
+
+TEST_CASE("a job's budget cuts prompts on a runtime that cuts none of its own") {
+    job j = chat();
+    j.runtime.step.chunked_beyond = tokens(1 << 20);
+    j.runtime.step.max_batched_tokens = tokens(2048);
+    CHECK(detail::tokens_of_chunk(j, 5000) == 5000);
+    j.max_batched_tokens = tokens(512);
+    CHECK(detail::tokens_of_chunk(j, 5000) == 512);
+}
+
+TEST_CASE("chunks pass stages that hold a third of the layers, however the layers divide") {
+    job j = chat();
+    j.runtime.launches.pipelines_chunks = true;
+    CHECK(detail::repeats(j, {.pipeline = 3}, 16) == doctest::Approx(1 + 15 / 3.0));
+    // 12 10 10 of 32 layers: the longest stage has 12.
+    CHECK(detail::repeats(j, {.pipeline = 3, .first_stage_layers = 12}, 16) == doctest::Approx(1 + 15 * 12 / 32.0));
+}
+
+TEST_CASE("stages read together what one GPU reads, and a token passes from each to the next") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const job_speed one = speed(chat(), {});
+    for (const std::int32_t stages : {2, 4}) {
+        const layout l{.pipeline = stages};
+        const job_speed s = speed(chat(), l);
+        CHECK(s.step[time_term::memory].expected.in(seconds) ==
+              doctest::Approx(one.step[time_term::memory].expected.in(seconds)));
+        CHECK(s.step[time_term::compute].expected.in(seconds) ==
+              doctest::Approx(one.step[time_term::compute].expected.in(seconds)));
+        const auto sent = [&](std::int64_t positions) {
+            return time_of(collective_kind::send, bytes(2 * 4096 * positions), {.ranks = 2, .in_node = 2}, c.scale_up,
+                           c.scale_out)
+                       .in(seconds) *
+                   (stages - 1);
+        };
+        CHECK(s.step[time_term::pipeline_bubble].expected.in(seconds) == doctest::Approx(sent(12)));
+        CHECK(s.prefill[time_term::pipeline_bubble].expected.in(seconds) == doctest::Approx(sent(1000)));
+    }
+}
+
+TEST_CASE("the tokens a second of one sequence are those of its prompt, its stages' messages and its tokens") {
+    job j = chat();
+    j.batch = 1;
+    j.runtime.launches.step = {};
+    for (const layout& l : {layout{}, layout{.pipeline = 8}}) {
+        const job_speed s = speed(j, l);
+        const double all = (s.prefill.total().expected + s.step.total().expected * 201).in(seconds);
+        CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(201 / all));
+    }
+}
+
+TEST_CASE("sequences as long as CUDA graphs were captured for are decoded by graphs") {
+    job j = chat();
+    j.runtime.launches.layer = microseconds(10), j.runtime.launches.eager_layer = milliseconds(1);
+    const auto launch = [&](std::int64_t captured) {
+        j.runtime.launches.graph_context = tokens(captured);
+        return speed(j, {}).step[time_term::launch].expected;
+    };
+    CHECK(launch(1101) == launch(5000));
+    CHECK(launch(1100) > launch(1101) * 2);
+}

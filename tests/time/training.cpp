@@ -245,3 +245,69 @@ TEST_CASE("the CPU takes longer for each tensor rank where a pipeline's stages l
           doctest::Approx((32 + 1) * stage).epsilon(0.02));
     CHECK(step({.tensor = 8, .sequence_parallel = true, .data = 2}) < 0.6 * 33 * stage);
 }
+
+TEST_CASE("messages go to the next stage inside a node where its ranks are there, and between nodes where not") {
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    const byte_count message = mb(64);
+    const auto by_hand = [&](std::int64_t in_node) {
+        return time_of(collective_kind::send, message, {.ranks = 2, .in_node = in_node}, sixteen.scale_up,
+                       sixteen.scale_out)
+            .in(seconds);
+    };
+    const auto sent = [&](const layout& l) { return detail::send_time(message, l, with).expected.in(seconds); };
+    REQUIRE(by_hand(1) > 2 * by_hand(2));
+    for (const layout& l : {layout{.pipeline = 4}, layout{.tensor = 4, .pipeline = 2}, layout{.pipeline = 2, .data = 4},
+                            layout{.pipeline = 2, .context_parallel = 4}})
+        CHECK(sent(l) == doctest::Approx(by_hand(2)));
+    CHECK(sent({.tensor = 8, .pipeline = 2}) == doctest::Approx(by_hand(1)));
+    CHECK(sent({.tensor = 4, .pipeline = 2, .data = 2}) == doctest::Approx(by_hand(1)));
+    const double gathered =
+        time_of(collective_kind::all_gather, message, {.ranks = 8, .in_node = 8}, sixteen.scale_up, sixteen.scale_out)
+            .in(seconds);
+    CHECK(detail::gather_time(message, {.tensor = 8}, with).expected.in(seconds) == doctest::Approx(gathered));
+}
+
+TEST_CASE("a link to the host of unknown rate takes no time") {
+    cluster c = sixteen;
+    c.host.link = {};
+    CHECK(detail::over_host_link(gb(1), {c, c.gpu, default_efficiency}) == interval<duration>{});
+}
+
+TEST_CASE("two tensor ranks send half of a message each under sequence parallelism; idle stages wait for nothing") {
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    const layout two{.tensor = 2, .sequence_parallel = true, .pipeline = 4};
+    const byte_count message = bytes(2 * 2048 * 4096 * 2);
+    CHECK(detail::waiting_time(trained(), two, with, {}, {}, 16).expected.in(seconds) ==
+          doctest::Approx(2 * 16 * detail::send_time(div_up(message, 2), two, with).expected.in(seconds)));
+}
+
+TEST_CASE("a stage of one layer computes it: all stages together compute what one GPU does") {
+    job j = trained();
+    j.model = models::llama_3_2_1b;  // sixteen layers
+    const auto work = [&](const layout& l) {
+        return detail::work_of_stages(j, l, {sixteen, sixteen.gpu, default_efficiency}, nullptr).flops.in(flops);
+    };
+    CHECK(work({.pipeline = 16}) == doctest::Approx(work({})));
+    CHECK(work({.pipeline = 4}) == doctest::Approx(work({})));
+}
+
+TEST_CASE("shards of a node are summed over the groups that hold copies of the state, which lie in it too") {
+    const job j = trained();
+    const layout l{.data = 8, .zero = 1, .shard_replicas = 2};
+    const memory_breakdown held = plan(j, l, sixteen).value().memory;
+    const auto inside = [&](collective_kind kind, byte_count message, std::int64_t ranks) {
+        return time_of(kind, message, {.ranks = ranks, .in_node = ranks}, sixteen.scale_up, sixteen.scale_out)
+            .in(seconds);
+    };
+    CHECK(detail::data_exchange(j, held, l, sixteen, 1).during.in(seconds) ==
+          doctest::Approx(inside(collective_kind::reduce_scatter, held.reduced, 4) +
+                          inside(collective_kind::all_reduce, div_up(held.reduced, 4), 2)));
+}
+
+TEST_CASE("at the fast end computing hides a whole exchange, where it lasts longer") {
+    job j = trained();
+    j.runtime.launches.overlaps_gradients = true;
+    const time_breakdown step = plan(j, {.data = 16}, sixteen).value().speed.step;
+    CHECK(step[time_term::data_communication].low == duration{});
+    CHECK(step[time_term::data_communication].expected > duration{});
+}

@@ -164,7 +164,7 @@ public:
         const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
         one_.stored = size(added && !is_wide(stored) ? formats.compute : stored);
         if (training) {
-            one_.multiplied = is_wide(stored) || added ? one_.stored : size(formats.compute);
+            one_.multiplied = is_wide(stored) ? one_.stored : size(formats.compute);
             one_.gradients = size(formats.gradients);
         }
         all_ = one_;

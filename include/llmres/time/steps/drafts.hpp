@@ -29,8 +29,7 @@ constexpr void price_draft_model(pricer& price, const job& j, const token_pass& 
     const std::int64_t sequences = pass.tokens.sequences, ranks = price.degrees.tensor;
     price({.arithmetic = j.compute.arithmetic,
            .flops = asked.draft.flops * (static_cast<double>(sequences) / static_cast<double>(ranks)),
-           .read = div_up(asked.draft.read, ranks),
-           .joined = true},
+           .read = div_up(asked.draft.read, ranks)},
           0);
     price({.kind = operation_kind::attention,
            .arithmetic = j.compute.arithmetic,
@@ -40,7 +39,7 @@ constexpr void price_draft_model(pricer& price, const job& j, const token_pass& 
     priced_pass& sum = price.sum[0];
     const exchange reduced{collective_kind::all_reduce, exchange::group::tensor,
                            size_of(j.compute, sequences, asked.draft.hidden)};
-    if (ranks > 1) price(reduced, 0);
+    price(reduced, 0);
     sum.layers = asked.draft.layers;
     sum.tensor = sum.tensor * (2 * sum.layers);
     sum.floors = (default_kernels.product * joined_products + default_kernels.attention_floor +
@@ -62,7 +61,7 @@ constexpr time_breakdown drafting_time(const job& j, const layout& l, const pric
                                        const operation_formats& formats, const token_pass& checking,
                                        const runtime_launches& launches) {
     const bool by_model = j.options.draft_weights > byte_count{};
-    if (j.options.draft_tokens == 0 || !(by_model || j.options.speculates_ahead)) return {};
+    if (!by_model && !j.options.speculates_ahead) return {};
     token_pass one = checking;
     one.tokens.length = 1;
     one.scored = one.tokens.sequences;

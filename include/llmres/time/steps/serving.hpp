@@ -165,7 +165,7 @@ constexpr runtime_launches launches_of(const job& j, bool graphs) {
     const kind_counts counts = j.model.layers.counts(0, j.model.layers.size);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         const feed_forward& f = j.model.layers.kinds[k].feed_forward;
-        if (f.routed() && counts[k] > 0)
+        if (f.routed())
             by.layer += by.looped_expert * (static_cast<double>(f.experts.count) * counts[k] / j.model.layers.size);
     }
     return by;
