@@ -204,6 +204,7 @@ inline const std::map<std::string, example>& examples() {
         {"runtime.wgrad_deferral_limit", {2, [](r q) { return q.job.runtime.pipeline.wgrad_deferral_limit == 2; }}},
         {"runtime.reduce_bucket_size",
          {50000000, [](r q) { return q.job.runtime.sharding.reduce_bucket_size == 50000000; }}},
+        {"runtime.overlap_comm", {true, [](r q) { return q.job.runtime.sharding.overlap_comm; }}},
         {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.sharding.sub_group_size == 500000000; }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.options.draft_kv == bytes_a_token(32768); }}},
         {"runtime.split_rows", {true, [](r q) { return q.job.options.splits_rows; }}},

@@ -251,6 +251,7 @@ const std::map<std::string, turn>& turns() {
           2}},
         {"runtime.reduce_bucket_size",
          {training(both(by("deepspeed"), both(short_ones, layout({{"data", 8}, {"zero", 2}})))), 1000}},
+        {"runtime.overlap_comm", {training(both(by("deepspeed"), layout({{"data", 8}, {"zero", 2}}))), true}},
         {"runtime.sub_group_size",
          {training(both(by("deepspeed"), both(short_ones, layout({{"data", 2}, {"zero", 3}})))), 1000}},
     };

@@ -84,6 +84,15 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         CHECK(m.total().high == (all.high - gib(2) > room ? all.high - gib(2) : room));
         CHECK(m[memory_term::fragmentation].expected <= m[memory_term::fragmentation].high);
     }
+    SUBCASE("what may never run out is not said to give anything back") {
+        memory_breakdown m = with_runtime(tensors, training(), layout{}, {.releasable = {gib(1), gib(4), gib(8)}});
+        const interval<byte_count> all = m.total();
+        m.release_beyond(all.expected);
+        CHECK(m.total().low == all.low);
+        m.release_beyond(all.low - mib(1));
+        CHECK(m.total().low == all.low - m.releasable.low);
+        CHECK(m.reserved.low <= m.reserved.expected);
+    }
     SUBCASE("sizes beyond counting stay so: nothing is said to be given back") {
         const tensor_memory absurd{.activations = byte_count::max()};
         memory_breakdown m = with_runtime(absurd, training(), layout{}, modeling_of(training().model),

@@ -352,6 +352,24 @@ TEST_CASE("documents' lengths spread as the published mean and deviation of a da
     CHECK(std::sqrt(std::log(1 + deviation * deviation / (mean * mean))) == doctest::Approx(0.7).epsilon(0.01));
 }
 
+TEST_CASE("of many samples, the earlier longest add up to what the rule says, however few sizes they have") {
+    for (const double cut_of_mean : {0.25, 1.0, 2.5})
+        for (const std::int64_t longest : {512, 4096}) {
+            INFO(cut_of_mean, " ", longest);
+            const double median = static_cast<double>(longest) / cut_of_mean * std::exp(-0.7 * 0.7 / 2);
+            double sum = 0;
+            constexpr unsigned runs = 60;
+            for (unsigned seed = 1; seed <= runs; ++seed) {
+                std::int64_t most = 0;
+                for (const std::int64_t n : lengths(seed, 10000, longest, median, 1))
+                    if (n > most) sum += static_cast<double>(std::exchange(most, n));
+            }
+            CHECK(sum / runs / static_cast<double>(longest) ==
+                  doctest::Approx(llmres::detail::sum_after_many(cut_of_mean, static_cast<double>(longest)))
+                      .epsilon(0.15));
+        }
+}
+
 TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wherever their lengths are cut") {
     for (const double cut_of_mean : {0.25, 0.5, 1.0, 3.0, 6.0}) {
         INFO(cut_of_mean);
@@ -373,6 +391,9 @@ TEST_CASE("of 30 samples, the earlier longest add up to what the rule says, wher
     CHECK(llmres::detail::sum_of_earlier_longest(0) == doctest::Approx(2.0));
     CHECK(llmres::detail::sum_of_earlier_longest(0.01) == doctest::Approx(2.75));
     CHECK(llmres::detail::sum_of_earlier_longest(100) == doctest::Approx(0.269));
+    // 10 000 samples of lengths spread evenly: H(10001) - 2; of 512 lengths no more come than H(513) - 2.
+    CHECK(llmres::detail::sum_after_many(0, 1e12) == doctest::Approx(7.79).epsilon(0.01));
+    CHECK(llmres::detail::sum_after_many(0, 512) == doctest::Approx(4.8).epsilon(0.03));
     const auto more = [](double cut_of_mean) {
         return llmres::detail::blocks_of_varied_lengths(llmres::gb(10), llmres::gb(8), cut_of_mean).releasable.expected;
     };

@@ -310,6 +310,8 @@ inline constexpr std::array all{
         "training: micro-batches whose head gradient defer_embedding_wgrad_compute defers; default: all"},
     job_field{"runtime", "Runtime", "reduce_bucket_size", integer, 0, most_tokens,
         "training: gradient values that DeepSpeed reduces at once; default: 5e8"},
+    job_field{"runtime", "Runtime", "overlap_comm", flag, 0, 0,
+        "training: DeepSpeed exchanges gradients while the backward pass goes on, with two buckets under ZeRO 1 and 2"},
     job_field{"runtime", "Runtime", "sub_group_size", integer, 0, most_tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"},
 };

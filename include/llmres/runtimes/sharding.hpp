@@ -36,6 +36,13 @@ struct training_sharding {
     bool separate_ends = false;
     /// DeepSpeed: values of gradients that are exchanged at once (runtime/zero/config.py).
     std::int64_t reduce_bucket_size = 0;
+    /// DeepSpeed: the caller has said `reduce_bucket_size`; else a launcher may set another one than the default
+    /// (transformers' Trainer writes the square of the hidden width where a configuration says "auto").
+    bool bucket_size_known = false;
+    /// DeepSpeed: gradients are exchanged on a stream of their own while the backward pass goes on; ZeRO 1 and 2 fill a
+    /// second bucket meanwhile (stage_1_and_2.py, setup_buckets). ZeRO 3 always does (zero/config.py,
+    /// overlap_comm_valid).
+    bool overlap_comm = false;
     /// DeepSpeed: values of a rank's own that ZeRO 3 steps at once (runtime/zero/config.py).
     std::int64_t sub_group_size = 0;
 };

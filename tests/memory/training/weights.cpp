@@ -266,6 +266,13 @@ TEST_CASE(
     const byte_count bucket = gb(1);
     CHECK(buffers({.data = 8}).backward == byte_count{});
     CHECK(buffers({.data = 8, .zero = 2}).backward == bucket);
+    CHECK(buffers({.data = 8, .zero = 2}).joined == bucket);  // flattened (stage_1_and_2.py, allreduce_bucket)
+    CHECK(buffers({.data = 8, .zero = 1}).joined == byte_count{});
+    j.runtime.sharding.overlap_comm = true;  // setup_buckets: "Use double buffers"
+    CHECK(buffers({.data = 8, .zero = 2}).backward == bucket * 2);
+    CHECK(buffers({.data = 8, .zero = 1}).joined == bucket);
+    CHECK(buffers({.data = 8, .zero = 3}).throughout == bucket);
+    j.runtime.sharding.overlap_comm = false;
     CHECK(buffers({.data = 8, .zero = 2}).throughout == byte_count{});
     // Behind a pipeline all gradients are there first, and ZeRO 1 joins its own part of them (stage_1_and_2.py,
     // copy_grads_in_partition).
@@ -288,7 +295,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "DeepSpeed's ZeRO 3 gathers ahead until 1e9 values are there, and blocks of two buckets' worth are not free yet") {
+    "DeepSpeed's ZeRO 3 gathers ahead until 1e9 values are there, and blocks of three buckets' worth are not free "
+    "yet") {
     job j = mixed();
     j.runtime = runtimes::deepspeed;
     const training_context context{j, {.data = 8, .zero = 3}};
@@ -298,7 +306,9 @@ TEST_CASE(
     CHECK(live(gb(16), mib(400)).now == gb(2));
     CHECK(live(gb(16), gb(3)).now == gb(3));      // one layer is more than that
     CHECK(live(gb(1), mib(400)).now == gb(1));    // there are no more
-    CHECK(live(gb(16), mib(400)).late == gb(2));  // max_param_reduce_events
+    CHECK(live(gb(16), mib(400)).late == gb(3));  // max_param_reduce_events, and one more
+    CHECK(detail::late_gradients_of(j, context, gb(16)) == gb(3));
+    CHECK(detail::late_gradients_of(j, context, gb(1)) == gb(1));
     CHECK(live(gb(3), mib(400)).late == gb(1));
     CHECK(live(gb(1), mib(400)).late == byte_count{});
     CHECK(live(gb(16), mib(400)).more == gb(2));

@@ -222,6 +222,8 @@ def deepspeed(row, document, measured):
         runtime |= {"loss": "fused_linear", "fused_norms": True, "fused_gates": True}
     if row["series"] == "deepspeed":
         runtime["reduce_bucket_size"] = 50_000_000  # DeepSpeedExamples, bf16_master_weight/configs
+    else:  # ml-engineering, insights/when-to-upgrade-gpus/benchmark.py, ds_config: all else is DeepSpeed's default
+        runtime |= {"reduce_bucket_size": 500_000_000, "overlap_comm": True}
     document["master_weights"] = document["optimizer_states"] = "bf16" if row.says("precision", "bf16 master") else "fp32"
     document |= {"runtime": runtime, "attention": "flash"}
 

@@ -17,22 +17,41 @@
 /// Blocks that PyTorch's caching allocator holds in training beside the tensors of the peak.
 namespace llmres::inline v0::detail {
 
+/// A table over powers of two from 1/16 to 16, linear between them and constant beyond.
+constexpr double between_powers(const std::array<double, 9>& table, double at) {
+    double from = 0.0625;
+    if (at <= from) return table[0];
+    for (std::size_t i = 0; i + 1 < table.size(); ++i, from *= 2)
+        if (at < from * 2) return table[i] + (table[i + 1] - table[i]) * (at / from - 1);
+    return table.back();
+}
+
 /// Lengths of the samples that were the longest so far, but for the longest of all, over the length at which all are
 /// cut: the sum over k of E[longest of k] / k, less E[longest of 30], for 30 samples.
 ///
 /// `cut_of_mean`: that length over the mean length, where lengths are distributed as documents' are: log-normal, with
 /// the spread of the one data set whose statistics were published with figures of memory, 3234 tokens and a standard
 /// deviation of 2548 (ms-swift, Benchmark.md), so that the logarithm's is sqrt(ln(1 + (2548 / 3234)^2)) = 0.7. Few
-/// samples come near a cut far beyond the mean, most come near one far below it. Tabulated at powers of two from 1/16,
-/// linear between them. 0: lengths are uniformly distributed, which gives H(31) - 2 = 2.0.
+/// samples come near a cut far beyond the mean, most come near one far below it. 0: lengths are uniformly distributed,
+/// which gives H(31) - 2 = 2.0.
 constexpr double sum_of_earlier_longest(double cut_of_mean) {
     if (cut_of_mean <= 0) return 2.0;
-    constexpr std::array<double, 9> sums{2.750, 2.689, 2.594, 2.435, 2.152, 1.665, 1.029, 0.536, 0.269};
-    double from = 0.0625;
-    if (cut_of_mean <= from) return sums[0];
-    for (std::size_t i = 0; i + 1 < sums.size(); ++i, from *= 2)
-        if (cut_of_mean < from * 2) return sums[i] + (sums[i + 1] - sums[i]) * (cut_of_mean / from - 1);
-    return sums.back();
+    return between_powers({2.750, 2.689, 2.594, 2.435, 2.152, 1.665, 1.029, 0.536, 0.269}, cut_of_mean);
+}
+
+/// The same after 10 000 samples, where lengths have no more than `sizes` sizes of blocks. When one of the largest size
+/// has come, none is longer than all before it: a sample is one with a chance of the density of lengths at the cut over
+/// the mean density, over `sizes`. The sum grows by ln 2 with each doubling of the samples before that, as that of the
+/// harmonic numbers.
+constexpr double sum_after_many(double cut_of_mean, double sizes) {
+    constexpr double ln_2 = 0.6931471805599453;
+    const double density =
+        cut_of_mean <= 0 ? 1.0
+                         : between_powers({5.509, 4.190, 2.929, 1.779, 0.842, 0.255, 0.038, 0.002, 0.0}, cut_of_mean);
+    double sum = sum_of_earlier_longest(cut_of_mean);
+    double samples = 1 / (1e-4 + density / (sizes > 1 ? sizes : 1.0));
+    for (; samples >= 60; samples /= 2) sum += ln_2;
+    return samples > 30 ? sum + ln_2 * (samples / 30 - 1) : sum;
 }
 
 /// Blocks that are left over where samples have many lengths.
@@ -46,24 +65,28 @@ constexpr double sum_of_earlier_longest(double cut_of_mean) {
 /// `transient`: what is allocated and freed in a step of the longest sample; `logits`: of it, the logits and what the
 /// loss makes of them.
 ///
-/// Of logits, nothing is left over where the longest sample comes first, and H(10001) - 2 = 7.8 times as much after
-/// 10 000 samples; expected is the value after 30. Of the rest: what runs of 38 to 1500 samples show in a simulation of
-/// the allocator's rules (tests/validation/caching_allocator.cpp). There, gaps beside the longest sample are a tenth of
-/// what is transient; with little memory left, long runs may need up to half. The upper bound is what runs that did not
-/// run out of memory fitted in (seed case E1).
+/// Of logits, nothing is left over where the longest sample comes first; expected is the value after 30 samples, at
+/// most the one after 10 000, H(10001) - 2 = 7.8 times as much where lengths have any size. They are whole tokens, and
+/// blocks of 10 MiB and more have sizes in steps of 2 MiB (c10/cuda/CUDACachingAllocator.cpp, get_allocation_size), so
+/// that there are as many sizes as tokens, or as steps in the logits, at most. Of the rest: what runs of 38 to 1500
+/// samples show in a simulation of the allocator's rules (tests/validation/caching_allocator.cpp). There, gaps beside
+/// the longest sample are a tenth of what is transient; with little memory left, long runs may need up to half. The
+/// upper bound is what runs that did not run out of memory fitted in (seed case E1).
 ///
 /// `recomputes`: layers are recomputed, so that the largest tensors beside logits are one layer's. Where all layers
 /// keep their activations, `rest` is theirs, of which a longer sample finds most in blocks of earlier ones: in the same
 /// simulation, 0 to 0.6 of it is left over, 0.3 on average and 1.1 at most with gaps, which are 0.16 of what is
 /// transient.
 constexpr idle_blocks blocks_of_varied_lengths(byte_count transient, byte_count logits, double cut_of_mean = 0,
-                                               bool recomputes = true) {
+                                               bool recomputes = true, token_count longest = {}) {
     const byte_count rest = transient > logits ? transient - logits : byte_count{};
     const double again = recomputes ? 1.0 : 0.3, at_most = recomputes ? 3.0 : 1.1;
+    const double steps = ratio(logits, mib(2)), lengths = static_cast<double>(longest.in(tokens));
+    const double sizes = longest > token_count{} && lengths < steps ? lengths : steps;
     const double gaps = recomputes ? 0.10 : 0.16, most_gaps = recomputes ? 0.15 : 0.25;
     return {
         .releasable = {byte_count{}, scaled_up(rest, again) + scaled_up(logits, sum_of_earlier_longest(cut_of_mean)),
-                       scaled_up(rest, at_most) + scaled_up(logits, 7.8)},
+                       scaled_up(rest, at_most) + scaled_up(logits, sum_after_many(cut_of_mean, sizes))},
         .fragmented = {byte_count{}, scaled_up(transient, gaps), scaled_up(transient, most_gaps)}};
 }
 
@@ -75,15 +98,23 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
     return {byte_count{}, scaled_up(beyond < left ? beyond : left, 0.3), left};
 }
 
-/// Blocks that are freed at the peak, and that no tensor of the peak uses.
+/// Blocks that are freed at the peak, and that no tensor of the peak uses. At least a quarter of what no phase uses of
+/// another's is held before the optimizer's step, where samples are as long as each other. In-sample: of 43 runs of
+/// transformers on one GPU, whose allocated memory was published beside nvidia-smi's figure, 41 held 27 to 171 % of it
+/// and of the gaps, half of them more than 74 (docs/accuracy.md, fms).
 constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak) {
     const runtime& r = f.job.runtime;
     const byte_count unused = peak.reserved > peak.size ? peak.reserved - peak.size : byte_count{};
     if (!r.allocator.caches_freed_blocks) return {.fragmented = {unused, unused, unused}};
-    idle_blocks idle{.releasable = {byte_count{}, unused, unused}};
-    if (peak.activations > peak.tensors.activations)  // gaps between activations that are freed by then
-        idle.releasable.high +=
-            scaled_up(peak.activations - peak.tensors.activations, r.allocator.activation_fragmentation.high);
+    const byte_count surely = peak.point == peak_point::optimizer_step ? byte_count{} : div_up(unused, 4);
+    idle_blocks idle{.releasable = {surely, unused, unused}};
+    if (peak.activations > peak.tensors.activations) {  // gaps between activations that are freed by then stay
+        const interval<double>& gaps = r.allocator.activation_fragmentation;
+        const byte_count freed = peak.activations - peak.tensors.activations;
+        if (!r.allocator.expandable_segments)
+            idle.fragmented = {byte_count{}, scaled_up(freed, gaps.expected), scaled_up(freed, gaps.expected)};
+        idle.releasable.high += scaled_up(freed, gaps.high - gaps.expected);
+    }
     // FSDP1 gathers units on a stream of its own, two at a time (torch/distributed/fsdp/_runtime_utils.py,
     // _unshard_stream).
     if (f.context.runtime.sharding.code == sharding_code::fsdp1 && f.layout.zero >= 3 &&
@@ -91,10 +122,14 @@ constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak
         idle.releasable.high += f.widest.gathered * 2;
     if (f.context.runtime.sharding.code == sharding_code::deepspeed && f.layout.zero >= 3 &&
         f.layout.dense_shard_ranks() > 1) {
-        const byte_count late = live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered).late;
-        idle.releasable.expected += late;
-        idle.releasable.high += late * 2;  // besides, of a bucket that is filled and one that is reduced
-        idle.buckets = late;
+        const byte_count weights = live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered).late;
+        const byte_count gradients = late_gradients_of(f.job, f.context, peak.tensors.reduced);
+        idle.releasable.expected = weights + (gradients > unused ? gradients : unused);
+        // At most a bucket that is being filled besides.
+        const byte_count most = scaled_up(gradients, 1.0 + 1.0 / reductions_under_way);
+        idle.releasable.high += scaled_up(weights, 1.0 + 1.0 / reductions_under_way);
+        if (most > unused) idle.releasable.high += most - unused;
+        idle.buckets = weights + gradients;
     }
     return idle;
 }
@@ -111,12 +146,13 @@ constexpr idle_blocks idle_blocks_of(const folded_job& f, const stage_peak& peak
     }
     if (j.varied_lengths) {
         const double cut_of_mean = j.mean_length > token_count{} ? ratio(sequence_of(j), j.mean_length) : 0.0;
-        const idle_blocks varied =
-            blocks_of_varied_lengths(peak.transient, peak.logits, cut_of_mean, j.recompute == recompute::full);
+        const idle_blocks varied = blocks_of_varied_lengths(peak.transient, peak.logits, cut_of_mean,
+                                                            j.recompute == recompute::full, sequence_of(j));
         // Blocks that one phase leaves serve the longer samples, too.
+        releasable.low = {};
         if (varied.releasable.expected > releasable.expected) releasable.expected = varied.releasable.expected;
         if (varied.releasable.high > releasable.high) releasable.high = varied.releasable.high;
-        idle.fragmented += varied.fragmented;
+        idle.fragmented = varied.fragmented;  // of activations, too
     }
     return idle;
 }

@@ -21,8 +21,8 @@ struct zero_buffers {
 };
 
 /// ZeRO 3 keeps its bucket (contiguous_gradients); a full bucket is copied into another tensor, on a stream of its own,
-/// to be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have their bucket during the backward pass; behind a
-/// pipeline, when all gradients are made.
+/// to be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have their buckets during the backward pass, one or two;
+/// behind a pipeline, when all gradients are made.
 constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_context& context,
                                        const training_state& state) {
     zero_buffers b;
@@ -47,7 +47,12 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     // As many values of weights are gathered at once (allgather_bucket_size), in the memory that the bucket leaves.
     // Where gradients are kept in both formats (runtime/bf16_optimizer.py), they are exchanged in fp32, and weights
     // gathered in 16 bits: 6 bytes a value.
-    (l.pipeline == 1 && in_16_bits ? b.backward : b.in_pieces) += bucket;
+    const bool overlaps = context.runtime.sharding.overlap_comm;
+    const bool in_backward = l.pipeline == 1 && in_16_bits;
+    (in_backward ? b.backward : b.in_pieces) += bucket * (overlaps ? 2 : 1);
+    // A full bucket is flattened by the ranks that its parts belong to (allreduce_and_scatter, allreduce_bucket).
+    if (in_backward && (l.zero == 2 || overlaps))
+        b.joined = bucket < state.gradients.whole ? bucket : state.gradients.whole;
     if (!in_16_bits) return b;
     // The rank's gradient partition is copied into one tensor (copy_grads_in_partition); then norms are taken in fp64,
     // tensor by tensor (get_grad_norm_direct); the flattened and fp32 gradients reuse that memory.
@@ -60,8 +65,9 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
 
 /// Values of weights that ZeRO 3 holds gathered at most, by default (zero/config.py, stage3_max_live_parameters).
 inline constexpr std::int64_t max_live_parameters = 1'000'000'000;
-/// Buckets of gradients whose reduction the host does not wait for (stage3.py, max_param_reduce_events).
-inline constexpr std::int64_t max_param_reduce_events = 2;
+/// Buckets of gradients whose reduction the host does not wait for: it waits when there are more than
+/// max_param_reduce_events, which is 2, and then begins another one (stage3.py, __reduce_and_partition_ipg_grads).
+inline constexpr std::int64_t reductions_under_way = 3;
 
 /// Weights that ZeRO 3 holds gathered. With each module that is fetched it gathers the next ones beyond those that are
 /// on their way, until the limit is reached (fetch_sub_module: prefetch_bucket_size), but never less than the module
@@ -85,8 +91,16 @@ constexpr live_weights live_weights_of(const training_context& context, byte_cou
     if (live.now > whole) live.now = whole;
     const auto at_most = [&](byte_count size) { return size < whole - live.now ? size : whole - live.now; };
     live.more = at_most(largest * 2);
-    live.late = at_most(size_of(gathered, context.runtime.sharding.reduce_bucket_size, 1) * max_param_reduce_events);
+    live.late = at_most(size_of(gathered, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way);
     return live;
+}
+
+/// Gradients that ZeRO 3 has copied into buckets, and whose blocks wait for the copy: another stream made it
+/// (stage3.py, __add_grad_to_ipg_bucket: record_stream). `all`: of the weights of a stage.
+constexpr byte_count late_gradients_of(const job& j, const training_context& context, byte_count all) {
+    const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
+    const byte_count late = size_of(made, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way;
+    return late < all ? late : all;
 }
 
 }  // namespace llmres::inline v0::detail

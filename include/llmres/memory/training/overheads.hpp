@@ -50,6 +50,12 @@ struct idle_blocks {
 /// when the group was destroyed (ml-engineering, training/performance, torch-dist-mem-usage.py).
 inline constexpr byte_count nccl_once = mib(740);
 
+/// Of buckets whose sizes are settings, those that may not be there: all, unless the caller has said their size.
+constexpr byte_count unsure_buckets(const tensor_memory& t, const runtime& r) {
+    if (r.sharding.bucket_size_known) return {};
+    return t.buckets < t.communication ? t.buckets : t.communication;
+}
+
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
 /// and the workspaces of libraries, which PyTorch takes from its own allocator.
 constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code) {
@@ -72,9 +78,9 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
     if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
         m[memory_term::workspace] += r.process.expert_workspace;
     if (trains(j)) {
-        const auto estimate = [&](memory_term term, byte_count exact, const interval<double>& error) {
+        const auto estimate = [&](memory_term term, byte_count unsure, const interval<double>& error) {
             const byte_count about = m[term].expected;
-            m[term] = {scaled_up(about - exact, error.low), about, scaled_up(about, error.high)};
+            m[term] = {scaled_up(about - unsure, error.low), about, scaled_up(about, error.high)};
         };
         const interval<double>& known = r.accuracy.activations;
         const interval<double>& more = j.model.from_tensors ? undescribed_activations : r.accuracy.undescribed;
@@ -83,8 +89,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
                  described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});
         estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
         estimate(memory_term::optimizer_scratch, {}, r.accuracy.activations);
-        estimate(memory_term::communication, t.buckets < t.communication ? t.buckets : t.communication,
-                 r.accuracy.activations);
+        estimate(memory_term::communication, unsure_buckets(t, r), r.accuracy.activations);
     }
     m[memory_term::activations].high += t.maybe_more;
     return m;
@@ -125,15 +130,16 @@ constexpr interval<byte_count> without_buckets(const interval<byte_count>& all, 
 
 /// Adds what the caching allocator holds beyond what it hands out. Gaps are as wide as the tensors; which blocks no
 /// phase uses again has nothing to do with how far either is off. Of buckets whose sizes are settings, which a launcher
-/// may ask to be smaller, the lower bound has none.
+/// may ask to be smaller, the lower bound has none unless the caller says what they are.
 constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const runtime& r, const idle_blocks& idle) {
-    const byte_count buckets = t.buckets < t.communication ? t.buckets : t.communication;
+    const byte_count buckets = unsure_buckets(t, r);
     const auto in_use_of = [&](const interval<byte_count>& allocated) {
         return allocated + gaps_between(allocated, t.activations, r, idle);
     };
     const interval<byte_count> in_use = in_use_of(m.allocated);
-    const interval<byte_count> certain = independent_sum(in_use_of(without_buckets(m.allocated, buckets)),
-                                                         without_buckets(idle.releasable, buckets + idle.buckets));
+    const interval<byte_count> certain = independent_sum(
+        in_use_of(without_buckets(m.allocated, buckets)),
+        without_buckets(idle.releasable, r.sharding.bucket_size_known ? byte_count{} : buckets + idle.buckets));
     const interval<byte_count> all = independent_sum(in_use, idle.releasable);
     m.reserved = {certain.low < all.low ? certain.low : all.low, all.expected, all.high};
     m[memory_term::fragmentation] = {m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,

@@ -269,6 +269,9 @@ inline constexpr auto fields_of<llmres::training_sharding> = std::array{
     profile_field{"separate_ends",
                   "FSDP2: the embedding is a unit, and the head is another; else both are the root unit's"},
     profile_field{"reduce_bucket_size", "DeepSpeed: values of gradients that are exchanged at once", "values"},
+    profile_field{"bucket_size_known", "DeepSpeed: the caller has said reduce_bucket_size"},
+    profile_field{"overlap_comm",
+                  "DeepSpeed: gradients are exchanged on a stream of their own, ZeRO 1 and 2 with two buckets"},
     profile_field{"sub_group_size", "DeepSpeed: values of a rank's own that ZeRO 3 steps at once", "values"}};
 template <>
 inline constexpr auto fields_of<llmres::optimizer_step> = std::array{

@@ -163,6 +163,9 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     read.flag("defer_embedding_wgrad_compute", e.pipeline.defer_embedding_wgrad_compute);
     read.integer("wgrad_deferral_limit", e.pipeline.wgrad_deferral_limit);
     read.integer("reduce_bucket_size", e.sharding.reduce_bucket_size);
+    if (read.fields().has("reduce_bucket_size")) e.sharding.bucket_size_known = true;
+    read.flag("overlap_comm", e.sharding.overlap_comm);
+    if (e.sharding.overlap_comm) e.launches.overlaps_gradients = true;
     read.integer("sub_group_size", e.sharding.sub_group_size);
 }
 
