@@ -68,9 +68,22 @@ void add_model(CLI::App& app, int& exit) {
     });
 }
 
+/// The arguments of the program.
+std::vector<std::string> typed_words;
+
+/// Whether somebody will look at the flags of a command: it is among the arguments, or a command that lists the flags
+/// of all is. (CLI11 compares each new flag with all before: of ten commands they take a tenth of a second
+/// unoptimised.)
+bool needs_flags(const CLI::App& command) {
+    return std::ranges::any_of(typed_words, [&](const std::string& word) {
+        return word == command.get_name() || word == "completion" || word == "man";
+    });
+}
+
 /// Adds a flag for each field of a job document, and --json. Behind what was typed, `run` follows with the job.
 template <class Run>
 void add_job(CLI::App& command, plan_options& job, int& exit, Run run) {
+    if (!needs_flags(command)) return;
     const auto typed = std::make_shared<std::map<std::string, std::string>>();
     std::vector<std::pair<std::string, CLI::Option*>> options;
     for (const llmres::job_field& f : llmres::job_fields) {
@@ -371,6 +384,7 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
     int exit = fits;
     try {
+        typed_words.assign(argv + 1, argv + argc);
         CLI::App app{"Does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?", "llmres"};
         app.require_subcommand(0, 1);
         app.allow_extras();
