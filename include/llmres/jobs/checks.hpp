@@ -259,7 +259,7 @@ constexpr status validate(const job& j) {
         return refused(error_code::unsupported, "optimizer", j.optimizer.name.view(), expected);
     }
     if (j.adapter.trains() && j.weights)
-        if (const status s = detail::validate_format(j.runtime, held); !s) return s;
+        if (const status s = detail::validate_format(j.runtime, stored_format{held}); !s) return s;
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");

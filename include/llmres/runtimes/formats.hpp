@@ -69,7 +69,7 @@ struct stored_format {
     text<31> name{"gguf"};
     format_family family = format_family::gguf;
 
-    constexpr stored_format(const precision& format) : name(format.name.view()), family(family_of(format)) {}
+    constexpr explicit stored_format(const precision& format) : name(format.name.view()), family(family_of(format)) {}
     /// Of a GGUF file.
     static constexpr stored_format gguf_file() { return {}; }
 

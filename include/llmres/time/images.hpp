@@ -36,7 +36,7 @@ namespace detail {
 constexpr double unet_blocks(const unet& u) {
     std::int64_t blocks = 2 + u.middle_depth;
     for (std::size_t level = 0; level < static_cast<std::size_t>(u.levels); ++level)
-        blocks += (2 * u.blocks + 1) * (1 + u.depth[level]);
+        blocks += (std::int64_t{2} * u.blocks + 1) * (1 + u.depth[level]);
     return static_cast<double>(blocks);
 }
 

@@ -382,7 +382,7 @@ struct maker {
     template <arithmetic N>
         requires(std::floating_point<rep> || std::integral<N>)
     constexpr Quantity operator()(N number) const {
-        if constexpr (Numerator == 1 && Denominator == 1)
+        if constexpr (Numerator == Denominator)
             return Quantity::from_base(detail::saturated<rep>(number));
         else
             return Quantity::from_base(
