@@ -66,9 +66,10 @@ constexpr format_family family_of(const precision& format) {
 /// What weights are stored as: the name that a person gave it, and its family. A GGUF file has a type for each tensor,
 /// and counts as one format of that name.
 struct stored_format {
-    text<31> name{"gguf"};
-    format_family family = format_family::gguf;
+    text<31> name{"gguf"};                       ///< "nf4"
+    format_family family = format_family::gguf;  ///< the family that a runtime supports or not
 
+    /// Of a number format.
     constexpr explicit stored_format(const precision& format) : name(format.name.view()), family(family_of(format)) {}
     /// Of a GGUF file.
     static constexpr stored_format gguf_file() { return {}; }

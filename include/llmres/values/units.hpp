@@ -37,48 +37,6 @@ struct a_count_is_made_of_whole_numbers {};                 // gib(1) + mib(512)
 
 }  // namespace refusal
 
-/// A number with a unit. Trivially copyable and structural; zero unless made by a maker.
-template <class Unit, arithmetic Rep>
-struct quantity {
-    using unit = Unit;  ///< its unit
-    using rep = Rep;    ///< the type of its number
-
-    Rep number_{};  ///< public only because template arguments demand it: use a maker and .in()
-
-    constexpr quantity() = default;  ///< zero
-    /// The bare number in the base unit. Prefer makers; this is for generic code.
-    static constexpr quantity from_base(Rep number) { return {number, in_base{}}; }
-    /// The number in the base unit.
-    constexpr Rep base() const { return number_; }
-
-    /// The largest quantity that the number type holds.
-    static constexpr quantity(max)() { return from_base((std::numeric_limits<Rep>::max)()); }
-
-    /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
-    template <class Maker>
-        requires std::same_as<typename Maker::unit, Unit>
-    constexpr auto in(const Maker& maker) const {
-        return maker.number_in(*this);
-    }
-
-    friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
-    friend constexpr bool operator==(const quantity&, const quantity&) = default;
-    // What follows from <=> takes several times as many steps of a constant expression.
-    friend constexpr bool operator<(const quantity& a, const quantity& b) { return a.number_ < b.number_; }
-    friend constexpr bool operator>(const quantity& a, const quantity& b) { return a.number_ > b.number_; }
-    friend constexpr bool operator<=(const quantity& a, const quantity& b) { return a.number_ <= b.number_; }
-    friend constexpr bool operator>=(const quantity& a, const quantity& b) { return a.number_ >= b.number_; }
-
-    /// Adds another quantity of the same unit.
-    constexpr quantity& operator+=(quantity other);
-    /// Subtracts another quantity of the same unit.
-    constexpr quantity& operator-=(quantity other);
-
-private:
-    struct in_base {};
-    constexpr quantity(Rep number, in_base) : number_{number} {}
-};
-
 namespace detail {
 
 /// The end of the range across from a sign: the smallest number, with every bit turned where the sign is negative.
@@ -146,6 +104,58 @@ constexpr Rep product(Rep a, Rep b) {
     return a * b;
 }
 
+}  // namespace detail
+
+/// A number with a unit. Trivially copyable and structural; zero unless made by a maker.
+template <class Unit, arithmetic Rep>
+struct quantity {
+    using unit = Unit;  ///< its unit
+    using rep = Rep;    ///< the type of its number
+
+    Rep number_{};  ///< public only because template arguments demand it: use a maker and .in()
+
+    constexpr quantity() = default;  ///< zero
+    /// The bare number in the base unit. Prefer makers; this is for generic code.
+    static constexpr quantity from_base(Rep number) { return {number, in_base{}}; }
+    /// The number in the base unit.
+    constexpr Rep base() const { return number_; }
+
+    /// The largest quantity that the number type holds.
+    static constexpr quantity(max)() { return from_base((std::numeric_limits<Rep>::max)()); }
+
+    /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
+    template <class Maker>
+        requires std::same_as<typename Maker::unit, Unit>
+    constexpr auto in(const Maker& maker) const {
+        return maker.number_in(*this);
+    }
+
+    friend constexpr auto operator<=>(const quantity&, const quantity&) = default;
+    friend constexpr bool operator==(const quantity&, const quantity&) = default;
+    // What follows from <=> takes several times as many steps of a constant expression.
+    friend constexpr bool operator<(const quantity& a, const quantity& b) { return a.number_ < b.number_; }
+    friend constexpr bool operator>(const quantity& a, const quantity& b) { return a.number_ > b.number_; }
+    friend constexpr bool operator<=(const quantity& a, const quantity& b) { return a.number_ <= b.number_; }
+    friend constexpr bool operator>=(const quantity& a, const quantity& b) { return a.number_ >= b.number_; }
+
+    /// Adds another quantity of the same unit.
+    constexpr quantity& operator+=(quantity other) {
+        number_ = detail::sum(number_, other.number_);
+        return *this;
+    }
+    /// Subtracts another quantity of the same unit.
+    constexpr quantity& operator-=(quantity other) {
+        number_ = detail::difference(number_, other.number_);
+        return *this;
+    }
+
+private:
+    struct in_base {};
+    constexpr quantity(Rep number, in_base) : number_{number} {}
+};
+
+namespace detail {
+
 [[gnu::noinline]] constexpr std::int64_t ceil_quotient_of_any(std::int64_t a, std::int64_t b) {
     if (b <= 0)
         return a > 0   ? (std::numeric_limits<std::int64_t>::max)()
@@ -200,16 +210,6 @@ constexpr quantity<U, R> operator+(quantity<U, R> a, quantity<U, R> b) {
 template <class U, class R>
 constexpr quantity<U, R> operator-(quantity<U, R> a, quantity<U, R> b) {
     return quantity<U, R>::from_base(detail::difference(a.number_, b.number_));
-}
-template <class Unit, arithmetic Rep>
-constexpr quantity<Unit, Rep>& quantity<Unit, Rep>::operator+=(quantity other) {
-    number_ = detail::sum(number_, other.number_);
-    return *this;
-}
-template <class Unit, arithmetic Rep>
-constexpr quantity<Unit, Rep>& quantity<Unit, Rep>::operator-=(quantity other) {
-    number_ = detail::difference(number_, other.number_);
-    return *this;
 }
 /// Quantities of different units neither add nor compare.
 template <class U, class R, class V, class S>

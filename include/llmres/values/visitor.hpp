@@ -16,9 +16,10 @@ public:
     constexpr void operator()(const Seen&... seen) const { show_(*this, seen...); }
 
 protected:
+    /// Of the function that each entry goes to.
     constexpr explicit visitor(void (*show)(const visitor&, const Seen&...)) : show_{show} {}
-    constexpr visitor(const visitor&) = default;
-    constexpr visitor& operator=(const visitor&) = default;
+    constexpr visitor(const visitor&) = default;             ///< the same function
+    constexpr visitor& operator=(const visitor&) = default;  ///< the same function
     constexpr ~visitor() = default;
 
 private:

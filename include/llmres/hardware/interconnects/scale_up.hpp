@@ -7,7 +7,7 @@
 // A row is laid out as its datasheet.
 // clang-format off
 
-/// What joins GPUs and their like inside a node or a rack: NVLink, Infinity Fabric, and the fabrics of other accelerators.
+/// What joins GPUs and their like inside a node or a rack: NVLink, Infinity Fabric, and other accelerators' fabrics.
 /// hardware/interconnects/all.hpp says how rows are filled in, docs/sources.md what the source tags mean.
 namespace llmres::inline v0::links {
 
