@@ -322,4 +322,9 @@ TEST_CASE("lit-gpt copied keys and values out of one product until August 2023, 
     const byte_count one = saved_activations(j, {});
     j.runtime = *find_runtime("litgpt@2023-10");
     CHECK(saved_activations(j, {}) == one);
+    // Several groups are copied for each query head by both: repeat_interleave then, expand and reshape now.
+    j.model = models::llama_3_1_8b;
+    const byte_count grouped = saved_activations(j, {});
+    j.runtime = *find_runtime("litgpt@2023-08");
+    CHECK(saved_activations(j, {}) == grouped);
 }

@@ -90,8 +90,10 @@ enum class latent_value_code : std::uint8_t {
 /// Whether one product makes queries, keys and values, and what attention reads of it.
 enum class joined_heads_code : std::uint8_t {
     by_model,  ///< as the model's own code has it
-    views,     ///< one product; attention reads views of it, so that all of it is saved with the values
-    copies,    ///< one product; keys and values of more than one head are copied out of it
+    /// One product; attention reads views of it, so that all of it is saved with the values. Keys and values of several
+    /// groups are copied for each query head (lit_gpt/model.py since #297: expand, then reshape).
+    views,
+    copies,  ///< one product; keys and values of more than one head are copied out of it
 };
 
 /// How Mamba 2's mixer is computed between its two projections.

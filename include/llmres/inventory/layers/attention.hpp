@@ -130,8 +130,10 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
     const backward_point of_values = eager ? norm : attention;
     // Views of one product keep all of it, unless they are cast, or copied to lie head by head.
     const bool casts = context.formats.fp32_outputs;
-    const bool copied = context.code.attention.given.copied_values ||
-                        (context.runtime.kernels.joined_heads == joined_heads_code::copies && a.kv_heads > 1);
+    const joined_heads_code code = context.runtime.kernels.joined_heads;
+    const bool spread = code == joined_heads_code::views && repeats && a.kv_heads < a.heads;
+    const bool copied =
+        context.code.attention.given.copied_values || ((code == joined_heads_code::copies || spread) && a.kv_heads > 1);
     const bool joined = context.attention.joined_heads && !copied && !casts && !(eager && context.tokens.sequences > 1);
     const std::int64_t query = n * a.heads * a.query_width();
     const precision& format = falls_to_products(a, context) ? fp32 : context.formats.compute;
