@@ -85,7 +85,8 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         CHECK(m[memory_term::fragmentation].expected <= m[memory_term::fragmentation].high);
     }
     SUBCASE("what may never run out is not said to give anything back") {
-        memory_breakdown m = with_runtime(tensors, training(), layout{}, {.releasable = {gib(1), gib(4), gib(8)}});
+        memory_breakdown m = with_runtime(tensors, training(), layout{}, modeling_of(training().model),
+                                          {.releasable = {gib(1), gib(4), gib(8)}});
         const interval<byte_count> all = m.total();
         m.release_beyond(all.expected);
         CHECK(m.total().low == all.low);

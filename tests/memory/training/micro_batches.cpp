@@ -139,7 +139,7 @@ TEST_CASE("the loss is computed while the stage holds a last chunk, not one of t
     CHECK(s.saved.not_at_loss.in(mib) == doctest::Approx(f.layers[0].kept.in(mib)));
     const detail::stage_step in = detail::stage_step_of(f, s);
     const detail::loss_memory loss = detail::loss_memory_of(j.model, f.context, l);
-    CHECK(detail::at_loss(in, detail::peak_point::loss_gradient, loss, {}).tensors.activations ==
+    CHECK(detail::at_loss(in, detail::peak_point::loss_gradient).tensors.activations ==
           s.saved.all - s.saved.not_at_loss + loss.saved);
     CHECK(detail::at_layer_backward(in, detail::peak_point::last_layer_backward, 0).tensors.activations > s.saved.all);
 }
