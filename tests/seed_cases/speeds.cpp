@@ -73,7 +73,7 @@ TEST_CASE("A6: the 18 GPUs by speed and by speed per price, for LoRA and for bat
     const job tuned{.model = models::llama_3_8b,
                     .task = task::finetuning,
                     .weights = nf4_double,
-                    .sequence = tokens(1024),
+                    .sequence = tokens(768),
                     .recompute = recompute::full,
                     .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears},
                     .runtime = runtimes::huggingface};

@@ -32,8 +32,9 @@ inline constexpr runtime deepspeed{
         .pipeline_groups = 3,
     },
     .allocator{
-        // As in runtimes/megatron.hpp: buckets, and blocks that only the optimizer's step can use, are counted apart.
-        .fragmentation = {0.0, 0.035, 0.12},
+        // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the
+        // optimizer's step can use, are counted apart.
+        .fragmentation = {0.0, 0.035, 0.20},
         .caches_freed_blocks = true,
     },
     .accuracy{
@@ -60,8 +61,6 @@ inline constexpr runtime megatron_deepspeed = [] {
     runtime r = for_versions(deepspeed, "Megatron-DeepSpeed 2022", {});
     r.identity.name = "megatron_deepspeed";
     r.process.context = context_of_cuda_11;
-    // In-sample: five runs of BLOOM's that ran out of memory, which must not be said to fit (docs/accuracy.md).
-    r.allocator.fragmentation.high = 0.20;
     r.accuracy.activations = {0.9, 1.0, 1.1};  // Megatron's own layers, against BLOOM's runs (docs/accuracy.md)
     r.kernels.norm = norm_code::fused;
     r.kernels.loss.code = loss_code::vocabulary_parallel;
