@@ -52,7 +52,7 @@ TEST_CASE(
         const training_runs::errors& e = of(series, "allocated");
         CHECK(e.worst <= 0.05);
         CHECK(e.inside >= e.rows * 95 / 100);
-        // Four of 125 hold less than a quarter of what no phase uses of another's (memory/training/allocator.hpp).
+        // Four of 125 hold less than a quarter of the blocks that only one phase uses (memory/training/allocator.hpp).
         CHECK(of(series, "nvidia-smi").inside * 100 >= of(series, "nvidia-smi").rows * 95);
     }
 }

@@ -98,10 +98,10 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
     return {byte_count{}, scaled_up(beyond < left ? beyond : left, 0.3), left};
 }
 
-/// Blocks that are freed at the peak, and that no tensor of the peak uses. At least a quarter of what no phase uses of
-/// another's is held before the optimizer's step, where samples are as long as each other. In-sample: of 43 runs of
-/// transformers on one GPU, whose allocated memory was published beside nvidia-smi's figure, 41 held 27 to 171 % of it
-/// and of the gaps, half of them more than 74 (docs/accuracy.md, fms).
+/// Blocks that are freed at the peak, and that no tensor of the peak uses. Of the blocks that one phase leaves and no
+/// other phase can use, at least a quarter is held, but for a peak in the optimizer's step and for samples of many
+/// lengths. In-sample: of 43 runs of transformers on one GPU, whose allocated memory was published beside nvidia-smi's
+/// figure, 41 held 27 to 171 % of such blocks and gaps, half of them more than 74 % (docs/accuracy.md, fms).
 constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak) {
     const runtime& r = f.job.runtime;
     const byte_count unused = peak.reserved > peak.size ? peak.reserved - peak.size : byte_count{};
