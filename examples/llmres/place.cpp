@@ -297,8 +297,9 @@ double fullness_of(const kind_answer& a) {
 std::vector<llmres::document_remedy> help_for(const asked_job& j, std::vector<kind_answer> kinds, const inventory& on) {
     const llmres::job_sources sources =
         llmres::remembered(llmres::sources_in(program::folder_of(j.document, j.source.source)));
-    std::stable_sort(kinds.begin(), kinds.end(),
-                     [](const kind_answer& a, const kind_answer& b) { return fullness_of(a) < fullness_of(b); });
+    std::sort(kinds.begin(), kinds.end(), [](const kind_answer& a, const kind_answer& b) {
+        return std::pair{fullness_of(a), a.kind} < std::pair{fullness_of(b), b.kind};
+    });
     for (const kind_answer& a : kinds) {
         std::int64_t gpus = 0;
         for (const llmres::node_gpus& n : on.nodes)
