@@ -97,7 +97,7 @@ TEST_CASE("GPUs that share the host's bus get less than half of the line rate") 
 }
 
 TEST_CASE("two GPUs that share the host's bus with nobody else reach the part of other links") {
-    link bus;
+    llmres::link bus;
     bus.raw = gb_per_s(32);
     const duration two = time_of(collective_kind::all_gather, gb(10), {.ranks = 2, .in_node = 2}, bus, {});
     const duration four = time_of(collective_kind::all_gather, gb(10), {.ranks = 4, .in_node = 4}, bus, {});
@@ -108,7 +108,7 @@ TEST_CASE("two GPUs that share the host's bus with nobody else reach the part of
 TEST_CASE("in a mesh few ranks have the links between them alone") {
     // MI300X: 448 GB/s over seven links, 313 measured of all eight GPUs and 47.7 of two. V100: six links to four
     // neighbours, 131 of eight and 22.5 of two.
-    const auto bus_rate = [](const link& mesh, std::int64_t ranks) {
+    const auto bus_rate = [](const llmres::link& mesh, std::int64_t ranks) {
         const duration t = time_of(collective_kind::all_reduce, gb(100), {.ranks = ranks, .in_node = ranks}, mesh, {});
         return sent_bytes(collective_kind::all_reduce, gb(100), ranks).in(bytes) / t.in(seconds) / 1e9;
     };
