@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/inventory/named_parts.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
@@ -14,6 +15,14 @@ using namespace llmres;
 
 constexpr job full() {
     return {.model = models::llama_3_1_8b, .task = task::finetuning, .weights = bf16, .sequence = tokens(4096)};
+}
+/// Of what one layer of the job saves: what is recomputed, and what is offloaded to main memory.
+inline detail::named_parts named_parts_of(const layer& kind, const job& j, const layout& l,
+                                          const training_context& context) {
+    detail::named_parts parts;
+    for_each_saved_activation(kind, j.model.hidden, context,
+                              [&](const activation& a) { parts.add(a, local_bytes(a, l), j); });
+    return parts;
 }
 constexpr byte_count peak(const job& j, const layout& l = {}) { return training_memory(j, l).ideal; }
 

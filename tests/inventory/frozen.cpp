@@ -119,7 +119,7 @@ TEST_CASE("what recomputation has dropped already is not taken off once more") {
     const byte_count all = unsaved_by(block(), j).size;
     j.recompute = recompute::selective;
     const training_context context{j, {}};
-    const byte_count core = detail::named_parts_of(block(), j, {}, context).recomputed;
+    const byte_count core = named_parts_of(block(), j, {}, context).recomputed;
     CHECK(core > byte_count{});
     CHECK(unsaved_by(block(), j).size == all - core);
     // By product, what is stored is stored without gradients, too.

@@ -28,7 +28,7 @@ TEST_CASE("named parts of a layer are computed again, or their inputs are in mai
         with.recompute = again.empty() ? recompute::none : recompute::selective;
         with.recompute_modules = again;
         with.offload.modules = away;
-        return detail::named_parts_of(of, with, l, context);
+        return named_parts_of(of, with, l, context);
     };
     const attention& a = routed.attention;
     const experts& e = routed.feed_forward.experts;
@@ -72,6 +72,15 @@ TEST_CASE("named parts of a layer are computed again, or their inputs are in mai
     CHECK(on_host > all - offloaded);
 }
 
+/// What routed experts save of the tokens that come to them.
+static byte_count routed_bytes(const layer& kind, const job& j, const training_context& context) {
+    byte_count size;
+    for_each_saved_activation(kind, j.model.hidden, context, [&](const activation& a) {
+        if (a.routed) size += local_bytes(a, {});
+    });
+    return size;
+}
+
 TEST_CASE(
     "what routed experts save of their tokens is part of what the layer does, and grows with the choices of a token") {
     job j{.model = models::mixtral_8x7b,
@@ -81,7 +90,7 @@ TEST_CASE(
           .runtime = runtimes::megatron};
     const training_context context{j, {}};
     layer kind = j.model.layers[0];
-    const auto routed = [&] { return detail::routed_bytes(kind, j.model.hidden, {}, context); };
+    const auto routed = [&] { return routed_bytes(kind, j, context); };
     // Two choices: the input, gate, up and their product; the fused gate computes its activation again.
     const byte_count two = bytes(2) * (2 * 1024 * (std::int64_t{4096} + 3 * 14336));
     CHECK(routed() == two);
@@ -103,7 +112,7 @@ TEST_CASE("what routed experts save is what the layer's inventory says of them, 
     j.runtime.kernels.fp8.recipe = fp8_recipe::delayed;
     const training_context context{j, {}};
     // Two choices of 1024 tokens: 8-bit inputs of the two products, gate and up in 16 bits.
-    CHECK(detail::routed_bytes(j.model.layers[0], j.model.hidden, {}, context) ==
+    CHECK(routed_bytes(j.model.layers[0], j, context) ==
           bytes(2 * 1024) * (4096 + 14336) + bytes(2 * 2 * 1024) * (2 * 14336));
 }
 
@@ -120,7 +129,7 @@ TEST_CASE("nothing of a recurrence is computed again by name, or leaves; latent 
     const auto parts = [&](const layer& of, layer_part_set again, layer_part_set away) {
         j.recompute_modules = again;
         j.offload.modules = away;
-        return detail::named_parts_of(of, j, {}, context);
+        return named_parts_of(of, j, {}, context);
     };
     const layer& scanned = m.layers[0];
     const layer& routed = m.layers[1];
@@ -159,7 +168,7 @@ TEST_CASE(
                                       [&](const activation& a) { all += local_bytes(a, {}); });
             const auto again = [&](layer_part_set parts) {
                 j.recompute_modules = parts;
-                return detail::named_parts_of(kind, j, {}, context).recomputed;
+                return named_parts_of(kind, j, {}, context).recomputed;
             };
             const bool attends = kind.attention.kind != attention_kind::none;
             CHECK((again(core_attn) > byte_count{}) == attends);

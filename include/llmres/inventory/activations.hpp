@@ -11,7 +11,6 @@
 #include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/models/layer.hpp>
-#include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/visitor.hpp>
@@ -62,16 +61,6 @@ constexpr void for_each_live_activation(const layer& l, std::int64_t hidden, con
     show(inner.writes[0], product, positions, inner.half);
     if (routed)
         show(detail::whole_operand(detail::operand_name::expert_output, hidden), expert_output, positions, inner.half);
-}
-
-/// Calls visit(activation) for the logits of the next token of each sequence: in the compute format, and in fp32 for
-/// sampling.
-template <class Visit>
-constexpr void for_each_sampled_activation(const model& m, std::int64_t sequences, const precision& compute,
-                                           Visit&& visit) {
-    const std::int64_t values = sequences * m.vocabulary;
-    visit(activation{activation_role::logits, values, compute, activation_split::tensor});
-    visit(activation{activation_role::logits_fp32, values, fp32, activation_split::tensor});
 }
 
 namespace detail {
@@ -232,16 +221,6 @@ constexpr gradient_flow show_saved(const layer& l, std::int64_t hidden, const tr
     saved_fold fold{l, hidden, context, visit, flow};
     for_each_layer_operation(l, hidden, context.code, fold);
     return fold.flow;
-}
-
-/// What routed experts save of the tokens that come to them.
-constexpr byte_count routed_bytes(const layer& kind, std::int64_t hidden, const layout& l,
-                                  const training_context& context) {
-    byte_count size;
-    if (!kind.feed_forward.routed()) return size;
-    const auto count = [&](const activation& a) { size += a.routed ? local_bytes(a, l) : byte_count{}; };
-    show_saved(kind, hidden, context, gradient_flow{true}, visiting<activation>(count));
-    return size;
 }
 
 /// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step.

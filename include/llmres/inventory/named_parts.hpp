@@ -2,12 +2,8 @@
 #pragma once
 
 #include <llmres/inventory/activation.hpp>
-#include <llmres/inventory/activations.hpp>
-#include <llmres/inventory/context.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layer_parts.hpp>
-#include <llmres/jobs/layout.hpp>
-#include <llmres/models/layer.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/units.hpp>
 
@@ -51,14 +47,6 @@ constexpr bool names_parts(const job& j) {
 constexpr bool keeps_by_product(const job& j) {
     return j.recompute == recompute::selective && !names_parts(j) &&
            j.runtime.kernels.checkpointing.selective != selective_code::attention_core;
-}
-
-constexpr named_parts named_parts_of(const layer& kind, const job& j, const layout& l,
-                                     const training_context& context) {
-    named_parts parts;
-    for_each_saved_activation(kind, j.model.hidden, context,
-                              [&](const activation& a) { parts.add(a, local_bytes(a, l), j); });
-    return parts;
 }
 
 }  // namespace llmres::inline v0::detail

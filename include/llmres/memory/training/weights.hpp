@@ -117,7 +117,6 @@ public:
 
 private:
     constexpr void hold(const weight& whole, const weight_shape& shape, std::int64_t ranks, bool in_layer);
-    constexpr void hold_matrix(const weight& whole, const weight_shape& shape, bool in_layer);
     constexpr void train(const trained_tensor& t);
     constexpr void keep_gradient(const trained_tensor& t);
     struct state_size {
