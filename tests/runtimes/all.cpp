@@ -58,6 +58,13 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
     for (const runtime* r : runtimes::all) CHECK(find_runtime(r->identity.name));
 }
 
+TEST_CASE("what drives another engine is found under its own name, without a version of the other's") {
+    CHECK(*find_runtime("axolotl") == *find_runtime("huggingface"));
+    CHECK(*find_runtime("LLaMA-Factory") == *find_runtime("huggingface"));
+    CHECK(*find_runtime("megatron-bridge") == runtimes::megatron);
+    CHECK(find_runtime("axolotl@0.8").error().code == error_code::unknown);
+}
+
 TEST_CASE("an unknown engine is refused with the nearest names, an unknown version with those there are") {
     CHECK(std::string{find_runtime("vlm").error().expected.view()}.find("vllm") != std::string::npos);
     const error version = find_runtime("tgi@1.0").error();

@@ -234,8 +234,8 @@ constexpr status validate(const job& j) {
     if (const status s = validate(j.model); !s) return s;
     if (j.runtime.identity.work == (trains(j) ? runtime_work::serving : runtime_work::training))
         return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
-                       trains(j) ? "a runtime that trains, such as pytorch, deepspeed or megatron"
-                                 : "a runtime that serves, such as vllm or llama.cpp");
+                       trains(j) ? "a runtime that trains, such as pytorch or megatron, or task serving"
+                                 : "a runtime that serves, such as vllm, or task pretraining or finetuning");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
         if (const status s = validate(j.runtime, j.options, stored_format_of(j)); !s) return s;

@@ -64,19 +64,24 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
 
 }  // namespace detail
 
-/// Other names of software, without letter case and marks, and the name of its profiles here. The libraries that drive
-/// PyTorch through transformers' Trainer share its profile.
-inline constexpr std::array<std::array<std::string_view, 2>, 11> runtime_aliases{{{"trtllm", "tensorrt-llm"},
-                                                                                  {"tensorrt", "tensorrt-llm"},
-                                                                                  {"llamaserver", "llama.cpp"},
-                                                                                  {"peft", "huggingface"},
-                                                                                  {"trl", "huggingface"},
-                                                                                  {"hf", "huggingface"},
-                                                                                  {"accelerate", "huggingface"},
-                                                                                  {"megatronlm", "megatron"},
-                                                                                  {"megatroncore", "megatron"},
-                                                                                  {"mcore", "megatron"},
-                                                                                  {"textgenerationinference", "tgi"}}};
+/// Other names of software, without letter case and marks, and the name of its profiles here. What drives PyTorch
+/// through transformers' Trainer shares its profile, and what drives Megatron-Core Megatron's.
+inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_view, 2>>({
+    {"trtllm", "tensorrt-llm"},
+    {"tensorrt", "tensorrt-llm"},
+    {"llamaserver", "llama.cpp"},
+    {"peft", "huggingface"},
+    {"trl", "huggingface"},
+    {"hf", "huggingface"},
+    {"accelerate", "huggingface"},
+    {"axolotl", "huggingface"},
+    {"llamafactory", "huggingface"},
+    {"megatronlm", "megatron"},
+    {"megatroncore", "megatron"},
+    {"megatronbridge", "megatron"},
+    {"mcore", "megatron"},
+    {"textgenerationinference", "tgi"},
+});
 
 /// The profile of that name for that version, or with that text of versions; the newest for an empty version. vLLM
 /// could run its first engine (V0) up to 0.10 where asked to: "0.8.5 V0". Runtimes whose builds are told apart by their
