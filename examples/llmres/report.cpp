@@ -171,9 +171,9 @@ void print_profile(const llmres::runtime_profile& profile) {
     const std::string learnt = origin.sources.empty()
                                    ? std::string{}
                                    : fmt::format("; {} of its constants learnt from logs", origin.sources.size());
-    const bool measured = origin.rows >= llmres::rows_that_measure;
+    const std::string_view evidence = llmres::evidence_of(origin.rows);
     fmt::print("profile  {} {}: {}{}{}{}\n", plain(std::string{r.name.view()}), plain(std::string{r.versions.view()}),
-               measured ? "" : "unmeasured, ",
+               evidence == "measured" ? std::string{} : fmt::format("{}, ", evidence),
                origin.rows == 0 ? std::string{"no published row"}
                                 : fmt::format("{} measurement{}", origin.rows, origin.rows == 1 ? "" : "s"),
                gpus.empty() ? std::string{} : plain(" on " + gpus), learnt);

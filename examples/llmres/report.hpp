@@ -21,8 +21,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 /// Prints a plan's reasons, a line each.
 void print_reasons(const llmres::job_plan& p);
 
-/// Prints in one line from which versions, how many measurements and which GPUs a profile comes; unmeasured where they
-/// are fewer than rows_that_measure.
+/// Prints in one line from which versions, how many measurements and which GPUs a profile comes, and
+/// whether those are too few to tell how far it is off.
 void print_profile(const llmres::runtime_profile& profile);
 
 /// Prints in one line what was not said and was assumed; `of`: by which jobs, where there are several.

@@ -179,7 +179,6 @@ int run_runtimes(const table_options& o) {
         if (!o.id.empty() && (r->identity.name != asked.identity.name || (versioned && !(*r == asked)))) continue;
         const auto errors = llmres::errors_of(*r);
         llmres::json_value checked = llmres::json_value::array();
-        std::int64_t measured = 0;
         for (const llmres::profile_error& e : errors) {
             checked.push_back({{"figure", e.figure},
                                {"rows", e.rows},
@@ -187,22 +186,20 @@ int run_runtimes(const table_options& o) {
                                {"bias", e.bias},
                                {"worst", e.worst},
                                {"inside", e.inside}});
-            measured += e.rows;
         }
         if (!o.json && !o.id.empty()) print_profile(*r, errors);
+        const std::int64_t behind = llmres::rows_behind(errors);
         table.push_back({std::string{r->identity.name.view()}, std::string{r->identity.versions.view()},
-                         llmres::rows_behind(errors) < llmres::rows_that_measure
-                             ? fmt::format("unmeasured ({})", measured)
-                             : fmt::format("{}", measured)});
+                         fmt::format("{}", behind), std::string{llmres::evidence_of(behind)}});
         rows.push_back({{"name", r->identity.name.view()},
                         {"versions", r->identity.versions.view()},
-                        {"evidence", llmres::evidence_of(llmres::rows_behind(errors))},
+                        {"evidence", llmres::evidence_of(behind)},
                         {"checked", std::move(checked)}});
     }
     if (o.json)
         print_answer("runtimes", {{"runtimes", rows}});
     else if (o.id.empty())
-        print_table({{"runtime"}, {"versions"}, {"measured figures", true}}, table);
+        print_table({{"runtime"}, {"versions"}, {"measurements", true}, {"evidence"}}, table);
     return fits;
 }
 

@@ -17,9 +17,10 @@ TEST_CASE("the errors of a profile are its own, one row a figure") {
     }
 }
 
-TEST_CASE("a profile is measured from five rows of one figure on") {
+TEST_CASE("a profile is measured from five rows of one figure on, and hardly measured by fewer") {
     CHECK(evidence_of(0) == "unmeasured");
-    CHECK(evidence_of(4) == "unmeasured");
+    CHECK(evidence_of(1) == "hardly measured");
+    CHECK(evidence_of(4) == "hardly measured");
     CHECK(evidence_of(5) == "measured");
     CHECK(rows_behind(errors_of(runtimes::vllm_v1_18)) >= 45);
     CHECK(rows_behind(errors_of(no_runtime)) == 0);

@@ -50,11 +50,12 @@ constexpr std::int64_t rows_behind(std::span<const profile_error> errors) {
     return most;
 }
 
-/// A profile that fewer rows stand behind is called unmeasured: nobody knows how far it is off.
+/// Fewer rows than these do not tell how far a profile is off.
 inline constexpr std::int64_t rows_that_measure = 5;
-/// "measured" or "unmeasured", by the published rows or logs behind a profile.
+/// "unmeasured", "hardly measured" or "measured", by the published rows or logs behind a profile.
 constexpr std::string_view evidence_of(std::int64_t rows) {
-    return rows < rows_that_measure ? "unmeasured" : "measured";
+    if (rows == 0) return "unmeasured";
+    return rows < rows_that_measure ? "hardly measured" : "measured";
 }
 
 }  // namespace llmres::inline v0
