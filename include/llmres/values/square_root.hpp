@@ -10,12 +10,11 @@ namespace llmres::inline v0::detail {
 constexpr double square_root(double x) {
     if (!std::is_constant_evaluated()) return __builtin_sqrt(x);
     if (!(x > 0)) return 0;
-    double scale = 1.0;
-    while (x > 4.0) x /= 4.0, scale *= 2.0;
-    while (x < 1.0) x *= 4.0, scale /= 2.0;
-    double root = x / 2.0 + 0.5;
-    for (int i = 0; i < 6; ++i) root = (root + x / root) / 2.0;
-    return root * scale;
+    // Half the exponent, and of the mantissa's bits their half: within 7 %. Each step doubles the digits that are
+    // right.
+    double root = __builtin_bit_cast(double, (__builtin_bit_cast(unsigned long long, x) >> 1) + (1023ULL << 51));
+    for (int i = 0; i < 4; ++i) root = (root + x / root) / 2.0;
+    return root;
 }
 
 }  // namespace llmres::inline v0::detail
