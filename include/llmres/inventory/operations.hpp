@@ -57,6 +57,8 @@ struct operation {
     double counted = 1;   ///< the part of the FLOPs that the model needs: what is recomputed is not
     bool joined = false;  ///< of a product: it is one kernel with the product before it, whose input it shares
     bool packed = false;  ///< of a product: its weight is stored in integers or codebooks, and multiplied in 16 bits
+    /// Of a product: it is the one shown before it in this pass with another matrix of the same shape and format.
+    bool again = false;
     /// Of experts: kernels of a runtime that launches one for each expert and 256 tokens.
     double each = 0;
 };
@@ -148,6 +150,24 @@ constexpr bool follows_its_twin(weight_role role) {
     return role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::up_proj;
 }
 
+/// Matrices of a layer, one behind the other, that only their roles tell apart: those of keys and of values, gate and
+/// up.
+struct equal_matrices {
+    weight first{};
+    std::array<weight_role, 3> roles{};  ///< of those behind the first; `count` are in use
+    std::size_t count = 0;
+
+    /// Takes another one, if it is equal.
+    constexpr bool take(const weight& w, const weight_format_view& formats) {
+        const bool equal = w.rows == first.rows && w.columns == first.columns && w.copies == first.copies &&
+                           w.active == first.active && w.split == first.split && w.granule == first.granule &&
+                           w.routed == first.routed && &formats.of(w) == &formats.of(first);
+        if (!equal || count == roles.size()) return false;
+        roles[count++] = w.role;
+        return true;
+    }
+};
+
 /// The products of tokens with one matrix on one GPU: a weight's part, or the experts that they chose, or a factor of
 /// an adapter beside it.
 class matrix_product {
@@ -199,7 +219,7 @@ public:
     [[gnu::always_inline]] constexpr void show(const token_pass& pass, arithmetic_kind arithmetic, bool trained,
                                                std::size_t index, Visit& visit) {
         const byte_count weights = pass.training ? all_.multiplied : all_.stored;
-        if (weights != all_.stored)
+        if (pass.training && weights != all_.stored)
             visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = weights}, index);
         if (pass.training && arithmetic != compute_.arithmetic) visit(casts(pass, trained), index);
         kernel_.arithmetic = arithmetic;
@@ -222,6 +242,20 @@ public:
         kernel_.read += all_.gradients;  // the product adds to what earlier micro-batches left
         kernel_.written = all_.gradients;
         visit(kernel_, index);
+    }
+    /// Calls visit for the kernel that was shown last, with other matrices of the same shape and format.
+    template <class Visit>
+    constexpr void show_again(const equal_matrices& all, bool joined, std::size_t index, Visit& visit) {
+        const bool first_joined = kernel_.joined;
+        kernel_.again = true;
+        for (std::size_t i = 0; i < all.count; ++i) {
+            kernel_.role = all.roles[i];
+            kernel_.joined = joined && follows_its_twin(kernel_.role);
+            visit(kernel_, index);
+        }
+        kernel_.again = false;
+        kernel_.role = whole_.role;
+        kernel_.joined = first_joined;
     }
 
 private:
@@ -257,10 +291,11 @@ private:
 };
 
 /// Calls visit for the products of all passes with a weight, and with the two factors of an adapter beside it, which is
-/// the same in all passes. `head`: the scored positions pass, not all.
+/// the same in all passes. `head`: the scored positions pass, not all. `twins`: matrices equal to it, of passes that
+/// train nothing.
 template <class Passes, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats, const Passes& passes,
-                                const layout& l, bool head, Visit& visit) {
+                                const layout& l, bool head, Visit& visit, const equal_matrices* twins = nullptr) {
     if (whole.rows == 1) return;  // vectors: norms and biases
     const weight_shape part = local_shape(whole, l);
     const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
@@ -281,8 +316,28 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
                                                : pass.training ? linear
                                                                : stored;
             product.show(pass, arithmetic, matrix > 0 || !beside.trains(), i, visit);
+            if (twins && twins->count > 0) product.show_again(*twins, formats.joined, i, visit);
         }
     }
+}
+
+/// Calls visit for the products of all passes with the weights of a layer. Where nothing is trained, equal matrices are
+/// shown together.
+template <class Passes, class Visit>
+constexpr void visit_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
+                                 const Passes& passes, const layout& over, Visit& visit) {
+    if (passes[0].training)
+        return for_each_weight(l, hidden,
+                               [&](const weight& w) { visit_projection(w, formats, passes, over, false, visit); });
+    equal_matrices equal;
+    const auto show = [&] { visit_projection(equal.first, formats, passes, over, false, visit, &equal); };
+    for_each_weight(l, hidden, [&](const weight& w) {
+        if (w.rows == 1 || equal.take(w, formats.weights)) return;
+        show();
+        equal.first = w;
+        equal.count = 0;
+    });
+    show();
 }
 
 /// How often the scores of all pairs of tokens pass memory where they are tensors: written, read and written by the
@@ -344,8 +399,7 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
 template <class Passes, class Visit>
 constexpr void for_each_operation(const layer& l, std::int64_t hidden, const operation_formats& formats,
                                   const Passes& passes, const layout& over, Visit&& visit) {
-    for_each_weight(l, hidden,
-                    [&](const weight& w) { detail::visit_projection(w, formats, passes, over, false, visit); });
+    detail::visit_projections(l, hidden, formats, passes, over, visit);
     // Every tensor between the products is written once and read once, and is as large as there are tokens.
     byte_count a_token;
     for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,

@@ -145,6 +145,14 @@ struct pricer {
     struct rates {
         maybe<arithmetic_kind> kind{};  ///< unknown: not computed yet
         double product = 0, attention = 0, attention_back = 0, experts = 0, peak = 0;
+        double tiles = 0;  ///< FLOPs a second of products that compute whole tiles
+    };
+    /// What a product adds to its pass, but for launches.
+    struct priced_product {
+        flop_count flops{};
+        duration at_peak{};
+        duration compute{};
+        duration memory{};
     };
 
     const layout& degrees;
@@ -166,6 +174,8 @@ struct pricer {
     double sms = assumed_multiprocessors;
     std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
     std::array<priced_pass, token_passes::most> sum{};
+    std::array<priced_product, token_passes::most> last{};  ///< the last product of each pass
+    double tensor_ranks = 1;
 
     pricer(const layout&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
            const std::array<bool, token_passes::most>&) = delete;  // it refers to them
@@ -187,6 +197,8 @@ struct pricer {
             experts_floor = default_kernels.blackwell_experts_floor;
         // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
+        for (priced_product& each : last) each = priced_product{};
+        tensor_ranks = static_cast<double>(l.tensor);
         start_over();
     }
 
@@ -201,42 +213,18 @@ struct pricer {
             to.memory += seconds(moved * a_byte / (reach.bandwidth.expected * elementwise));
             return;
         }
+        if (o.kind != operation_kind::attention) return add_product(o, pass);
         const rates& at = rates_for(o.arithmetic, sustained[pass]);
         const double work = o.flops.in(flops);
-        const double streamed = moved * product_byte[sustained[pass] ? 1 : 0];
-        const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
         to.flops += o.flops * (degrees.tensor * o.counted);
         to.at_peak += seconds(work * at.peak * o.counted);
-        switch (o.kind) {
-            case operation_kind::projection:
-                if (o.packed && marlin()) return add_marlin(to, o, work * at.product / parts, streamed / parts);
-                return add_product(to, o, work * at.product * slower / parts,
-                                   (sustained[pass] ? streamed : unpacked(o, streamed)) / parts);
-            case operation_kind::experts: {
-                // Each expert's product has few tokens: its tiles are filled in part.
-                const double each = static_cast<double>(o.tokens) / o.groups;
-                const double filled = each / (each + default_kernels.experts_tokens);
-                to.floors += experts_floor;
-                // Three products of an expert are two kernels: gate and up are one.
-                if (launches.experts == routed_code::each && o.packed)
-                    to.floors += default_kernels.elementwise_floor * (o.each * 2.0 / 3.0);
-                add_copies(to, o);
-                return add(to, work * at.experts * slower / filled / parts, streamed / parts);
-            }
-            case operation_kind::attention: {
-                const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
-                const double before = (to.compute + to.memory).in(seconds);
-                to.floors += default_kernels.attention_floor;
-                const bool back = o.pass != product_pass::forward;
-                // What one block reads is a share of the bandwidth: few blocks leave memory idle as well.
-                add(to, work * (back ? at.attention_back : at.attention) / busy,
-                    moved * a_byte / (cache_traffic * busy));
-                to.attention += to.compute + to.memory - seconds(before);
-                return;
-            }
-            case operation_kind::elementwise:
-                return;
-        }
+        const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
+        const double before = (to.compute + to.memory).in(seconds);
+        to.floors += default_kernels.attention_floor;
+        const bool back = o.pass != product_pass::forward;
+        // What one block reads is a share of the bandwidth: few blocks leave memory idle as well.
+        add(to, work * (back ? at.attention_back : at.attention) / busy, moved * a_byte / (cache_traffic * busy));
+        to.attention += to.compute + to.memory - seconds(before);
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
         switch (x.among) {
@@ -260,30 +248,74 @@ private:
     static constexpr void add(priced_pass& to, double computing, double moving) {
         (computing > moving ? to.compute : to.memory) += seconds(overlapped(computing, moving));
     }
-    constexpr void add_product(priced_pass& to, const operation& o, double computing, double moving) const {
+    /// A product with a weight, or of routed experts.
+    constexpr void add_product(const operation& o, std::size_t pass) {
+        if (!o.again) last[pass] = product_of(o, sustained[pass]);
+        priced_pass& to = sum[pass];
+        const priced_product& one = last[pass];
+        to.flops += one.flops;
+        to.at_peak += one.at_peak;
+        to.compute += one.compute;
+        to.memory += one.memory;
+        add_floors(to, o);
+    }
+    constexpr priced_product product_of(const operation& o, bool runs_long) {
+        const rates& at = rates_for(o.arithmetic, runs_long);
+        const double work = o.flops.in(flops);
+        const double streamed = static_cast<double>((o.read + o.written).in(bytes)) * product_byte[runs_long ? 1 : 0];
+        const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
+        priced_product made{.flops = o.flops * (tensor_ranks * o.counted),
+                            .at_peak = seconds(work * at.peak * o.counted)};
+        double computing = 0, moving = streamed / parts, tile = 0;
+        if (o.kind == operation_kind::experts) {
+            // Each expert's product has few tokens: its tiles are filled in part.
+            const double each = static_cast<double>(o.tokens) / o.groups;
+            const double filled = each / (each + default_kernels.experts_tokens);
+            computing = work * at.experts * slower / filled / parts;
+        } else if (o.packed && marlin()) {
+            if (o.tokens <= 0) return made;
+            computing = computed_by_marlin(o, work * at.product / parts);
+        } else {
+            computing = work * at.product * slower / parts;
+            if (!runs_long) moving = unpacked(o, streamed) / parts;
+            tile = whole_tile(o, at);
+        }
+        const double both = overlapped(computing, moving);
+        if (tile > both)
+            made.compute = seconds(tile);
+        else
+            (computing > moving ? made.compute : made.memory) = seconds(both);
+        return made;
+    }
+    /// What launching a product takes, and copies of its inputs and outputs.
+    constexpr void add_floors(priced_pass& to, const operation& o) const {
+        if (o.kind == operation_kind::experts) {
+            to.floors += experts_floor;
+            // Three products of an expert are two kernels: gate and up are one.
+            if (launches.experts == routed_code::each && o.packed)
+                to.floors += default_kernels.elementwise_floor * (o.each * 2.0 / 3.0);
+            return add_copies(to, o);
+        }
+        if (o.packed && marlin()) return add_marlin_floors(to, o);
         if (!o.joined) to.floors += default_kernels.product;
         add_copies(to, o);
         const bool within = launches.joins_casts && o.arithmetic == arithmetic_kind::fp8;
         if (is_narrow(o.arithmetic) && !o.joined && !within) to.floors += default_kernels.cast;
-        const double tile = whole_tile(o);
-        if (tile > overlapped(computing, moving))
-            to.compute += seconds(tile);
-        else
-            add(to, computing, moving);
     }
     constexpr bool marlin() const { return launches.packed == packed_code::marlin; }
     /// A product by Marlin: whole blocks of 16 tokens at what its instructions reach, and its weights unpacked for
     /// every 64 of them.
-    constexpr void add_marlin(priced_pass& to, const operation& o, double computing, double moving) const {
+    constexpr double computed_by_marlin(const operation& o, double computing) const {
         const marlin_block& block = default_marlin_block;
         const auto n = static_cast<double>(o.tokens), rows = static_cast<double>(o.rows);
-        const auto columns = static_cast<double>(o.columns);
-        if (n <= 0) return;
         const double filled = n < block.rows ? block.rows / n : 1.0;
         const double repeated = n > block.again ? n / block.again : 1.0;
-        add(to, computing * filled / ampere + rows * columns * a_weight * repeated, moving);
-        if (o.joined) return;
-        const double shared = sms * block.tile / rows, most = columns / block.tile;
+        return computing * filled / ampere + rows * static_cast<double>(o.columns) * a_weight * repeated;
+    }
+    constexpr void add_marlin_floors(priced_pass& to, const operation& o) const {
+        if (o.joined || o.tokens <= 0) return;
+        const double shared = sms * default_marlin_block.tile / static_cast<double>(o.rows);
+        const double most = static_cast<double>(o.columns) / default_marlin_block.tile;
         to.floors += default_kernels.product + default_packed.lock * (shared < most ? shared : most);
     }
     /// Inputs of a product that go to the other GPUs which share its rows, and outputs that come back, in fp32.
@@ -302,11 +334,10 @@ private:
                kind == arithmetic_kind::int8;
     }
     /// What a product of few tokens takes for a whole tile of them, whose arithmetic nothing else holds up.
-    constexpr double whole_tile(const operation& o) const {
+    constexpr double whole_tile(const operation& o, const rates& at) const {
         const auto n = static_cast<double>(o.tokens);
         if (n <= 0 || n >= least_tokens || o.packed) return 0;
-        const double rate = matrix_rate(hardware.gpu, o.arithmetic).in(flops_per_s)*reach.arithmetic.expected;
-        return rate > 0 ? o.flops.in(flops) * (least_tokens / n) / rate : 0.0;
+        return at.tiles > 0 ? o.flops.in(flops) * (least_tokens / n) / at.tiles : 0.0;
     }
     /// What a product's traffic takes, or unpacking its weight where that takes longer.
     constexpr double unpacked(const operation& o, double streamed) const {
@@ -353,9 +384,13 @@ private:
             for (double* rate : {&product, &experts, &attention, &attention_back})
                 if (limit > 0 && limit < *rate) *rate = limit;
         }
-        return {{kind},          1.0 / product,
-                1.0 / attention, 1.0 / attention_back,
-                1.0 / experts,   of_sheet > 0 ? 1.0 / of_sheet : 0.0};
+        return {{kind},
+                1.0 / product,
+                1.0 / attention,
+                1.0 / attention_back,
+                1.0 / experts,
+                of_sheet > 0 ? 1.0 / of_sheet : 0.0,
+                peak * reach.arithmetic.expected};
     }
 };
 
