@@ -19,18 +19,14 @@ inline constexpr runtime deepspeed{
         .joined = true,
         .overlaps_gradients = false,
     },
-    .process{
-        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-        // ml-engineering, training/performance).
-        .context = {mib(400), mib(600), mib(1200)},
-        // As runtimes/huggingface.hpp.
-        .workspace = {mib(8), mib(16), mib(64)},
-        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-        .communicator = {mib(300), mib(700), mib(1700)},
-        // Of neighbours that pass activations (runtime/pipe/p2p.py), of a replica's ranks that share norms and
-        // overflows (runtime/utils.py, CheckOverflow), of all (stage_1_and_2.py, dist.barrier).
-        .pipeline_groups = 3,
-    },
+    .process =
+        [] {
+            runtime_process p = training_process;
+            // Of neighbours that pass activations (runtime/pipe/p2p.py), of a replica's ranks that share norms and
+            // overflows (runtime/utils.py, CheckOverflow), of all (stage_1_and_2.py, dist.barrier).
+            p.pipeline_groups = 3;
+            return p;
+        }(),
     .allocator{
         // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the
         // optimizer's step can use, are counted apart.

@@ -18,15 +18,7 @@ inline constexpr runtime huggingface{
     .launches{.layer = {microseconds(300), microseconds(450), microseconds(800)},
               .small_kernels = 15,
               .attention = attention_code::flash_2},
-    .process{
-        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-        // ml-engineering, training/performance).
-        .context = {mib(400), mib(600), mib(1200)},
-        // 8.1 MiB a handle before Hopper, 32 MiB since (CublasHandlePool.cpp).
-        .workspace = {mib(8), mib(16), mib(64)},
-        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-        .communicator = {mib(300), mib(700), mib(1700)},
-    },
+    .process = training_process,
     .allocator{
         // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
         // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average

@@ -12,21 +12,19 @@ inline constexpr runtime megatron{
               .small_kernels = 6,
               .joined = true,
               .overlaps_gradients = false},
-    .process{
-        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-        // ml-engineering, training/performance).
-        .context = {mib(400), mib(600), mib(1200)},
-        // cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, cublasLt as much again, Transformer Engine's own 4
-        // MiB before Hopper and 32 MiB since; the sum was checked against, and picked among these with, Megatron's own
-        // runs.
-        .workspace = {mib(36), mib(96), mib(136)},
-        // Transformer Engine multiplies groups on four streams, a workspace each: 4 MiB before Hopper, 32 MiB since
-        // (transformer_engine/pytorch/module/base.py, get_multi_stream_cublas_workspace); grouped tensors have another
-        // for each of three layouts of a product (cpp_extensions/gemm.py, _get_grouped_cublas_workspace).
-        .expert_workspace = {mib(16), mib(128), mib(224)},
-        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-        .communicator = {mib(300), mib(700), mib(1700)},
-    },
+    .process =
+        [] {
+            runtime_process p = training_process;
+            // cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, cublasLt as much again, Transformer Engine's own
+            // 4 MiB before Hopper and 32 MiB since; the sum was checked against, and picked among these with,
+            // Megatron's own runs.
+            p.workspace = {mib(36), mib(96), mib(136)};
+            // Transformer Engine multiplies groups on four streams, a workspace each: 4 MiB before Hopper, 32 MiB since
+            // (transformer_engine/pytorch/module/base.py, get_multi_stream_cublas_workspace); grouped tensors have
+            // another for each of three layouts of a product (cpp_extensions/gemm.py, _get_grouped_cublas_workspace).
+            p.expert_workspace = {mib(16), mib(128), mib(224)};
+            return p;
+        }(),
     .allocator{
         // Reserved over allocated in 24 runs on B200 (data/training_runs.csv, series megatron_b200): 1.027 to 1.10.
         .fragmentation = {0.0, 0.035, 0.12},

@@ -43,6 +43,17 @@ struct runtime_process {
 /// The context under CUDA 11, which loads every kernel of PyTorch: 1.78 GiB (torch 1.10 on an A100).
 inline constexpr interval<byte_count> context_of_cuda_11{mib(1200), mib(1823), mib(2300)};
 
+/// A process that trains with PyTorch under CUDA 12 and later.
+inline constexpr runtime_process training_process{
+    // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
+    // ml-engineering, training/performance).
+    .context = {mib(400), mib(600), mib(1200)},
+    // 8.1 MiB a handle before Hopper, 32 MiB since (CublasHandlePool.cpp).
+    .workspace = {mib(8), mib(16), mib(64)},
+    // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
+    .communicator = {mib(300), mib(700), mib(1700)},
+};
+
 /// True if the profile describes a process at all; ideal bytes are of none.
 constexpr bool takes_memory(const runtime_process& p) { return p.workspace.high > byte_count{}; }
 

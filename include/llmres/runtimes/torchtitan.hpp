@@ -20,15 +20,7 @@ inline constexpr runtime torchtitan{
     .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
               .small_kernels = 15,
               .attention = attention_code::flash_2},
-    .process{
-        // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
-        // ml-engineering, training/performance).
-        .context = {mib(400), mib(600), mib(1200)},
-        // As runtimes/huggingface.hpp.
-        .workspace = {mib(8), mib(16), mib(64)},
-        // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
-        .communicator = {mib(300), mib(700), mib(1700)},
-    },
+    .process = training_process,
     .allocator{
         // Its step (Llama 3 8B; eager and compiled; 8, 32 and 128 ranks) played once through a model of the caching
         // allocator, which is not kept here: 0.4 to 1 % between the blocks of an expandable segment, 2 to 12 % without.
