@@ -151,6 +151,25 @@ TEST_CASE("windows of slots that nobody uses are not counted for each sequence o
     CHECK(cache_pool_of(j, {}, card)->sequences.expected == doctest::Approx(alone).epsilon(0.05));
 }
 
+TEST_CASE("a pool of cells for windows holds the largest batch, and no sequence more than its memory") {
+    // Windows have the cells of one step beside them, once for all sequences: 16 at 2048 tokens of Gemma 3 4B take 16
+    // windows of 1024 and 512 cells, one alone a window and 512.
+    for (const char* engine : {"ollama", "ollama@0.20", "llama.cpp", "llama.cpp@6000"})
+        for (const model& m : {models::gemma_3_4b, models::gemma_2_9b, models::jamba_1_5_mini, models::llama_3_1_8b})
+            for (const std::int64_t context : {2048, 8192}) {
+                job j{.model = m, .batch = 16, .context = tokens(context)};
+                j.runtime = find_runtime(engine).value();
+                const cluster card = one(m.name.view() == "jamba-1.5-mini" ? gpus::b200_sxm_180gb : gpus::rtx_4090);
+                INFO(std::string{engine} << ", " << m.name.view() << ", " << context << " tokens");
+                const std::int64_t most = max_batch(j, {}, card).value();
+                REQUIRE(most > 0);
+                j.batch = most;
+                const pool_size pool = cache_pool_of(j, {}, card).value();
+                CHECK(pool.sequences.low >= static_cast<double>(most));
+                CHECK(pool.sequences.low < static_cast<double>(most) * 1.1 + 1);
+            }
+}
+
 TEST_CASE("llama.cpp leaves 1 GiB free with the most layers, and shortens what nobody asked for first") {
     job j{.model = models::llama_3_1_70b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
     j.gguf = find_gguf_mix("weights", "Q4_K_M").value();

@@ -132,18 +132,53 @@ constexpr std::int64_t largest_that_holds(std::int64_t most, const Holds& holds)
 inline constexpr std::int64_t most_sequences = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_context = std::int64_t{1} << 30;
 
-/// Bytes of cache and recurrent state that one more sequence of the job's context takes, where all slots are taken that
-/// the runtime allots in any case.
-constexpr byte_count cache_of_one(const job& j, const layout& l, const cluster& c) {
-    job some = j;
-    const auto cache_of = [&](std::int64_t sequences) {
+/// What the sequences of a rank keep, at the job's context, on a GPU of one stage.
+struct cached_sequences {
+    job some;
+    const layout& l;
+    const cluster& c;
+    std::int32_t stage = 0;
+    /// Each takes as much as the first: everywhere but where one run of cells is allotted at start, in which windows
+    /// have cells for a step beside them, and slots a state each, however many sequences there are.
+    bool alike = true;
+    byte_count one{};  ///< the first's
+
+    constexpr cached_sequences(const job& j, const layout& of_layout, const cluster& on, std::int32_t of_stage)
+        : some{j}, l{of_layout}, c{on}, stage{of_stage}, alike{j.runtime.cache.pool != cache_pool::allotted} {
+        if (!alike) some.options.cache_tokens = {}, some.options.cache_blocks = 0;  // as many cells as they take
+        some.batch = std::int64_t{l.data} * l.replicas;
+        if (!alike) {
+            one = counted(1);
+        } else {
+            const memory_breakdown m = memory_of(some, l, c);
+            one = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+        }
+    }
+    constexpr byte_count of(std::int64_t sequences) {
+        return sequences <= 0 ? byte_count{} : alike ? one * sequences : counted(sequences);
+    }
+    /// The most for which of() is within `room`.
+    constexpr std::int64_t within(byte_count room) {
+        if (one <= byte_count{} || room < byte_count{}) return 0;
+        if (alike) return times_in(one, room);
+        return largest_that_holds(most_sequences, [&](std::int64_t sequences) { return of(sequences) <= room; });
+    }
+    /// The same with the part of one more that the rest would hold.
+    constexpr double parts_within(byte_count room) {
+        if (alike) return ratio(room, one);
+        const std::int64_t whole = within(room);
+        if (whole == most_sequences) return static_cast<double>(whole);
+        const byte_count before = of(whole);
+        return static_cast<double>(whole) + ratio(room - before, of(whole + 1) - before);
+    }
+
+private:
+    constexpr byte_count counted(std::int64_t sequences) {
         some.batch = std::int64_t{l.data} * l.replicas * sequences;
-        const memory_breakdown m = memory_of(some, l, c);
-        return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
-    };
-    const std::int64_t slots = slots_of(j, j.runtime, 1);
-    return slots > 1 ? cache_of(slots + 1) - cache_of(slots) : cache_of(1);
-}
+        const runtime r = on_device(some.runtime, c.gpu, l);
+        return serving_stages{some, l, r, nullptr}.caches_of(placement_of(some, l, stage)).allocated();
+    }
+};
 
 constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count free, byte_count context,
                                 byte_count graphs, byte_count communication, byte_count weights, byte_count rest) {
@@ -198,10 +233,11 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
                           ? interval<byte_count>{*set}
                           : interval<byte_count>{at_most(chosen.low), at_most(chosen.expected), at_most(chosen.high)};
     }
-    const byte_count one = detail::cache_of_one(j, l, c);
-    if (one <= byte_count{}) return pool;
+    detail::cached_sequences caches{j, l, c, pool.stage};
+    if (caches.one <= byte_count{}) return pool;
     const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;
-    pool.sequences = {ratio(pool.memory.low, one), ratio(pool.memory.expected, one), ratio(pool.memory.high, one)};
+    pool.sequences = {caches.parts_within(pool.memory.low), caches.parts_within(pool.memory.expected),
+                      caches.parts_within(pool.memory.high)};
     const double held =
         pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
@@ -258,11 +294,11 @@ constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& 
     if (!pool) return pool.error();
     if (const status s = in_range("lengths.mean", lengths.mean.in(tokens), 1, detail::most_context); !s)
         return s.error();
-    const byte_count long_one = detail::cache_of_one(longest, l, c);
+    const byte_count long_one = detail::cached_sequences{longest, l, c, pool->stage}.one;
     if (pool->memory.low < long_one) return std::int64_t{0};
-    const byte_count each = detail::cache_of_one(mean, l, c);
-    const std::int64_t beside = each > byte_count{} ? times_in(each, pool->memory.low - long_one) : 0;
-    return (1 + beside) * l.data * l.replicas;
+    detail::cached_sequences means{mean, l, c, pool->stage};
+    const std::int64_t all = means.within(pool->memory.low - long_one + means.one);  // one of them is the longest
+    return (all > 1 ? all : 1) * l.data * l.replicas;
 }
 
 constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c) {

@@ -53,6 +53,14 @@ struct serving_layer {
     byte_count state{};
 };
 
+/// Caches of attention and states of recurrences.
+struct sequence_caches {
+    allotment cache{};
+    byte_count state{};
+
+    constexpr byte_count allocated() const { return cache.allocated + state; }
+};
+
 /// One GPU's share, before the engine adds to it.
 struct serving_stage {
     byte_count weights{};
@@ -336,11 +344,23 @@ struct serving_stages {
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }
 
+    /// What the sequences of a rank keep on a stage, of its layers and of those beside them.
+    constexpr sequence_caches caches_of(const placement& here) const {
+        sequence_caches held{.cache = cache_beside_layers(here)};
+        for (std::size_t k = 0; k < static_cast<std::size_t>(job.model.layers.kind_count); ++k) {
+            held.cache += kinds[k].cache * here.counts[k];
+            held.state += kinds[k].state * here.counts[k];
+        }
+        return held;
+    }
+
     /// `before`: the graph of another stage of the layout, which takes the place of this one's where both are the same.
     constexpr serving_stage stage(const placement& here, remembered_graph& before) const {
         const model& m = job.model;
+        const sequence_caches caches = caches_of(here);
         serving_stage s{.weights = ends_of(here) + weights.rope_table() + draft_weights(here),
-                        .cache = cache_beside_layers(here),
+                        .cache = caches.cache,
+                        .state = caches.state,
                         .last = is_last(here),
                         .index = here.stage};
         if (here.stage == 0) s.live = encoders;
@@ -349,8 +369,6 @@ struct serving_stages {
             s.more_weights += beside_weights(m.layers.kinds[k]) * here.counts[k];
             s.padded_weights += weights.mxfp4_of(m.layers.kinds[k]).perhaps * here.counts[k];
             s.adapters += kinds[k].adapters * here.counts[k];
-            s.cache += kinds[k].cache * here.counts[k];
-            s.state += kinds[k].state * here.counts[k];
             if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(here);
