@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -92,18 +92,21 @@ measure-configs:  ## reads every config.json of FOLDERS with the optimised progr
 	@cmake --build --preset release --target llmres_program -- --quiet
 	@tests/program/measure_configs build/release/llmres $(or $(FOLDERS),../shared/data/models/configs ../shared/data/models/configs_derived)
 
-score:  ## errors and widths on published measurements of memory, training or serving: ROWS=FILE.csv, a table with the columns of those that the project has
-	@[ -f "$(ROWS)" ] || { echo "ROWS is $(ROWS); expected a table of measurements: make score ROWS=FILE.csv" >&2; exit 2; }
+# Only where there are rows to score.
+scored-rows:
+	@for table in $(or $(ROWS),''); do [ -f "$$table" ] || { echo "ROWS is $$table; expected a table of measurements: make score ROWS=FILE.csv" >&2; exit 2; }; done
 	@.ci/setup base
 	@cmake --preset gcc >/dev/null
-	@if head -n 1 "$(ROWS)" | grep -qw engine; then $(MAKE) --no-print-directory score-serving; else $(MAKE) --no-print-directory score-training; fi
 
-score-training:
+score: scored-rows  ## errors and widths on published measurements of memory, training or serving: ROWS=FILE.csv, a table with the columns of those that the project has
+	@if head -qn 1 $(ROWS) | grep -qw engine; then $(MAKE) --no-print-directory score-serving; else $(MAKE) --no-print-directory score-training; fi
+
+score-training: scored-rows
 	@cmake --build --preset gcc --target llmres_program table_training_memory -- --quiet
 	@tests/validation/training/make_documents.py --program build/gcc/llmres $(ROWS) > build/scored.jsonl
 	@build/gcc/tests/table_training_memory $(SHOW) build/scored.jsonl
 
-score-serving:
+score-serving: scored-rows
 	@cmake --build --preset gcc --target table_serving_memory -- --quiet
 	@tests/validation/serving_jobs $(ROWS) > build/scored.jsonl
 	@build/gcc/tests/table_serving_memory build/scored.jsonl
