@@ -22,7 +22,8 @@
 #include <llmres/values/units.hpp>
 
 /// How large a batch, how long a context, how large a cache does a layout hold, and on how few GPUs does a job fit?
-/// Memory only grows with batch and context, so these are bisections over memory_fits(). Nothing here allocates.
+/// Memory grows with batch and context, but for holes in a buffer that ggml lays out (ggml_buffer::in_holes(), up to
+/// 0.1 % of a plan), so these are bisections over memory_fits(). Nothing here allocates.
 namespace llmres::inline v0 {
 
 /// The most sequences (training: sequences of a micro-batch) that fit, all else as in the job; 0 if not even one does.

@@ -32,6 +32,7 @@ constexpr interval<byte_count> graphs_of(const job& j, const runtime& r, const l
 struct step_peak {
     interval<byte_count> activations{};
     interval<byte_count> logits{};
+    byte_count in_holes{};  ///< of both, what no tensor takes where they are laid out in one buffer
 
     constexpr interval<byte_count> all() const { return activations + logits; }
 

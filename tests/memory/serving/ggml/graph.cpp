@@ -73,6 +73,34 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("larger tensors may take a smaller buffer, never one below what the smaller ones took beside holes") {
+    int smaller_buffers = 0;
+    for (unsigned seed = 1; seed <= 400; ++seed) {
+        std::mt19937 random{seed};
+        ggml_buffer of_smaller, of_larger;
+        std::vector<ggml_buffer::tensor> smaller, larger;
+        std::int64_t most = 0, alive = 0;
+        for (int i = 0; i < 60; ++i) {
+            if (smaller.size() < 2 || random() % 5 < 3) {
+                const auto size = static_cast<std::int64_t>(1 + random() % 5000);
+                smaller.push_back(of_smaller.add(bytes(size)));
+                larger.push_back(of_larger.add(bytes(size + static_cast<std::int64_t>(random() % 300))));
+                alive += smaller.back().size;
+            } else {
+                const auto at = static_cast<std::ptrdiff_t>(random() % smaller.size());
+                alive -= smaller[static_cast<std::size_t>(at)].size;
+                of_smaller.free(smaller[static_cast<std::size_t>(at)]), smaller.erase(smaller.begin() + at);
+                of_larger.free(larger[static_cast<std::size_t>(at)]), larger.erase(larger.begin() + at);
+            }
+            if (alive > most) most = alive;
+        }
+        CHECK(of_smaller.peak() - of_smaller.in_holes() <= bytes(most));
+        CHECK(of_larger.peak() >= of_smaller.peak() - of_smaller.in_holes());
+        smaller_buffers += of_larger.peak() < of_smaller.peak();
+    }
+    CHECK(smaller_buffers > 0);
+}
+
 TEST_CASE("tensors that go in the reverse of the order they came leave no holes") {
     ggml_buffer buffer;
     std::vector<ggml_buffer::tensor> stack;

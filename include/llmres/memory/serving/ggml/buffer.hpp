@@ -32,7 +32,7 @@ public:
         if (best == count) {
             const tensor made{end, size};
             end += size;
-            if (end > most) most = end;
+            if (end > most) set_most();
             return made;
         }
         const tensor made{holes[best].offset, size};
@@ -61,8 +61,16 @@ public:
         if (count > 0 && holes[count - 1].offset + holes[count - 1].size == end) end = holes[--count].offset;
     }
     constexpr byte_count peak() const { return bytes(most); }
+    /// Of the peak, what lay in holes when it was reached. The same tensors, each as large or larger, take a buffer of
+    /// at least the rest: which of them find holes hangs on their sizes, so that larger ones may take less in all.
+    constexpr byte_count in_holes() const { return bytes(unused); }
 
 private:
+    constexpr void set_most() {
+        most = end;
+        unused = 0;
+        for (std::size_t i = 0; i < count; ++i) unused += holes[i].size;
+    }
     constexpr void erase(std::size_t at) {
         for (--count; at < count; ++at) holes[at] = holes[at + 1];
     }
@@ -74,6 +82,7 @@ private:
     std::size_t count = 0;
     std::int64_t end = 0;
     std::int64_t most = 0;
+    std::int64_t unused = 0;
 };
 
 }  // namespace llmres::inline v0::detail

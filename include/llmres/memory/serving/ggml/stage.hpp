@@ -249,7 +249,7 @@ private:
         }
         const byte_count layers = graph.buffer.peak();
         if (computes_logits) graph.add_logits(job.model.vocabulary);
-        return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers};
+        return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers, graph.buffer.in_holes()};
     }
 };
 
