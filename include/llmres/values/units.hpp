@@ -175,6 +175,26 @@ constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
     return a / b - (a % b < 0 ? 1 : 0);
 }
 
+/// A divisor of many counts: what ceil_quotient() asks of it is asked once.
+class prepared_divisor {
+public:
+    constexpr explicit prepared_divisor(std::int64_t divisor)
+        : divisor_{divisor},
+          low_bits_{divisor > 0 && (divisor & (divisor - 1)) == 0 ? divisor - 1 : -1},
+          shift_{low_bits_ >= 0 ? __builtin_ctzll(static_cast<unsigned long long>(divisor)) : 0} {}
+
+    /// ceil_quotient() of a count.
+    constexpr std::int64_t quotient_up(std::int64_t count) const {
+        if ((count | low_bits_) < 0) return ceil_quotient_of_any(count, divisor_);
+        return (count >> shift_) + ((count & low_bits_) != 0 ? 1 : 0);
+    }
+
+private:
+    std::int64_t divisor_;
+    std::int64_t low_bits_;  ///< of a count, what a power of two leaves as remainder; negative: it is no power of two
+    int shift_;
+};
+
 /// A number in another type; a number beyond the range of that type becomes the end of the range.
 template <arithmetic To, arithmetic From>
 constexpr To saturated(From number) {
@@ -286,6 +306,12 @@ template <class U>
 constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, std::int64_t n) {
     return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.number_, n));
 }
+namespace detail {
+template <class U>
+constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, const prepared_divisor& n) {
+    return quantity<U, std::int64_t>::from_base(n.quotient_up(q.number_));
+}
+}  // namespace detail
 /// q / n rounded down: the smallest share of a count that is split n ways.
 template <class U>
 constexpr quantity<U, std::int64_t> div_down(quantity<U, std::int64_t> q, std::int64_t n) {

@@ -36,8 +36,8 @@ struct weight_training {
     bool element_wise;        ///< optimizer states of a tensor depend on the number of its values, not on its shape
     bool stacks_experts;      ///< one tensor of three dimensions holds all experts
     const precision& states;  ///< of the optimizer, for the weights of the model
-    std::int64_t dense_ranks;   ///< that ZeRO shards weights over
-    std::int64_t expert_ranks;  ///< that ZeRO shards routed experts over
+    prepared_divisor dense_ranks;   ///< that ZeRO shards weights over
+    prepared_divisor expert_ranks;  ///< that ZeRO shards routed experts over
 
     constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
         : job{j},
@@ -59,7 +59,7 @@ struct weight_training {
     weight_training(const llmres::job&, const llmres::layout&&, const training_context&) = delete;  // it refers to all
 
     /// A rank's part of what ZeRO shards from this stage on.
-    constexpr byte_count sharded(byte_count size, std::int64_t ranks, int from_stage) const {
+    constexpr byte_count sharded(byte_count size, const prepared_divisor& ranks, int from_stage) const {
         return layout.zero >= from_stage ? div_up(size, ranks) : size;
     }
 };
@@ -74,11 +74,28 @@ constexpr bool is_projection(weight_role role) {
     return (role >= weight_role::q_proj && role <= weight_role::router) || role == weight_role::classifier;
 }
 
+/// The part of a tensor that lies on a GPU, its values counted once for its sizes in several formats.
+struct counted_shape {
+    weight_shape held;
+    std::int64_t values;  ///< of one copy
+
+    constexpr explicit counted_shape(const weight_shape& shape)
+        : held{shape}, values{product(shape.rows, shape.columns)} {}
+
+    /// Bytes of one copy.
+    constexpr byte_count one(const precision& format) const {
+        return format.element_bytes > 0 ? bytes(product(values, std::int64_t{format.element_bytes}))
+                                        : size_in_parts(format, held.rows, held.columns);
+    }
+    constexpr byte_count all(const precision& format) const { return one(format) * held.copies; }
+    constexpr bool is_matrix() const { return held.rows > 1 && held.columns > 1; }
+};
+
 /// A tensor that is trained: a weight of the model, or of an adapter beside one.
 struct trained_tensor {
     weight_role role;
-    weight_shape shape;
-    std::int64_t ranks;  ///< that ZeRO shards it over
+    const counted_shape& shape;
+    const prepared_divisor& ranks;  ///< that ZeRO shards it over
     const precision& gradient;
     const precision& states;
     const precision* master;    ///< none: null
@@ -87,7 +104,6 @@ struct trained_tensor {
     bool stacked;  ///< a tensor of three dimensions holds all experts, gate and up together (transformers): no matrix
                    ///< to optimizers that look for one. Transformer Engine's grouped layers hold a matrix for each.
 
-    constexpr bool is_matrix() const { return shape.rows > 1 && shape.columns > 1; }
     /// Whether optimizers for matrices treat it as one.
     constexpr bool has_matrix_optimizer() const { return !stacked && (in_layer || is_projection(role)); }
 };
@@ -116,7 +132,7 @@ public:
     constexpr void add_prompt(std::int64_t hidden);
 
 private:
-    constexpr void hold(const weight& whole, const weight_shape& shape, std::int64_t ranks, bool in_layer);
+    constexpr void hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks, bool in_layer);
     constexpr void train(const trained_tensor& t);
     constexpr void keep_gradient(const trained_tensor& t);
     struct state_size {
@@ -157,14 +173,14 @@ private:
 
 constexpr void weight_fold::add(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
-    const weight_shape shape = local_shape(whole, how_.layout);
-    const std::int64_t ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
+    const counted_shape shape{local_shape(whole, how_.layout)};
+    const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
     const bool in_layer = is_in_layer(place);
     hold(whole, shape, ranks, in_layer);
     if (whole.buffer) return;
     if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
         return;
-    const auto tensor = [&](const weight& w, const weight_shape& s, const precision& gradient, const precision& states,
+    const auto tensor = [&](const weight& w, const counted_shape& s, const precision& gradient, const precision& states,
                             const precision* master) {
         return trained_tensor{.role = w.role,
                               .shape = s,
@@ -172,7 +188,7 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
                               .gradient = gradient,
                               .states = states,
                               .master = master,
-                              .whole_gradient = size_of(gradient, s.rows, s.columns) * s.copies,
+                              .whole_gradient = s.all(gradient),
                               .in_layer = in_layer,
                               .stacked = w.routed && how_.stacks_experts};
     };
@@ -180,23 +196,23 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
         return train(tensor(whole, shape, how_.gradients, how_.states, how_.master ? &*how_.master : nullptr));
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
     if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
-        normalise(shape, whole.role);
+        normalise(shape.held, whole.role);
     for_each_adapter_weight(c.adapter, c.code, whole, [&](const weight& added) {
-        const weight_shape local = local_shape(added, how_.layout);
-        const byte_count size = size_of(c.formats.adapters, local.rows, local.columns) * local.copies;
+        const counted_shape local{local_shape(added, how_.layout)};
+        const byte_count size = local.all(c.formats.adapters);
         state_.adapter += how_.sharded(size, ranks, 3);
         state_.gathered += size;
-        if (c.autocast && local.columns > 1 && !(c.formats.adapters == c.formats.compute))
-            cast(size_of(c.formats.compute, local.rows, local.columns) * local.copies, whole.role, true);
+        if (c.autocast && local.held.columns > 1 && !(c.formats.adapters == c.formats.compute))
+            cast(local.all(c.formats.compute), whole.role, true);
         train(tensor(added, local, c.formats.adapters, c.formats.adapters, nullptr));
     });
 }
 
 constexpr void weight_fold::add_prompt(std::int64_t hidden) {
     const training_context& c = how_.context;
-    const weight_shape shape{c.adapter.rank, hidden, 1};
-    const std::int64_t ranks = how_.dense_ranks;
-    const byte_count size = size_of(c.formats.adapters, shape.rows, shape.columns);
+    const counted_shape shape{{c.adapter.rank, hidden, 1}};
+    const prepared_divisor& ranks = how_.dense_ranks;
+    const byte_count size = shape.all(c.formats.adapters);
     state_.adapter += how_.sharded(size, ranks, 3);
     state_.gathered += size;
     train({.role = weight_role::embed_tokens,
@@ -211,23 +227,23 @@ constexpr void weight_fold::add_prompt(std::int64_t hidden) {
 }
 
 /// The weight as it is stored, and what is made of it to compute with.
-constexpr void weight_fold::hold(const weight& whole, const weight_shape& shape, std::int64_t ranks, bool in_layer) {
+constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
+                                 bool in_layer) {
     const training_context& c = how_.context;
-    const byte_count size = size_of(how_.formats.of(whole), shape.rows, shape.columns) * shape.copies;
-    const bool matrix = shape.rows > 1 && shape.columns > 1;
+    const byte_count size = shape.all(how_.formats.of(whole));
+    const bool matrix = shape.is_matrix();
     const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
     // Scales of four-bit weights are no parameters: every rank of ZeRO 3 has them all.
     const bool has_scales = whole.quantised && c.quantised.four_bit && how_.layout.zero >= 3;
-    const byte_count scales =
-        has_scales ? size - size_of(int4, shape.rows, shape.columns) * shape.copies : byte_count{};
+    const byte_count scales = has_scales ? size - shape.all(int4) : byte_count{};
     const offload_place place = how_.job.offload.parameters;
     state_.weights += scales;
     (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
     // Two copies of 8 bits, as the matrix is and transposed.
     if (c.narrows() && in_layer && matrix && whole.role != weight_role::router && !c.runtime.kernels.fp8.param_gather)
-        state_.weights += size_of(c.formats.inputs, shape.rows, shape.columns) * (2 * shape.copies);
-    const byte_count one = size_of(c.formats.compute, shape.rows, shape.columns);
-    const byte_count computed = one * shape.copies;
+        state_.weights += shape.one(c.formats.inputs) * (2 * shape.held.copies);
+    const byte_count one = shape.one(c.formats.compute);
+    const byte_count computed = one * shape.held.copies;
     state_.gathered += casts && !c.autocast ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
@@ -250,12 +266,12 @@ constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
 /// Optimizer states of a tensor, or of what a role adds to a tensor of which `rows_before` rows were seen.
 constexpr weight_fold::state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
     const optimizer& o = how_.job.optimizer;
-    const std::int64_t columns = t.shape.columns;
-    if (how_.element_wise) return {.each = size_of(o.widens ? fp32 : t.states, t.shape.rows, columns) * o.moments};
+    if (how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
+    const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
-    state_size size{.each = state_bytes(o, t.states, t.shape.rows, columns, alone)};
-    if (!t.is_matrix() || !(o.factored || o.rank > 0 || o.kronecker)) return size;
-    const std::int64_t rows = rows_before + t.shape.rows;
+    state_size size{.each = state_bytes(o, t.states, t.shape.held.rows, columns, alone)};
+    if (!t.shape.is_matrix() || !(o.factored || o.rank > 0 || o.kronecker)) return size;
+    const std::int64_t rows = rows_before + t.shape.held.rows;
     if (rows_before > 0)
         size.each =
             state_bytes(o, t.states, rows, columns, alone) - state_bytes(o, t.states, rows_before, columns, alone);
@@ -263,7 +279,8 @@ constexpr weight_fold::state_size weight_fold::states_of(const trained_tensor& t
         size.shared =
             side_bytes(o, t.states, rows, columns, alone) - side_bytes(o, t.states, rows_before, columns, alone);
         size.each -= size.shared;
-        if (rows_before == 0) size.shared += size_of(t.states, preconditioned(o, t.shape.copies), t.shape.copies) * 2;
+        if (rows_before == 0)
+            size.shared += size_of(t.states, preconditioned(o, t.shape.held.copies), t.shape.held.copies) * 2;
     }
     return size;
 }
@@ -272,16 +289,14 @@ constexpr void weight_fold::train(const trained_tensor& t) {
     const job& j = how_.job;
     const optimizer& o = j.optimizer;
     keep_gradient(t);
-    if (j.ema)
-        state_.optimizer.states +=
-            how_.sharded(size_of(fp32, t.shape.rows, t.shape.columns) * t.shape.copies, t.ranks, 1);
+    if (j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
     const bool by_shape = o.factored || o.rank > 0 || o.kronecker;
     const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
-    const std::int64_t rows = rows_before + t.shape.rows;
-    if (by_shape && t.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
+    const std::int64_t rows = rows_before + t.shape.held.rows;
+    if (by_shape && t.shape.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
     state_size size = states_of(t, rows_before);
-    if (t.master) size.each += size_of(*t.master, t.shape.rows, t.shape.columns);
-    const byte_count states = size.each * t.shape.copies + size.shared;
+    if (t.master) size.each += t.shape.one(*t.master);
+    const byte_count states = size.each * t.shape.held.copies + size.shared;
     if (j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
         offloaded(j.offload.optimizer) += how_.sharded(states + t.whole_gradient, t.ranks, 1);
         return;
@@ -294,27 +309,26 @@ constexpr void weight_fold::train(const trained_tensor& t) {
 constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const llmres::runtime& runtime = how_.context.runtime;
-    const auto values = [&](const precision& format) { return size_of(format, t.shape.rows, t.shape.columns); };
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
     // has the flat ones in both formats.
     if (runtime.optimizer.widens_gradients && t.master && how_.layout.zero < 3 &&
-        t.whole_gradient * 2 == values(fp32) * t.shape.copies) {
+        t.whole_gradient * 2 == t.shape.all(fp32)) {
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
     if (steps_in_backward(o)) {
         const byte_count one =
-            t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : values(t.gradient);
+            t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : t.shape.one(t.gradient);
         step_needs(one * (t.gradient == fp32 ? 1 : 2 * fp32.element_bytes / t.gradient.element_bytes));
     } else if (o.quantising > 0) {
-        step_needs(how_.sharded(bytes(o.quantising) * (t.shape.rows * t.shape.columns), t.ranks, 1) +
+        step_needs(how_.sharded(bytes(o.quantising) * t.shape.values, t.ranks, 1) +
                    (o.in_backward ? t.whole_gradient : byte_count{}));
     } else if (o.tensor_temporaries > 0) {
-        step_alone(t, t.stacked ? t.shape.rows : rows);
+        step_alone(t, t.stacked ? t.shape.held.rows : rows);
     }
-    const bool in_one_call = o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.is_matrix();
+    const bool in_one_call = o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
     if (runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
-        state_.optimizer.temporaries += how_.sharded(values(t.states) * t.shape.copies, t.ranks, 1) * o.temporaries;
+        state_.optimizer.temporaries += how_.sharded(t.shape.all(t.states), t.ranks, 1) * o.temporaries;
 }
 
 /// What a loop over tensors makes at one of them: some optimizers free a tensor's temporaries after the next one's are
@@ -328,7 +342,7 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 /// What updating one tensor makes, where a loop updates them one by one: of the tensor as far as its roles were seen.
 constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
-    const std::int64_t columns = t.shape.columns;
+    const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
     if (o.kronecker && o.widest_side == 0 && !alone) return;
     const byte_count scratch = scratch_bytes(o, t.states, t.stacked ? joined_rows_ : rows, columns, alone);
@@ -342,7 +356,7 @@ constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t row
     byte_count one = size_of(o.widens ? fp32 : t.states, rows, columns) * o.tensor_temporaries;
     if (o.widens && !(t.states == fp32)) one += size_of(fp32, rows, columns) * 2;
     const bool gated = t.stacked && !how_.context.frozen && t.role != weight_role::down_proj;
-    if (t.stacked) one = one * (t.shape.copies * (gated ? 2 : 1));
+    if (t.stacked) one = one * (t.shape.held.copies * (gated ? 2 : 1));
     one = how_.sharded(one + scratch, t.ranks, 1);
     const bool same_tensor = gated && t.role == weight_role::up_proj;
     step_needs(same_tensor ? one : beside_last_step(o, one, state_.optimizer.last_step));
