@@ -52,14 +52,19 @@ constexpr runtime on_device(const runtime& profile, const gpu& card, const layou
 
 namespace detail {
 
-/// memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
-constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c, training_folds* known,
-                                     serving_folds* served = nullptr) {
-    if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu, l), served);
+/// That of a job that trains.
+constexpr memory_breakdown training_memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
     memory_breakdown m = training_memory(j, l, 0, l.pipeline, sdpa_backend_of(c.gpu), known);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.process.cuda_graphs;
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;
+}
+
+/// memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
+constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c, training_folds* known,
+                                     serving_folds* served = nullptr) {
+    if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu, l), served);
+    return training_memory_of(j, l, c, known);
 }
 
 }  // namespace detail

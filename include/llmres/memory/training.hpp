@@ -102,7 +102,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 
 constexpr byte_count host_memory(const folded_job& f, const placement& here) {
     const job& j = f.job;
-    byte_count held = stage_weights_of(f, here).all.host;
+    byte_count held = stage_weights{f, here}.all.host;
     const double batches = in_flight(f.layout, here.stage, f.micro_batches);
     for (std::size_t k = 0; k < f.kinds(); ++k)  // parts of layers that are offloaded by name
         held += scaled_up(f.layers[k].away * here.counts[k], batches);
@@ -137,7 +137,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 }
 
 constexpr training_state training_state_of(const job& j, const layout& l, std::int32_t stage) {
-    return detail::stage_weights_of(detail::folded_job{j, l}, placement_of(j, l, stage)).all;
+    return detail::stage_weights{detail::folded_job{j, l}, placement_of(j, l, stage)}.all;
 }
 
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {

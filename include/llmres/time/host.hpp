@@ -84,7 +84,7 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
         job on_gpu = j;
         on_gpu.offload = {};
         const folded_job folded{on_gpu, l, on_gpu.model.layers, sdpa_backend::flash, known};
-        const training_state kept = stage_weights_of(folded, placement_of(on_gpu, l, stage)).all;
+        const training_state kept = stage_weights{folded, placement_of(on_gpu, l, stage)}.all;
         pass(j.offload.parameters, kept.weights * (2 * rounds));  // gathered for each forward and each backward pass
         if (j.offload.optimizer != offload_place::none) {
             // Gradients of each micro-batch go there, updated weights come back; the states are read and written.

@@ -91,7 +91,7 @@ constexpr bool has_tensor_memory(const gpu& card) { return card.capability.major
 /// FlashAttention 2 shows it.
 constexpr double reach_of_ampere(const gpu& card) {
     if (has_tensor_memory(card)) return 0.16 / 0.51;
-    return card.architecture.view() == "Hopper" ? 0.35 / 0.51 : 1.0;
+    return card.architecture == "Hopper" ? 0.35 / 0.51 : 1.0;
 }
 
 /// What a version's kernels reach on a GPU.
@@ -143,7 +143,7 @@ inline constexpr row_split_constants default_row_split{};  ///< the constants of
 /// clock are known). A product of fewer tokens takes as long where the memory is fast beside the arithmetic: H20 moves
 /// 4 TB/s beside 148 TFLOP/s in 16 bits.
 constexpr double smallest_tile(const gpu& card, const runtime_launches& by) {
-    return card.architecture.view() == "Hopper" && by.bytes_a_clock <= 0 ? 64.0 : 1.0;
+    return card.architecture == "Hopper" && by.bytes_a_clock <= 0 ? 64.0 : 1.0;
 }
 
 namespace detail {

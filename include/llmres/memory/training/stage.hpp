@@ -125,36 +125,38 @@ struct folded_job {
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
 };
 
+/// What stands on a stage beside the layers, as a number behind those of the kinds of layers.
+constexpr std::int32_t number_of_place(const placement& here) {
+    const bool predicts = here.predictions > 0;
+    return layer_stack::max_kinds + ((here.embeddings * 2 + here.beside_embedding) * 2 + predicts) * 4;
+}
+
 /// What training keeps of the weights of a stage.
 struct stage_weights {
-    training_state input{};   ///< before the layers
-    training_state output{};  ///< after the layers, and of layers that predict further tokens
-    training_state ends{};    ///< of both
-    training_state all{};
-    prediction_memory prediction{};
-};
+    prediction_memory prediction;
+    training_state input;   ///< before the layers
+    training_state output;  ///< after the layers, and of layers that predict further tokens
+    training_state ends;    ///< of both
+    training_state all;
 
-constexpr stage_weights stage_weights_of(const folded_job& f, const placement& here) {
-    const job& j = f.job;
-    const layout& l = f.layout;
-    stage_weights w;
-    if (here.predictions > 0) w.prediction = prediction_memory_of(j, l, f.context, f.weights, f.last_step);
-    const bool predicts = here.predictions > 0;
-    // What stands here beside the layers, as a number behind those of the kinds of layers.
-    const std::int32_t place =
-        layer_stack::max_kinds + ((here.embeddings * 2 + here.beside_embedding) * 2 + predicts) * 4;
-    w.input = f.state_of(place, [&] { return state_before_layers(f.weights, here); });
-    w.output = f.state_of(place + 1 + here.output, [&] { return state_after_layers(f.weights, here, f.last_step); });
-    if (here.predictions > 0) w.output.add(w.prediction.state, 1);
-    w.ends = w.input;
-    w.ends.add(w.output, 1);
-    w.all = w.ends;
-    for (std::size_t k = 0; k < f.kinds(); ++k)
-        if (here.counts[k] > 0) w.all.add(f.layers[k].state, here.counts[k]);
-    if (shards_whole_tensors(j, l) && j.offload.optimizer == offload_place::none)
-        w.all.optimizer.states = sharded_whole_tensors(j, l, f.context, here);
-    return w;
-}
+    // (A constructor: GCC clears an aggregate whole before it writes what does not stay empty.)
+    constexpr stage_weights(const folded_job& f, const placement& here)
+        : prediction{here.predictions > 0 ? prediction_memory_of(f.job, f.layout, f.context, f.weights, f.last_step)
+                                          : prediction_memory{}},
+          input{f.state_of(number_of_place(here), [&] { return state_before_layers(f.weights, here); })},
+          output{f.state_of(number_of_place(here) + 1 + here.output,
+                            [&] { return state_after_layers(f.weights, here, f.last_step); })},
+          ends{input},
+          all{} {
+        if (here.predictions > 0) output.add(prediction.state, 1);
+        ends.add(output, 1);
+        all = ends;
+        for (std::size_t k = 0; k < f.kinds(); ++k)
+            if (here.counts[k] > 0) all.add(f.layers[k].state, here.counts[k]);
+        if (shards_whole_tensors(f.job, f.layout) && f.job.offload.optimizer == offload_place::none)
+            all.optimizer.states = sharded_whole_tensors(f.job, f.layout, f.context, here);
+    }
+};
 
 /// What the layers of a stage save of one micro-batch.
 struct saved_layers {
@@ -213,16 +215,23 @@ struct saved_memory {
 
 /// What one pipeline stage holds, whatever the point of the step.
 struct training_stage {
-    placement holds{};
-    bool first = false;
-    bool last = false;
-    bool naive_pipeline = false;  ///< stages work one at a time, micro-batch by micro-batch
-    stage_weights weights{};
+    placement holds;
+    bool first;
+    bool last;
+    bool naive_pipeline;  ///< stages work one at a time, micro-batch by micro-batch
+    stage_weights weights;
     encoder_memory encoder{};
     saved_memory saved{};
     byte_count stepping{};  ///< what the optimizer makes while it steps
     byte_count updated{};   ///< what the optimizer's step reads and writes
     zero_buffers zero{};    ///< DeepSpeed's buffers
+
+    constexpr training_stage(const folded_job& f, const placement& here)
+        : holds{here},
+          first{here.stage == 0},
+          last{here.stage == f.layout.last_stage()},
+          naive_pipeline{is_naive_pipeline(f.job, f.layout)},
+          weights{f, here} {}
 };
 
 /// Whether as many layers of a stage keep their activations whole as of the one before it, which has as many layers:
@@ -401,11 +410,7 @@ constexpr byte_count updated_by_step(const job& j, const layout& l, const traini
 constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
     const job& j = f.job;
     const layout& l = f.layout;
-    training_stage s{.holds = here,
-                     .first = here.stage == 0,
-                     .last = here.stage == l.last_stage(),
-                     .naive_pipeline = is_naive_pipeline(j, l),
-                     .weights = stage_weights_of(f, here)};
+    training_stage s{f, here};
     if (s.first && j.model.encoders[0].layers > 0)
         s.encoder = encoder_memory_of(j, l, f.context, f.weights, s.weights.output.optimizer.last_step);
     s.saved = saved_memory_of(f, here, s.encoder, s.weights.prediction);
