@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 
 /// Short strings that live inside values: names, field names, the offending value of an error.
 namespace llmres::inline v0 {
@@ -49,7 +50,10 @@ struct text {
         for (std::size_t i = 0; i < more.size() && length < Capacity; ++i) characters[length++] = more[i];
     }
 
-    friend constexpr bool operator==(const text& a, const text& b) { return a == b.characters; }
+    friend constexpr bool operator==(const text& a, const text& b) {
+        if (std::is_constant_evaluated()) return a == b.characters;
+        return __builtin_memcmp(a.characters, b.characters, Capacity + 1) == 0;  // behind its end a text has zeros
+    }
     friend constexpr bool operator==(const text& a, std::string_view b) {
         return b.size() <= Capacity && a.characters[b.size()] == '\0' && a.starts_with(b);
     }
