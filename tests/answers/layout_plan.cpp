@@ -398,6 +398,27 @@ TEST_CASE("whether ranks that share experts have the same tokens is no other lay
     }
 }
 
+TEST_CASE("a prepared job that is served is planned at other batches, whatever stages do with chunks and rows") {
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    job j{.model = models::llama_3_1_8b, .prompt = tokens(3000), .output = tokens(200), .runtime = runtimes::vllm};
+    for (const bool rows : {false, true}) {
+        j.options.splits_rows = rows;
+        j.runtime.launches.pipelines_chunks = !rows;
+        prepared_job prepared = prepare(j, eight);
+        for (const std::int64_t batch : {16, 2, 16, 4}) {
+            j.batch = batch;
+            for (const layout& l :
+                 {layout{}, layout{.pipeline = 2}, layout{.tensor = 2, .data = 2}, layout{.data = 4}}) {
+                const job_plan one_of_many = prepared.plan(l).value(), alone = plan(j, l, eight).value();
+                CHECK(one_of_many.memory.terms == alone.memory.terms);
+                CHECK(one_of_many.speed.step.terms == alone.speed.step.terms);
+                CHECK(one_of_many.speed.prefill.terms == alone.speed.prefill.terms);
+                CHECK(one_of_many.speed.tokens_per_second == alone.speed.tokens_per_second);
+            }
+        }
+    }
+}
+
 TEST_CASE("a prepared job keeps the error of a wrong job or cluster") {
     job wrong = chat;
     wrong.batch = 0;

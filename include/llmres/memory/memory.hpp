@@ -30,13 +30,13 @@ constexpr interval<byte_count> context_on(const runtime& r, const gpu& card) {
     return {least(r.process.context.low), least(r.process.context.expected), least(r.process.context.high)};
 }
 
-/// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
-constexpr runtime on_device(const runtime& profile, const gpu& card, const layout& l) {
+namespace detail {
+
+/// The profile with the defaults that its engine takes on that device in any layout, where the job names none.
+constexpr runtime in_any_layout(const runtime& profile, const gpu& card) {
     runtime r = profile;
     const byte_count device = usable_memory(card);
     r.step = step_on(r.step, device, card.capability == compute_capability{8, 0});
-    r.cache.fraction =
-        fraction_on(r.cache, card.memory.reported.value_or(device), r.step.max_batched_tokens, l.tensor, l.pipeline);
     if (card.measured.context) r.process.context = context_on(r, card);
     if (r.process.product_workspace > byte_count{} && card.capability.major >= 9) r.process.product_workspace = mib(32);
     if (r.step.logits.filter_rows > 0) r.step.logits.filter_rows = card.sm_count.value_or(r.step.logits.filter_rows);
@@ -49,8 +49,30 @@ constexpr runtime on_device(const runtime& profile, const gpu& card, const layou
         r.process.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;
 }
+/// Sets the one default that depends on the layout.
+constexpr void set_fraction(runtime& r, const runtime& profile, const gpu& card, const layout& l) {
+    r.cache.fraction = fraction_on(profile.cache, card.memory.reported.value_or(usable_memory(card)),
+                                   r.step.max_batched_tokens, l.tensor, l.pipeline);
+}
+
+}  // namespace detail
+
+/// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
+constexpr runtime on_device(const runtime& profile, const gpu& card, const layout& l) {
+    runtime r = detail::in_any_layout(profile, card);
+    detail::set_fraction(r, profile, card, l);
+    return r;
+}
 
 namespace detail {
+
+/// That of a job that is served.
+constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const cluster& c, serving_folds* known) {
+    if (!known) return serving_memory(j, l, on_device(j.runtime, c.gpu, l), nullptr);
+    if (!known->device.known) known->device = in_any_layout(j.runtime, c.gpu);
+    set_fraction(known->device.value, j.runtime, c.gpu, l);
+    return serving_memory(j, l, known->device.value, known);
+}
 
 /// That of a job that trains.
 constexpr memory_breakdown training_memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
@@ -63,7 +85,7 @@ constexpr memory_breakdown training_memory_of(const job& j, const layout& l, con
 /// memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c, training_folds* known,
                                      serving_folds* served = nullptr) {
-    if (!trains(j)) return serving_memory(j, l, on_device(j.runtime, c.gpu, l), served);
+    if (!trains(j)) return served_memory_of(j, l, c, served);
     return training_memory_of(j, l, c, known);
 }
 

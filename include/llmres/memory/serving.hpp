@@ -44,15 +44,6 @@ constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l
 
 namespace detail {
 
-/// The layers of one kind on one GPU: folded once, then counted per stage.
-struct serving_layer {
-    layer_bytes weights{};
-    byte_count adapters{};
-    byte_count live{};  ///< activations at the fuller of the layer's halves
-    allotment cache{};
-    byte_count state{};
-};
-
 /// Caches of attention and states of recurrences.
 struct sequence_caches {
     allotment cache{};
@@ -324,12 +315,15 @@ struct serving_stages {
           sequences{sequences_per_rank(j, l)},
           encoders{step.encoder_peak()},
           known{remembering} {
-        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
-            const layer& kind = j.model.layers.kinds[k];
-            const weights_of_kind held = weights_of(k);
-            kinds.set(k, {held.weights, held.adapters, step.layer_peak(kind), cache_of(kind.attention),
-                          layer_state(kind.recurrent, j, r, l, sequences)});
-        }
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
+            kinds.set(k, known ? known->layers.get(key_of_layer(step, sequences, static_cast<std::int32_t>(k)),
+                                                   [&] { return layer_of(k); })
+                               : layer_of(k));
+    }
+    constexpr serving_layer layer_of(std::size_t k) const {
+        const layer& kind = job.model.layers.kinds[k];
+        return {weights_of(k), step.layer_peak(kind), cache_of(kind.attention),
+                layer_state(kind.recurrent, job, runtime, layout, sequences)};
     }
 
     constexpr weights_of_kind weights_of(std::size_t k) const {
@@ -365,10 +359,11 @@ struct serving_stages {
                         .index = here.stage};
         if (here.stage == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-            s.weights += kinds[k].weights.rest * here.counts[k] + kinds[k].weights.experts * here.expert_counts[k];
+            const layer_bytes& held = kinds[k].held.weights;
+            s.weights += held.rest * here.counts[k] + held.experts * here.expert_counts[k];
             s.more_weights += beside_weights(m.layers.kinds[k]) * here.counts[k];
             s.padded_weights += weights.mxfp4_of(m.layers.kinds[k]).perhaps * here.counts[k];
-            s.adapters += kinds[k].adapters * here.counts[k];
+            s.adapters += kinds[k].held.adapters * here.counts[k];
             if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(here);

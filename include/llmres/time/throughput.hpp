@@ -61,7 +61,8 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
 struct layout_folds {
     training_folds memory;
     serving_folds serving;
-    training_times times;  ///< of serving, passes alone
+    training_times times;
+    serving_times served;
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
     /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.
@@ -69,7 +70,7 @@ struct layout_folds {
         if (trains(j))
             memory.clear(), times.work.clear();
         else
-            serving.clear(), times.passes.clear();
+            serving.clear(), served.clear();
     }
 };
 
@@ -77,7 +78,7 @@ constexpr job_speed speed_with(const job& j, const layout& l, const memory_break
                                layout_folds* known) {
     return trains(j)
                ? training_speed(j, l, held, with, known ? &known->times : nullptr, known ? &known->memory : nullptr)
-               : serving_speed(j, l, with, known ? &known->times.passes : nullptr);
+               : serving_speed(j, l, with, known ? &known->served : nullptr);
 }
 
 /// What use() makes of the rates that a job's kernels are priced with: on a measured GPU, those that it reached.

@@ -8,11 +8,13 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/ggml/stage.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/memory/serving/weights.hpp>
 #include <llmres/memory/training/remembered.hpp>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/units.hpp>
 
 /// What the evaluations of one serving job in many layouts have in common: folds over weights, the layers of a file,
@@ -23,6 +25,14 @@ namespace llmres::inline v0::detail {
 struct weights_of_kind {
     layer_bytes weights{};
     byte_count adapters{};
+};
+
+/// The layers of one kind on one GPU: folded once, then counted per stage.
+struct serving_layer {
+    weights_of_kind held{};
+    byte_count live{};  ///< activations at the fuller of the layer's halves
+    allotment cache{};
+    byte_count state{};
 };
 
 /// What a graph follows from beside its stage: the tokens of a step, and the part of the layout that cuts its tensors.
@@ -87,18 +97,30 @@ private:
 
 /// What is remembered of a job that is served, on GPUs of one kind. The batch may change, but no format.
 struct serving_folds {
+    maybe<runtime> device;                  ///< the job's on the GPUs, but for what it takes in one layout alone
     remembered<weights_of_kind, 16> kinds;  ///< of a kind of layer
+    remembered<serving_layer> layers;       ///< of a kind of layer, with what its tokens need
     remembered<byte_count, 16> ends;        ///< of the weights beside the layers
     remembered_graphs graphs;
     remembered_file file;
 
     constexpr void clear() {
+        device.known = false;
         kinds.clear();
+        layers.clear();
         ends.clear();
         graphs.clear();
         file.clear();
     }
 };
+
+/// The part of a layout and of a step that a layer of a kind depends on.
+constexpr fold_key key_of_layer(const serving_step& step, std::int64_t sequences, std::int32_t kind) {
+    fold_key key = without_shards(step.layout, 2 * kind + (step.shape.sequences == 1 ? 0 : 1));
+    key.dense_ranks = sequences;
+    key.expert_ranks = step.shape.length;
+    return key;
+}
 
 /// The part of a layout and of a stage that the weights beside the layers depend on.
 constexpr fold_key key_of_ends(const layout& l, const placement& here) {

@@ -101,14 +101,14 @@ public:
         entry* free = nullptr;
         for (std::size_t i = 0; i < 4; ++i) {
             entry& at = entries_[(first + i) % Slots];
-            if (at.known && same(at.key, sought)) return at.value;
+            if (at.known && same(at.key, sought)) return at.made.value;
             if (!at.known && free == nullptr) free = &at;
         }
         entry& at = free != nullptr ? *free : entries_[(first + replaced_++ % 4) % Slots];
-        at.value = make();
+        at.made = slot{make()};
         at.key = sought;
         at.known = true;
-        return at.value;
+        return at.made.value;
     }
     /// Forgets all, since the job is another.
     constexpr void clear() {
@@ -123,10 +123,15 @@ private:
         return differs == 0;
     }
 
+    union slot {  // clearing values that no key has yet would take longer than most plans
+        Value value;
+        constexpr slot() {}
+        constexpr explicit slot(const Value& v) : value{v} {}
+    };
     struct entry {
         bool known = false;
         words key{};
-        Value value{};
+        slot made{};
     };
     std::array<entry, Slots> entries_{};
     std::size_t replaced_ = 0;

@@ -192,42 +192,94 @@ constexpr void add_host_layers(job_speed& speed, duration& together, const job& 
     together += copied.expected;
 }
 
-constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
+/// What the launches of a job's generated tokens and of its prompts take.
+constexpr runtime_launches launches_of_step(const job& j, const serving_passes& p) {
+    const token_count captured = j.runtime.launches.graph_context;
+    return launches_of(j, captured == token_count{} || tokens(p.decode.tokens.keys) <= captured);
+}
+
+/// The time of a job's steps on all stages one after the other, without what they send each other.
+struct serving_work {
+    time_breakdown step{};
+    time_breakdown prefill{};
+    duration together{};  ///< of the prompts of all sequences, where tokens are made after them
+    flop_count flops{};   ///< of a step
+    duration at_peak{};   ///< as priced_pass
+    token_shape decode{};
+    std::int64_t prompt = 0;   ///< positions of one prompt that are computed at once
+    std::int64_t prompts = 0;  ///< of the prompts of all sequences
+};
+
+/// What is remembered of the times of a job that is served.
+struct serving_times {
+    remembered_passes passes;
+    remembered<serving_work> work;
+
+    constexpr void clear() { passes.clear(), work.clear(); }
+};
+
+constexpr serving_work serving_work_anew(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const std::array times{1.0, repeats(j, l, p.prompt_chunks), repeats(j, l, p.prompts_chunks)};
     const token_passes passes = priced_passes_of(j, p);
     model_pricer priced{j, l, with, formats, passes, known};
     const priced_passes all = through_all_layers(j, passes.size(), priced, times);
-    const priced_pass& one = all[0];
-    const token_count captured = j.runtime.launches.graph_context;
-    const bool graphs = captured == token_count{} || tokens(p.decode.tokens.keys) <= captured;
-    const runtime_launches launches = launches_of(j, graphs), of_prompts = launches_of(j, false);
-    job_speed speed;
-    speed.step = one.terms(with.reach, launches);
-    speed.prefill = all[1].terms(with.reach, of_prompts);
-    for (interval<duration>& term : speed.prefill.terms)
+    const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, false);
+    serving_work work{.step = all[0].terms(with.reach, launches),
+                      .prefill = all[1].terms(with.reach, of_prompts),
+                      .flops = all[0].flops,
+                      .at_peak = all[0].at_peak,
+                      .decode = p.decode.tokens,
+                      .prompt = p.prompt.tokens.length,
+                      .prompts = p.prompts.tokens.all()};
+    for (interval<duration>& term : work.prefill.terms)
         term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
                 term.high * launches.prompts.high};
-    duration together;  // of the prompts of all sequences, where tokens are made after them
     if (j.output > token_count{})
-        together = all[passes.size() - 1].terms(with.reach, of_prompts).total().expected * launches.prompts.expected;
-    speed.step[time_term::launch] += launches.step;
-    speed.prefill[time_term::launch] += launches.step;
+        work.together =
+            all[passes.size() - 1].terms(with.reach, of_prompts).total().expected * launches.prompts.expected;
+    work.step[time_term::launch] += launches.step;
+    work.prefill[time_term::launch] += launches.step;
+    return work;
+}
+
+/// The same, as another layout left it, if one did. Stages change it where prompts in chunks pass them side by side,
+/// and where they share the rows of each matrix.
+constexpr serving_work serving_work_of(const job& j, const layout& l, const pricing& with, serving_times* known) {
+    const bool by_stages = j.runtime.launches.pipelines_chunks || j.options.splits_rows;
+    if (!known || (by_stages && !l.deals_evenly()))
+        return serving_work_anew(j, l, with, known ? &known->passes : nullptr);
+    fold_key key = without_shards(l, 0);
+    key.pipeline = by_stages ? l.pipeline : 1;
+    key.dense_ranks = sequences_per_rank(j, l);
+    key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
+    return known->work.get(key, [&] { return serving_work_anew(j, l, with, by_stages ? &known->passes : nullptr); });
+}
+
+/// Adds the time in which the tokens of a step are drafted, of which it keeps some.
+constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const pricing& with) {
+    const serving_passes p = serving_passes_of(j, l);
+    const operation_formats formats = serving_formats(j);
+    const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches_of_step(j, p));
+    for (std::size_t t = 0; t < drafted.terms.size(); ++t) speed.step.terms[t] += drafted.terms[t];
+    speed.step = speed.step * (1.0 / tokens_a_step(j.options));
+}
+
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times* known) {
+    const serving_work work = serving_work_of(j, l, with, known);
+    job_speed speed{.step = work.step, .prefill = work.prefill};
+    duration together = work.together;
     if (l.pipeline > 1) {
         const auto sending = [&](std::int64_t positions) {
-            return send_time(size_of(formats.compute, positions, j.model.hidden), l, with) * (l.pipeline - 1);
+            return send_time(size_of(j.compute, positions, j.model.hidden), l, with) * (l.pipeline - 1);
         };
-        speed.step[time_term::pipeline_bubble] += sending(p.decode.tokens.all());
-        speed.prefill[time_term::pipeline_bubble] += sending(p.prompt.tokens.length);
-        together += sending(p.prompts.tokens.all()).expected;
+        speed.step[time_term::pipeline_bubble] += sending(work.decode.all());
+        speed.prefill[time_term::pipeline_bubble] += sending(work.prompt);
+        together += sending(work.prompts).expected;
     }
-    add_host_layers(speed, together, j, l, with, p.decode.tokens);
-    if (j.options.draft_tokens > 0) {
-        const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches);
-        for (std::size_t t = 0; t < drafted.terms.size(); ++t) speed.step.terms[t] += drafted.terms[t];
-        speed.step = speed.step * (1.0 / tokens_a_step(j.options));
-    }
+    add_host_layers(speed, together, j, l, with, work.decode);
+    if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
     const interval<duration> step = speed.step.total();
     speed.steady = steady_of(j, l, step, speed.prefill.total());
 
@@ -236,11 +288,11 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     const duration round = j.output > token_count{} ? together + step.expected * made : step.expected;
     speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(j.batch) * made) / round;
     // Ranks without a sequence compute nothing.
-    const double used = static_cast<double>(j.batch) / static_cast<double>(p.sequences);
-    const auto checked = static_cast<double>(p.decode.tokens.length);  // tokens of which a step keeps some
+    const double used = static_cast<double>(j.batch) / static_cast<double>(work.decode.sequences);
+    const auto checked = static_cast<double>(work.decode.length);  // tokens of which a step keeps some
     const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
-    speed.flops = one.flops * (used / checked);
-    speed.mfu = one.at_peak / step.expected * (used / ranks / checked) / static_cast<double>(l.pipeline);
+    speed.flops = work.flops * (used / checked);
+    speed.mfu = work.at_peak / step.expected * (used / ranks / checked) / static_cast<double>(l.pipeline);
     return speed;
 }
 
