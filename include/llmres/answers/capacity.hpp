@@ -222,8 +222,8 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool_size pool{.stage = m.stage};
     pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
                    left([](const auto& i) { return i.low; })};
-    // On unified memory, processes of the host free memory while the runtime profiles, and the pool may be larger: 2 to
-    // 4 GiB of 122 on a GB10.
+    // On unified memory, processes of the host free memory while the runtime profiles, and the pool may be larger.
+    // In-sample: 2 to 4 GiB of 122 on a GB10.
     if (shares_host_memory(c.gpu) && r.cache.pool == cache_pool::share_of_total)
         pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
     const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;

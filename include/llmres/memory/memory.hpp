@@ -43,8 +43,8 @@ constexpr runtime in_any_layout(const runtime& profile, const gpu& card) {
     if (card.capability.major != 9 && card.capability.major != 10) r.process.fused_all_reduce = {};
     // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.
     if (r.loading.mxfp4.padded) r.loading.mxfp4.scales_again = card.capability.major == 9;
-    // Where the host shares the memory, what its own processes take counts as the engine's: 1 and 4.8 GiB of a Jetson's
-    // 30 in vLLM's logs. (Apple's working set already leaves the host its part.)
+    // Where the host shares the memory, what its own processes take counts as the engine's. In-sample: 1 and 4.8 GiB of
+    // a Jetson's 30 in vLLM's logs. (Apple's working set already leaves the host its part.)
     if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && takes_memory(r.process))
         r.process.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;

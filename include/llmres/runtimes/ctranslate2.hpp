@@ -5,8 +5,8 @@
 
 /// CTranslate2: weights in the type they were converted to, embeddings included; caches grow with each token; every
 /// tensor is CUDA's own asynchronous pool's, which gives back what is free (allocator.cc). What it takes beside weights
-/// and cache was measured on one kind of device alone: 2.6 to 3.4 GiB on an A100, in fp32 as in 8 bits (premAI), of
-/// which 0.6 are of every runtime in that table.
+/// and cache is In-sample, measured on one kind of device alone: 2.6 to 3.4 GiB on an A100, in fp32 as in 8 bits
+/// (premAI), of which 0.6 are of every runtime in that table.
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime ctranslate2{

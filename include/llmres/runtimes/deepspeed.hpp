@@ -28,8 +28,8 @@ inline constexpr runtime deepspeed{
             return p;
         }(),
     .allocator{
-        // Expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that only the
-        // optimizer's step can use, are counted apart.
+        // In-sample: expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that
+        // only the optimizer's step can use, are counted apart.
         .fragmentation = {0.0, 0.035, 0.20},
         .caches_freed_blocks = true,
     },
@@ -57,7 +57,7 @@ inline constexpr runtime megatron_deepspeed = [] {
     runtime r = for_versions(deepspeed, "Megatron-DeepSpeed 2022", {});
     r.identity.name = "megatron_deepspeed";
     r.process.context = context_of_cuda_11;
-    r.accuracy.activations = {0.9, 1.0, 1.1};  // Megatron's own layers, against BLOOM's runs (docs/accuracy.md)
+    r.accuracy.activations = {0.9, 1.0, 1.1};  // In-sample: its layers, against bloom_prequel's runs
     r.kernels.norm = norm_code::fused;
     r.kernels.loss.code = loss_code::vocabulary_parallel;
     r.optimizer.fp32_beside_bf16 = true;

@@ -6,7 +6,8 @@
 
 /// ExLlama: the cache is allotted for max_seq_len at load, and prompts pass in chunks of max_input_len. Buffers for the
 /// states of such a chunk and for one dequantised matrix are there from load on, however short the context is
-/// (exllamav2's scratch_space_fixed: mlp.py, attn.py, linear.py).
+/// (exllamav2's scratch_space_fixed: mlp.py, attn.py, linear.py). Bounds of activations are In-sample: 17 published
+/// rows.
 namespace llmres::inline v0::runtimes {
 
 namespace detail {

@@ -23,17 +23,17 @@ inline constexpr runtime huggingface{
         // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
         // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average
         // (tests/validation/caching_allocator.cpp), and up to 32 % in the runs on four GPUs of docs/accuracy.md
-        // (fms_a100_80gb, nvidia-smi). What large logits add is counted apart, as is what the optimizer makes while it
-        // steps.
+        // (fms_a100_80gb, nvidia-smi; In-sample). What large logits add is counted apart, as is what the optimizer
+        // makes while it steps.
         .fragmentation = {0.0, 0.005, 0.03},
         .activation_fragmentation = {0.0, 0.10, 0.32},
         .caches_freed_blocks = true,
     },
     .accuracy{
-        // The inventory against 125 of the same runs (docs/accuracy.md, training): 0.955 to 1.03.
+        // In-sample: the inventory against 125 of the same runs (docs/accuracy.md, training), 0.955 to 1.03.
         .activations = {0.955, 1.0, 1.06},
         .undescribed = undescribed_activations,
-        // where they are the peak, the same runs lie within 1.5 %, MoE within 3
+        // In-sample: where they are the peak, the same runs lie within 1.5 %, MoE within 3
         .logits = {0.97, 1.0, 1.035},
     },
     // quantizers/quantizer_mxfp4.py and quantizer_finegrained_fp8.py: is_trainable is false, so that such checkpoints

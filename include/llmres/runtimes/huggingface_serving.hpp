@@ -18,9 +18,9 @@ inline constexpr runtime huggingface_base{
         .since = {4, 50, 0},
     },
     .launches{
-        // About 55 kernels of a layer (two norms of 8, rotary embedding of 12, seven products, a cache of two, the
-        // gate), issued one by one from Python: 0.53 to 0.8 ms where the GPU takes less (Qwen's tables on A100 and H20,
-        // transformers 4.38 to 4.51), and so about 13 us a kernel.
+        // In-sample. About 55 kernels of a layer (two norms of 8, rotary embedding of 12, seven products, a cache of
+        // two, the gate), issued one by one from Python: 0.53 to 0.8 ms where the GPU takes less (Qwen's tables on A100
+        // and H20, transformers 4.38 to 4.51), and so about 13 us a kernel.
         .layer = {microseconds(500), microseconds(720), microseconds(1000)},
         // Three kernels and more beside the product (AutoGPTQ in 8 bits, AutoAWQ's split-k); none with AutoGPTQ's
         // ExLlama kernels.

@@ -36,8 +36,8 @@ enum class loss_code : std::uint8_t {
     fused_linear,         ///< head and loss together, over a part of the tokens at a time (Liger): no logits are saved
     vocabulary_parallel,  ///< fp32 logits on each tensor rank become their own gradient (Megatron-Core)
     vocabulary_parallel_fused,  ///< the same, compiled by PyTorch, which keeps the exponentials in another tensor
-    transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies: from the slopes of
-                         ///< megatron_b200's 24 runs)
+    transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies, In-sample: from the
+                         ///< slopes of megatron_b200's 24 runs)
     mean,  ///< the mean of the fp32 logits, which the caller keeps to the end: what profilers differentiate instead of
            ///< a loss
 };
@@ -177,7 +177,8 @@ struct training_loss {
     /// place.
     bool returns_logits = true;
     /// `eager` and `triton`: the loss is computed over the logits as they are, which stay until the step is done (the
-    /// heads of GPT-2 and GPT-BigCode in transformers before 4.50; that they stay is from slopes).
+    /// heads of GPT-2 and GPT-BigCode in transformers before 4.50; that they stay is In-sample, from slopes of fms's
+    /// runs).
     bool narrow = false;
     /// The 16-bit logits stay while the loss is differentiated.
     bool holds_logits = false;

@@ -18,12 +18,12 @@ inline constexpr runtime litgpt{
               .attention = attention_code::flash_2},
     .process = training_process,
     .allocator{
-        // As runtimes/pytorch.hpp.
+        // Assumed: as runtimes/megatron.hpp. Its runs published what was allocated.
         .fragmentation = {0.0, 0.035, 0.12},
     },
     .accuracy{
-        // Read off the 22 runs of docs/accuracy.md (training, litgpt), where what was measured beside weights,
-        // gradients and states was 0.94 (LLaMA-Adapter) to 1.11 times (QLoRA) what is counted.
+        // In-sample: read off the 22 runs of docs/accuracy.md (training, litgpt), where what was measured beside
+        // weights, gradients and states was 0.94 (LLaMA-Adapter) to 1.11 times (QLoRA) what is counted.
         .activations = {0.92, 1.0, 1.13},
     },
     .kernels{

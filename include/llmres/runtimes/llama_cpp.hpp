@@ -34,10 +34,10 @@ inline constexpr runtime llama_cpp_base{
     .identity{.name = "llama.cpp", .work = runtime_work::serving, .knobs = llama_cpp_knobs},
     .launches{
         .small_kernels = 8,
-        // Of the matrix-vector kernels (ggml-cuda's mmv and mmvq, Metal's mul_mv): what 60 rows of generation show on
-        // A100, H100 and M1 Max, whose memory could give 1.5 to 2.2 times as much.
-        // A product of many tokens is one of three kinds of kernels, by card, build and format (ggml-cuda.cu): their
-        // own on quantised weights, cuBLAS's on weights that are dequantised first, in 16 or 32 bits.
+        // In-sample. Of the matrix-vector kernels (ggml-cuda's mmv and mmvq, Metal's mul_mv): what 60 rows of
+        // generation show on A100, H100 and M1 Max, whose memory could give 1.5 to 2.2 times as much. A product of many
+        // tokens is one of three kinds of kernels, by card, build and format (ggml-cuda.cu): their own on quantised
+        // weights, cuBLAS's on weights that are dequantised first, in 16 or 32 bits.
         .prompts = {0.7, 1.0, 2.0},
         .pipelines_chunks = true,  // ggml_backend_sched's copies of inputs
         .bytes_a_clock = 6.2,

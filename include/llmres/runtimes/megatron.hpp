@@ -15,9 +15,9 @@ inline constexpr runtime megatron{
     .process =
         [] {
             runtime_process p = training_process;
-            // cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, cublasLt as much again, Transformer Engine's own
-            // 4 MiB before Hopper and 32 MiB since; the sum was checked against, and picked among these with,
-            // Megatron's own runs.
+            // In-sample. cuBLAS 32 MiB when deterministic (:4096:8) or on Hopper, cublasLt as much again, Transformer
+            // Engine's own 4 MiB before Hopper and 32 MiB since; the sum was checked against, and picked among these
+            // with, Megatron's own runs.
             p.workspace = {mib(36), mib(96), mib(136)};
             // Transformer Engine multiplies groups on four streams, a workspace each: 4 MiB before Hopper, 32 MiB since
             // (transformer_engine/pytorch/module/base.py, get_multi_stream_cublas_workspace); grouped tensors have
@@ -26,13 +26,13 @@ inline constexpr runtime megatron{
             return p;
         }(),
     .allocator{
-        // Reserved over allocated in 24 runs on B200 (data/training_runs.csv, series megatron_b200): 1.027 to 1.10.
+        // In-sample: reserved over allocated in 24 runs on B200 (docs/accuracy.md, megatron_b200), 1.027 to 1.10.
         .fragmentation = {0.0, 0.035, 0.12},
     },
     .accuracy{
-        // What was measured less states, over the inventory, in 92 runs that take more than 1.5 GiB of activations:
-        // its 2.5 and 97.5 % quantiles, rounded outwards (data/training_runs.csv, megatron_b200 and megatron_golden
-        // without offloading).
+        // In-sample: what was measured less states, over the inventory, in 92 runs that take more than 1.5 GiB of
+        // activations: its 2.5 and 97.5 % quantiles, rounded outwards (docs/accuracy.md, megatron_b200 and
+        // megatron_golden without offloading).
         .activations = {0.93, 1.0, 1.10},
     },
     .kernels{

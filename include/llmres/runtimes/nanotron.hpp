@@ -13,10 +13,10 @@ inline constexpr runtime nanotron = [] {
     runtime r = for_versions(pytorch, "nanotron 2025-02", {});
     r.identity.name = "nanotron";
     r.identity.work = runtime_work::training;
-    // A micro-batch takes 4.3 to 4.6 ms a layer, forward and back, where the GPU is done sooner: 60 runs of 2 to 8
-    // tensor ranks on 8 to 128 GPUs (ultrascale.csv), whatever the model, 2,048 to 4,096 features wide. The CPU issues
-    // products in three parts around each gather (parallel/tensor_parallel/functional.py), sequence lengths in each
-    // layer (models/llama.py, CoreAttention), and functions of autograd in Python.
+    // In-sample. A micro-batch takes 4.3 to 4.6 ms a layer, forward and back, where the GPU is done sooner: 60 runs of
+    // 2 to 8 tensor ranks on 8 to 128 GPUs (ultrascale.csv), whatever the model, 2,048 to 4,096 features wide. The CPU
+    // issues products in three parts around each gather (parallel/tensor_parallel/functional.py), sequence lengths in
+    // each layer (models/llama.py, CoreAttention), and functions of autograd in Python.
     r.launches.layer = {microseconds(2000), microseconds(2000), microseconds(3000)};
     // Where stages lie in several nodes a micro-batch takes 4 ms a layer and 1.9 ms more for each tensor rank (180
     // runs of 2 to 16 ranks, ultrascale.csv); in as many others a micro-batch takes up to a second longer, in one run

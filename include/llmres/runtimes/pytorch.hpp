@@ -21,8 +21,8 @@ inline constexpr runtime pytorch{
         .communicator = {mib(300), mib(600), mib(1500)},
     },
     .allocator{
-        // Reserved over allocated: 1.001 when a model is loaded, 1.09 to 1.24 while training (fsdp_qlora 2024-03,
-        // Megatron-Bridge), up to 1.5 in one FSDP report (llama-cookbook issue 120).
+        // In-sample. Reserved over allocated: 1.001 when a model is loaded, 1.09 to 1.24 while training (fsdp_qlora
+        // 2024-03, Megatron-Bridge), up to 1.5 in one FSDP report (llama-cookbook issue 120).
         .fragmentation = {0.0, 0.06, 0.20},
     },
     // torch.distributed: DTensor's ColwiseParallel and SequenceParallel, pipelining's ScheduleInterleaved1F1B with

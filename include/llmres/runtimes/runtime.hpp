@@ -29,8 +29,8 @@ struct runtime_accuracy {
     interval<double> logits{};  ///< training: of logits alone, where that is known better; zero: as activations
 };
 
-/// Activations of architectures that are not described, over those of Llama's modules with their layers: tracked runs
-/// of the model classes gave 0.69 (Falcon, eager) to 3.16 (Qwen3-Next, whose scan is spelt out);
+/// Activations of architectures that are not described, over those of Llama's modules with their layers. In-sample:
+/// tracked runs of the model classes gave 0.69 (Falcon, eager) to 3.16 (Qwen3-Next, whose scan is spelt out);
 /// tests/validation/pytorch.
 inline constexpr interval<double> undescribed_activations{0.65, 1.0, 3.2};
 

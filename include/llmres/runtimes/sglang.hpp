@@ -61,7 +61,8 @@ inline constexpr std::array sglang_knobs{
 inline constexpr runtime sglang_base{
     .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs},
     .launches{
-        // Of a step and of a request: docs/accuracy.md, "under load, SGLang", holds them against measured times.
+        // In-sample, of a step and of a request: docs/accuracy.md, "under load, SGLang", holds them against measured
+        // times.
         .step = {microseconds(200), microseconds(400), microseconds(1200)},
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,

@@ -25,7 +25,7 @@ struct training_sharding {
     /// Gradients lie in a buffer of their own, from the first step to the last.
     bool keeps_gradients = false;
     /// A frozen unit stays gathered after its backward pass, and flat gradients cover it too, two of them on their way:
-    /// inferred from lit-gpt's 6 rows on two GPUs under torch 2.1; no rule is known.
+    /// In-sample, inferred from lit-gpt's 6 rows on two GPUs under torch 2.1; no rule is known.
     bool keeps_frozen_gathered = false;
     /// ZeRO 3 frees gathered units after their forward pass, and gathers them again for the backward pass.
     bool reshards_after_forward = true;

@@ -25,8 +25,8 @@ inline constexpr runtime tensorrt_llm_base{
               .before = {1, 0, 0},
               .knobs = tensorrt_llm_knobs},
     .launches{
-        // Kernels of one CUDA graph start while those before them end (programmatic dependent launch). Held against
-        // measured times in docs/accuracy.md; what a request takes is assumed.
+        // Kernels of one CUDA graph start while those before them end (programmatic dependent launch). In-sample: held
+        // against measured times in docs/accuracy.md; what a request takes is assumed.
         .step = {microseconds(70), microseconds(100), microseconds(250)},
         .request = {milliseconds(5), milliseconds(25), milliseconds(140)},
         .floors = 0.5,

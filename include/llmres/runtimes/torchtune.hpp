@@ -13,11 +13,11 @@ inline constexpr runtime torchtune{
               .attention = attention_code::flash_2},
     .process = training_process,
     .allocator{
-        // As runtimes/pytorch.hpp.
+        // Assumed: as runtimes/megatron.hpp. Its runs published what was allocated.
         .fragmentation = {0.0, 0.035, 0.12},
     },
     .accuracy{
-        // The inventory against the same runs (docs/accuracy.md, training).
+        // In-sample: the inventory against its six runs (docs/accuracy.md, torchtune_flags).
         .activations = {0.85, 1.0, 1.15},
     },
     .kernels{

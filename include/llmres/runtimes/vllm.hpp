@@ -7,7 +7,8 @@
 /// vLLM: a fraction of the visible memory is the budget, and what weights and a profiling run leave of it is the cache.
 /// How that run is made and what it counts changed with its releases (worker.py: determine_num_available_blocks; from
 /// 0.8 on v1/worker/gpu_worker.py: determine_available_memory, and gpu_model_runner.py: profile_run). Its peak is a
-/// layer on max_num_batched_tokens, or the sampler on max_num_seqs whatever the model.
+/// layer on max_num_batched_tokens, or the sampler on max_num_seqs whatever the model. What processes, groups of GPUs
+/// and CUDA graphs take is In-sample, read off logs: docs/sources.md has each constant.
 namespace llmres::inline v0::runtimes {
 
 namespace detail {

@@ -30,10 +30,10 @@ constexpr double between_powers(const std::array<double, 9>& table, double at) {
 /// cut: the sum over k of E[longest of k] / k, less E[longest of 30], for 30 samples.
 ///
 /// `cut_of_mean`: that length over the mean length, where lengths are distributed as documents' are: log-normal, with
-/// the spread of the one data set whose statistics were published with figures of memory, 3234 tokens and a standard
-/// deviation of 2548 (ms-swift, Benchmark.md), so that the logarithm's is sqrt(ln(1 + (2548 / 3234)^2)) = 0.7. Few
-/// samples come near a cut far beyond the mean, most come near one far below it. 0: lengths are uniformly distributed,
-/// which gives H(31) - 2 = 2.0.
+/// the spread (In-sample) of the one data set whose statistics were published with figures of memory, 3234 tokens and a
+/// standard deviation of 2548 (ms-swift, Benchmark.md), so that the logarithm's is sqrt(ln(1 + (2548 / 3234)^2)) = 0.7.
+/// Few samples come near a cut far beyond the mean, most come near one far below it. 0: lengths are uniformly
+/// distributed, which gives H(31) - 2 = 2.0.
 constexpr double sum_of_earlier_longest(double cut_of_mean) {
     if (cut_of_mean <= 0) return 2.0;
     return between_powers({2.750, 2.689, 2.594, 2.435, 2.152, 1.665, 1.029, 0.536, 0.269}, cut_of_mean);
@@ -71,7 +71,7 @@ constexpr double sum_after_many(double cut_of_mean, double sizes) {
 /// that there are as many sizes as tokens, or as steps in the logits, at most. Of the rest: what runs of 38 to 1500
 /// samples show in a simulation of the allocator's rules (tests/validation/caching_allocator.cpp). There, gaps beside
 /// the longest sample are a tenth of what is transient; with little memory left, long runs may need up to half. The
-/// upper bound is what runs that did not run out of memory fitted in (seed case E1).
+/// upper bound is In-sample: what runs that did not run out of memory fitted in (seed case E1).
 ///
 /// `recomputes`: layers are recomputed, so that the largest tensors beside logits are one layer's. Where all layers
 /// keep their activations, `rest` is theirs, of which a longer sample finds most in blocks of earlier ones: in the same
