@@ -32,10 +32,7 @@ double brute_force(const job& j, const cluster& c, const search_request& r) {
             return false;
         });
     };
-    if (trains(j))
-        detail::for_each_training_choice(r.space, j, tried, all);
-    else
-        detail::for_each_serving_choice(r.space, j, tried, all);
+    detail::for_each_choice(r.space, j, tried, all);
     return most;
 }
 

@@ -80,9 +80,13 @@ std::string choice_text(const llmres::found_layout& f, const llmres::job& j, con
     if (space.kv_cache.count > 0) text += fmt::format(", kv_cache {}", kv_cache_of(chosen).name.view());
     if (space.micro_batch) text += fmt::format(", micro_batch {}", chosen.micro_batch);
     if (space.recompute) text += fmt::format(", recompute {}", name_of(chosen.recompute));
-    if (space.offload && chosen.offload.to_host())
-        text += chosen.offload.activations == llmres::offload_place::host ? ", optimizer and activations on the host"
-                                                                          : ", optimizer on the host";
+    if (space.offload) {
+        const bool optimizer = chosen.offload.optimizer == llmres::offload_place::host;
+        const bool activations = chosen.offload.activations == llmres::offload_place::host;
+        if (optimizer || activations)
+            text += fmt::format(", {}{}{} on the host", optimizer ? "optimizer" : "",
+                                optimizer && activations ? " and " : "", activations ? "activations" : "");
+    }
     return text;
 }
 

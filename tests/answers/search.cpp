@@ -333,6 +333,85 @@ TEST_CASE("a search that skips by bounds finds what one of all layouts finds") {
     }
 }
 
+namespace {
+
+struct found {
+    std::vector<found_layout> best{}, front{};
+    search_counts counts{};
+};
+/// The best ten and the front of a search.
+found best_and_front(const job& j, const cluster& c, const search_request& r, objective against, std::size_t top = 10) {
+    found f{.best = std::vector<found_layout>(top), .front = std::vector<found_layout>(32)};
+    f.counts = search(j, c, r, f.best, f.front, against, [](const search_counts&) { return true; }).value();
+    f.best.resize(f.counts.best);
+    f.front.resize(f.counts.front);
+    return f;
+}
+void check_same(const std::vector<found_layout>& a, const std::vector<found_layout>& b) {
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        CHECK(a[i].plan.layout == b[i].plan.layout);
+        CHECK(a[i].choice == b[i].choice);
+        CHECK(a[i].score == b[i].score);
+        CHECK(a[i].next_score == b[i].next_score);
+    }
+}
+
+/// What a search finds that skips what its bounds keep from the best and the front must be what one of all layouts
+/// does.
+void check_skipping(const job& j, const cluster& c, search_request r, objective against) {
+    CAPTURE(name_of(r.objective));
+    CAPTURE(name_of(against));
+    const found all = best_and_front(j, c, r, against);
+    r.skip_slower = true;
+    const found skipping = best_and_front(j, c, r, against);
+    check_same(all.best, skipping.best);
+    check_same(all.front, skipping.front);
+    CHECK(all.counts.tried == skipping.counts.tried);
+    CHECK(all.counts.skipped == 0);
+    CHECK(skipping.counts.skipped > 0);
+    const found no_front = best_and_front(j, c, r, against, 1);
+    CHECK(no_front.best[0].plan.layout == all.best[0].plan.layout);
+    CHECK(no_front.best[0].choice == all.best[0].choice);
+}
+
+}  // namespace
+
+TEST_CASE("skipping by bounds changes neither the best ten nor the front, by any objective") {
+    constexpr std::array all{objective::throughput,  objective::time_to_first_token, objective::time_per_token,
+                             objective::fewest_gpus, objective::cost_per_token,      objective::energy_per_token};
+    for (const objective o : all) {
+        const objective against = all[(static_cast<std::size_t>(o) + 3) % all.size()];
+        const search_request asked{.objective = o, .space = {.max_batch = 64}, .gpu_hour = currency(2)};
+        check_skipping(serving(models::mixtral_8x7b, 64), h100(8), asked, against);
+        if (o == objective::time_to_first_token || o == objective::time_per_token) continue;
+        search_request free{.objective = o,
+                            .space = {.micro_batch = true, .recompute_parts = true, .schedule = true},
+                            .gpu_hour = currency(2)};
+        free.space.layouts.context_parallel = false;
+        check_skipping(training(models::llama_3_1_8b, 16), h100(sanitized ? 4 : 8), free,
+                       o == objective::throughput ? objective::fewest_gpus : objective::throughput);
+    }
+}
+
+TEST_CASE("of layouts with equal scores the order is the same whichever is planned first") {
+    found_layout a, b;
+    CHECK_FALSE(detail::simpler(a, b));
+    b.choice.micro_batch = 2;
+    CHECK(detail::better(a, b));
+    CHECK_FALSE(detail::better(b, a));
+    b = a;
+    b.plan.layout.schedule = pipeline_schedule::gpipe;
+    CHECK(detail::better(a, b));
+    b = a;
+    b.choice.kv_cache = fp8_e4m3;
+    CHECK(detail::better(a, b));
+    CHECK_FALSE(detail::better(b, a));
+    b = a;
+    b.choice.offload.optimizer = offload_place::host;
+    CHECK(detail::better(a, b));
+}
+
 TEST_CASE("more GPUs never lower the best throughput") {
     for (const job& j : {serving(models::llama_3_1_8b, 64), serving(models::mixtral_8x7b, 16),
                          training(models::llama_3_2_1b, 0), training(models::llama_3_1_8b, 96)}) {

@@ -160,3 +160,32 @@ TEST_CASE("a layout without data ranks gets those for which the GPUs have room")
     CHECK(with_data_ranks({.tensor = 16}, serving(models::llama_3_1_8b), eight).data == 1);
     CHECK(with_data_ranks({.tensor = 0}, serving(models::llama_3_1_8b), eight) == layout{.tensor = 0});
 }
+
+namespace {
+
+/// Counts layouts, and passes over every second pair of tensor ranks and stages.
+struct every_second_pair {
+    bool& takes_next;
+    std::vector<layout>& visited;
+    bool takes() const { return takes_next = !takes_next; }
+    bool operator()(const layout& l) const { return visited.push_back(l), false; }
+};
+
+}  // namespace
+
+TEST_CASE("who shares a walk passes over pairs of tensor ranks and stages, and together all are visited") {
+    const job j{.model = models::llama_3_1_8b,
+                .task = task::pretraining,
+                .sequence = tokens(4096),
+                .global_batch = 64,
+                .runtime = runtimes::megatron};
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    std::vector<layout> one, other;
+    bool odd = false;
+    bool even = true;
+    for_each_layout(j, {}, c, every_second_pair{odd, one});
+    for_each_layout(j, {}, c, every_second_pair{even, other});
+    CHECK_FALSE(one.empty());
+    CHECK_FALSE(other.empty());
+    CHECK(one.size() + other.size() == tried(j, 16).size());
+}

@@ -209,7 +209,7 @@ private:
 /// less a sixteenth for what an allocator rounds up on one GPU and may not on several. Zero where a part of it may lie
 /// in main memory.
 constexpr byte_count least_of_all(const job& j, const search_space& space) {
-    if (offloads(j) || space.offload || space.weights.count > 0) return {};
+    if (offloads(j) || space.offload || space.offload_parameters || space.weights.count > 0) return {};
     const memory_breakdown m = memory_of(j, layout{});
     const byte_count held = m[memory_term::weights].low + m[memory_term::optimizer].low;
     return is_saturated(held) ? byte_count{} : held - div_up(held, 16);
@@ -224,8 +224,7 @@ constexpr bool any_fits(const job& j, job& tried, const search_request& r, const
                made->memory.total().high + r.limits.memory_margin <= made->usable;
     };
     const auto all = [&] { return for_each_layout(tried, r.space.layouts, c, fits_in); };
-    return trains(j) ? for_each_training_choice(r.space, j, tried, all)
-                     : for_each_serving_choice(r.space, j, tried, all);
+    return for_each_choice(r.space, j, tried, all);
 }
 
 /// Looks for a job's place on so many GPUs of a kind. Job, kinds and objective were validated.

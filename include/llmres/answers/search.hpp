@@ -59,18 +59,56 @@ constexpr result<search_counts> search(const job& j, const cluster& c, const sea
 
 namespace detail {
 
+/// Whether the first number in which two lists differ is smaller in a.
+template <std::size_t Count>
+constexpr bool earlier(const std::array<std::int64_t, Count>& a, const std::array<std::int64_t, Count>& b) {
+    for (std::size_t i = 0; i < Count; ++i)
+        if (a[i] != b[i]) return a[i] < b[i];
+    return false;
+}
+
 /// Whether layout a is simpler than layout b: fewer GPUs, then fewer ranks of the kinds that take the most to set up.
 constexpr bool simpler(const layout& a, const layout& b) {
     const auto parts = [](const layout& l) {
-        return std::array<std::int64_t, 9>{l.gpus(), l.pipeline, l.virtual_pipeline, l.context_parallel,
-                                           l.expert, l.zero,     l.tensor,           l.expert_tensor_ranks(),
-                                           l.data};
+        return std::array<std::int64_t, 13>{l.gpus(),
+                                            l.pipeline,
+                                            l.virtual_pipeline,
+                                            l.context_parallel,
+                                            l.expert,
+                                            l.zero,
+                                            l.tensor,
+                                            l.expert_tensor_ranks(),
+                                            l.data,
+                                            static_cast<std::int64_t>(l.schedule),
+                                            l.sequence_parallel ? 1 : 0,
+                                            l.embedding_as_layer ? 1 : 0,
+                                            l.last_stage_layers};
     };
-    const auto first = parts(a);
-    const auto second = parts(b);
-    for (std::size_t i = 0; i < first.size(); ++i)
-        if (first[i] != second[i]) return first[i] < second[i];
-    return false;
+    return earlier(parts(a), parts(b));
+}
+
+/// Whether a choice is simpler: less in main memory, less recomputed, fewer sequences, then the name of its formats.
+constexpr bool simpler(const job_choice& a, const job_choice& b) {
+    const auto parts = [](const job_choice& c) {
+        return std::array<std::int64_t, 8>{static_cast<std::int64_t>(c.offload.parameters),
+                                           static_cast<std::int64_t>(c.offload.activations),
+                                           static_cast<std::int64_t>(c.offload.optimizer),
+                                           static_cast<std::int64_t>(c.recompute),
+                                           c.recompute_modules.bits,
+                                           c.recompute_every,
+                                           c.micro_batch,
+                                           c.batch};
+    };
+    if (parts(a) != parts(b)) return earlier(parts(a), parts(b));
+    const auto name = [](const maybe<precision>& format) { return format ? format->name.view() : std::string_view{}; };
+    if (name(a.weights) != name(b.weights)) return name(a.weights) < name(b.weights);
+    return name(a.kv_cache) < name(b.kv_cache);
+}
+
+/// Whether a is simpler than b: its layout, and where they are the same its choice. Two different layouts of a search
+/// are never equally simple, so that its answer does not depend on the order in which they are planned.
+constexpr bool simpler(const found_layout& a, const found_layout& b) {
+    return a.plan.layout == b.plan.layout ? simpler(a.choice, b.choice) : simpler(a.plan.layout, b.plan.layout);
 }
 
 /// Whether a score is better. Scores are compared in single precision, so that sums in another order are equal.
@@ -80,7 +118,7 @@ constexpr bool less(double a, double b) { return static_cast<float>(a) < static_
 constexpr bool better(const found_layout& a, const found_layout& b) {
     if (less(a.score, b.score) || less(b.score, a.score)) return a.score < b.score;
     if (less(a.next_score, b.next_score) || less(b.next_score, a.next_score)) return a.next_score < b.next_score;
-    return simpler(a.plan.layout, b.plan.layout);
+    return simpler(a, b);
 }
 
 /// What an objective compares: less is better.
@@ -115,42 +153,15 @@ constexpr status validate_objective(objective o, const job& j, const cluster& c,
     return done{};
 }
 
-/// Calls visit() for each way to set the fields of a training job that a search may choose; stops where it returns
-/// true.
-template <class Visit>
-constexpr bool for_each_training_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
-    const offload_place host = offload_place::host;
-    const offload kept = given.offload;
-    for (std::int32_t place = 0; place < (s.offload ? 3 : 1); ++place) {
-        tried.offload = kept;
-        if (place >= 1) tried.offload.optimizer = host;
-        if (place == 2) tried.offload.activations = host;
-        for (std::size_t what = 0; what < (s.recompute ? recompute_names.size() : 1); ++what) {
-            tried.recompute = s.recompute ? static_cast<recompute>(what) : given.recompute;
-            if (s.recompute && tried.recompute != recompute::full) tried.recompute_every = 1;
-            for (tried.micro_batch = s.micro_batch ? 1 : given.micro_batch;; tried.micro_batch *= 2) {
-                if (visit()) return true;
-                const std::int64_t next = tried.micro_batch * 2;
-                if (!s.micro_batch || next > 64 || (given.global_batch > 0 && given.global_batch % next != 0)) break;
-            }
-        }
-    }
-    return false;
-}
-
-/// The same for a serving job.
-template <class Visit>
-constexpr bool for_each_serving_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
-    for (std::int32_t w = 0; w < (s.weights.count > 0 ? s.weights.count : 1); ++w) {
-        if (s.weights.count > 0) tried.weights = s.weights.list[static_cast<std::size_t>(w)];
-        for (std::int32_t k = 0; k < (s.kv_cache.count > 0 ? s.kv_cache.count : 1); ++k) {
-            if (s.kv_cache.count > 0) tried.kv_cache = s.kv_cache.list[static_cast<std::size_t>(k)];
-            const std::int64_t most = s.max_batch > 0 ? s.max_batch : given.batch;
-            for (tried.batch = s.max_batch > 0 ? 1 : given.batch; tried.batch <= most; tried.batch *= 2)
-                if (visit()) return true;
-        }
-    }
-    return false;
+/// Adds up how two parts of a search went.
+constexpr void add_counts(search_counts& sum, const search_counts& part) {
+    sum.tried += part.tried;
+    sum.refused += part.refused;
+    sum.too_large += part.too_large;
+    sum.too_slow += part.too_slow;
+    sum.skipped += part.skipped;
+    sum.kept += part.kept;
+    sum.cancelled = sum.cancelled || part.cancelled;
 }
 
 /// A search as it runs.
@@ -171,11 +182,26 @@ struct running_search {
     found_layout fastest_too_slow{};  ///< the best of those that fit and break a limit of time
     bool any_slow = false;            ///< whether `fastest_too_slow` is one
     found_layout least{};             ///< the last bound, with the layout that it is of; a score of 0: none
+    double elsewhere = 0;             ///< a score that `best` is sure to reach in other parts of the space; 0: none
+    std::int64_t part = 0;            ///< the parts of the space that began
+    std::int64_t refused_in = 0;      ///< the part of `first_refusal`
 
     /// Forgets what depends on the fields of the job that the search chooses.
     constexpr void forget_choice(const job& j, bool passes_too) {
         least.score = 0;
+        least.choice = choice_of(j);
         if (known && passes_too) known->forget_choice(j);
+    }
+    /// Whether the next part of the space is this search's to plan: of a search that several threads share, some are.
+    constexpr bool takes_part() {
+        ++part;
+        if constexpr (requires { watch.takes(*this); }) return watch.takes(*this);
+        return true;
+    }
+    /// Whether parts are whole choices, and not the layouts of one choice with so many tensor ranks and stages.
+    constexpr bool takes_choices() const {
+        if constexpr (requires { watch.takes_choices(); }) return watch.takes_choices();
+        return false;
     }
     /// Plans one layout; returns whether to stop.
     constexpr bool visit(const job& j, const layout& l) {
@@ -184,36 +210,50 @@ struct running_search {
         status s = validate_split(j, l);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
-        if (bounded && known && cannot_win(j, l)) return false;
+        if (bounded && known && is_beaten(j, l)) return ++counts.skipped, false;
         const result<job_plan> made = judged(j, l, c, known);
         if (!made) return refuse(made.error());
         if (!roomy(*made)) return too_large(j, *made);
         keep(j, *made);
         return false;
     }
+    /// Adds what another search found in other parts of the same space.
+    constexpr void add(const running_search& other) {
+        add_counts(counts, other.counts);
+        for (std::size_t i = 0; i < other.counts.best; ++i) add_to_best(other.best[i]);
+        for (std::size_t i = 0; i < other.counts.front; ++i) add_to_front(other.front[i]);
+        if (other.first_refusal && (!first_refusal || other.refused_in < refused_in)) {
+            first_refusal = other.first_refusal;
+            refused_in = other.refused_in;
+        }
+    }
 
 private:
     constexpr bool refuse(const error& e) {
         ++counts.refused;
-        if (!first_refusal) first_refusal = e;
+        if (first_refusal) return false;
+        first_refusal = e;
+        refused_in = part;
         return false;
     }
     constexpr bool roomy(const job_plan& p) const {
         return p.verdict == verdict::fits && p.memory.total().high + r.limits.memory_margin <= p.usable;
     }
-    /// Whether a layout is worse than all of `best` even at the least time that it may take. Passes are remembered, so
-    /// that this takes a fraction of what its memory takes; the ZeRO stage, by which layouts vary fastest, changes
-    /// none.
-    constexpr bool cannot_win(const job& j, const layout& l) {
-        if (best.empty() || counts.best < best.size()) return false;
+    /// Whether a layout can be neither among the best nor on the front, even at the least time that it may take.
+    /// Passes are remembered, so that this takes a fraction of what its memory takes; the ZeRO stage, by which layouts
+    /// vary fastest, changes none.
+    constexpr bool is_beaten(const job& j, const layout& l) {
+        const bool full = counts.best == best.size();
+        if ((best.empty() && front.empty()) || !(full || elsewhere > 0) || (!front.empty() && counts.front == 0))
+            return false;
         least.plan.layout.zero = l.zero;
         if (least.score == 0 || least.plan.layout != l) {
             least.plan.layout = l;
             score(least, j, nullptr);
         }
-        const found_layout& last = best[counts.best - 1];
-        return less(last.score, least.score) ||
-               (!less(least.score, last.score) && less(last.next_score, least.next_score));
+        const bool among_best = !best.empty() && !(elsewhere > 0 && less(elsewhere, least.score)) &&
+                                !(full && !better(least, best[counts.best - 1]));
+        return !among_best && (front.empty() || beaten_on_front(least));
     }
     /// Sets the speed of a layout and what objectives compare. `held`: as speed_of() takes it.
     constexpr void score(found_layout& of_layout, const job& j, const memory_breakdown* held) const {
@@ -222,9 +262,7 @@ private:
         of_layout.score = score_of(r.objective, p, c, r.gpu_hour);
         of_layout.next_score = score_of(objective::throughput, p, c, r.gpu_hour);
     }
-    constexpr found_layout found(const job& j, const job_plan& p) const {
-        return {.choice = {j.batch, j.micro_batch, j.recompute, j.offload, j.weights, j.kv_cache}, .plan = p};
-    }
+    constexpr found_layout found(const job& j, const job_plan& p) const { return {.choice = choice_of(j), .plan = p}; }
     constexpr bool too_large(const job& j, const job_plan& p) {
         ++counts.too_large;
         if (counts.kept > 0 || any_slow || (any_near && !nearer(p, nearest.plan))) return false;
@@ -264,17 +302,31 @@ private:
         for (std::size_t i = counts.best - 1; i > at; --i) best[i] = best[i - 1];
         best[at] = made;
     }
-    /// The front is ordered by falling throughput, and so by falling score in `against`.
+    constexpr double against_of(const found_layout& f) const { return score_of(against, f.plan, c, r.gpu_hour); }
+    /// Whether a is at least as good as b in both, and better in one or not less simple.
+    constexpr bool beats(const found_layout& a, const found_layout& b) const {
+        const double first = against_of(a);
+        const double second = against_of(b);
+        if (less(b.next_score, a.next_score) || less(second, first)) return false;
+        return less(a.next_score, b.next_score) || less(first, second) || !simpler(b, a);
+    }
+    /// Whether one on the front beats a layout. The front is ordered by falling throughput, and so by falling score in
+    /// `against`: of those that are as fast, the last is best.
+    constexpr bool beaten_on_front(const found_layout& made) const {
+        std::size_t first = 0;
+        std::size_t last = counts.front;
+        while (first < last) {
+            const std::size_t middle = (first + last) / 2;
+            if (less(made.next_score, front[middle].next_score))
+                last = middle;
+            else
+                first = middle + 1;
+        }
+        return first > 0 && beats(front[first - 1], made);
+    }
     constexpr void add_to_front(const found_layout& made) {
-        const auto other = [&](const found_layout& f) { return score_of(against, f.plan, c, r.gpu_hour); };
-        const auto beats = [&](const found_layout& a, const found_layout& b) {
-            if (less(b.next_score, a.next_score) || less(other(b), other(a))) return false;
-            return less(a.next_score, b.next_score) || less(other(a), other(b)) ||
-                   !simpler(b.plan.layout, a.plan.layout);
-        };
+        if (beaten_on_front(made)) return;
         std::size_t kept = 0;
-        for (std::size_t i = 0; i < counts.front; ++i)
-            if (beats(front[i], made)) return;
         for (std::size_t i = 0; i < counts.front; ++i)
             if (!beats(made, front[i])) front[kept++] = front[i];
         std::size_t at = kept;
@@ -290,6 +342,18 @@ private:
     }
 };
 
+/// What a walk of layouts calls: see for_each_layout().
+template <class Watch>
+struct search_visitor {
+    running_search<Watch>& running;
+    const job& tried;
+    bool only_stages = false;  ///< leaves out layouts without stages
+    constexpr bool operator()(const layout& l) const {
+        return (!only_stages || l.pipeline > 1) && running.visit(tried, l);
+    }
+    constexpr bool takes() const { return running.takes_choices() || running.takes_part(); }
+};
+
 /// Plans every layout of a search's space.
 template <class Watch>
 constexpr void walk(running_search<Watch>& running, const layout_space& space, const job& j, const cluster& c) {
@@ -297,13 +361,15 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
     const auto all = [&] {
         // Passes of a serving job are remembered by how many sequences they have.
         const bool only_batch = !trains(j) && running.r.space.max_batch > 0 && tried.batch > 1;
-        running.forget_choice(j, !only_batch);
-        return for_each_layout(tried, space, c, [&](const layout& l) { return running.visit(tried, l); });
+        running.forget_choice(tried, !only_batch);
+        if (running.takes_choices() && !running.takes_part()) return false;
+        if (for_each_layout(tried, space, c, search_visitor<Watch>{running, tried})) return true;
+        if (!running.r.space.schedule || !trains(j)) return false;
+        layout_space other = space;
+        other.given.schedule = pipeline_schedule::gpipe;
+        return for_each_layout(tried, other, c, search_visitor<Watch>{running, tried, true});
     };
-    if (trains(j))
-        for_each_training_choice(running.r.space, j, tried, all);
-    else
-        for_each_serving_choice(running.r.space, j, tried, all);
+    for_each_choice(running.r.space, j, tried, all);
 }
 
 /// The same, remembering what layouts have in common.
@@ -327,17 +393,23 @@ constexpr void search_layouts(running_search<Watch>& running, const layout_space
         walk_remembering(running, space, j, c);
 }
 
+/// The layouts that a search walks; an error where the request, the job or the cluster is out of its bounds.
+constexpr result<layout_space> layouts_of(const search_request& r, const job& j, const cluster& c) {
+    if (const status s = validate(j); !s) return s.error();
+    if (const status s = validate(c); !s) return s.error();
+    if (const status s = validate_objective(r.objective, j, c, r.gpu_hour); !s) return s.error();
+    layout_space space = r.space.layouts;
+    if (const status s = validate_degrees(space.given); !s) return s.error();
+    if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();
+    return space;
+}
+
 /// Runs a search over its whole space.
 template <class Watch>
 constexpr status run(running_search<Watch>& running, const job& j, const cluster& c) {
-    const search_request& r = running.r;
-    if (const status s = validate(j); !s) return s;
-    if (const status s = validate(c); !s) return s;
-    if (const status s = validate_objective(r.objective, j, c, r.gpu_hour); !s) return s;
-    layout_space space = r.space.layouts;
-    if (const status s = validate_degrees(space.given); !s) return s;
-    if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();
-    search_layouts(running, space, j, c);
+    const result<layout_space> space = layouts_of(running.r, j, c);
+    if (!space) return space.error();
+    search_layouts(running, *space, j, c);
     return done{};
 }
 
@@ -377,7 +449,7 @@ constexpr result<search_counts> search(const job& j, const cluster& c, const sea
                                        Watch&& watch) {
     if (const status s = detail::validate_objective(against, j, c, r.gpu_hour); !s) return s.error();
     detail::running_search<Watch> running{
-        .c = c, .r = r, .best = best, .front = front, .against = against, .watch = watch};
+        .c = c, .r = r, .best = best, .front = front, .against = against, .watch = watch, .bounded = r.skip_slower};
     if (const status s = detail::run(running, j, c); !s) return s.error();
     return running.counts;
 }

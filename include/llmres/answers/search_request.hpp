@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/values/maybe.hpp>
@@ -47,13 +48,18 @@ struct format_list {
 
 /// What a search may choose.
 struct search_space {
-    layout_space layouts{};      ///< the layouts
-    bool micro_batch = false;    ///< training: the sequences of a micro-batch, in powers of two
-    bool recompute = false;      ///< training: what is recomputed
-    bool offload = false;        ///< training: whether the optimizer or activations lie in main memory
-    std::int64_t max_batch = 0;  ///< serving: sequences in flight at most, in powers of two; 0: the job's own
-    format_list weights{};       ///< serving: formats of the weights
-    format_list kv_cache{};      ///< serving: formats of the cache
+    layout_space layouts{};  ///< the layouts
+    /// Training: the sequences of a micro-batch, up to 64: each number that divides the global batch; powers of two
+    /// where the job has none.
+    bool micro_batch = false;
+    bool recompute = false;           ///< training: nothing, the job's modules, or whole layers are recomputed
+    bool recompute_parts = false;     ///< training: each of detail::recomputations
+    bool offload = false;             ///< training: whether optimizer, activations or both lie in main memory
+    bool offload_parameters = false;  ///< training: whether weights lie there
+    bool schedule = false;            ///< training with stages: the layout's schedule, or GPipe
+    std::int64_t max_batch = 0;       ///< serving: sequences in flight at most, in powers of two; 0: the job's own
+    format_list weights{};            ///< serving: formats of the weights
+    format_list kv_cache{};           ///< serving: formats of the cache
 };
 
 /// What is searched.
@@ -63,6 +69,9 @@ struct search_request {
     search_space space{};                                 ///< what is tried
     /// For objective::cost_per_token: what an hour of one GPU costs, in the caller's currency.
     money gpu_hour{};
+    /// Layouts that a lower bound of their time keeps from the best and from the front are skipped. The answer is the
+    /// same and takes a fraction of the time, but skipped layouts do not count as those that fit or do not.
+    bool skip_slower = false;
 };
 
 /// The fields of a job that a search chose; of the job itself where it may not choose them.
@@ -70,19 +79,30 @@ struct job_choice {
     std::int64_t batch = 1;                         ///< sequences in flight
     std::int64_t micro_batch = 1;                   ///< sequences of a micro-batch
     llmres::recompute recompute = recompute::none;  ///< what is recomputed
+    layer_part_set recompute_modules{};             ///< with selective recomputation: of these parts
+    std::int32_t recompute_every = 1;               ///< with full recomputation: of every n-th layer
     llmres::offload offload{};                      ///< what is kept outside the GPU
     maybe<precision> weights{};                     ///< format of the weights
     maybe<precision> kv_cache{};                    ///< format of the cache
+    friend constexpr bool operator==(const job_choice&, const job_choice&) = default;
 };
 /// The job with what a search chose.
 constexpr job with_choice(job j, const job_choice& chosen) {
     j.batch = chosen.batch;
     j.micro_batch = chosen.micro_batch;
     j.recompute = chosen.recompute;
+    j.recompute_modules = chosen.recompute_modules;
+    j.recompute_every = chosen.recompute_every;
     j.offload = chosen.offload;
     j.weights = chosen.weights;
     j.kv_cache = chosen.kv_cache;
     return j;
+}
+
+/// What a job has of the fields that a search chooses.
+constexpr job_choice choice_of(const job& j) {
+    return {j.batch,           j.micro_batch, j.recompute, j.recompute_modules,
+            j.recompute_every, j.offload,     j.weights,   j.kv_cache};
 }
 
 /// A layout that a search found.
@@ -99,10 +119,118 @@ struct search_counts {
     std::int64_t refused = 0;    ///< of these, refused by the checks of a job and a layout
     std::int64_t too_large = 0;  ///< do not fit at the upper bound, or leave too little memory free
     std::int64_t too_slow = 0;   ///< break a limit of time
+    std::int64_t skipped = 0;    ///< with search_request::skip_slower: skipped by their bounds
     std::int64_t kept = 0;       ///< fit and keep all limits
     std::size_t best = 0;        ///< of these, written to `best`
     std::size_t front = 0;       ///< and to `front`
     bool cancelled = false;      ///< the watcher stopped it
 };
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// A way to recompute: nothing, parts of each layer, or every n-th layer whole.
+struct recomputation {
+    llmres::recompute what = recompute::none;
+    layer_part_set modules{layer_part::core_attn};
+    std::int32_t every = 1;
+};
+/// Those that search_space::recompute_parts tries: nothing, each set of attention's core, norms and feed-forwards, and
+/// every eighth, fourth, second and each layer whole.
+inline constexpr std::array<recomputation, 12> recomputations{{
+    {},
+    {recompute::selective, {layer_part::core_attn}},
+    {recompute::selective, {layer_part::layernorm}},
+    {recompute::selective, {layer_part::mlp}},
+    {recompute::selective, {layer_part::core_attn, layer_part::layernorm}},
+    {recompute::selective, {layer_part::core_attn, layer_part::mlp}},
+    {recompute::selective, {layer_part::layernorm, layer_part::mlp}},
+    {recompute::selective, {layer_part::core_attn, layer_part::layernorm, layer_part::mlp}},
+    {recompute::full, {layer_part::core_attn}, 8},
+    {recompute::full, {layer_part::core_attn}, 4},
+    {recompute::full, {layer_part::core_attn}, 2},
+    {recompute::full},
+}};
+
+/// Calls visit() for each place of what a search may keep in main memory; stops where it returns true.
+template <class Visit>
+constexpr bool for_each_offload(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    const offload_place host = offload_place::host;
+    for (std::int32_t parameters = 0; parameters < (s.offload_parameters ? 2 : 1); ++parameters)
+        for (std::int32_t places = 0; places < (s.offload ? 4 : 1); ++places) {
+            tried.offload = given.offload;
+            if (parameters == 1) tried.offload.parameters = host;
+            if (places % 2 == 1) tried.offload.optimizer = host;
+            if (places >= 2) tried.offload.activations = host;
+            if (visit()) return true;
+        }
+    return false;
+}
+
+/// The same for each way to recompute that a search may choose.
+template <class Visit>
+constexpr bool for_each_recomputation(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    const auto take = [&](const recomputation& r) {
+        tried.recompute = r.what;
+        tried.recompute_modules = r.modules;
+        tried.recompute_every = r.every;
+        return visit();
+    };
+    if (s.recompute_parts) {
+        for (const recomputation& r : recomputations)
+            if (take(r)) return true;
+        return false;
+    }
+    if (!s.recompute) return take({given.recompute, given.recompute_modules, given.recompute_every});
+    return take({recompute::none, given.recompute_modules}) || take({recompute::selective, given.recompute_modules}) ||
+           take({recompute::full, given.recompute_modules, given.recompute_every});
+}
+
+/// The same for each number of sequences of a micro-batch that a search may choose.
+template <class Visit>
+constexpr bool for_each_micro_batch(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    tried.micro_batch = given.micro_batch;
+    if (!s.micro_batch) return visit();
+    const std::int64_t all = given.global_batch;
+    for (tried.micro_batch = 1; tried.micro_batch <= 64; ++tried.micro_batch) {
+        const std::int64_t m = tried.micro_batch;
+        if ((all > 0 ? all % m == 0 : (m & (m - 1)) == 0) && visit()) return true;
+    }
+    return false;
+}
+
+/// Calls visit() for each way to set the fields of a training job that a search may choose; stops where it returns
+/// true.
+template <class Visit>
+constexpr bool for_each_training_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    return for_each_offload(s, given, tried, [&] {
+        return for_each_recomputation(s, given, tried, [&] { return for_each_micro_batch(s, given, tried, visit); });
+    });
+}
+
+/// The same for a serving job.
+template <class Visit>
+constexpr bool for_each_serving_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    for (std::int32_t w = 0; w < (s.weights.count > 0 ? s.weights.count : 1); ++w) {
+        if (s.weights.count > 0) tried.weights = s.weights.list[static_cast<std::size_t>(w)];
+        for (std::int32_t k = 0; k < (s.kv_cache.count > 0 ? s.kv_cache.count : 1); ++k) {
+            if (s.kv_cache.count > 0) tried.kv_cache = s.kv_cache.list[static_cast<std::size_t>(k)];
+            const std::int64_t most = s.max_batch > 0 ? s.max_batch : given.batch;
+            for (tried.batch = s.max_batch > 0 ? 1 : given.batch; tried.batch <= most; tried.batch *= 2)
+                if (visit()) return true;
+        }
+    }
+    return false;
+}
+
+/// Calls visit() for each way to set the fields of a job that a search may choose; stops where it returns true.
+template <class Visit>
+constexpr bool for_each_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
+    return trains(given) ? for_each_training_choice(s, given, tried, visit)
+                         : for_each_serving_choice(s, given, tried, visit);
+}
+
+}  // namespace detail
 
 }  // namespace llmres::inline v0

@@ -43,7 +43,8 @@ constexpr layout_space free_data_ranks(const layout& given);
 constexpr layout with_data_ranks(layout l, const job& j, const cluster& c);
 
 /// Calls try_layout(layout) -> bool for each layout of the space, simpler ones first; stops where it returns true, and
-/// returns whether it did.
+/// returns whether it did. Where try_layout has a member takes() -> bool, it is asked before the layouts of each pair
+/// of tensor ranks and stages, and those are passed over where it returns false.
 ///
 /// Which degrees there are: tensor ranks divide the heads of attention, and key-value heads or are divided by them;
 /// groups of them fill nodes. Stages have equally many layers when training: the model's own, or with the embedding
@@ -175,10 +176,15 @@ private:
                                    sequence_of(job_).in(tokens) % l_.tensor == 0;
         const std::int32_t layers = job_.model.layers.size;
         const std::int32_t stages = room(l_.tensor) < layers ? room(l_.tensor) : layers;
-        if (!space_.pipeline) return virtual_pipeline() || reset(before);
+        if (!space_.pipeline) return (takes() && virtual_pipeline()) || reset(before);
         for (l_.pipeline = 1; l_.pipeline <= stages && (l_.pipeline == 1 || rules_.pipeline); ++l_.pipeline)
-            if (virtual_pipeline()) return true;
+            if (takes() && virtual_pipeline()) return true;
         return reset(before);
+    }
+
+    constexpr bool takes() {
+        if constexpr (requires { try_.takes(); }) return try_.takes();
+        return true;
     }
 
     constexpr bool virtual_pipeline() {
