@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
 #include <array>
 #include <llmres/answers/plan_call.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -75,4 +76,93 @@ TEST_CASE("a search that is compiled once finds the same layouts") {
             check_same(there[i].plan, here[i].plan);
         }
     }
+}
+
+namespace {
+
+struct found {
+    std::array<found_layout, 10> best{};
+    std::array<found_layout, 32> front{};
+    search_counts counts{};
+};
+
+void check_same(const found& a, const found& b) {
+    REQUIRE(a.counts.best == b.counts.best);
+    REQUIRE(a.counts.front == b.counts.front);
+    CHECK(a.counts.tried == b.counts.tried);
+    CHECK(a.counts.refused == b.counts.refused);
+    for (std::size_t i = 0; i < a.counts.best; ++i) {
+        CHECK(a.best[i].score == b.best[i].score);
+        CHECK(a.best[i].choice == b.best[i].choice);
+        check_same(a.best[i].plan, b.best[i].plan);
+    }
+    for (std::size_t i = 0; i < a.counts.front; ++i) {
+        CHECK(a.front[i].choice == b.front[i].choice);
+        check_same(a.front[i].plan, b.front[i].plan);
+    }
+}
+
+found on_threads(const job& j, const search_request& r, std::int32_t threads) {
+    found f;
+    f.counts = compiled::search(j, eight_h100, r, f.best, f.front, objective::fewest_gpus, threads).value();
+    return f;
+}
+
+}  // namespace
+
+TEST_CASE("a search finds the same on any number of threads, with and without skipping") {
+    for (job j : jobs()) {
+        if (j.batch < 0) continue;
+        search_request r{.space = {.micro_batch = trains(j), .recompute = trains(j)}};
+        if (!trains(j)) r.space.max_batch = 64;
+        found alone;
+        alone.counts =
+            search(j, eight_h100, r, alone.best, alone.front, objective::fewest_gpus, [](const search_counts&) {
+                return true;
+            }).value();
+        for (const std::int32_t threads : {1, 2, 3, 7}) {
+            CAPTURE(threads);
+            const found together = on_threads(j, r, threads);
+            check_same(alone, together);
+            CHECK(alone.counts.kept == together.counts.kept);
+            CHECK(alone.counts.too_large == together.counts.too_large);
+            search_request quick = r;
+            quick.skip_slower = true;
+            check_same(alone, on_threads(j, quick, threads));
+        }
+    }
+}
+
+TEST_CASE("parts of a space that threads share are single choices, or tensor ranks and stages of one") {
+    job j = jobs()[2];
+    const search_request all{.space = {.micro_batch = true, .recompute_parts = true, .offload = true}};
+    check_same(on_threads(j, all, 1), on_threads(j, all, 2));
+    check_same(on_threads(j, {}, 1), on_threads(j, {}, 5));
+}
+
+TEST_CASE("who watches a search on threads sees all that was tried, and stops it") {
+    struct watched {
+        std::int64_t calls = 0, tried = 0;
+    } seen;
+    const job j = jobs()[2];
+    std::array<found_layout, 1> best;
+    const compiled::search_watcher stop_at_once{[](void* of, const search_counts& counts) {
+                                                    auto& to = *static_cast<watched*>(of);
+                                                    to.tried = std::max(to.tried, counts.tried);
+                                                    return ++to.calls < 2;
+                                                },
+                                                &seen};
+    const search_request all{.space = {.micro_batch = true, .recompute_parts = true, .offload = true}};
+    const auto counts = compiled::search(j, eight_h100, all, best, {}, objective::throughput, 2, stop_at_once).value();
+    CHECK(counts.cancelled);
+    CHECK(seen.calls == 2);
+    CHECK(counts.tried >= seen.tried);
+}
+
+TEST_CASE("a search on threads refuses what a search refuses, and a number of threads that no machine has") {
+    std::array<found_layout, 1> best;
+    CHECK(compiled::search(jobs()[3], eight_h100, {}, best, {}, objective::throughput, 2).error().field == "batch");
+    CHECK(compiled::search(jobs()[0], eight_h100, {}, best, {}, objective::throughput, -1).error().field == "threads");
+    CHECK(compiled::search(jobs()[2], eight_h100, {}, best, {}, objective::time_per_token, 2).error().field ==
+          "objective");
 }
