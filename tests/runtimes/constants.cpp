@@ -8,15 +8,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <llmres/runtimes/all.hpp>
 #include <map>
 #include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
-
-#include "../run_program.hpp"
 
 using namespace llmres;
 
@@ -99,6 +101,11 @@ private:
     std::string_view name_;
 };
 
+std::string content_of(const std::filesystem::path& file) {
+    std::ifstream in{file, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
 std::string trimmed(const std::string& cell) {
     const auto first = cell.find_first_not_of(" `"), last = cell.find_last_not_of(" `");
     return first == std::string::npos ? "" : cell.substr(first, last - first + 1);
@@ -113,7 +120,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 
 /// The rows of the table between two markers: the cells of each.
 std::vector<std::vector<std::string>> table(const std::string& marker) {
-    const std::string page = run_program::content_of(LLMRES_SOURCE_DIR "/docs/sources.md");
+    const std::string page = content_of(LLMRES_SOURCE_DIR "/docs/sources.md");
     const auto first = page.find("<!-- " + marker + " -->"), last = page.find("<!-- /" + marker + " -->");
     REQUIRE(last != std::string::npos);
     std::vector<std::vector<std::string>> rows;
@@ -163,8 +170,7 @@ TEST_CASE("every header that says In-sample is in the table of what was read off
     }
     const std::filesystem::path root = std::filesystem::path{LLMRES_SOURCE_DIR} / "include" / "llmres";
     for (const auto& entry : std::filesystem::recursive_directory_iterator{root})
-        if (entry.path().extension() == ".hpp" &&
-            run_program::content_of(entry.path().string()).find("In-sample") != std::string::npos)
+        if (entry.path().extension() == ".hpp" && content_of(entry.path()).find("In-sample") != std::string::npos)
             marked.insert(std::filesystem::relative(entry.path(), root).generic_string());
     CHECK(listed == marked);
 }
