@@ -127,7 +127,7 @@ struct pass_errors {
     double forward, loss, backward, step;
 };
 inline pass_errors pass_errors_of(const row& r, const plan_request& asked) {
-    const training_passes passes = training_memory(asked.job, *asked.layout, asked.cluster.gpu).passes;
+    const training_passes passes = training_passes_of(asked.job, *asked.layout, sdpa_backend_of(asked.cluster.gpu));
     const bool head = !r.text("loss_peak_2_bytes").empty();
     const auto error = [&](const char* name, byte_count predicted) {
         return r.text(name).empty() ? 0.0 : error_of(predicted, r.number(name) - r.number("input_bytes"));

@@ -72,7 +72,6 @@ struct serving_phases {
 struct memory_breakdown {
     std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< by memory_term
     byte_count ideal{};                                                  ///< tensors alone
-    training_passes passes{};                                            ///< training: tensors alone, by pass
     interval<byte_count> allocated{};                                    ///< as the runtime's allocator hands them out
     interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
     // Training, each of the stage that has most of it, for which a step waits:

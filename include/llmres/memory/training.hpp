@@ -40,6 +40,9 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, const 
 /// The peak of a training step on a GPU of one pipeline stage.
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage);
 
+/// The most bytes of tensors in each pass of a training step, of the stage that holds most in it.
+constexpr training_passes training_passes_of(const job& j, const layout& l, sdpa_backend sdpa = sdpa_backend::flash);
+
 /// Weights, gradients and optimizer states on a GPU of one pipeline stage: tensors alone, in bytes.
 constexpr training_state training_state_of(const job& j, const layout& l, std::int32_t stage = 0);
 
@@ -80,7 +83,6 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
     m.reduced = reduced, m.gathered = gathered, m.updated = updated;
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
-    m.passes = peak.passes;
     if (f.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
         const byte_count more =
             live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered, f.widest.largest).more;
@@ -98,6 +100,19 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
         return memory_of_stages(folded_job{j, l, j.model.layers, sdpa, known}, first_stage, end_stage);
     const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
     return memory_of_stages(folded_job{j, l, by_stage, sdpa, known}, first_stage, end_stage);
+}
+
+constexpr training_passes passes_of_stages(const folded_job& f) {
+    training_passes most;
+    const auto raise = [](byte_count& of, byte_count size) { of = size > of ? size : of; };
+    for_each_stage(f, 0, f.layout.pipeline, [&](const placement& here) {
+        const training_passes one = passes_of(f, training_stage_of(f, here));
+        raise(most.forward, one.forward);
+        raise(most.loss, one.loss);
+        raise(most.backward, one.backward);
+        raise(most.step, one.step);
+    });
+    return most;
 }
 
 constexpr byte_count host_memory(const folded_job& f, const placement& here) {
@@ -134,6 +149,13 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, const 
 }
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage) {
     return detail::training_memory(j, l, stage, stage + 1);
+}
+
+constexpr training_passes training_passes_of(const job& j, const layout& l, sdpa_backend sdpa) {
+    const auto with = [&](const layer_stack& layers) {
+        return detail::passes_of_stages(detail::folded_job{j, l, layers, sdpa, nullptr, detail::forward_moments::all});
+    };
+    return l.deals_evenly() ? with(j.model.layers) : with(ordered_by_stage(j.model.layers, l));
 }
 
 constexpr training_state training_state_of(const job& j, const layout& l, std::int32_t stage) {

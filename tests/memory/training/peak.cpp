@@ -201,8 +201,8 @@ TEST_CASE("logits that the training loop keeps stand beside every point after th
         freed.runtime.kernels.loss.holds_outputs = false;
         const byte_count logits = bytes(4) * (length * j.model.vocabulary);
         CHECK(peak(j) == peak(freed) + logits);
-        CHECK(training_memory(j, {}).passes.step == training_memory(freed, {}).passes.step + logits);
-        CHECK(training_memory(j, {}).passes.forward == training_memory(freed, {}).passes.forward);
+        CHECK(training_passes_of(j, {}).step == training_passes_of(freed, {}).step + logits);
+        CHECK(training_passes_of(j, {}).forward == training_passes_of(freed, {}).forward);
         // What the allocator holds for both passes of the loss is the same: a tensor more is in use, none more is made.
         CHECK(training_memory(j, {}).phase == training_memory(freed, {}).phase);
     }

@@ -314,8 +314,8 @@ TEST_CASE(
     CHECK(live(gb(16), mib(400)).more == gb(2));
     // Gradients of a rank lie in one buffer from the first step to the last: at the end of the forward pass, too.
     const layout eight{.data = 8, .zero = 3};
-    const byte_count with = training_memory(j, eight).passes.forward;
+    const byte_count with = training_passes_of(j, eight).forward;
     j.offload.optimizer = offload_place::host;
     const byte_count states = bytes(12) * count_parameters(j.model).in(parameters);
-    CHECK(with - training_memory(j, eight).passes.forward > div_up(states, 8) + gb(1));
+    CHECK(with - training_passes_of(j, eight).forward > div_up(states, 8) + gb(1));
 }

@@ -19,21 +19,23 @@ inline json_value to_json(const memory_breakdown& m) {
     json_value terms = json_value::object();
     for (std::size_t i = 0; i < m.terms.size(); ++i) terms[memory_term_names[i]] = m.terms[i].expected.in(bytes);
     const interval<byte_count> total = m.total();
-    json_value shown = {{"low", total.low.in(bytes)},
-                        {"expected", total.expected.in(bytes)},
-                        {"high", total.high.in(bytes)},
-                        {"allocated", m.allocated.expected.in(bytes)},
-                        {"reserved", m.reserved.expected.in(bytes)},
-                        {"ideal", m.ideal.in(bytes)},
-                        {"stage", m.stage},
-                        {"phase", name_of(m.phase)},
-                        {"terms", terms}};
-    if (m.passes.step > byte_count{})
-        shown["passes"] = {{"forward", m.passes.forward.in(bytes)},
-                           {"loss", m.passes.loss.in(bytes)},
-                           {"backward", m.passes.backward.in(bytes)},
-                           {"step", m.passes.step.in(bytes)}};
-    return shown;
+    return {{"low", total.low.in(bytes)},
+            {"expected", total.expected.in(bytes)},
+            {"high", total.high.in(bytes)},
+            {"allocated", m.allocated.expected.in(bytes)},
+            {"reserved", m.reserved.expected.in(bytes)},
+            {"ideal", m.ideal.in(bytes)},
+            {"stage", m.stage},
+            {"phase", name_of(m.phase)},
+            {"terms", terms}};
+}
+
+/// The passes of a training step.
+inline json_value to_json(const training_passes& p) {
+    return {{"forward", p.forward.in(bytes)},
+            {"loss", p.loss.in(bytes)},
+            {"backward", p.backward.in(bytes)},
+            {"step", p.step.in(bytes)}};
 }
 
 /// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it,
@@ -124,6 +126,7 @@ inline json_value memory_to_json(const job_plan& p, const job& j, const cluster&
     memory["context"] = {
         {"low", context.low.in(bytes)}, {"expected", context.expected.in(bytes)}, {"high", context.high.in(bytes)}};
     set_reserved(memory, p, j, c);
+    if (trains(j)) memory["passes"] = to_json(training_passes_of(j, p.layout, sdpa_backend_of(c.gpu)));
     if (p.host_memory.high > byte_count{}) {
         const interval<byte_count>& host = p.host_memory;
         memory["host"] = {

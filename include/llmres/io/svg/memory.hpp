@@ -105,7 +105,7 @@ inline std::string to_svg(const job_plan& p, std::string_view title) {
 inline std::string phases_to_svg(const job_plan& p, const job& j, const cluster& c, std::string_view title) {
     const byte_count usable = detail::usable_of(p);
     if (trains(j)) {
-        const training_passes& passes = p.memory.passes;
+        const training_passes passes = training_passes_of(j, p.layout, sdpa_backend_of(c.gpu));
         detail::phase_bars bars{
             {title, "Tensors alive in each pass of a step, without what the runtime adds"},
             usable,

@@ -41,7 +41,7 @@ struct training_layer {
     byte_count peak{};        ///< of the layer's backward pass, with all that it saved
     byte_count fresh_peak{};  ///< the peak with the gradients of the layer's weights as they are made
     byte_count recomputed{};  ///< with adapters: the fullest moment when it is recomputed, beyond all that it saves
-    byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps
+    byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps; where followed
 };
 
 /// Sizes at each point of a layer's backward pass.
@@ -133,13 +133,26 @@ constexpr saved_tensors saved_tensors_of(const job& j, const training_context& c
                                                           : saved_tensors::stay;
 }
 
-constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context) {
+/// Which moments of a layer's forward pass are asked for. The backward pass holds more, so that a peak is none of them.
+enum class forward_moments : bool {
+    of_adapters,  ///< those beside which adapters' temporaries may make a peak
+    all,
+};
+
+/// Whether a layer's forward pass is followed, operation by operation.
+constexpr bool follows_forward(const training_context& context, forward_moments asked) {
+    return asked == forward_moments::all || (context.adapter.low_rank() && !context.recomputes);
+}
+
+constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
+                                   forward_moments asked) {
     layer_sums s;
     const bool by_parts = recomputes_or_offloads_parts(j);
     const saved_tensors becomes = saved_tensors_of(j, context);
     forward_sweep sweep{kind, j.model.hidden, context, l, becomes};
     forward_sweep again{kind, j.model.hidden, context, l, saved_tensors::stay};
     const bool stays = becomes == saved_tensors::stay;
+    const bool follows = follows_forward(context, asked);
     const bool follows_again = context.recomputes && context.adapter.low_rank();
     saved_so_far saved;
     const saved_so_far none;
@@ -157,7 +170,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
         [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); },
         [&](const layer_operation& o, bool input) {
             saved.input = input;
-            sweep(o, stays ? saved : none);
+            if (follows) sweep(o, stays ? saved : none);
             if (follows_again) again(o, saved);
             saved.before = saved.all, saved.late = {};
         });
@@ -336,12 +349,14 @@ struct layer_activations {
     byte_count checkpoint{};       ///< the layer's input
     byte_count products{};    ///< where `by_product`: what recomputation by operation keeps, or 4-bit products hold
     bool by_product = false;  ///< `products` is what is kept beside the checkpoint, or instead of all that is saved
+    bool follows_forward = false;  ///< `sums` has the forward pass
 };
 
 constexpr layer_activations layer_activations_of(const layer& kind, const job& j, const layout& l,
-                                                 const training_context& context) {
+                                                 const training_context& context, forward_moments asked) {
     const std::int64_t stream = context.tokens.all() * j.model.hidden;
-    layer_activations a{.sums = layer_sums_of(kind, j, l, context)};
+    layer_activations a{.sums = layer_sums_of(kind, j, l, context, asked)};
+    a.follows_forward = follows_forward(context, asked);
     a.output_gradient =
         local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
     a.checkpoint =
@@ -404,6 +419,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         t.kept = a.by_product ? a.products : t.saved - a.sums.parts.recomputed - a.sums.parts.offloaded;
         t.away = a.sums.parts.offloaded;
     }
+    if (!a.follows_forward) return t;
     const bool stays = saved_tensors_of(j, context) == saved_tensors::stay;
     const byte_count alive = forward_of(a.sums.forward, context, state, stays);
     const byte_count counted = stays ? t.kept : byte_count{};
@@ -413,7 +429,8 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
 
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const training_state& state) {
-    return training_layer_of(kind, j, l, context, layer_activations_of(kind, j, l, context), state);
+    return training_layer_of(kind, j, l, context, layer_activations_of(kind, j, l, context, forward_moments::all),
+                             state);
 }
 
 /// What those layers of a range keep beyond their input that `recompute_every` passes over.

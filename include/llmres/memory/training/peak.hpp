@@ -86,7 +86,6 @@ struct stage_peak {
     byte_count logits{};       ///< most of the logits, and of what the loss makes of them
     byte_count activations{};  ///< most of the activations
     byte_count wrapping{};     ///< blocks that FSDP1's wrapping of the model leaves, beside its shards
-    training_passes passes{};  ///< most of each pass
 };
 
 /// Whether a candidate takes more than the largest so far, or as much and comes before it in the list of points.
@@ -111,8 +110,6 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
     peak.logits = most(first.logits, other.logits);
     peak.activations = most(first.activations, other.activations);
     peak.wrapping = most(first.wrapping, other.wrapping);
-    peak.passes = {most(first.passes.forward, other.passes.forward), most(first.passes.loss, other.passes.loss),
-                   most(first.passes.backward, other.passes.backward), most(first.passes.step, other.passes.step)};
     return peak;
 }
 
@@ -149,18 +146,11 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     const loss_memory& loss = f.ends.loss;
     if (s.last) in.held.logits = loss.held;
     stage_peak peak{.stage = s.holds.stage};
-    peak.passes.forward = forward_peak(in);
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
     for_each_peak_candidate(in, [&](const peak_candidate& c) {
         const byte_count size = c.tensors.all();
         consider(peak, c, size);
-        if (f.job.optimizer.in_backward && c.point == peak_point::optimizer_step) {  // there is none of its own
-            take(peak.passes, peak_point::embedding_gradient, size);
-            take(peak.passes, c.point, in.held.all());
-        } else {
-            take(peak.passes, c.point, size);
-        }
         if (c.point == peak_point::optimizer_step) return;
         const byte_count own = size - c.tensors.gradients - c.other_streams;
         if (own > beside_gradients) beside_gradients = own;
@@ -182,6 +172,23 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
         reserve(s.weights.all.weights + s.weights.all.adapter + peak.wrapping + of_adapters + in.gathered_in_backward);
     }
     return peak;
+}
+
+/// The most of each pass of one stage. Precondition: its layers' forward passes were folded.
+constexpr training_passes passes_of(const folded_job& f, const training_stage& s) {
+    stage_step in = stage_step_of(f, s);
+    if (s.last) in.held.logits = f.ends.loss.held;
+    training_passes passes{.forward = forward_peak(in)};
+    for_each_peak_candidate(in, [&](const peak_candidate& c) {
+        const byte_count size = c.tensors.all();
+        if (f.job.optimizer.in_backward && c.point == peak_point::optimizer_step) {  // there is none of its own
+            take(passes, peak_point::embedding_gradient, size);
+            take(passes, c.point, in.held.all());
+        } else {
+            take(passes, c.point, size);
+        }
+    });
+    return passes;
 }
 
 }  // namespace llmres::inline v0::detail

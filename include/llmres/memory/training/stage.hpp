@@ -59,6 +59,7 @@ struct folded_job {
     byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
     std::int64_t micro_batches;  ///< of each rank in a step
     training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
+    forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, of adapters alone
 
     // Before the constructor: Clang evaluates no template in a constant expression that is defined behind its use.
     /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
@@ -88,14 +89,15 @@ struct folded_job {
         const training_state state = state_of(static_cast<std::int32_t>(k), [&] {
             return training_state_of(kind, job.model.hidden, weights, last_step);
         });
-        const auto activations = [&] { return layer_activations_of(kind, job, layout, context); };
+        const auto activations = [&] { return layer_activations_of(kind, job, layout, context, asked); };
         if (!known) return training_layer_of(kind, job, layout, context, activations(), state);
         const layer_activations& remembered = known->activations.get(without_shards(layout, what), activations);
         return training_layer_of(kind, job, layout, context, remembered, state);
     }
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
-                         sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr)
+                         sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr,
+                         forward_moments forward = forward_moments::of_adapters)
         : job{j},
           layout{l},
           by_stage{in_stage_order},
@@ -105,7 +107,8 @@ struct folded_job {
                                                [&] { return end_activations_of(j.model, context, l); })
                          : end_activations_of(j.model, context, l)},
           micro_batches{llmres::micro_batches(j, l)},
-          known{remembers} {
+          known{remembers},
+          asked{forward} {
         for (std::size_t k = 0; k < kinds(); ++k) {
             const std::int32_t kernel = sdpa == sdpa_backend::cudnn ? layer_stack::max_kinds : 0;
             const std::int32_t what = variant(static_cast<std::int32_t>(k) + kernel);
