@@ -145,7 +145,8 @@ constexpr void write_serving(const job& j, const layout& l, const runtime& r, co
                              const memory_breakdown& m, Writer& to) {
     const serving_stages stages{j, l, r, file};
     const placement here = placement_of(j, l, m.stage);
-    const serving_peak peak = peak_of(stages.stage(here), stages.step, r);
+    memory_breakdown tensors;
+    const serving_peak peak = add_peak(tensors, stages.stage(here), stages.step, r);
     const auto each_layer = [&](std::string_view name, auto&& size_of_layer) {
         to.in_each_layer(here.layers, [&](std::int32_t index) { to.add(name, size_of_layer(j.model.layers[index])); });
     };

@@ -141,11 +141,10 @@ struct cache_part {
     }
 };
 
-/// The tensors of a GPU at the fullest point of its steps.
+/// What is there at the fullest point of a GPU's steps.
 struct serving_peak {
-    memory_breakdown memory{};  ///< of tensors alone
-    cache_part cache{};         ///< of the expected kv_cache term
-    bool joined = false;        ///< joined projections are there beside those they are made of
+    cache_part cache{};   ///< of the expected kv_cache term
+    bool joined = false;  ///< joined projections are there beside those they are made of
 };
 
 /// Where the cache grows: the prompts' own part of it while they pass, and all of it, with copies, at the last token.
@@ -172,21 +171,20 @@ constexpr step_peak step_peak_of(const serving_stage& s, const serving_step& ste
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
-constexpr void choose_moment(serving_peak& p, const serving_stage& s, const serving_step& step, const step_peak& peak) {
-    memory_breakdown& m = p.memory;
+constexpr cache_part choose_moment(memory_breakdown& m, const serving_stage& s, const serving_step& step,
+                                   const step_peak& peak) {
     const byte_count prompts = cache_of_prompts(step).at(s.cache.allocated);
     const byte_count whole = whole_cache(step).at(s.cache.allocated);
     const interval<byte_count> scores = step.logits_of_sequences();
     if (whole + scores.expected > prompts + peak.all().expected) {
         m.phase = phase::decode;
-        p.cache = whole_cache(step);
         m[memory_term::kv_cache] = {s.cache.allocated, whole, whole};
         m[memory_term::activations] = {};
         m[memory_term::logits] = scores;
-    } else {
-        p.cache = cache_of_prompts(step);
-        m[memory_term::kv_cache] = {prompts, prompts, s.cache.allocated};
+        return whole_cache(step);
     }
+    m[memory_term::kv_cache] = {prompts, prompts, s.cache.allocated};
+    return cache_of_prompts(step);
 }
 
 /// What an engine's rounding adds to a part of the cache, or to copies of it; negative where it keeps less than the
@@ -196,16 +194,15 @@ constexpr byte_count rounding_of(const allotment& cache, byte_count part) {
     return part == cache.allocated ? added : scaled_up(added, ratio(part, cache.allocated));
 }
 
-/// Projections are joined before the first step, and that moment may be the fuller one.
-constexpr void join_before(serving_peak& p, byte_count joined) {
-    memory_breakdown& m = p.memory;
+/// Projections are joined before the first step, and that moment may be the fuller one: then true.
+constexpr bool join_before(memory_breakdown& m, byte_count joined) {
     const interval<byte_count> steps = m[memory_term::activations] + m[memory_term::logits];
-    if (joined <= steps.expected) return;
+    if (joined <= steps.expected) return false;
     m.phase = phase::load;
-    p.joined = true;
     m[memory_term::weights] +=
         {steps.low < joined ? steps.low : joined, joined, joined > steps.high ? joined : steps.high};
     m[memory_term::activations] = m[memory_term::logits] = {};
+    return true;
 }
 
 /// A pair's buffers, and as much again for each doubling of a group; the low bound is a pair's, and so are the stages
@@ -231,9 +228,10 @@ constexpr interval<byte_count> communicators(const runtime& r, const layout& l) 
     return all;
 }
 
-constexpr serving_peak peak_of(const serving_stage& s, const serving_step& step, const runtime& r) {
+/// Adds the tensors at the fullest point to a breakdown that is empty.
+constexpr serving_peak add_peak(memory_breakdown& m, const serving_stage& s, const serving_step& step,
+                                const runtime& r) {
     serving_peak p;
-    memory_breakdown& m = p.memory;
     m.stage = s.index;
     m.phase = phase::prefill;
     const step_peak peak = step_peak_of(s, step);
@@ -245,8 +243,8 @@ constexpr serving_peak peak_of(const serving_stage& s, const serving_step& step,
     m[memory_term::activations] = peak.activations;
     m[memory_term::logits] = peak.logits;
     if (step.prompts_unknown()) m[memory_term::activations].low = m[memory_term::logits].low = {};
-    if (cache_grows(step, r)) choose_moment(p, s, step, peak);
-    if (r.loading.projections == projection_tensors::joined) join_before(p, s.more_weights);
+    if (cache_grows(step, r)) p.cache = choose_moment(m, s, step, peak);
+    if (r.loading.projections == projection_tensors::joined) p.joined = join_before(m, s.more_weights);
     return p;
 }
 
@@ -264,7 +262,8 @@ constexpr serving_phases phases_of(const serving_stage& s, const serving_step& s
 
 constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
                                        const layout& l) {
-    memory_breakdown m = peak_of(s, step, r).memory;
+    memory_breakdown m;
+    add_peak(m, s, step, r);
     m.allocated = m.total();
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
@@ -428,13 +427,15 @@ constexpr bool repeats_stage_before(const serving_stages& s, std::int32_t stage)
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     remembered_graph before;
     memory_breakdown busiest = stages.memory(0, before);
+    if (stages.layout.pipeline == 1) return busiest;
+    byte_count most = busiest.total().expected;
     byte_count heaviest;  // layers of a file, of the stages that repeat each other
     for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
         const byte_count file = stages.weights.of_file(serving_layers(stages.job, stages.layout, stage));
         if (repeats_stage_before(stages, stage) && file <= heaviest) continue;
         heaviest = file;
         const memory_breakdown m = stages.memory(stage, before);
-        if (m.total().expected > busiest.total().expected) busiest = m;
+        if (const byte_count own = m.total().expected; own > most) busiest = m, most = own;
     }
     return busiest;
 }

@@ -244,17 +244,20 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     return work;
 }
 
-/// The same, as another layout left it, if one did. Stages change it where prompts in chunks pass them side by side,
-/// and where they share the rows of each matrix.
-constexpr serving_work serving_work_of(const job& j, const layout& l, const pricing& with, serving_times* known) {
-    const bool by_stages = j.runtime.launches.pipelines_chunks || j.options.splits_rows;
-    if (!known || (by_stages && !l.deals_evenly()))
-        return serving_work_anew(j, l, with, known ? &known->passes : nullptr);
+/// Whether it is another with other stages: prompts in chunks pass them side by side, or they share the rows of each
+/// matrix.
+constexpr bool depends_on_stages(const job& j) { return j.runtime.launches.pipelines_chunks || j.options.splits_rows; }
+
+/// The same, as another layout left it, if one did. Precondition: layers are dealt evenly to stages on which it
+/// depends.
+constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with,
+                                              serving_times& known) {
+    const bool by_stages = depends_on_stages(j);
     fold_key key = without_shards(l, 0);
     key.pipeline = by_stages ? l.pipeline : 1;
     key.dense_ranks = sequences_per_rank(j, l);
     key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
-    return known->work.get(key, [&] { return serving_work_anew(j, l, with, by_stages ? &known->passes : nullptr); });
+    return known.work.get(key, [&] { return serving_work_anew(j, l, with, by_stages ? &known.passes : nullptr); });
 }
 
 /// Adds the time in which the tokens of a step are drafted, of which it keeps some.
@@ -266,8 +269,8 @@ constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const
     speed.step = speed.step * (1.0 / tokens_a_step(j.options));
 }
 
-constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times* known) {
-    const serving_work work = serving_work_of(j, l, with, known);
+/// The speed of a job whose steps take so long on the stages.
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, const serving_work& work) {
     job_speed speed{.step = work.step, .prefill = work.prefill};
     duration together = work.together;
     if (l.pipeline > 1) {
@@ -294,6 +297,12 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     speed.flops = work.flops * (used / checked);
     speed.mfu = work.at_peak / step.expected * (used / ranks / checked) / static_cast<double>(l.pipeline);
     return speed;
+}
+
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times* known) {
+    if (known && (l.deals_evenly() || !depends_on_stages(j)))
+        return serving_speed(j, l, with, serving_work_of(j, l, with, *known));
+    return serving_speed(j, l, with, serving_work_anew(j, l, with, known ? &known->passes : nullptr));
 }
 
 }  // namespace llmres::inline v0::detail
