@@ -101,6 +101,32 @@ TEST_CASE("training that does not fit is helped by recomputation") {
     CHECK(offers(what_would_help(j, l, eight), change::kind::full_recompute));
 }
 
+TEST_CASE("what fits but for main memory that nobody named needs that memory, and nothing else changed") {
+    job j{.model = models::llama_3_1_70b,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .recompute = recompute::full,
+          .offload = {.optimizer = offload_place::host, .parameters = offload_place::host},
+          .runtime = *find_runtime("deepspeed")};
+    cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const layout l{.data = 8, .zero = 3};
+    const remedies found = what_would_help(j, l, eight);
+    REQUIRE(found.count == 1);
+    CHECK(found.list[0].count == 1);
+    CHECK(found.list[0].changes[0].what == change::kind::known_host);
+    CHECK(found.list[0].changes[0].host_memory == tib(2));  // 1.03 TiB are held
+    each_remedy_helps(j, l, eight);
+    eight.host.memory = tib(2);
+    CHECK(what_would_help(j, l, eight).count == 0);
+    // Where more must change, that change names the memory.
+    eight.host.memory = {};
+    j.micro_batch = 16;
+    const remedies pairs = what_would_help(j, l, eight);
+    REQUIRE(pairs.count >= 1);
+    CHECK_FALSE(offers(pairs, change::kind::known_host));
+    each_remedy_helps(j, l, eight);
+}
+
 TEST_CASE("layers go to main memory under llama.cpp, as many as must") {
     const job j{.model = models::llama_3_1_70b,
                 .weights = q4_k,

@@ -64,6 +64,8 @@ TEST_CASE("every remedy names what to change, and to what") {
     CHECK(to_text(change{.what = change::kind::other_layout, .amount = 8, .layout = {.data = 8, .zero = 3}}) ==
           "another layout: 8 GPUs, data 8, zero 3");
     CHECK(to_text(change{.what = change::kind::smaller_micro_batch, .amount = 2}) == "a micro-batch of 2");
+    CHECK(to_text(change{.what = change::kind::known_host, .host_memory = tib(2)}) ==
+          "main memory of 2 TiB or more in a node");
     CHECK(to_text(change{.what = change::kind::sdpa_attention}) == "attention sdpa");
     CHECK(to_text(change{.what = change::kind::narrower_weights, .format = int8}) == "weights in int8");
     CHECK(to_text(change{.what = change::kind::smaller_batch, .amount = 2}) == "a batch of 2");

@@ -31,6 +31,7 @@ namespace llmres::inline v0 {
 struct change {
     /// Which change it is.
     enum class kind : std::uint8_t {
+        known_host,             ///< a node has the main memory that the job offloads to, which nobody has said
         sdpa_attention,         ///< another attention kernel
         full_recompute,         ///< all activations of a layer are computed a second time
         narrower_cache,         ///< a KV cache in `format`
@@ -213,6 +214,8 @@ constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) 
 constexpr placed_job with_change(placed_job p, const change& made) {
     job& j = p.job;
     switch (made.what) {
+        case change::kind::known_host:
+            break;
         case change::kind::sdpa_attention:
             j.attention = attention_kernel::sdpa;
             break;
@@ -273,6 +276,9 @@ template <class Visit>
 constexpr void for_each_change(const placed_job& p, Visit&& visit) {
     using kind = change::kind;
     const job& j = p.job;
+    if (const change said = detail::with_host_memory(change{.what = kind::known_host}, p);
+        said.host_memory > byte_count{} && visit(said))
+        return;
     if (j.attention == attention_kernel::flash && detail::lacks_flash_attention(j, p.cluster.gpu) &&
         visit(change{.what = kind::sdpa_attention}))
         return;

@@ -162,8 +162,9 @@ constexpr remedies what_would_help(const job& j, const layout& l, const cluster&
     for_each_change(asked, [&](const change& made) {
         // Of several formats the widest that does is enough.
         if (!finder.has(made.what)) finder.try_alone(made);
-        return false;
+        return finder.has(change::kind::known_host);
     });
+    if (finder.has(change::kind::known_host)) return finder.found;  // the job is as it should be
     finder.try_layouts();
     if (const maybe<remedy> pair = finder.best_pair(); pair && finder.excels(*pair)) finder.found.add(*pair);
     return finder.found;

@@ -108,6 +108,8 @@ inline std::string to_text(const change& made) {
                                                : std::string{text};
     };
     switch (made.what) {
+        case change::kind::known_host:
+            return fmt::format("main memory of {} or more in a node", to_string(made.host_memory));
         case change::kind::more_gpus:
             return to_text(made.layout);
         case change::kind::other_layout:

@@ -33,6 +33,8 @@ inline nlohmann::json patch_of(const change& made, const nlohmann::json& documen
     const bool training = trains(request.job);
     json patch = json::object();
     switch (made.what) {
+        case kind::known_host:
+            break;
         case kind::sdpa_attention:
             patch["attention"] = "sdpa";
             break;
