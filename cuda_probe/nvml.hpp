@@ -4,6 +4,7 @@
 #include <llmres/hardware/device.hpp>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "shared_library.hpp"
 
@@ -115,7 +116,7 @@ public:
 private:
     reading<nvml_abi::memory_v2> memory(handle which) const;
     reading<nvml_abi::memory_v2> memory_at_start(handle which) const;
-    reading<short_list<device_process, 32>> processes(handle which, reading<std::int32_t>& count) const;
+    reading<std::vector<nvml_abi::process_info>> processes(handle which) const;
     void describe_identity(handle which, device& into) const;
     void describe_links(handle which, device& into) const;
     void describe_power(handle which, device& into) const;
