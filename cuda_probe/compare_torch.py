@@ -1,21 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs real PyTorch steps and holds the memory they took against the plans of the same jobs:
+"""Runs one job in PyTorch, and holds the memory and the time that it took against its plan:
 
-    cuda_probe/compare_torch.py DIR [--cpu]
+    cuda_probe/compare_torch.py JOB.json PLAN.json [--cpu]
 
-`on_gpu.py PROBE DIR --only torch` wrote DIR/plans/torch-NAME.job.json and its plan, torch-NAME.json. Each
-job runs in a process of its own: random weights, random tokens, generating from prompts or training for three steps.
-DIR/torch.json gets, for each, what was predicted and measured (bytes and seconds) and by how much that differs. On a CPU weights
-alone can be held against the plan. Exit codes: 0 done, 1 a job failed, 5 skipped because PyTorch, transformers or a GPU is missing."""
+Random weights, random tokens: prompts are generated from, or three steps trained. One JSON object goes to stdout: what was predicted and
+measured (bytes and seconds), and by how much that differs. On a CPU weights alone can be held against the plan. Exit codes: 0 done, 1 the
+job failed, 5 skipped because PyTorch, transformers or a GPU is missing."""
 
 import json
 import pathlib
 import subprocess
 import sys
 import time
-
-TIMEOUT_S = 100
 
 
 def device_used():
@@ -63,7 +60,7 @@ def generate(torch, job, device):
     tokens = torch.randint(model.config.vocab_size, (job["batch"], job["prompt"]), device=device)
     model.generate(tokens, min_new_tokens=output, max_new_tokens=output, do_sample=False, pad_token_id=0, streamer=clock)
     later = sorted(b - a for a, b in zip(clock.times[1:], clock.times[2:]))
-    return {"time_per_output_token_s": later[len(later) // 2], "weights_bytes": weights_of(model)}
+    return model, {"time_per_output_token_s": later[len(later) // 2]}
 
 
 def train(torch, job, device):
@@ -82,98 +79,55 @@ def train(torch, job, device):
         optimizer.zero_grad(set_to_none=True)
         synchronize()
         took = time.perf_counter() - begin
-    return {"step_s": took, "weights_bytes": weights_of(model)}
+    return model, {"step_s": took}
 
 
-def weights_of(model):
-    return sum(p.numel() * p.element_size() for p in model.parameters())
-
-
-def run_one(job_file, device):
-    """In a process of its own: what the job took."""
-    used_before = device_used() if device == "cuda" else None
-    import torch
-
-    job = json.loads(pathlib.Path(job_file).read_text())
+def run(torch, job, device, used_before):
+    """What the job took. `device_bytes` is the device's own view: reserved segments are kept until the end."""
     torch.manual_seed(1)
-    took = (generate if job["task"] == "serving" else train)(torch, job, device)
-    took["torch_version"] = torch.__version__
+    model, took = (generate if job["task"] == "serving" else train)(torch, job, device)
+    took.update(weights_bytes=sum(p.numel() * p.element_size() for p in model.parameters()), torch_version=torch.__version__)
     if device == "cuda":
-        took["allocated_bytes"] = torch.cuda.max_memory_allocated()
-        took["reserved_bytes"] = torch.cuda.max_memory_reserved()
         used_after = device_used()
-        # The device's own view, where nobody else's memory moved meanwhile: reserved segments are kept until the end.
-        took["device_bytes"] = None if used_before is None or used_after is None else used_after - used_before
-        took["device_name"] = torch.cuda.get_device_name()
-    print(json.dumps(took))
+        took.update(allocated_bytes=torch.cuda.max_memory_allocated(), reserved_bytes=torch.cuda.max_memory_reserved(),
+                    device_bytes=None if used_before is None or used_after is None else used_after - used_before,
+                    device_name=torch.cuda.get_device_name())
+    return took
 
 
 def compared(plan, took):
     """Predicted and measured, and the error of the prediction in percent of what was measured."""
-    memory, times = plan["memory"], plan["time"]
-    pairs = {
-        "weights_bytes": (memory["terms"]["weights"], took["weights_bytes"]),
-        "allocated_bytes": (memory["allocated"], took.get("allocated_bytes")),
-        "reserved_bytes": (memory["reserved"], took.get("reserved_bytes")),
-        "device_bytes": (memory["expected"], took.get("device_bytes")),
-        "step_s": (times.get("step"), took.get("step_s")),
-        "time_per_output_token_s": (times.get("time_per_output_token"), took.get("time_per_output_token_s")),
-    }
-    table = {}
-    for name, (predicted, measured) in pairs.items():
-        if predicted is None or not measured:
-            continue
-        table[name] = {"predicted": predicted, "measured": measured, "error_percent": 100 * (predicted / measured - 1)}
+    memory = plan["memory"]
+    predicted = {"weights_bytes": memory["terms"]["weights"], "allocated_bytes": memory["allocated"], "reserved_bytes": memory["reserved"],
+                 "device_bytes": memory["expected"], "step_s": plan["time"].get("step"),
+                 "time_per_output_token_s": plan["time"].get("time_per_output_token")}
     lost = took.get("device_bytes")
-    within = None if lost is None else memory["low"] <= lost <= memory["high"]
-    return {"comparison": table, "device_within_bounds": within}
+    return {"comparison": {name: {"predicted": said, "measured": took[name], "error_percent": 100 * (said / took[name] - 1)}
+                           for name, said in predicted.items() if said is not None and took.get(name)},
+            "device_within_bounds": None if lost is None else memory["low"] <= lost <= memory["high"]}
 
 
-def main(folder, device):
-    folder = pathlib.Path(folder)
-    jobs = sorted((folder / "plans").glob("torch-*.job.json"))
-    result = {"schema_version": 1, "jobs": {}}
-    code = 0
-
-    def write(code):
-        (folder / "torch.json").write_text(json.dumps(result, indent=1) + "\n")
-        return code
-
+def main(job_file, plan_file, device):
+    job, plan = (json.loads(pathlib.Path(file).read_text()) for file in (job_file, plan_file))
+    used_before = device_used() if device == "cuda" else None  # before PyTorch touches it
     try:
         import torch
         import transformers  # noqa: F401
 
-        missing = None if device == "cpu" or torch.cuda.is_available() else "PyTorch sees no GPU"
+        missing = "" if device == "cpu" or torch.cuda.is_available() else "PyTorch sees no GPU"
     except ImportError:
         missing = "PyTorch or transformers is not installed"
-    if not missing and not jobs:
-        missing = f"no jobs in {folder}/plans: run `on_gpu.py PROBE {folder} --only torch`"
     if missing:
-        result["skipped"] = missing
         print(f"compare_torch: {missing}", file=sys.stderr)
-        return write(5)
-    for job in jobs:
-        name = job.name.removesuffix(".job.json")
-        try:
-            ran = subprocess.run([sys.executable, __file__, "--job", str(job), device], capture_output=True, text=True, timeout=TIMEOUT_S)
-            if ran.returncode != 0:
-                raise RuntimeError((ran.stderr.strip().splitlines() or ["no word"])[-1])
-            took = json.loads(ran.stdout.splitlines()[-1])
-            plan = json.loads((folder / "plans" / f"{name}.json").read_text())
-            result["jobs"][name] = {"job": json.loads(job.read_text()), "took": took, **compared(plan, took)}
-        except (subprocess.TimeoutExpired, RuntimeError, OSError, ValueError, KeyError) as wrong:
-            result["jobs"][name] = {"problem": str(wrong)}
-            code = 1
-        print(f"compare_torch: {name}: {result['jobs'][name].get('problem', 'done')}", file=sys.stderr)
-        write(code)
-    return write(code)
+        return 5
+    took = run(torch, job, device, used_before)
+    print(json.dumps({"job": job, "took": took, **compared(plan, took)}))
+    return 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 4 and sys.argv[1] == "--job":
-        run_one(*sys.argv[2:])
-    elif len(sys.argv) > 1 and sys.argv[1][0] != "-" and sys.argv[2:] in ([], ["--cpu"]):
-        sys.exit(main(sys.argv[1], "cpu" if sys.argv[2:] else "cuda"))
-    else:
+    files = [given for given in sys.argv[1:] if given != "--cpu"]
+    if len(files) != 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
+    sys.exit(main(*files, device="cpu" if "--cpu" in sys.argv else "cuda"))

@@ -31,12 +31,11 @@ TORCH = {
     "training-small": dict(TRAINED, model=SMALL, weights="fp32", autocast=True, micro_batch=4),
     "training-large": dict(TRAINED, model=LARGE, weights="bf16", master_weights="bf16", optimizer_states="bf16", micro_batch=1),
 }
-ADEQUATE = (0, 3)  # that a plan does not fit is an answer
 
 
 def weight(code):
-    """A fault, then doubt, then silence."""
-    return 0 if code in ADEQUATE else {5: 1, 6: 2}.get(code, 3)
+    """A fault, then doubt, then silence. That a plan does not fit is an answer."""
+    return {0: 0, 3: 0, 5: 1, 6: 2}.get(code, 3)
 
 
 class Run:
@@ -161,17 +160,23 @@ class Run:
         return self.ended("interrupt", 0 if ok else 1, "" if ok else f"exit {code}, {kept} bytes stayed held")
 
     def torch(self):
+        """Jobs of PyTorch's own against their plans, each of so many layers as fit."""
+        jobs = {}
         for name, fields in TORCH.items():
-            for layers in (32, 24, 16, 8, 4):  # as many as fit
+            for layers in (32, 24, 16, 8, 4):
                 model = dict(fields["model"], layers=min(layers, fields["model"]["layers"]))
-                job = self.document(f"torch-{name}", **{**fields, "model": model, "attention": "sdpa",
-                                                         "runtime": "transformers" if fields["task"] == "serving" else "huggingface"})
+                runtime = "transformers" if fields["task"] == "serving" else "huggingface"
+                job = self.document(f"torch-{name}", **{**fields, "model": model, "attention": "sdpa", "runtime": runtime})
                 plan = self.plan(f"torch-{name}", job, 0)
                 memory = plan and json.loads(plan.read_text())["memory"]
                 if memory and memory["expected"] <= 0.9 * memory["usable"]:
                     break
-                job.unlink()
-        self.command("torch", [sys.executable, str(pathlib.Path(__file__).with_name("compare_torch.py")), str(self.out)], 300)
+            else:
+                continue
+            script = pathlib.Path(__file__).with_name("compare_torch.py")
+            code = self.command(f"torch-{name}", [sys.executable, str(script), str(job), str(plan)], 100)
+            jobs[name] = json.loads((self.out / f"torch-{name}.stdout").read_text()) if code == 0 else {"problem": self.steps[-1]["why"]}
+        (self.out / "torch.json").write_text(json.dumps({"schema_version": 1, "jobs": jobs}, indent=1) + "\n")
 
     def tell(self):
         """The lines of every allocation and search, as a table."""
