@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "cuda_api.hpp"
+#include "baselines.hpp"
 #include "plan_file.hpp"
 #include "stop.hpp"
 
@@ -116,12 +116,6 @@ struct judgement {
 judgement judge(const alloc_run& run);
 /// All runs': theirs if they agree; inconclusive if they do not. A fault or a stop in any decides.
 judgement judge(std::span<const alloc_run> runs);
-
-/// What context and libraries took, from NVML's used bytes before CUDA was touched, after the context, after cuBLAS.
-struct baselines {
-    reading<byte_count> context{};
-    reading<byte_count> libraries{};
-};
 
 /// What this process takes of the plan's `runtime` before any buffer: context and libraries as measured, or the plan's
 /// own line where nobody could measure them.

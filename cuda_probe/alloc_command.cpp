@@ -17,11 +17,11 @@ namespace llmres::probe {
 namespace {
 
 /// Of no name, the first. What only grows in a replay is none.
-result<tensor_allocator> find_allocator(const std::string& name) {
+tensor_allocator find_allocator(const std::string& name) {
     for (const tensor_allocator& one : allocators)
         if (!one.expands && (name.empty() || one.name == name)) return one;
-    return refused(error_code::unknown, "allocator", name,
-                   "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching");
+    throw exception{refused(error_code::unknown, "allocator", name,
+                            "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching")};
 }
 
 bool names_file(const std::string& source) {
@@ -30,38 +30,38 @@ bool names_file(const std::string& source) {
 }
 
 /// The plan in a file, or that of a job document, on the cluster that it names.
-result<plan_file> plan_in(const std::string& path) {
-    const auto written = llmres::detail::read_text("plan", path, 64u << 20, "a plan file that can be read");
-    if (!written) return written.error();
-    const auto document = nlohmann::json::parse(*written, nullptr, false);
+plan_file plan_in(const std::string& path) {
+    const auto written = llmres::detail::read_text("plan", path, 64u << 20, "a plan file that can be read").value();
+    const auto document = nlohmann::json::parse(written, nullptr, false);
     const bool is_job = document.is_object() && document.contains("model") && !document.contains("memory");
-    return is_job ? plan_document(*written) : parse_plan(*written);
+    return (is_job ? plan_document(written) : parse_plan(written)).value();
 }
 
 /// What is wrong with the arguments comes first: it is wrong on every machine. A preset's plan waits for its device.
-result<plan_file> plan_before_device(const options& o) {
-    if (const auto flagged = find_allocator(o.allocator); !flagged) return flagged.error();
-    if (const auto preset = find_model(o.job.model); !preset && !names_file(o.job.model)) return preset.error();
-    auto plan = names_file(o.job.model) ? plan_in(o.job.model) : result<plan_file>{plan_file{}};
-    if (plan && o.gpus && *o.gpus != plan->gpus)
-        return refused(error_code::inconsistent, "gpus", plan->gpus,
-                       fmt::format("a plan for {} GPUs, as asked", *o.gpus));
+std::optional<plan_file> plan_before_device(const options& o) {
+    find_allocator(o.allocator);
+    if (!names_file(o.job.model)) return find_model(o.job.model).value(), std::nullopt;
+    plan_file plan = plan_in(o.job.model);
+    if (o.gpus && *o.gpus != plan.gpus)
+        throw exception{
+            refused(error_code::inconsistent, "gpus", plan.gpus, fmt::format("a plan for {} GPUs, as asked", *o.gpus))};
     return plan;
 }
 
 /// Refuses a plan for another machine: one for another GPU says nothing of this one, and one for more GPUs than there
 /// are is of one GPU's part alone.
-status fits_machine(const options& o, const plan_file& plan, const device& live, std::size_t devices) {
+void check_machine(const options& o, const plan_file& plan, const device& live, std::size_t devices) {
     if (!o.gpus && plan.gpus > static_cast<std::int64_t>(devices))
-        return refused(error_code::inconsistent, "gpus", plan.gpus,
-                       fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it", devices,
-                                   plan.gpus));
+        throw exception{refused(error_code::inconsistent, "gpus", plan.gpus,
+                                fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it",
+                                            devices, plan.gpus))};
     const auto sheet = sheet_for(live);
     const bool same = plan.gpu.empty() || (sheet && sheet->id == std::string_view{plan.gpu});
-    if (same || o.any_gpu) return done{};
-    return refused(error_code::inconsistent, "cluster.gpu", plan.gpu,
-                   fmt::format("a plan for {} ({}), or --any-gpu", sheet ? sheet->id.view() : "a GPU of the tables",
-                               live.identity.name.value.view()));
+    if (!same && !o.any_gpu)
+        throw exception{
+            refused(error_code::inconsistent, "cluster.gpu", plan.gpu,
+                    fmt::format("a plan for {} ({}), or --any-gpu", sheet ? sheet->id.view() : "a GPU of the tables",
+                                live.identity.name.value.view()))};
 }
 
 /// What a shared device is owed, and one of which that is not known; an exclusive one may be filled, for that is the
@@ -83,25 +83,6 @@ void set_guard(alloc_report& report, const std::optional<std::int64_t>& asked, c
         report.guard = {};
         report.guard_reason = "no other process uses this device";
     }
-}
-
-/// Context, libraries and free memory, each step watched through NVML; a problem if the device cannot be opened.
-problem open_watched(cuda_api& cuda, std::int32_t index, bool libraries,
-                     const std::function<reading<byte_count>()>& used, alloc_report& report) {
-    if (const problem wrong = cuda.open_context(index); !wrong.empty()) return wrong;
-    report.used_with_context = used();
-    report.around.context = growth(report.used_before, report.used_with_context);
-    if (report.around.context && *report.around.context == byte_count{})
-        report.around.context = reading<byte_count>::unavailable("NVML shows no bytes for the context that was opened");
-    const problem missing = libraries ? cuda.open_libraries() : problem{"not asked for"};
-    if (libraries && !missing.empty() && !library_missing(missing)) return missing;
-    report.used_with_libraries = missing.empty() ? used() : reading<byte_count>::unavailable(missing);
-    report.around.libraries = missing.empty() ? growth(report.used_with_context, report.used_with_libraries)
-                                              : reading<byte_count>::unavailable(missing);
-    const auto now = cuda.memory();
-    if (!now) return now.why;
-    report.cuda_free = now->free;
-    return {};
 }
 
 void search_into(alloc_report& report, const alloc_environment& around, const alloc_options& options,
@@ -129,12 +110,16 @@ std::string forecast_of(const device& live, byte_count needed) {
 
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
 void hold_plan(const options& o, workplace& here, const tensor_allocator& through, alloc_report& report) {
-    const auto used = [&] { return here.ask(&nvml::used); };
-    report.used_before = here.ask(&nvml::used_at_start);
     const auto others = [&] { return here.ask(&nvml::used_by_others); };
     const auto others_before = others();  // before our own context, which a container may show under another id
-    if (const problem wrong = open_watched(*here.cuda, here.cuda_index(), !o.no_libraries, used, report);
-        !wrong.empty()) {
+    baselines& b = report.around;
+    b.used_before = here.ask(&nvml::used_at_start);
+    const auto open = [&] {
+        open_watched(*here.cuda, here.cuda_index(), [&] { return here.ask(&nvml::used); }, b);
+        if (!b.no_libraries.empty() && !library_missing(b.no_libraries)) throw call_failed{b.no_libraries};
+        if (!b.cuda_free) throw call_failed{b.cuda_free.why};
+    };
+    if (const problem wrong = problem_of(open); !wrong.empty()) {
         report.judged = {taken_by_others(wrong) ? verdict::skipped : verdict::failed, std::string{wrong.view()}};
         return;
     }
@@ -158,33 +143,29 @@ void hold_plan(const options& o, workplace& here, const tensor_allocator& throug
 
 }  // namespace
 
-int run_alloc(const options& o) {
-    auto plan = plan_before_device(o);
-    if (!plan) return refuse(plan.error());
+ending run_alloc(const options& o) {
+    const auto written = plan_before_device(o);
     workplace here{o};
-    if (!here) return here.exit;
-    if (!names_file(o.job.model)) plan = plan_job(o.job, here.live());
-    if (!plan) return refuse(plan.error());
-    if (const status ok = fits_machine(o, *plan, here.live(), here.devices.size()); !ok) return refuse(ok.error());
-    const auto chosen = find_allocator(o.allocator.empty() ? plan->allocator : o.allocator);
-    if (!chosen) return refuse(chosen.error());
     alloc_report report;
+    report.plan = written ? *written : plan_job(o.job, here.live()).value();
+    check_machine(o, report.plan, here.live(), here.devices.size());
+    const tensor_allocator through = find_allocator(o.allocator.empty() ? report.plan.allocator : o.allocator);
     report.stamp = file_of({});
     report.live = here.live();
-    report.plan = *plan;
-    if (o.at) (o.search == "context" ? report.plan.context : report.plan.batch) = o.at;
     report.plan_source = o.job.model;
-    report.allocator = chosen->name;
-    report.allocator_source = !o.allocator.empty() ? "flag" : plan->allocator.empty() ? "default" : "plan";
+    report.allocator = through.name;
+    report.allocator_source = !o.allocator.empty() ? "flag" : report.plan.allocator.empty() ? "default" : "plan";
     if (o.simulate.empty()) {
-        hold_plan(o, here, *chosen, report);
+        hold_plan(o, here, through, report);
     } else {
         report.forecast = forecast_of(report.live, report.plan.buffer_total());
         report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};
     }
-    if (o.json && !write_json(to_json(report), *o.json)) return exit_usage;
-    if (!o.json) std::cout << to_text(report);
-    return exit_of(report.judged.says);
+    if (o.json)
+        write_json(to_json(report), *o.json);
+    else
+        std::cout << to_text(report);
+    return {exit_of(report.judged.says), ""};
 }
 
 }  // namespace llmres::probe

@@ -3,6 +3,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <fstream>
@@ -15,39 +16,19 @@
 
 namespace llmres::probe {
 
-result<std::string> job_text(const job_request& request) {
-    return request.model.ends_with(".json") ? read_job_text(request.model) : result<std::string>{document_of(request)};
+std::string job_text(const job_request& request) {
+    return request.model.ends_with(".json") ? read_job_text(request.model).value() : document_of(request);
 }
 
-int refuse(const error& wrong) {
-    std::cerr << "llmres-probe: " << wrong.field.view() << ": " << name_of(wrong.code);
-    if (!wrong.value.empty()) std::cerr << " (" << wrong.value.view() << ")";
-    std::cerr << "; expected " << wrong.expected.view() << "\n";
-    return exit_usage;
-}
-
-int end(exit_code code, const std::string& why) {
-    if (!why.empty()) std::cerr << "llmres-probe: " << why << "\n";
-    return code;
-}
-
-int end_without_device(const device_total& none) {
-    const std::string why{none.why.view()};
-    if (none.fault) return end(exit_internal, why);
-    std::cout << to_json(device_file{}).dump() << "\n";
-    return end(exit_no_device, "no device: " + why);
-}
-
-bool write_json(const nlohmann::ordered_json& document, const std::string& path) {
+void write_json(const nlohmann::ordered_json& document, const std::string& path) {
     const std::string written = document.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
     if (path.empty() || path == "-") {
         std::cout << written << std::flush;
-        return true;
+        return;
     }
     std::ofstream out{path, std::ios::binary};
     out << written << std::flush;
-    if (!out) std::cerr << "llmres-probe: json: " << path << " cannot be written\n";
-    return static_cast<bool>(out);
+    if (!out) throw ending{exit_usage, "json: " + path + " cannot be written"};
 }
 
 device_file file_of(std::vector<device> devices) {
@@ -84,45 +65,34 @@ void without_nvml(device& live, const text<95>& why) {
     explain(live.identity), explain(live.software), explain(live.memory), explain(live.compute), explain(live.power),
         explain(live.pcie);
     live.process_count.why = live.nvlinks_active.why = why;
-    if (!live.memory.cuda_free) live.memory.cuda_free.why = "no context was opened";
 }
 
-}  // namespace
-
+/// The devices that CUDA lets this process use, so many as it said.
 std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_t count) {
     std::vector<device> all;
+    std::vector<reading<nvml::handle>> handles;
     for (std::int32_t i = 0; i < count; ++i) {
-        device live;
+        device& live = all.emplace_back();
+        live.memory.cuda_free.why = "no context was opened";
         cuda.describe(i, live);
-        if (const auto handle = join(driver, live); handle) {
-            driver.describe(*handle, live);
-        } else {
-            without_nvml(live, handle.why);
-        }
-        all.push_back(live);
+        const auto& handle = handles.emplace_back(join(driver, live));
+        handle ? driver.describe(*handle, live) : without_nvml(live, handle.why);
     }
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < all.size(); ++i)
         for (std::size_t j = 0; j < all.size(); ++j) {
             if (i == j) continue;
             device_peer other;
             other.uuid = all[j].identity.uuid.value_or("");
             cuda.describe_peer(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), other);
-            const auto a = join(driver, all[i]);
-            const auto b = join(driver, all[j]);
+            const auto &a = handles[i], &b = handles[j];
             other.topology = a && b ? driver.topology(*a, *b) : reading<text<31>>::unavailable(a ? b.why : a.why);
-            other.bandwidth = reading<measured<byte_rate>>::unavailable("not measured");
+            other.bandwidth.why = "not measured";
             all[i].peers.push(other);
         }
-    }
     return all;
 }
 
-void read_free(cuda_api& cuda, std::int32_t index, device& live) {
-    const problem wrong = cuda.open_context(index);
-    const auto now = wrong.empty() ? cuda.memory() : reading<memory_state>::unavailable(wrong);
-    live.memory.cuda_free = then(now, [](const memory_state& state) { return state.free; });
-}
-
+/// Devices that NVML sees and CUDA does not, such as those hidden by CUDA_VISIBLE_DEVICES.
 std::vector<device> describe_hidden(const nvml& driver, const std::vector<device>& seen) {
     std::vector<device> hidden;
     const auto count = driver.device_count();
@@ -130,58 +100,56 @@ std::vector<device> describe_hidden(const nvml& driver, const std::vector<device
         const auto handle = driver.by_index(i);
         if (!handle) continue;
         device live;
-        live.identity.index_cuda = reading<std::int32_t>::unavailable("CUDA does not show this device to this process");
+        live.identity.index_cuda.why = "CUDA does not show this device to this process";
         driver.describe(*handle, live);
-        bool known = false;
-        for (const device& other : seen)
-            known = known || (live.identity.uuid && (other.identity.uuid == live.identity.uuid ||
-                                                     other.identity.mig_parent_uuid == live.identity.uuid));
-        if (!known) hidden.push_back(live);
+        const auto& uuid = live.identity.uuid;
+        const auto is_it = [&](const device& other) {
+            return uuid && (other.identity.uuid == uuid || other.identity.mig_parent_uuid == uuid);
+        };
+        if (std::none_of(seen.begin(), seen.end(), is_it)) hidden.push_back(live);
     }
     return hidden;
 }
 
-namespace {
-
 /// Which device `asked` names: a CUDA index or a UUID; the first if nothing was asked. Refuses by name.
-result<std::size_t> select(const std::vector<device>& devices, const std::string& asked) {
-    if (asked.empty()) return std::size_t{0};
+std::size_t select(const std::vector<device>& devices, const std::string& asked) {
+    if (asked.empty()) return 0;
     std::int64_t index = 0;
     const auto [end, code] = std::from_chars(asked.data(), asked.data() + asked.size(), index);
     if (code == std::errc{} && end == asked.data() + asked.size()) {
-        if (const status ok = in_range("device", index, 0, static_cast<std::int64_t>(devices.size()) - 1); !ok)
-            return ok.error();
+        in_range("device", index, 0, static_cast<std::int64_t>(devices.size()) - 1).value();
         return static_cast<std::size_t>(index);
     }
     for (std::size_t i = 0; i < devices.size(); ++i)
         if (devices[i].identity.uuid && devices[i].identity.uuid.value == std::string_view{asked}) return i;
-    return refused(error_code::unknown, "device", asked, "an index, or the UUID of a device that `list` shows");
+    throw exception{
+        refused(error_code::unknown, "device", asked, "an index, or the UUID of a device that `list` shows")};
 }
 
 }  // namespace
 
-workplace::workplace(const options& o) : stop{o.timeout_s} {
+workplace::workplace(const options& o) : stop{o.timeout_s}, total{.why = text<127>{o.simulate + " holds none"}} {
     if (!o.simulate.empty()) {
-        const auto file = read_device_file(o.simulate);
-        if (!file)
-            exit = refuse(file.error());
-        else if (file->devices.empty())
-            exit = end_without_device({.why = text<127>{o.simulate + " holds none"}});
-        else
-            devices = file->devices;
-    } else if (const device_total total = cuda->device_count(); total.count == 0) {
-        exit = end_without_device(total);
+        recorded = read_device_file(o.simulate).value();
+        devices = recorded.devices;
     } else {
+        total = cuda->device_count();
         devices = describe_all(*cuda, driver, total.count);
+        if (o.hidden) hidden = describe_hidden(driver, devices);
     }
-    if (devices.empty()) return;
-    if (const auto which = select(devices, o.device); which) {
-        index = *which;
-        handle = join(driver, live());
-    } else {
-        exit = refuse(which.error());
-        devices.clear();
+    if (devices.empty()) {
+        if (!hidden.empty()) return;
+        if (!total.fault) std::cout << to_json(device_file{}).dump() << "\n";
+        throw without_device();
     }
+    index = select(devices, o.device);
+    handle = join(driver, live());
+}
+
+ending workplace::without_device() const {
+    const std::string why{total.why.view()};
+    if (total.fault) return {exit_internal, why};
+    return {exit_no_device, (hidden.empty() ? "no device: " : "no device that CUDA can use: ") + why};
 }
 
 }  // namespace llmres::probe

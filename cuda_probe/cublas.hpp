@@ -4,10 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/hardware/device.hpp>
 #include <memory>
 
-#include "pattern.hpp"
+#include "cuda_api.hpp"
 #include "shared_library.hpp"
 
 namespace llmres::probe {
@@ -62,21 +61,21 @@ public:
     cublas(const cublas&) = delete;
     cublas& operator=(const cublas&) = delete;
 
-    /// A handle on the current device. Empty, or why not.
-    text<95> open();
+    /// A handle on the current device. What fails here throws call_failed.
+    void open();
     void close();
 
     /// C = transposed(A) B, all column-major: A is inner x rows, B inner x columns, C rows x columns. C is fp32 for
     /// tf32, int32 for int8, bf16 for fp8_e4m3 and else of the factors' type.
-    text<95> multiply(element kind, std::int64_t rows, std::int64_t columns, std::int64_t inner, const void* a,
-                      const void* b, void* c, void* workspace, std::size_t workspace_bytes);
+    void multiply(const product_shape& shape, const void* a, const void* b, void* c, void* workspace,
+                  std::size_t workspace_bytes);
 
 private:
     struct described_product;
     shared_library library_;
     std::unique_ptr<cublas_abi::functions> call_;
+    std::unique_ptr<void, int (*)(void*)> handle_{nullptr, nullptr};
     std::unique_ptr<described_product> last_;  ///< so that repeats time the product alone
-    void* handle_ = nullptr;
 };
 
 /// The type of C's elements.

@@ -4,8 +4,12 @@
 #include <cstdint>
 #include <llmres/hardware/device.hpp>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <string_view>
 #include <vector>
+
+#include "pattern.hpp"
 
 /// What the probe asks of CUDA, without a CUDA header: everything that decides anything is host code above this line,
 /// and is tested on a simulated device. cuda_device.cu is the one real implementation.
@@ -47,8 +51,30 @@ inline constexpr tensor_allocator allocators[] = {
     {"pytorch_expandable", allocator_kind::virtual_memory, true, true},
 };
 
+/// A call into CUDA or one of its libraries that failed, in words: thrown where it did.
+struct call_failed : std::runtime_error {
+    explicit call_failed(std::string_view why, bool no_room = false)
+        : runtime_error{std::string{why}}, out_of_memory{no_room} {}
+    bool out_of_memory = false;  ///< the device had no room; any other failure is a fault
+};
+
+/// The value of doing it, or why there is none.
+template <class Action>
+auto reading_of(Action&& action) -> reading<decltype(action())> {
+    using made = reading<decltype(action())>;
+    try {
+        return made{action()};
+    } catch (const std::exception& failed) {
+        return made::unavailable(failed.what());
+    }
+}
+
 /// Empty if all went well, else the failed call and its error.
 using problem = text<95>;
+template <class Action>
+problem problem_of(Action&& action) {
+    return reading_of([&] { return action(), true; }).why;
+}
 
 /// Whether a device could not be opened because of who else is there: exclusively another's, prohibited, or full.
 constexpr bool taken_by_others(std::string_view why) {
@@ -73,24 +99,19 @@ struct block {
     std::uint64_t handle = 0;  ///< the back end's own
 };
 
-struct allocation {
-    reading<block> made{};
-    bool out_of_memory = false;  ///< the device had no room; any other failure is a fault
-};
-
-/// Memory of the one device whose context is open.
+/// Memory of the one device whose context is open. What fails throws call_failed.
 class memory_api {
 public:
     virtual ~memory_api() = default;
-    virtual reading<memory_state> memory() = 0;  ///< cudaMemGetInfo
-    virtual allocation allocate(allocator_kind kind, byte_count size) = 0;
-    virtual problem release(const block& held) = 0;
+    virtual memory_state memory() = 0;  ///< cudaMemGetInfo
+    virtual block allocate(allocator_kind kind, byte_count size) = 0;
+    virtual void release(const block& held) = 0;
     /// Writes the whole block with words that only this seed gives.
-    virtual problem touch(const block& held, std::uint64_t seed) = 0;
+    virtual void touch(const block& held, std::uint64_t seed) = 0;
     /// How many 8-byte words of the block are not what touch() wrote.
-    virtual reading<std::int64_t> verify(const block& held, std::uint64_t seed) = 0;
+    virtual std::int64_t verify(const block& held, std::uint64_t seed) = 0;
     /// Waits for the device and gives unused pool memory back to it.
-    virtual problem trim() = 0;
+    virtual void trim() = 0;
 };
 
 /// What is moved: read by a kernel, or copied from or to page-locked host memory.
@@ -102,19 +123,25 @@ struct timing {
     double warm_s = 0.05;  ///< a device that was idle takes 50 ms to raise its clocks
 };
 
-using samples = reading<std::vector<double>>;  ///< seconds, one a repeat
+using samples = std::vector<double>;  ///< seconds, one a repeat
 
+/// A product of matrices: rows x inner times inner x columns.
 struct product_shape {
-    text<23> precision{};  ///< bf16, fp16, tf32, fp8_e4m3, int8
+    element kind = element::bf16;
     std::int64_t rows = 0;
     std::int64_t columns = 0;
     std::int64_t inner = 0;
     bool runs_long = false;  ///< it is also timed in a long run
+
+    double operations() const {
+        return 2.0 * static_cast<double>(rows) * static_cast<double>(columns) * static_cast<double>(inner);
+    }
+    friend bool operator==(const product_shape&, const product_shape&) = default;
 };
 
 struct checked_samples {
-    samples seconds{};
-    reading<bool> verified{};
+    samples seconds;
+    bool verified = false;  ///< the result was right
 };
 
 /// How many devices this process may use.
@@ -124,7 +151,8 @@ struct device_total {
     bool fault = false;  ///< there may be devices: driver and CUDA do not go together, or the driver is broken
 };
 
-/// A CUDA installation. Nothing is opened before open_context(), so that NVML can see the device without us first.
+/// A CUDA installation. Nothing is opened before open_context(), so that NVML can see the device without us first. A
+/// transfer whose result is wrong throws, too.
 class cuda_api : public memory_api {
 public:
     virtual device_total device_count() = 0;
@@ -132,9 +160,9 @@ public:
     virtual void describe(std::int32_t index, device& into) = 0;
     virtual void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) = 0;
 
-    virtual problem open_context(std::int32_t index) = 0;
+    virtual void open_context(std::int32_t index) = 0;
     /// A cuBLAS handle and one product through it, so that it takes what it will take.
-    virtual problem open_libraries() = 0;
+    virtual void open_libraries() = 0;
 
     virtual samples time_transfer(transfer which, byte_count size, const timing& how) = 0;
     virtual checked_samples time_product(const product_shape& shape, const timing& how) = 0;

@@ -42,158 +42,125 @@ public:
         device_total none{.why = "cudaGetDeviceCount: "};
         none.why.append(cudaGetErrorName(code));
         // Without any driver CUDA says that the driver is insufficient, and that its version is 0.
-        const auto driver = version(&cudaDriverGetVersion);
+        const auto driver = number_of("version", cudaDriverGetVersion);
         none.fault = code != cudaErrorNoDevice && driver.value_or(0) != 0;
         if (!none.fault) return none;
         none.why.append("; the driver knows CUDA ");
         none.why.append(version_text(driver.value));
         none.why.append(", this program was built with ");
-        none.why.append(version_text(version(&cudaRuntimeGetVersion).value_or(CUDART_VERSION)));
+        none.why.append(version_text(number_of("version", cudaRuntimeGetVersion).value_or(CUDART_VERSION)));
         return none;
     }
 
     void describe(std::int32_t index, device& into) override {
         describe_device(index, into.identity, into.memory, into.compute);
-        into.software.cuda_driver_version = version(&cudaDriverGetVersion);
-        into.software.cuda_runtime_version = version(&cudaRuntimeGetVersion);
+        into.software.cuda_driver_version = number_of("version", cudaDriverGetVersion);
+        into.software.cuda_runtime_version = number_of("version", cudaRuntimeGetVersion);
         constexpr const char* modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
         const auto mode = attribute(index, cudaDevAttrComputeMode);
         if (mode && *mode >= 0 && *mode < 4) into.software.compute_mode = text<31>{modes[*mode]};
         const auto node = attribute(index, cudaDevAttrHostNumaId);
         if (node && *node >= 0) into.pcie.numa_node = *node;
-        if (open_ == index) {
-            into.memory.cuda_free = then(memory(), [](const memory_state& now) { return now.free; });
-        } else {
-            into.memory.cuda_free = reading<byte_count>::unavailable("no context was opened");
-        }
     }
 
     void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) override { peer_facts(from, to, into); }
 
-    problem open_context(std::int32_t index) override {
-        return problem_of([&] {
-            must("cudaSetDevice", cudaSetDevice(index));
-            opened_.insert(index);
-            counter_.reset();
-            must("cudaFree", cudaFree(nullptr));  // opens the context
-            // The probe's own kernels load now: later, their first use would look like a buffer's cost.
-            counter_ = scratch_of(4096);
-            kernels::nothing<<<1, 1>>>();
-            must("empty kernel", cudaGetLastError());
-            kernels::launch_fill(counter_.get(), 64, 1);
-            kernels::differences(counter_.get(), 64, 1, counter() + 64);
-            must("cudaDeviceSynchronize", cudaDeviceSynchronize());
-            open_ = index;
-        });
+    void open_context(std::int32_t index) override {
+        must("cudaSetDevice", cudaSetDevice(index));
+        opened_.insert(index);
+        counter_.reset();
+        must("cudaFree", cudaFree(nullptr));  // opens the context
+        // The probe's own kernels load now: later, their first use would look like a buffer's cost.
+        counter_ = scratch_of(4096);
+        kernels::nothing<<<1, 1>>>();
+        must("empty kernel", cudaGetLastError());
+        kernels::launch_fill(counter_.get(), 64, 1);
+        kernels::differences(counter_.get(), 64, 1, counter() + 64);
+        must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+        open_ = index;
     }
 
-    problem open_libraries() override {
-        return problem_of([&] {
-            must(library_.open());
-            constexpr std::int64_t n = 256;
-            const scratch a = scratch_of(n * n * 2), b = scratch_of(n * n * 2), c = scratch_of(n * n * 4);
-            kernels::launch_fill_elements(a.get(), n * n, element::bf16, 1);
-            kernels::launch_fill_elements(b.get(), n * n, element::bf16, 2);
-            must(library_.multiply(element::bf16, n, n, n, a.get(), b.get(), c.get(), nullptr, 0));
-            must("cudaDeviceSynchronize", cudaDeviceSynchronize());
-        });
+    void open_libraries() override {
+        library_.open();
+        constexpr std::int64_t n = 256;
+        const scratch a = scratch_of(n * n * 2), b = scratch_of(n * n * 2), c = scratch_of(n * n * 4);
+        kernels::launch_fill_elements(a.get(), n * n, element::bf16, 1);
+        kernels::launch_fill_elements(b.get(), n * n, element::bf16, 2);
+        library_.multiply({element::bf16, n, n, n}, a.get(), b.get(), c.get(), nullptr, 0);
+        must("cudaDeviceSynchronize", cudaDeviceSynchronize());
     }
 
-    reading<memory_state> memory() override {
-        return reading_of([] {
-            std::size_t free = 0;
-            std::size_t total = 0;
-            must("cudaMemGetInfo", cudaMemGetInfo(&free, &total));
-            return memory_state{bytes(static_cast<std::int64_t>(free)), bytes(static_cast<std::int64_t>(total))};
-        });
+    memory_state memory() override {
+        std::size_t free = 0, total = 0;
+        must("cudaMemGetInfo", cudaMemGetInfo(&free, &total));
+        return {bytes(static_cast<std::int64_t>(free)), bytes(static_cast<std::int64_t>(total))};
     }
 
-    allocation allocate(allocator_kind kind, byte_count size) override {
-        try {
-            switch (kind) {
-                case allocator_kind::stream_ordered:
-                    return {pool_.allocate(open_, size), false};
-                case allocator_kind::virtual_memory:
-                    virtual_.open(open_);
-                    return {virtual_.allocate(size), false};
-                case allocator_kind::cuda_malloc:
-                    break;
-            }
-            return {block{kind, reinterpret_cast<std::uint64_t>(scratch_of(size_of(size)).release()), size, 0}, false};
-        } catch (const cuda_failure& failed) {
-            return {reading<block>::unavailable(failed.why), failed.out_of_memory};
+    block allocate(allocator_kind kind, byte_count size) override {
+        switch (kind) {
+            case allocator_kind::stream_ordered:
+                return pool_.allocate(open_, size);
+            case allocator_kind::virtual_memory:
+                virtual_.open(open_);
+                return virtual_.allocate(size);
+            case allocator_kind::cuda_malloc:
+                break;
+        }
+        return {kind, reinterpret_cast<std::uint64_t>(scratch_of(size_of(size)).release()), size, 0};
+    }
+
+    void release(const block& held) override {
+        switch (held.kind) {
+            case allocator_kind::stream_ordered:
+                return memory_pool::release(held);
+            case allocator_kind::virtual_memory:
+                return virtual_.release(held);
+            case allocator_kind::cuda_malloc:
+                return must("cudaFree", cudaFree(address_of(held)));
         }
     }
 
-    problem release(const block& held) override {
-        return problem_of([&] {
-            switch (held.kind) {
-                case allocator_kind::stream_ordered:
-                    return memory_pool::release(held);
-                case allocator_kind::virtual_memory:
-                    return virtual_.release(held);
-                case allocator_kind::cuda_malloc:
-                    return must("cudaFree", cudaFree(address_of(held)));
-            }
-        });
+    void touch(const block& held, std::uint64_t seed) override {
+        kernels::launch_fill(address_of(held), size_of(held.size), seed);
+        must("fill kernel", cudaDeviceSynchronize());
     }
 
-    problem touch(const block& held, std::uint64_t seed) override {
-        return problem_of([&] {
-            kernels::launch_fill(address_of(held), size_of(held.size), seed);
-            must("fill kernel", cudaDeviceSynchronize());
-        });
+    std::int64_t verify(const block& held, std::uint64_t seed) override {
+        return kernels::differences(address_of(held), size_of(held.size), seed, counter());
     }
 
-    reading<std::int64_t> verify(const block& held, std::uint64_t seed) override {
-        return reading_of([&] { return kernels::differences(address_of(held), size_of(held.size), seed, counter()); });
-    }
-
-    problem trim() override {
-        return problem_of([&] {
-            must("cudaDeviceSynchronize", cudaDeviceSynchronize());
-            pool_.trim();
-        });
+    void trim() override {
+        must("cudaDeviceSynchronize", cudaDeviceSynchronize());
+        pool_.trim();
     }
 
     samples time_transfer(transfer which, byte_count size, const timing& how) override {
-        return reading_of([&] {
-            if (which == transfer::device_read) return time_device_read(size_of(size), how, counter());
-            return time_host_copy(size_of(size), which == transfer::host_to_device, how, counter());
-        });
+        if (which == transfer::device_read) return time_device_read(size_of(size), how, counter());
+        return time_host_copy(size_of(size), which == transfer::host_to_device, how, counter());
     }
-
     checked_samples time_product(const product_shape& shape, const timing& how) override {
         return probe::time_product(library_, shape, how);
     }
-
     samples time_peer(std::int32_t from, std::int32_t to, byte_count size, const timing& how) override {
         opened_.insert({from, to});
-        return back_home(reading_of([&] { return time_peer_copy(from, to, size_of(size), how); }));
+        return abroad([&] { return time_peer_copy(from, to, size_of(size), how); });
     }
-
     checked_samples time_all_reduce(std::int32_t devices, byte_count message, const timing& how) override {
         for (int device = 0; device < devices; ++device) opened_.insert(device);
-        checked_samples all = probe::time_all_reduce(collective_, devices, size_of(message), how);
-        all.seconds = back_home(all.seconds);
-        return all;
+        return abroad([&] { return probe::time_all_reduce(collective_, devices, size_of(message), how); });
     }
 
 private:
-    /// The open device is the current one again; a figure after which that fails is none.
-    samples back_home(const samples& taken) const {
-        if (open_ < 0) return taken;
+    /// What it measures on several devices, after which the open one is the current one again; a figure after which
+    /// that fails is none.
+    template <class Measure>
+    auto abroad(Measure&& measure) -> decltype(measure()) {
+        const auto taken = reading_of(measure);
         const problem wrong = problem_of([&] { must("cudaSetDevice", cudaSetDevice(open_)); });
-        return wrong.empty() || !taken ? taken : samples::unavailable(wrong);
+        if (!taken || !wrong.empty()) throw call_failed{taken ? wrong : taken.why};
+        return *taken;
     }
     kernels::counter* counter() const { return static_cast<kernels::counter*>(counter_.get()); }
-    static reading<std::int32_t> version(cudaError_t (*ask)(int*)) {
-        return reading_of([&] {
-            int number = 0;
-            must("version", ask(&number));
-            return std::int32_t{number};
-        });
-    }
 
     int open_ = -1;
     std::set<int> opened_;

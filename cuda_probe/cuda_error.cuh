@@ -10,51 +10,28 @@
 
 #include "cuda_api.hpp"
 
-/// Failed CUDA calls, inside the CUDA translation unit: thrown where they happen, turned into a reason at its edge.
+/// Calls into CUDA that must go well, inside the CUDA translation unit.
 namespace llmres::probe {
 
-struct cuda_failure {
-    problem why;
-    bool out_of_memory = false;
-};
-
-[[noreturn]] inline void fail(const char* call, std::string_view how, bool out_of_memory) {
-    cuda_failure failed{call, out_of_memory};
-    failed.why.append(": ");
-    failed.why.append(how);
-    throw failed;
-}
 inline void must(const char* call, cudaError_t code) {
     if (code == cudaSuccess) return;
     cudaGetLastError();  // so that the next call does not report this one
-    fail(call, cudaGetErrorName(code), code == cudaErrorMemoryAllocation);
+    throw call_failed{std::string{call} + ": " + cudaGetErrorName(code), code == cudaErrorMemoryAllocation};
 }
 inline void must(const char* call, CUresult code) {
     if (code != CUDA_SUCCESS)
-        fail(call, "CUresult " + std::to_string(static_cast<int>(code)), code == CUDA_ERROR_OUT_OF_MEMORY);
-}
-/// A library's answer: empty, or what went wrong.
-inline void must(const problem& wrong) {
-    if (!wrong.empty()) throw cuda_failure{wrong};
+        throw call_failed{std::string{call} + ": CUresult " + std::to_string(static_cast<int>(code)),
+                          code == CUDA_ERROR_OUT_OF_MEMORY};
 }
 
-/// The value of doing it, or why there is none.
-template <class Action>
-auto reading_of(Action&& action) -> reading<decltype(action())> {
-    using result = reading<decltype(action())>;
-    try {
-        return result{action()};
-    } catch (const cuda_failure& failed) {
-        return result::unavailable(failed.why);
-    } catch (const std::exception& other) {
-        return result::unavailable(other.what());
-    }
-}
-
-/// The problem of doing it; none if it went well.
-template <class Action>
-problem problem_of(Action&& action) {
-    return reading_of([&] { return action(), true; }).why;
+/// A number that `ask(&number)` tells.
+template <class Ask>
+reading<std::int32_t> number_of(const char* call, Ask&& ask) {
+    return reading_of([&] {
+        int number = 0;
+        must(call, ask(&number));
+        return std::int32_t{number};
+    });
 }
 
 /// A function of the driver, without linking to it; null where the driver does not know it.

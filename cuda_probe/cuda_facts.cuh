@@ -11,11 +11,8 @@
 namespace llmres::probe {
 
 inline reading<std::int32_t> attribute(int device, cudaDeviceAttr which) {
-    return reading_of([&] {
-        int value = 0;
-        must("cudaDeviceGetAttribute", cudaDeviceGetAttribute(&value, which, device));
-        return std::int32_t{value};
-    });
+    return number_of("cudaDeviceGetAttribute",
+                     [&](int* value) { return cudaDeviceGetAttribute(value, which, device); });
 }
 
 inline bool is_set(int value) { return value != 0; }
@@ -34,17 +31,16 @@ inline const char* architecture_of(int major, int minor) {
     return major == 9 ? "hopper" : major >= 10 && major <= 12 ? "blackwell" : "unknown";
 }
 
-inline text<63> uuid_text(const unsigned char* raw) {
-    std::array<char, 48> digits{};
-    std::size_t at = 0;
+/// Of a MIG instance, too, "GPU-...": whoever joins it with NVML's devices asks which it is.
+inline text<63> uuid_text(const char* raw) {
+    std::string made{"GPU"};
     for (int i = 0; i < 16; ++i) {
-        if (i == 4 || i == 6 || i == 8 || i == 10) digits[at++] = '-';
-        std::snprintf(digits.data() + at, 3, "%02x", raw[i]);
-        at += 2;
+        std::array<char, 4> digits{};
+        const bool first = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        std::snprintf(digits.data(), digits.size(), first ? "-%02x" : "%02x", static_cast<unsigned char>(raw[i]));
+        made += digits.data();
     }
-    text<63> made{"GPU-"};  // of a MIG instance "MIG-": describe.cpp asks NVML which it is
-    made.append(std::string_view{digits.data(), at});
-    return made;
+    return text<63>{made};
 }
 
 inline void describe_device(int device, device_identity& id, device_memory& memory, device_compute& compute) {
@@ -59,7 +55,7 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
         auto* const own_uuid = driver_function<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", 11040);
         CUuuid own{};
         const bool told = own_uuid != nullptr && own_uuid(&own, device) == CUDA_SUCCESS;
-        return uuid_text(reinterpret_cast<const unsigned char*>(told ? own.bytes : all.uuid.bytes));
+        return uuid_text(told ? own.bytes : all.uuid.bytes);
     });
     id.name = then(about, [](const cudaDeviceProp& all) { return text<63>{std::string_view{all.name}}; });
     id.architecture =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <map>
 #include <optional>
 
 #include "cuda_error.cuh"
@@ -14,7 +13,7 @@ struct virtual_memory_calls {
     template <class Function>
     static Function* known(const char* name) {
         auto* const found = driver_function<Function>(name, 10020);
-        if (found == nullptr) throw cuda_failure{"this driver has no virtual memory management"};
+        if (found == nullptr) throw call_failed{"this driver has no virtual memory management"};
         return found;
     }
     decltype(cuMemGetAllocationGranularity)* granularity =
@@ -43,9 +42,11 @@ public:
         must("cuMemGetAllocationGranularity", call_->granularity(&found, &what_, which));
         return found;
     }
+    /// Its size is that of whole granules.
     block allocate(byte_count size) {
         const auto granule = bytes(static_cast<std::int64_t>(granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM)));
-        const auto room = static_cast<std::size_t>(aligned_up(size, granule).base());
+        const byte_count held = aligned_up(size, granule);
+        const auto room = static_cast<std::size_t>(held.base());
         CUmemGenericAllocationHandle handle{};
         must("cuMemCreate", call_->create(&handle, room, &what_, 0));
         CUdeviceptr address{};
@@ -54,24 +55,18 @@ public:
             must("cuMemAddressReserve", call_->reserve(&address, room, 0, 0, 0));
             must("cuMemMap", call_->map(address, room, 0, handle, 0));
             mapped = true;
-            CUmemAccessDesc rights{};
-            rights.location = what_.location;
-            rights.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+            const CUmemAccessDesc rights{what_.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
             must("cuMemSetAccess", call_->access(address, room, &rights, 1));
-        } catch (const cuda_failure&) {
+        } catch (const call_failed&) {
             if (mapped) call_->unmap(address, room);
             if (address != 0) call_->free(address, room);
             call_->release(handle);
             throw;
         }
-        rooms_[address] = room;
-        return {allocator_kind::virtual_memory, address, size, handle};
+        return {allocator_kind::virtual_memory, address, held, handle};
     }
-    void release(const block& held) {
-        const auto found = rooms_.find(held.address);
-        if (found == rooms_.end()) throw cuda_failure{"released what is not held"};
-        const std::size_t room = found->second;
-        rooms_.erase(found);
+    void release(const block& held) const {
+        const auto room = static_cast<std::size_t>(held.size.base());
         must("cudaDeviceSynchronize", cudaDeviceSynchronize());
         must("cuMemUnmap", call_->unmap(held.address, room));
         must("cuMemRelease", call_->release(held.handle));
@@ -80,7 +75,6 @@ public:
 
 private:
     CUmemAllocationProp what_{};
-    std::map<std::uint64_t, std::size_t> rooms_;
     std::optional<virtual_memory_calls> call_;
 };
 

@@ -10,11 +10,8 @@ namespace llmres::probe {
 
 inline void peer_facts(int from, int to, device_peer& into) {
     const auto ask = [&](cudaDeviceP2PAttr which) {
-        return reading_of([&] {
-            int value = 0;
-            must("cudaDeviceGetP2PAttribute", cudaDeviceGetP2PAttribute(&value, which, from, to));
-            return std::int32_t{value};
-        });
+        return number_of("cudaDeviceGetP2PAttribute",
+                         [&](int* value) { return cudaDeviceGetP2PAttribute(value, which, from, to); });
     };
     const auto is_set = [](std::int32_t value) { return value != 0; };
     into.access = then(ask(cudaDevP2PAttrAccessSupported), is_set);
@@ -22,7 +19,7 @@ inline void peer_facts(int from, int to, device_peer& into) {
     into.performance_rank = ask(cudaDevP2PAttrPerformanceRank);
 }
 
-inline std::vector<double> time_peer_copy(int from, int to, std::uint64_t size, const timing& how) {
+inline samples time_peer_copy(int from, int to, std::uint64_t size, const timing& how) {
     constexpr std::uint64_t seed = 14;
     size -= size % 8;
     int direct = 0;
@@ -68,42 +65,40 @@ struct all_reduce_member {
     }
 };
 
+/// Whether a sum over all ranks is right where it is looked at.
+inline bool sum_is_right(const all_reduce_member& member, std::uint64_t floats, int ranks) {
+    std::array<float, 1024> found{};
+    for (std::uint64_t sample = 0; sample < 8; ++sample) {
+        const std::uint64_t first = pattern_word(23, sample) % (floats - found.size());
+        must("cudaMemcpy", cudaMemcpy(found.data(), static_cast<const float*>(member.receive.get()) + first,
+                                      sizeof found, cudaMemcpyDeviceToHost));
+        for (std::uint64_t i = 0; i < found.size(); ++i)
+            if (found[i] != static_cast<float>(ranks * (ranks + 1) / 2 * static_cast<int>((first + i) % 7 + 1)))
+                return false;
+    }
+    return true;
+}
+
 inline checked_samples time_all_reduce(nccl& library, std::int32_t devices, std::uint64_t size, const timing& how) {
-    checked_samples all;
-    all.seconds = reading_of([&] {
-        must(library.open(devices));
-        const std::uint64_t floats = size / 4;
-        std::vector<all_reduce_member> members;
-        std::vector<void*> send, receive, streams;
-        for (int i = 0; i < devices; ++i) {
-            const all_reduce_member& member = members.emplace_back(i, floats);
-            send.push_back(member.send.get());
-            receive.push_back(member.receive.get());
-            streams.push_back(member.stream.get());
-        }
-        auto times = sampled(how, [&] {  // by the wall clock, for no device's clock sees the others
-            const auto begin = std::chrono::steady_clock::now();
-            must(library.all_reduce(send, receive, floats, streams));
-            for (const auto& member : members) must("ncclAllReduce", cudaStreamSynchronize(member.stream.get()));
-            return std::chrono::duration<double>{std::chrono::steady_clock::now() - begin}.count();
-        });
-        bool right = true;
-        const int ranks = devices * (devices + 1) / 2;
-        for (const auto& member : members) {
-            std::array<float, 1024> found{};
-            for (std::uint64_t sample = 0; sample < 8; ++sample) {
-                const std::uint64_t first = pattern_word(23, sample) % (floats - found.size());
-                must("cudaMemcpy", cudaMemcpy(found.data(), static_cast<const float*>(member.receive.get()) + first,
-                                              sizeof found, cudaMemcpyDeviceToHost));
-                for (std::uint64_t i = 0; i < found.size(); ++i)
-                    right = right && found[i] == static_cast<float>(ranks * static_cast<int>((first + i) % 7 + 1));
-            }
-        }
-        all.verified = right;
-        return times;
+    library.open(devices);
+    const std::uint64_t floats = size / 4;
+    std::vector<all_reduce_member> members;
+    std::vector<void*> send, receive, streams;
+    for (int i = 0; i < devices; ++i) {
+        const all_reduce_member& member = members.emplace_back(i, floats);
+        send.push_back(member.send.get());
+        receive.push_back(member.receive.get());
+        streams.push_back(member.stream.get());
+    }
+    const samples times = sampled(how, [&] {  // by the wall clock, for no device's clock sees the others
+        const auto begin = std::chrono::steady_clock::now();
+        library.all_reduce(send, receive, floats, streams);
+        for (const auto& member : members) must("ncclAllReduce", cudaStreamSynchronize(member.stream.get()));
+        return std::chrono::duration<double>{std::chrono::steady_clock::now() - begin}.count();
     });
-    if (!all.seconds) all.verified = reading<bool>::unavailable(all.seconds.why);
-    return all;
+    bool right = true;
+    for (const auto& member : members) right = right && sum_is_right(member, floats, devices);
+    return {times, right};
 }
 
 }  // namespace llmres::probe

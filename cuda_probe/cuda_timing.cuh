@@ -15,11 +15,11 @@ namespace llmres::probe {
 
 /// Does it twice at least, and for so long; then so many samples of what once() returns.
 template <class Once>
-std::vector<double> sampled(const timing& how, Once&& once) {
+samples sampled(const timing& how, Once&& once) {
     const std::chrono::duration<double> warm{how.warm_s};
     const auto begin = std::chrono::steady_clock::now();
     for (int i = 0; i < 2 || std::chrono::steady_clock::now() - begin < warm; ++i) once();
-    std::vector<double> all;
+    samples all;
     for (std::int32_t i = 0; i < how.repeats; ++i) all.push_back(once());
     return all;
 }
@@ -28,7 +28,7 @@ class stopwatch {
 public:
     /// Device time of each repeat.
     template <class Action>
-    std::vector<double> time(const timing& how, Action&& action) {
+    samples time(const timing& how, Action&& action) {
         return sampled(how, [&] {
             must("cudaEventRecord", cudaEventRecord(begin_.get()));
             action();
@@ -50,11 +50,11 @@ private:
 };
 
 inline void must_be_right(std::int64_t differences) {
-    if (differences != 0) throw cuda_failure{problem{"wrong result: " + std::to_string(differences) + " words differ"}};
+    if (differences != 0) throw call_failed{"wrong result: " + std::to_string(differences) + " words differ"};
 }
 
 /// The kernel sums up what it reads, and the host what it should have read.
-inline std::vector<double> time_device_read(std::uint64_t size, const timing& how, kernels::counter* counter) {
+inline samples time_device_read(std::uint64_t size, const timing& how, kernels::counter* counter) {
     constexpr std::uint64_t seed = 11;
     const scratch source = scratch_of(size);
     kernels::launch_fill(source.get(), size, seed);
@@ -74,12 +74,11 @@ inline std::vector<double> time_device_read(std::uint64_t size, const timing& ho
     must("cudaMemcpy", cudaMemcpy(&found, counter, sizeof found, cudaMemcpyDeviceToHost));
     std::uint64_t wanted = 0;
     for (std::uint64_t i = 0; i < size / 16 * 2; ++i) wanted += pattern_word(seed, i);
-    if (found != wanted) throw cuda_failure{"wrong result: the sum of what was read"};
+    if (found != wanted) throw call_failed{"wrong result: the sum of what was read"};
     return all;
 }
 
-inline std::vector<double> time_host_copy(std::uint64_t size, bool to_device, const timing& how,
-                                          kernels::counter* counter) {
+inline samples time_host_copy(std::uint64_t size, bool to_device, const timing& how, kernels::counter* counter) {
     constexpr std::uint64_t seed = 13;
     size -= size % 8;
     const auto host = make_owned<owned<void*, &cudaFreeHost>>(  // page-locked
@@ -104,18 +103,10 @@ inline std::vector<double> time_host_copy(std::uint64_t size, bool to_device, co
     return all;
 }
 
-inline element element_of(std::string_view precision) {
-    using enum element;
-    for (const auto& [name, kind] :
-         {std::pair{"bf16", bf16}, {"fp16", fp16}, {"tf32", tf32}, {"fp8_e4m3", fp8_e4m3}, {"int8", int8}})
-        if (precision == name) return kind;
-    throw cuda_failure{"no product is measured in this precision"};
-}
-
 /// Elements of C against the host's own sums of the same factors. What a wrong product would be off by grows with the
 /// root of `inner`; the bound is far below that, and above what rounding of sums and results makes.
-inline bool product_is_right(element kind, const product_shape& s, const void* c) {
-    const element out = product_element(kind);
+inline bool product_is_right(const product_shape& s, const void* c) {
+    const element kind = s.kind, out = product_element(kind);
     const bool whole = kind == element::int8;
     const auto width = static_cast<std::size_t>(whole ? 4 : element_bytes(out));
     const auto inner = static_cast<std::uint64_t>(s.inner);
@@ -139,36 +130,25 @@ inline bool product_is_right(element kind, const product_shape& s, const void* c
 }
 
 inline checked_samples time_product(cublas& library, const product_shape& s, const timing& how) {
-    checked_samples all;
-    all.seconds = reading_of([&] {
-        must(library.open());
-        const element kind = element_of(s.precision);
-        const auto size = [](std::int64_t a, std::int64_t b, int width) {
-            return static_cast<std::size_t>(a) * static_cast<std::size_t>(b) * static_cast<std::size_t>(width);
-        };
-        const scratch a = scratch_of(size(s.inner, s.rows, element_bytes(kind)));
-        const scratch b = scratch_of(size(s.inner, s.columns, element_bytes(kind)));
-        const scratch c = scratch_of(size(s.rows, s.columns, 4));
-        constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
-        const scratch workspace = scratch_of(workspace_bytes);
-        kernels::launch_fill_elements(a.get(), size(s.inner, s.rows, 1), kind, 1);
-        kernels::launch_fill_elements(b.get(), size(s.inner, s.columns, 1), kind, 2);
-        must("cudaMemset", cudaMemset(c.get(), 0xff, size(s.rows, s.columns, 4)));
-        // Small products run back to back, so that the device is timed and not the launch; large ones singly.
-        const double operations =
-            2.0 * static_cast<double>(s.rows) * static_cast<double>(s.columns) * static_cast<double>(s.inner);
-        const int batch = operations > 4e11 ? 1 : operations < 4e9 ? 100 : static_cast<int>(4e11 / operations);
-        auto times = stopwatch{}.time(how, [&] {
-            for (int i = 0; i < batch; ++i)
-                must(library.multiply(kind, s.rows, s.columns, s.inner, a.get(), b.get(), c.get(), workspace.get(),
-                                      workspace_bytes));
-        });
-        for (double& one : times) one /= batch;
-        all.verified = product_is_right(kind, s, c.get());
-        return times;
+    library.open();
+    const auto items = [](std::int64_t a, std::int64_t b) { return static_cast<std::size_t>(a * b); };
+    const std::size_t in_a = items(s.inner, s.rows), in_b = items(s.inner, s.columns), in_c = items(s.rows, s.columns);
+    const auto width = static_cast<std::size_t>(element_bytes(s.kind));
+    const scratch a = scratch_of(in_a * width), b = scratch_of(in_b * width), c = scratch_of(in_c * 4);
+    constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
+    const scratch workspace = scratch_of(workspace_bytes);
+    kernels::launch_fill_elements(a.get(), in_a, s.kind, 1);
+    kernels::launch_fill_elements(b.get(), in_b, s.kind, 2);
+    must("cudaMemset", cudaMemset(c.get(), 0xff, in_c * 4));
+    // Small products run back to back, so that the device is timed and not the launch; large ones singly.
+    const double operations = s.operations();
+    const int batch = operations > 4e11 ? 1 : operations < 4e9 ? 100 : static_cast<int>(4e11 / operations);
+    samples times = stopwatch{}.time(how, [&] {
+        for (int i = 0; i < batch; ++i)
+            library.multiply(s, a.get(), b.get(), c.get(), workspace.get(), workspace_bytes);
     });
-    if (!all.seconds) all.verified = reading<bool>::unavailable(all.seconds.why);
-    return all;
+    for (double& one : times) one /= batch;
+    return {times, product_is_right(s, c.get())};
 }
 
 }  // namespace llmres::probe

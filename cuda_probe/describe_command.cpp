@@ -2,8 +2,7 @@
 // list, describe, measure and calibrate: what a device is, and what it does.
 #include <fmt/format.h>
 
-#include <iostream>
-#include <llmres/io/files.hpp>
+#include <algorithm>
 
 #include "commands.hpp"
 #include "measure.hpp"
@@ -39,83 +38,69 @@ problem measure_device(workplace& here, const options& o) {
 }
 
 /// What of a measurement went wrong: someone else has the device, a library is missing, or something is broken.
-int end_of(const device& live, const problem& opening) {
+ending end_of(const device& live, const problem& opening) {
     const measured_fault found = fault_in(live, opening);
-    if (found.what.empty()) return exit_done;
-    return end(found.missing || taken_by_others(found.why) ? exit_skipped : exit_internal,
-               found.what + ": " + found.why);
+    if (found.what.empty()) return {};
+    return {found.missing || taken_by_others(found.why) ? exit_skipped : exit_internal, found.what + ": " + found.why};
+}
+
+/// Those that CUDA shows, or the one that was asked for, and those that it hides where these were asked for.
+ending show(const options& o, workplace& here, void (*print)(const device&)) {
+    std::vector<device> shown = o.device.empty() ? here.devices : std::vector{here.live()};
+    if (o.device.empty()) shown.insert(shown.end(), here.hidden.begin(), here.hidden.end());
+    device_file file = file_of(shown);
+    if (!o.simulate.empty())  // it keeps its own time and version
+        file.probe_version = here.recorded.probe_version, file.captured_at = here.recorded.captured_at;
+    if (o.json || print == nullptr)
+        write_json(to_json(file), o.json.value_or(""));
+    else
+        std::for_each(shown.begin(), shown.end(), print);
+    return here.devices.empty() ? here.without_device() : ending{};
 }
 
 }  // namespace
 
-int run_list(const options& o) {
-    if (!o.simulate.empty()) {
-        workplace here{o};
-        for (const device& live : here.devices) print_line(live);
-        return here.exit;
-    }
-    const nvml driver;
-    const auto cuda = make_cuda();
-    const device_total total = cuda->device_count();
-    const auto seen = describe_all(*cuda, driver, total.count);
-    std::vector<device> all = seen;
-    for (const device& hidden : describe_hidden(driver, seen)) all.push_back(hidden);
-    if (!o.json && all.empty()) return end_without_device(total);
-    if (o.json && !write_json(to_json(file_of(all)), *o.json)) return exit_usage;
-    if (!o.json)
-        for (const device& live : all) print_line(live);
-    if (!seen.empty()) return exit_done;
-    return end(total.fault ? exit_internal : exit_no_device,
-               "no device that CUDA can use: " + std::string{total.why.view()});
+ending run_list(const options& o) {
+    options all = o;
+    all.hidden = true;
+    workplace here{all};
+    return show(all, here, print_line);
 }
 
-int run_describe(const options& o) {
-    if (o.simulate.empty() && o.hidden) {
-        const nvml driver;
-        const device_total total = make_cuda()->device_count();
-        const auto hidden = total.count == 0 && !total.fault ? describe_hidden(driver, {}) : std::vector<device>{};
-        if (!hidden.empty() && !write_json(to_json(file_of(hidden)), o.json.value_or(""))) return exit_usage;
-        if (!hidden.empty()) return end(exit_no_device, "no device that CUDA can use");
-    }
+ending run_describe(const options& o) {
     workplace here{o};
-    if (!here) return here.exit;
-    const bool one = !o.device.empty(), recorded = !o.simulate.empty();
-    if (!o.no_context && !recorded)
+    if (!o.no_context && o.simulate.empty())
         for (std::size_t i = 0; i < here.devices.size(); ++i)
-            if (!one || i == here.index)  // no other device is opened
-                read_free(*here.cuda, static_cast<std::int32_t>(i), here.devices[i]);
-    std::vector<device> shown = one ? std::vector{here.live()} : here.devices;
-    if (o.hidden && !recorded && !one)
-        for (const device& hidden : describe_hidden(here.driver, here.devices)) shown.push_back(hidden);
-    device_file file = file_of(shown);
-    if (recorded)  // it keeps its own time and version
-        if (const auto as = read_device_file(o.simulate); as)
-            file.probe_version = as->probe_version, file.captured_at = as->captured_at;
-    return write_json(to_json(file), o.json.value_or("")) ? exit_done : exit_usage;
+            if (o.device.empty() || i == here.index)  // no other device is opened
+                here.devices[i].memory.cuda_free = reading_of([&] {
+                    here.cuda->open_context(static_cast<std::int32_t>(i));
+                    return here.cuda->memory().free;
+                });
+    return show(o, here, nullptr);
 }
 
-int run_measure(const options& o) {
+ending run_measure(const options& o) {
     workplace here{o};
-    if (!here) return here.exit;
-    if (!o.simulate.empty()) return end(exit_skipped, "skipped: a recorded device cannot be measured");
+    if (!o.simulate.empty()) return {exit_skipped, "skipped: a recorded device cannot be measured"};
     const problem opening = measure_device(here, o);
-    if (!write_json(to_json(file_of({here.live()})), o.json.value_or(""))) return exit_usage;
-    if (const std::string why = here.stop.why(); !why.empty()) return end(exit_skipped, "stopped early: " + why);
+    write_json(to_json(file_of({here.live()})), o.json.value_or(""));
+    if (const std::string why = here.stop.why(); !why.empty()) return {exit_skipped, "stopped early: " + why};
     return end_of(here.live(), opening);
 }
 
-int run_calibrate(const options& o) {
+ending run_calibrate(const options& o) {
     workplace here{o};
-    if (!here) return here.exit;
     // What a recorded device was measured to do is all that can be said of it again.
     const problem opening = o.simulate.empty() ? measure_device(here, o) : problem{};
-    if (const std::string why = here.stop.why(); !why.empty()) return end(exit_skipped, "nothing written: " + why);
+    if (const std::string why = here.stop.why(); !why.empty()) return {exit_skipped, "nothing written: " + why};
     // A library that is missing leaves its figures out of the file; after a fault there is none.
-    const int measured = o.simulate.empty() ? end_of(here.live(), opening) : int{exit_done};
-    if (measured != exit_done && (measured != exit_skipped || !here.live().measured.read_bandwidth)) return measured;
+    const ending measured = o.simulate.empty() ? end_of(here.live(), opening) : ending{};
+    if (measured.code != exit_done && (measured.code != exit_skipped || !here.live().measured.read_bandwidth))
+        return measured;
     const auto written = to_json(file_of({here.live()}));
-    if (!write_json(written, o.out) || (o.json && !write_json(written, *o.json))) return exit_usage;
-    return end(static_cast<exit_code>(measured), "wrote " + o.out);
+    write_json(written, o.out);
+    if (o.json) write_json(written, *o.json);
+    return {measured.code, "wrote " + o.out + (measured.why.empty() ? "" : ", without " + measured.why)};
 }
 
 }  // namespace llmres::probe

@@ -63,55 +63,55 @@ byte_count guard_on(const device& live, const memory_state& now) {
 
 }  // namespace
 
-int run_plan(const options& o) {
+ending run_plan(const options& o) {
     workplace here{o};
-    if (!here) return here.exit;
-    const auto document = job_text(o.job);
-    if (!document) return refuse(document.error());
-    const auto plan =
-        o.fill > 0 ? plan_filling(*document, here.live(), o.fill) : probe::planned(request_for(*document, here.live()));
-    if (!plan) return refuse(plan.error());
-    return write_json(nlohmann::ordered_json::parse(plan->text), o.json.value_or("")) ? exit_done : exit_usage;
+    const std::string document = job_text(o.job);
+    const plan_file plan =
+        (o.fill > 0 ? plan_filling(document, here.live(), o.fill) : probe::planned(request_for(document, here.live())))
+            .value();
+    write_json(nlohmann::ordered_json::parse(plan.text), o.json.value_or(""));
+    return {};
 }
 
-int run_replay(const options& o) {
-    const auto document = job_text(o.job);
-    if (!document) return refuse(document.error());
-    if (!o.simulate.empty()) return end(exit_skipped, "a recorded device: nothing was allocated");
+ending run_replay(const options& o) {
+    const std::string document = job_text(o.job);
+    if (!o.simulate.empty()) return {exit_skipped, "a recorded device: nothing was allocated"};
     workplace here{o};
-    if (!here) return here.exit;
-    const auto request = request_of(*document, here.live());
-    if (!request) return refuse(request.error());
-    if (!trains(request->job))
-        return refuse(
-            refused(error_code::unsupported, "task", "serving", "a job that trains: only its steps are replayed"));
-    const auto planned = llmres::plan(*request);
-    if (!planned) return refuse(planned.error());
-    if (const problem wrong = here.cuda->open_context(here.cuda_index()); !wrong.empty())
-        return end(taken_by_others(wrong) ? exit_skipped : exit_internal, std::string{wrong.view()});
-    const auto now = here.cuda->memory();
-    if (!now) return end(exit_internal, std::string{now.why.view()});
+    const plan_request request = request_of(document, here.live()).value();
+    if (!trains(request.job))
+        throw exception{
+            refused(error_code::unsupported, "task", "serving", "a job that trains: only its steps are replayed")};
+    const job_plan planned = llmres::plan(request).value().plan;
+    memory_state now;
+    if (const problem wrong = problem_of([&] {
+            here.cuda->open_context(here.cuda_index());
+            now = here.cuda->memory();
+        });
+        !wrong.empty())
+        return {taken_by_others(wrong) ? exit_skipped : exit_internal, std::string{wrong.view()}};
 
-    const memory_breakdown& m = planned->plan.memory;
-    const replayed_step step{request->job, planned->plan.layout, request->cluster.gpu, m.stage, o.steps};
+    const memory_breakdown& m = planned.memory;
+    const replayed_step step{request.job, planned.layout, request.cluster.gpu, m.stage, o.steps};
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
     int worst = exit_done;
     for (const tensor_allocator& one : allocators) {
         if (!o.allocator.empty() && o.allocator != one.name) continue;
-        const replay_result r = replay(*here.cuda, step, one, guard_on(here.live(), *now), here.stop);
+        const replay_result r = replay(*here.cuda, step, one, guard_on(here.live(), now), here.stop);
         worst = worse(worst, exit_of(r.outcome));
         all.push_back(to_json(one.name, r));
         print_line(one.name, r);
     }
-    const nlohmann::ordered_json report{
-        {"time", file_of({}).captured_at.view()},
-        {"device", here.live().identity.uuid.value.view()},
-        {"gpu", request->cluster.gpu.id.view()},
-        {"stage", m.stage},
-        {"steps", o.steps},
-        {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
-        {"replays", all}};
-    return o.json && !write_json(report, *o.json) ? int{exit_usage} : worst;
+    if (o.json)
+        write_json(
+            {{"time", file_of({}).captured_at.view()},
+             {"device", here.live().identity.uuid.value.view()},
+             {"gpu", request.cluster.gpu.id.view()},
+             {"stage", m.stage},
+             {"steps", o.steps},
+             {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
+             {"replays", all}},
+            *o.json);
+    return {worst, ""};
 }
 
 }  // namespace llmres::probe

@@ -18,8 +18,8 @@ using namespace llmres::probe;
 
 /// A command with the options that all take. `holds`: it holds memory, which a stop between its steps gives back; only
 /// 20 seconds after the timeout is it ended from outside.
-CLI::App* add_command(CLI::App& app, const char* name, const char* what, options& o, bool holds, int& exit,
-                      int (*work)(const options&)) {
+CLI::App* add_command(CLI::App& app, const char* name, const char* what, options& o, bool holds, ending& end,
+                      ending (*work)(const options&)) {
     CLI::App* command = app.add_subcommand(name, what);
     command->add_option("--device", o.device, "CUDA index or UUID; default: the first");
     command->add_option("--simulate", o.simulate, "work on a recorded device file, up to what needs the device itself")
@@ -27,9 +27,9 @@ CLI::App* add_command(CLI::App& app, const char* name, const char* what, options
     command->add_option("--timeout", o.timeout_s, "give up after so many seconds; 0: never")
         ->check(CLI::Range(0.0, 1e9));
     command->add_option("--json", o.json, "the result as JSON, to stdout or to --json=FILE")->type_name("[=FILE]");
-    command->callback([=, &o, &exit] {
+    command->callback([=, &o, &end] {
         stop_signal::end_after(o.timeout_s > 0 && holds ? o.timeout_s + 20 : o.timeout_s, exit_internal);
-        exit = work(o);
+        end = work(o);
     });
     return command;
 }
@@ -62,8 +62,6 @@ void add_alloc_options(CLI::App* alloc, options& o) {
                       "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching; default: the plan's");
     alloc->add_option("--search", o.search, "find the largest batch or context that the device holds, by bisection")
         ->check(CLI::IsMember({"batch", "context"}));
-    alloc->add_option("--at", o.at, "the batch or context the plan was made for, where it does not say")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
     alloc->add_option("--gpus", o.gpus, "refuse a plan for another number of GPUs; default: for more than are here")
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
     alloc
@@ -74,7 +72,6 @@ void add_alloc_options(CLI::App* alloc, options& o) {
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
     alloc->add_flag("--any-gpu", o.any_gpu, "also a plan that was made for another GPU than this");
-    alloc->add_flag("--no-libraries", o.no_libraries, "do not open cuBLAS before allocating");
 }
 
 int run(int count, char** arguments) {
@@ -85,9 +82,9 @@ int run(int count, char** arguments) {
     app.footer(
         "Exit codes: 0 done or fits, 1 internal, 2 usage, 3 does not fit, 4 no device, 5 skipped, 6 inconclusive.");
     options o;
-    int exit = exit_done;
-    const auto add = [&](const char* name, bool holds, int (*work)(const options&), const char* what) {
-        return add_command(app, name, what, o, holds, exit, work);
+    ending end;
+    const auto add = [&](const char* name, bool holds, ending (*work)(const options&), const char* what) {
+        return add_command(app, name, what, o, holds, end, work);
     };
 
     add("list", false, run_list, "devices, one a line, those that CUDA hides included");
@@ -128,8 +125,16 @@ int run(int count, char** arguments) {
         app.parse(given);
     } catch (const CLI::ParseError& wrong) {
         return app.exit(wrong) == 0 ? int{exit_done} : int{exit_usage};
+    } catch (const ending& early) {
+        end = early;
+    } catch (const llmres::exception& refused) {
+        const llmres::error& wrong = refused.error();
+        const std::string value = wrong.value.empty() ? "" : fmt::format(" ({})", wrong.value.view());
+        end = {exit_usage, fmt::format("{}: {}{}; expected {}", wrong.field.view(), name_of(wrong.code), value,
+                                       wrong.expected.view())};
     }
-    return exit;
+    if (!end.why.empty()) std::cerr << "llmres-probe: " << end.why << "\n";
+    return end.code;
 }
 
 }  // namespace

@@ -14,20 +14,15 @@ namespace {
 
 constexpr std::string_view one_a_precision = "measured of one shape in each precision";
 
-/// The rate at the median time of sorted samples (the mean of the two middle ones of an even number), and at their
-/// ends.
 template <class Rate, class Work>
-reading<measured<Rate>> rate(const samples& seconds, Work work, const device_conditions& during) {
-    using made = reading<measured<Rate>>;
-    if (!seconds) return made::unavailable(seconds.why);
-    std::vector<double> sorted = *seconds;
-    if (sorted.empty()) return made::unavailable("no samples");
-    std::sort(sorted.begin(), sorted.end());
-    if (!(sorted.front() > 0)) return made::unavailable("a time of zero");
-    const std::size_t size = sorted.size();
+measured<Rate> rate(samples seconds, Work work, const device_conditions& during) {
+    if (seconds.empty()) throw call_failed{"no samples"};
+    std::sort(seconds.begin(), seconds.end());
+    if (!(seconds.front() > 0)) throw call_failed{"a time of zero"};
+    const std::size_t size = seconds.size();
     const auto in = [&](double s) { return Rate::from_base(static_cast<double>(work.base()) / s); };
-    return measured<Rate>{in((sorted[(size - 1) / 2] + sorted[size / 2]) / 2), in(sorted.back()), in(sorted.front()),
-                          static_cast<std::int32_t>(size), during};
+    return {in((seconds[(size - 1) / 2] + seconds[size / 2]) / 2), in(seconds.back()), in(seconds.front()),
+            static_cast<std::int32_t>(size), during};
 }
 
 /// Looks at the device every 10 ms, on a thread of its own, from when it is warm until a figure is taken.
@@ -70,30 +65,49 @@ private:
 
 /// One device's measurements, one after the other.
 class measuring {
-public:
-    measuring(cuda_api& cuda, const device_watch& watch, const measure_options& options, const stop_signal& stop)
-        : cuda_{cuda}, watch_{watch}, options_{options}, stop_{stop}, burst_{options.repeats, options.warm_s} {}
+    /// The rate of so much work in the times that `take` takes, while NVML is watched.
+    template <class Work, class Take>
+    auto rate_in(const timing& how, Work work, Take&& take) {
+        return reading_of([&] {
+            if (const std::string why = stop_.why(); !why.empty()) throw call_failed{why};
+            if (room_ < mib(16)) throw call_failed{"too little memory free"};
+            observer watching{watch_.now, how.warm_s};
+            samples taken = take();
+            return rate_of(std::move(taken), work, watching.end());
+        });
+    }
+    template <class Work, class Take>
+    auto checked_rate_in(const timing& how, Work work, reading<bool>& verified, Take&& take) {
+        const auto rate = rate_in(how, work, [&] {
+            checked_samples got = take();
+            verified = got.verified;
+            return got.seconds;
+        });
+        if (!rate) verified = reading<bool>::unavailable(rate.why);
+        return rate;
+    }
 
-    /// Memory that may be taken for buffers.
-    void set_room(byte_count room) { room_ = room; }
+public:
+    /// `room`: memory that may be taken for buffers.
+    measuring(cuda_api& cuda, const device_watch& watch, const measure_options& options, const stop_signal& stop,
+              byte_count room)
+        : cuda_{cuda}, watch_{watch}, options_{options}, stop_{stop}, room_{room} {}
+
     byte_count part_of_room(byte_count quick, byte_count whole) const {
         return std::min(options_.quick ? quick : whole, room_);
     }
-
     reading<measured<byte_rate>> transfer_rate(transfer which, byte_count size) {
-        return rate_of(timed([&](const timing& how) { return cuda_.time_transfer(which, size, how); }), size, during_);
+        return rate_in(burst_, size, [&] { return cuda_.time_transfer(which, size, burst_); });
     }
     reading<measured<byte_rate>> peer_rate(std::int32_t from, std::int32_t to, byte_count size) {
-        return rate_of(timed([&](const timing& how) { return cuda_.time_peer(from, to, size, how); }), size, during_);
+        return rate_in(burst_, size, [&] { return cuda_.time_peer(from, to, size, burst_); });
     }
     device_product product(const product_shape& shape) {
         device_product one{
-            .precision = shape.precision, .rows = shape.rows, .columns = shape.columns, .inner = shape.inner};
-        const flop_count done = flops(2.0 * static_cast<double>(shape.rows) * static_cast<double>(shape.columns) *
-                                      static_cast<double>(shape.inner));
+            .precision = name_of(shape.kind), .rows = shape.rows, .columns = shape.columns, .inner = shape.inner};
         const auto take = [&](const timing& how) {
-            return rate_of(checked([&](const timing& t) { return cuda_.time_product(shape, t); }, how, one.verified),
-                           done, during_);
+            return checked_rate_in(how, flops(shape.operations()), one.verified,
+                                   [&] { return cuda_.time_product(shape, how); });
         };
         one.rate = take(burst_);
         one.sustained = reading<measured<flop_rate>>::unavailable(one.rate ? one_a_precision : one.rate.why.view());
@@ -104,75 +118,43 @@ public:
     device_all_reduce all_reduce(std::int32_t devices, byte_count message) {
         device_all_reduce one{.devices = devices, .message = message};
         const double sent = 2.0 * (devices - 1) / devices * static_cast<double>(message.in(bytes));
-        const auto times =
-            checked([&](const timing& t) { return cuda_.time_all_reduce(devices, message, t); }, burst_, one.verified);
-        one.bandwidth = rate_of(times, bytes(static_cast<std::int64_t>(sent)), during_);
+        one.bandwidth = checked_rate_in(burst_, bytes(static_cast<std::int64_t>(sent)), one.verified,
+                                        [&] { return cuda_.time_all_reduce(devices, message, burst_); });
         return one;
     }
 
 private:
-    template <class Action>
-    samples timed(Action&& action, const timing& how) {
-        if (const std::string why = stop_.why(); !why.empty()) return samples::unavailable(why);
-        if (room_ < mib(16)) return samples::unavailable("too little memory free");
-        observer watching{watch_.now, how.warm_s};
-        samples taken = action(how);
-        during_ = watching.end();
-        return taken;
-    }
-    template <class Action>
-    samples timed(Action&& action) {
-        return timed(action, burst_);
-    }
-    template <class Action>
-    samples checked(Action&& action, const timing& how, reading<bool>& verified) {
-        samples seconds = timed(
-            [&](const timing& t) {
-                checked_samples got = action(t);
-                verified = got.verified;
-                return got.seconds;
-            },
-            how);
-        if (!seconds) verified = reading<bool>::unavailable(seconds.why);
-        return seconds;
-    }
-
     cuda_api& cuda_;
     const device_watch& watch_;
     const measure_options& options_;
     const stop_signal& stop_;
-    timing burst_;
-    byte_count room_{};
-    device_conditions during_;
+    byte_count room_;
+    timing burst_{options_.repeats, options_.warm_s};
 };
 
 }  // namespace
 
-reading<byte_count> growth(const reading<byte_count>& before, const reading<byte_count>& after) {
-    if (!before || !after) return reading<byte_count>::unavailable(before ? after.why : before.why);
-    if (*after < *before) return reading<byte_count>::unavailable("memory in use fell meanwhile: others moved");
-    return *after - *before;
+measured<byte_rate> rate_of(samples seconds, byte_count moved, const device_conditions& during) {
+    return rate<byte_rate>(std::move(seconds), moved, during);
 }
-
-reading<measured<byte_rate>> rate_of(const samples& seconds, byte_count moved, const device_conditions& during) {
-    return rate<byte_rate>(seconds, moved, during);
-}
-reading<measured<flop_rate>> rate_of(const samples& seconds, flop_count done, const device_conditions& during) {
-    return rate<flop_rate>(seconds, done, during);
+measured<flop_rate> rate_of(samples seconds, flop_count done, const device_conditions& during) {
+    return rate<flop_rate>(std::move(seconds), done, during);
 }
 
 std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor, bool quick) {
-    const bool ampere = major >= 8;
-    const bool ada = major > 8 || (major == 8 && minor >= 9);
+    const std::int32_t capability = major * 10 + minor;
     std::vector<product_shape> all;
-    for (const std::string_view precision : {"bf16", "fp16", "tf32", "fp8_e4m3", "int8"}) {
-        if ((precision == "bf16" || precision == "tf32") && !ampere) continue;
-        if (precision == "fp8_e4m3" && !ada) continue;
-        all.push_back({precision, 4096, 4096, 4096, true});
+    for (const auto& [kind, from] : {std::pair{element::bf16, 80},
+                                     {element::fp16, 0},
+                                     {element::tf32, 80},
+                                     {element::fp8_e4m3, 89},
+                                     {element::int8, 0}}) {
+        if (capability < from) continue;
+        all.push_back({kind, 4096, 4096, 4096, true});
         if (quick) continue;
-        all.push_back({precision, 8192, 8192, 8192});
-        all.push_back({precision, 8192, 1024, 8192});  // output features x tokens x input features
-        all.push_back({precision, 14336, 4096, 4096});
+        all.push_back({kind, 8192, 8192, 8192});
+        all.push_back({kind, 8192, 1024, 8192});  // output features x tokens x input features
+        all.push_back({kind, 14336, 4096, 4096});
     }
     return all;
 }
@@ -206,21 +188,17 @@ measured_fault fault_in(const device& live, const problem& opening) {
 problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
                 const measure_options& options, const stop_signal& stop, device& into) {
     device_measurements& m = into.measured;
-    if (const problem wrong = cuda.open_context(index); !wrong.empty()) {
+    baselines opened{.used_before = watch.used_at_start};
+    if (const problem wrong = problem_of([&] { open_watched(cuda, index, watch.used, opened); }); !wrong.empty()) {
         const auto none = [&wrong](auto&... field) { ((field.why = wrong), ...); };
         none(m.read_bandwidth, m.host_to_device_pinned, m.device_to_host_pinned, m.context, m.library_workspace);
         return wrong;
     }
-    const auto opened = watch.used();
-    m.context = growth(watch.used_at_start, opened);
-    const problem no_libraries = cuda.open_libraries();
-    m.library_workspace =
-        no_libraries.empty() ? growth(opened, watch.used()) : reading<byte_count>::unavailable(no_libraries);
-    const auto now = cuda.memory();
-    into.memory.cuda_free = then(now, [](const memory_state& state) { return state.free; });
+    m.context = opened.context;
+    m.library_workspace = opened.libraries;
+    into.memory.cuda_free = opened.cuda_free;
 
-    measuring take{cuda, watch, options, stop};
-    take.set_room(now ? div_down(now->free, 4) : byte_count{});
+    measuring take{cuda, watch, options, stop, div_down(into.memory.cuda_free.value_or({}), 4)};
     const byte_count host = take.part_of_room(mib(64), mib(256));
     m.read_bandwidth = take.transfer_rate(transfer::device_read, take.part_of_room(mib(256), gib(1)));
     m.host_to_device_pinned = take.transfer_rate(transfer::host_to_device, host);
@@ -233,7 +211,7 @@ problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, c
         into.peers[static_cast<std::size_t>(i)].bandwidth = take.peer_rate(index, i < index ? i : i + 1, host);
     m.all_reduces.count = 0;
     if (device_count > 1) m.all_reduces.push(take.all_reduce(device_count, host));
-    return no_libraries;
+    return opened.no_libraries;
 }
 
 }  // namespace llmres::probe

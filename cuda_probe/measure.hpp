@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "cuda_api.hpp"
+#include "baselines.hpp"
 #include "nvml.hpp"
 #include "stop.hpp"
 
@@ -15,8 +15,7 @@ struct measure_options {
     std::int32_t repeats = 20;
     bool quick = false;  ///< fewer shapes and smaller transfers
     double warm_s = 0.05;
-    double long_s =
-        3;  ///< how long a product runs before its rate is one of long runs: power limits act within a second
+    double long_s = 3;  ///< how long a product runs before its rate is one of long runs: power limits act in a second
 };
 
 /// What NVML says while figures are taken.
@@ -26,10 +25,10 @@ struct device_watch {
     reading<byte_count> used_at_start{};  ///< before CUDA was touched
 };
 
-/// Times into rates: the median time gives the median rate, the longest the lowest. No samples, or a time of zero or
-/// less, is no measurement.
-reading<measured<byte_rate>> rate_of(const samples& seconds, byte_count moved, const device_conditions& during = {});
-reading<measured<flop_rate>> rate_of(const samples& seconds, flop_count done, const device_conditions& during = {});
+/// The rate at the median of these times (the mean of the two middle ones of an even number), at the longest and at the
+/// shortest. No times, or one of zero or less, is no measurement, and throws call_failed.
+measured<byte_rate> rate_of(samples seconds, byte_count moved, const device_conditions& during = {});
+measured<flop_rate> rate_of(samples seconds, flop_count done, const device_conditions& during = {});
 
 /// The products measured on a device of that compute capability, square ones and one of a layer's shape: those of which
 /// the library makes rates. fp8 needs 8.9, bf16 and tf32 need 8.0.
@@ -42,9 +41,6 @@ struct measured_fault {
     bool missing = false;  ///< for want of a library alone
 };
 measured_fault fault_in(const device& live, const problem& opening = {});
-
-/// By how much a size grew; what others did meanwhile is in it.
-reading<byte_count> growth(const reading<byte_count>& before, const reading<byte_count>& after);
 
 /// Opens the device's context and libraries, watching what they take, then measures. Stops between measurements when
 /// asked; what is then missing says so. Its problem is that of opening them.

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <llmres/hardware/device.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cuda_api.hpp"
 #include "shared_library.hpp"
 
 namespace llmres::probe {
@@ -33,19 +33,17 @@ public:
     nccl(const nccl&) = delete;
     nccl& operator=(const nccl&) = delete;
 
-    /// Joins devices 0 .. count-1. Empty, or why not.
-    text<95> open(std::int32_t count) {
-        if (static_cast<std::int32_t>(members_.size()) == count) return {};
+    /// Joins devices 0 .. count-1. What fails here throws call_failed.
+    void open(std::int32_t count) {
+        if (static_cast<std::int32_t>(members_.size()) == count) return;
         close();
         if (!library_) library_ = shared_library{"libnccl.so.2", "libnccl.so"};
-        if (!library_) return text<95>{library_.reason()};
+        if (!library_) throw call_failed{library_.reason()};
         call_ = std::make_unique<nccl_abi::functions>(library_);
-        if (library_.lacks()) return "libnccl lacks a function that the probe needs";
+        if (library_.lacks()) throw call_failed{"libnccl lacks a function that the probe needs"};
         std::vector<void*> made(static_cast<std::size_t>(count), nullptr);
-        const int code = call_->init_all(made.data(), count, nullptr);
-        if (code != 0) return failure("ncclCommInitAll", "NCCL result", code);
+        must("ncclCommInitAll", call_->init_all(made.data(), count, nullptr));
         members_ = std::move(made);
-        return {};
     }
     void close() {
         for (void* member : members_) call_->destroy(member);
@@ -53,17 +51,20 @@ public:
     }
 
     /// Sums `floats` floats of every device's `send` into its `receive`, on its stream; returns before it is done.
-    text<95> all_reduce(const std::vector<void*>& send, const std::vector<void*>& receive, std::size_t floats,
-                        const std::vector<void*>& streams) {
+    void all_reduce(const std::vector<void*>& send, const std::vector<void*>& receive, std::size_t floats,
+                    const std::vector<void*>& streams) {
         int code = call_->group_start();
         for (std::size_t i = 0; i < members_.size() && code == 0; ++i)
             code = call_->all_reduce(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i],
                                      streams[i]);
         const int end = call_->group_end();
-        return failure("ncclAllReduce", "NCCL result", code != 0 ? code : end);
+        must("ncclAllReduce", code != 0 ? code : end);
     }
 
 private:
+    static void must(const char* call, int result) {
+        if (result != 0) throw call_failed{std::string{call} + ": NCCL result " + std::to_string(result)};
+    }
     shared_library library_;
     std::vector<void*> members_;
     std::unique_ptr<nccl_abi::functions> call_;

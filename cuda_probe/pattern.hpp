@@ -34,6 +34,8 @@ constexpr looked_at look_of(std::uint64_t sample, std::int64_t rows, std::int64_
 
 /// The elements of matrices.
 enum class element : std::uint8_t { fp32, tf32, bf16, fp16, fp8_e4m3, int8 };
+inline constexpr const char* element_names[] = {"fp32", "tf32", "bf16", "fp16", "fp8_e4m3", "int8"};
+constexpr const char* name_of(element kind) { return element_names[static_cast<int>(kind)]; }
 
 LLMRES_PROBE_EVERYWHERE constexpr int element_bytes(element kind) {
     return kind == element::fp32 || kind == element::tf32 ? 4 : kind == element::bf16 || kind == element::fp16 ? 2 : 1;

@@ -25,65 +25,63 @@ byte_count granted(const alloc_run& run, Wanted&& wanted) {
     return all;
 }
 
+/// Collects the lines of prediction against device.
 class lines {
 public:
-    explicit lines(const alloc_report& report) : report_{report}, plan_{report.plan} {}
-
-    std::vector<agreement_line> all() {
+    explicit lines(const alloc_report& report) : report_{report}, plan_{report.plan} {
         compare_verdicts();
         compare_what_is_there();
         if (!report_.runs.empty()) compare_run(report_.runs.front());
         compare_largest();
-        return std::move(all_);
     }
+    std::vector<agreement_line> all;
 
 private:
-    void unknown(std::string what, json predicted, std::string_view why, byte_count stood_in = {}) {
-        all_.push_back({std::move(what), std::move(predicted), nullptr, true, std::string{why}, stood_in});
+    void unknown(std::string_view what, json predicted, std::string_view why, byte_count stood_in = {}) {
+        all.push_back({std::string{what}, std::move(predicted), nullptr, true, std::string{why}, stood_in});
     }
-    /// `too_small`, `too_large`: what it means where the prediction is.
-    void size(std::string what, byte_count predicted, const reading<byte_count>& measured, byte_count tolerance,
-              const char* too_small, const char* too_large, byte_count stood_in = {}) {
-        if (!measured) return unknown(std::move(what), predicted.in(bytes), measured.why, stood_in);
-        const byte_count off = predicted - *measured;
-        const bool agrees = off <= tolerance && byte_count{} - off <= tolerance;
-        all_.push_back({std::move(what), predicted.in(bytes), measured->in(bytes), agrees,
-                        agrees               ? ""
-                        : off > byte_count{} ? too_large
-                                             : too_small,
-                        stood_in});
+    /// `wrong`: which side is, where they do not agree; empty where they do.
+    void compared(std::string_view what, json predicted, json measured, std::string_view wrong,
+                  byte_count stood_in = {}) {
+        all.push_back({std::string{what}, std::move(predicted), std::move(measured), wrong.empty(), std::string{wrong},
+                       stood_in});
+    }
+    /// `verb`: what the device or the buffers do with more or less than the plan says.
+    void size(std::string_view what, byte_count predicted, const reading<byte_count>& measured, byte_count tolerance,
+              const char* verb, byte_count stood_in = {}) {
+        if (!measured) return unknown(what, predicted.in(bytes), measured.why, stood_in);
+        const byte_count more = *measured - predicted;
+        const bool agrees = more <= tolerance && byte_count{} - more <= tolerance;
+        const char* than = more > byte_count{} ? "more" : "less";
+        compared(what, predicted.in(bytes), measured->in(bytes),
+                 agrees ? "" : fmt::format("{} {} than the plan says", verb, than), stood_in);
     }
 
     void compare_verdicts() {
         const std::string& said = plan_.verdict;
         const verdict found = report_.judged.says;
         const bool decided = found == verdict::fits || found == verdict::does_not_fit;
-        if (said.empty() || !decided || report_.search)
-            return unknown("verdict", said.empty() ? json(nullptr) : json(said),
-                           said.empty() ? "the plan says none" : "not decided on the device");
-        // `tight` is within the plan's bounds either way.
-        const bool agrees = said == "tight" || said == name_of(found);
-        all_.push_back({"verdict", said, std::string{name_of(found)}, agrees,
-                        agrees                   ? ""
-                        : found == verdict::fits ? "the plan refuses what the device holds"
-                                                 : "the plan promises what the device does not hold"});
+        if (said.empty()) return unknown("verdict", nullptr, "the plan says none");
+        if (!decided || report_.search) return unknown("verdict", said, "not decided on the device");
+        const bool agrees =
+            said == "tight" || said == name_of(found);  // `tight` is within the plan's bounds either way
+        compared("verdict", said, name_of(found),
+                 agrees                   ? ""
+                 : found == verdict::fits ? "the plan refuses what the device holds"
+                                          : "the plan promises what the device does not hold");
     }
 
     /// What the device has, and what a bare context takes of it.
     void compare_what_is_there() {
         const reading<byte_count>& context = report_.around.context;
-        const reading<byte_count> had =
-            report_.cuda_free && context
-                ? reading<byte_count>{*report_.cuda_free + own_}
-                : reading<byte_count>::unavailable(report_.cuda_free ? context.why : report_.cuda_free.why);
-        size("usable", plan_.available, had, std::max(mib(64), percent(had, 1)),
-             "the device has more than the plan says", "the device has less than the plan says");
-        const auto& said = plan_.process_context;
-        const json predicted = said ? json(said->expected.in(bytes)) : json(nullptr);
-        if (!said || !context) return unknown("context", predicted, said ? context.why.view() : "the plan says none");
-        const bool agrees = *context <= said->high + mib(64);
-        all_.push_back({"context", predicted, context->in(bytes), agrees,
-                        agrees ? "" : "a bare context takes more than the plan's whole line"});
+        const auto had = then(report_.around.cuda_free,
+                              [&](byte_count free) { return then(context, [&](byte_count) { return free + own_; }); });
+        size("usable", plan_.available, had, std::max(mib(64), percent(had, 1)), "the device has");
+        if (!plan_.process_context) return unknown("context", nullptr, "the plan says none");
+        const interval<byte_count>& said = *plan_.process_context;
+        if (!context) return unknown("context", said.expected.in(bytes), context.why);
+        compared("context", said.expected.in(bytes), context->in(bytes),
+                 *context <= said.high + mib(64) ? "" : "a bare context takes more than the plan's whole line");
     }
 
     void compare_run(const alloc_run& run) {
@@ -94,49 +92,42 @@ private:
             const byte_count predicted = plan_.predicted(term).value_or(byte_count{});
             if (predicted == byte_count{} && !has_buffers) continue;  // a plan names every term
             const byte_count took = granted(run, [&](const std::string& t) { return t == term; });
-            if (!has_buffers) {
-                unknown(std::string{term}, predicted.in(bytes), "a block stood in for it", took);
-                continue;
-            }
             const reading<byte_count> measured = held ? reading<byte_count>{took} : none;
-            size(std::string{term}, predicted, measured, std::max(mib(4), percent(measured, 1)),
-                 "its buffers take more than the plan says", "its buffers take less than the plan says");
+            if (has_buffers)
+                size(term, predicted, measured, std::max(mib(4), percent(measured, 1)), "its buffers take");
+            else
+                unknown(term, predicted.in(bytes), "a block stood in for it", took);
         }
-        const reading<byte_count>& context = report_.around.context;
-        const reading<byte_count> taken = !held ? none : !context ? context : reading<byte_count>{run.granted + own_};
-        size("total", plan_.expected, taken, percent(taken, 2), "the device loses more than the plan says",
-             "the device loses less than the plan says",
+        const auto taken = held ? then(report_.around.context, [&](byte_count) { return run.granted + own_; }) : none;
+        size("total", plan_.expected, taken, percent(taken, 2), "the device loses",
              granted(run, [&](const std::string& t) { return plan_.buffer_total(t) == byte_count{}; }));
         if (report_.allocator != "pytorch_caching" || !held)
             return unknown("reserved", plan_.reserved().in(bytes), "this run keeps no segments of its own");
         size("reserved", plan_.reserved(), granted(run, [](const std::string& t) { return t != "runtime"; }),
-             percent(plan_.reserved(), 2), "the allocator reserves more than the plan says",
-             "the allocator reserves less than the plan says");
+             percent(plan_.reserved(), 2), "the allocator reserves");
     }
 
     void compare_largest() {
         const auto& planned = report_.search_axis == "context" ? plan_.max_context : plan_.max_batch;
         if (!report_.search || report_.search->says != verdict::fits || !planned) return;
         const search_result& found = *report_.search;
-        const bool below = found.largest < *planned;
-        const bool beyond = found.largest > std::max(found.possible, *planned);
-        all_.push_back({"largest", *planned, found.largest, !below && !beyond,
-                        below    ? "the device does not hold the planner's largest"
-                        : beyond ? "the device holds more than the plan's lower bound allows"
-                        : found.largest > *planned
-                            ? std::to_string(found.largest - *planned) + " beyond the planner's, within its bounds"
-                            : ""});
+        compared("largest", *planned, found.largest,
+                 found.largest < *planned ? "the device does not hold the planner's largest"
+                 : found.largest > std::max(found.possible, *planned)
+                     ? "the device holds more than the plan's lower bound allows"
+                     : "");
+        if (all.back().agrees && found.largest > *planned)
+            all.back().why = fmt::format("{} beyond the planner's, within its bounds", found.largest - *planned);
     }
 
     const alloc_report& report_;
     const plan_file& plan_;
     byte_count own_ = taken_before(plan_, report_.around);
-    std::vector<agreement_line> all_;
 };
 
 }  // namespace
 
-std::vector<agreement_line> agreement_of(const alloc_report& report) { return lines{report}.all(); }
+std::vector<agreement_line> agreement_of(const alloc_report& report) { return lines{report}.all; }
 
 namespace {
 
@@ -237,12 +228,14 @@ json to_json(const alloc_report& report) {
     out["allocator"] = {{"name", report.allocator}, {"source", report.allocator_source}};
     out["guard"] = {{"bytes", report.guard.in(bytes)}, {"reason", report.guard_reason}};
     json& around = out["baselines"] = json::object();
-    put(around, "used_before_bytes", report.used_before);
-    put(around, "used_with_context_bytes", report.used_with_context);
-    put(around, "used_with_libraries_bytes", report.used_with_libraries);
-    put(around, "cuda_free_bytes", report.cuda_free);
-    put(around, "context_bytes", report.around.context);
-    put(around, "libraries_bytes", report.around.libraries);
+    const baselines& b = report.around;
+    for (const auto& [key, field] : {std::pair{"used_before_bytes", &b.used_before},
+                                     {"used_with_context_bytes", &b.used_with_context},
+                                     {"used_with_libraries_bytes", &b.used_with_libraries},
+                                     {"cuda_free_bytes", &b.cuda_free},
+                                     {"context_bytes", &b.context},
+                                     {"libraries_bytes", &b.libraries}})
+        put(around, key, *field);
     if (!report.forecast.empty()) out["forecast"] = report.forecast;
     out["runs"] = json::array();
     for (const alloc_run& run : report.runs) out["runs"].push_back(run_json(run, &run == report.runs.data()));

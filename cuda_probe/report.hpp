@@ -19,10 +19,6 @@ struct alloc_report {
     std::string allocator_source;  ///< "plan", "flag" or "default"
     byte_count guard{};
     std::string guard_reason;
-    reading<byte_count> used_before{};  ///< NVML's used bytes before CUDA was touched
-    reading<byte_count> used_with_context{};
-    reading<byte_count> used_with_libraries{};
-    reading<byte_count> cuda_free{};  ///< with context and libraries
     baselines around{};
     std::vector<alloc_run> runs;
     std::string search_axis;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <llmres/answers/capacity.hpp>
 #include <map>
 
@@ -79,11 +80,11 @@ search_result search_largest(const alloc_environment& around, const plan_at& pla
         found.reason = std::move(reason);
         return found;
     };
-    const auto now = around.memory.memory();
+    const auto now = reading_of([&] { return around.memory.memory().free; });
     if (!now) return end(verdict::failed, std::string{now.why.view()});
     if (const auto one = plan(1); !one) return end(verdict::failed, refusal_of(one.error()));
-    byte_count room = now->free > options.guard ? now->free - options.guard : byte_count{};
-    if (options.host_room && *options.host_room < room) room = *options.host_room;
+    const byte_count left = *now > options.guard ? *now - options.guard : byte_count{};
+    const byte_count room = std::min(left, options.host_room.value_or(left));
 
     found.predicted_in_guard = largest_that_holds(most, [&](std::int64_t n) {
         const auto at = plan(n);

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 
-#include <llmres/values/text.hpp>
 #include <memory>
 #include <string>
 
@@ -44,16 +43,6 @@ private:
     std::string reason_;  ///< of the first name: the others are fallbacks
     mutable bool lacks_ = false;
 };
-
-/// "cublasLtCreate: cuBLAS status 1"; empty for 0, by which the libraries say that all is well.
-inline text<95> failure(std::string_view call, std::string_view said, int code) {
-    if (code == 0) return {};
-    text<95> why{call};
-    why.append(": ");
-    why.append(said);
-    why.append(" " + std::to_string(code));
-    return why;
-}
 
 /// A function of a library; null where it has none.
 template <class Function>

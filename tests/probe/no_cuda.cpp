@@ -6,28 +6,23 @@ namespace llmres::probe {
 
 namespace {
 
-constexpr const char* why = "built without CUDA";
-
+/// Nothing but device_count() is ever called.
 class no_cuda final : public cuda_api {
 public:
-    device_total device_count() override { return {.why = why}; }
+    device_total device_count() override { return {.why = "built without CUDA"}; }
     void describe(std::int32_t, device&) override {}
     void describe_peer(std::int32_t, std::int32_t, device_peer&) override {}
-    problem open_context(std::int32_t) override { return why; }
-    problem open_libraries() override { return why; }
-    reading<memory_state> memory() override { return reading<memory_state>::unavailable(why); }
-    allocation allocate(allocator_kind, byte_count) override { return {reading<block>::unavailable(why), false}; }
-    problem release(const block&) override { return why; }
-    problem touch(const block&, std::uint64_t) override { return why; }
-    reading<std::int64_t> verify(const block&, std::uint64_t) override {
-        return reading<std::int64_t>::unavailable(why);
-    }
-    problem trim() override { return {}; }
-    samples time_transfer(transfer, byte_count, const timing&) override { return samples::unavailable(why); }
+    void open_context(std::int32_t) override {}
+    void open_libraries() override {}
+    memory_state memory() override { return {}; }
+    block allocate(allocator_kind, byte_count) override { return {}; }
+    void release(const block&) override {}
+    void touch(const block&, std::uint64_t) override {}
+    std::int64_t verify(const block&, std::uint64_t) override { return 0; }
+    void trim() override {}
+    samples time_transfer(transfer, byte_count, const timing&) override { return {}; }
     checked_samples time_product(const product_shape&, const timing&) override { return {}; }
-    samples time_peer(std::int32_t, std::int32_t, byte_count, const timing&) override {
-        return samples::unavailable(why);
-    }
+    samples time_peer(std::int32_t, std::int32_t, byte_count, const timing&) override { return {}; }
     checked_samples time_all_reduce(std::int32_t, byte_count, const timing&) override { return {}; }
 };
 

@@ -50,40 +50,38 @@ public:
     byte_count others() const { return s_.tenants(allocations_); }
     byte_count used() const { return s_.reserved + own() + others(); }
 
-    reading<memory_state> memory() override {
-        if (s_.silent_after >= 0 && allocations_ >= s_.silent_after)
-            return reading<memory_state>::unavailable("simulated fault");
+    memory_state memory() override {
+        if (s_.silent_after >= 0 && allocations_ >= s_.silent_after) throw call_failed{"simulated fault"};
         const byte_count taken = own() + others();
-        return memory_state{s_.total > taken ? s_.total - taken : byte_count{}, s_.total};
+        return {s_.total > taken ? s_.total - taken : byte_count{}, s_.total};
     }
 
-    allocation allocate(allocator_kind kind, byte_count size) override {
+    block allocate(allocator_kind kind, byte_count size) override {
         s_.on_allocate(allocations_);
         const std::int64_t number = allocations_++;
-        if (number == s_.fail_at) return {reading<block>::unavailable("simulated fault"), false};
+        if (number == s_.fail_at) throw call_failed{"simulated fault"};
         const byte_count granted = s_.overcommits ? byte_count{} : aligned_up(size, s_.granule);
-        if (granted > memory()->free) return {reading<block>::unavailable("out of memory"), true};
+        if (s_.silent_after >= 0 && allocations_ >= s_.silent_after) throw call_failed{"out of memory", true};
+        if (granted > memory().free) throw call_failed{"out of memory", true};
         held_ += granted;
         if (held_ > peak_) peak_ = held_;
         const block made{kind, static_cast<std::uint64_t>(number) + 1, size,
                          static_cast<std::uint64_t>(granted.base())};
         contents_[made.address] = 0;
-        return {made, false};
+        return made;
     }
-    problem release(const block& held) override {
-        if (contents_.erase(held.address) != 1) return "released what is not held";
+    void release(const block& held) override {
+        if (contents_.erase(held.address) != 1) throw call_failed{"released what is not held"};
         if (static_cast<std::int64_t>(held.address) - 1 != s_.leak_at)
             held_ -= bytes(static_cast<std::int64_t>(held.handle));
-        return {};
     }
-    problem touch(const block& held, std::uint64_t seed) override {
+    void touch(const block& held, std::uint64_t seed) override {
         contents_[held.address] = static_cast<std::int64_t>(held.address) - 1 == s_.corrupt_at ? seed + 1 : seed;
-        return {};
     }
-    reading<std::int64_t> verify(const block& held, std::uint64_t seed) override {
-        return std::int64_t{contents_[held.address] == seed ? 0 : 7};
+    std::int64_t verify(const block& held, std::uint64_t seed) override {
+        return contents_[held.address] == seed ? 0 : 7;
     }
-    problem trim() override { return {}; }
+    void trim() override {}
 
     device_total device_count() override {
         s_.on_count();
@@ -104,20 +102,18 @@ public:
         into.compute.sm_count = s_.sm_count;
     }
     void describe_peer(std::int32_t, std::int32_t, device_peer& into) override { into.access = true; }
-    problem open_context(std::int32_t index) override {
-        if (!s_.context_problem.empty()) return problem{s_.context_problem};
-        if (index >= s_.devices) return "no such device";
+    void open_context(std::int32_t index) override {
+        if (!s_.context_problem.empty()) throw call_failed{s_.context_problem};
+        if (index >= s_.devices) throw call_failed{"no such device"};
         context_open_ = true;
-        return {};
     }
-    problem open_libraries() override {
-        if (s_.libraries_missing) return no_library;
+    void open_libraries() override {
+        if (s_.libraries_missing) throw call_failed{no_library};
         libraries_open_ = true;
-        return {};
     }
     samples time_transfer(transfer, byte_count, const timing& how) override { return made_up(how); }
     checked_samples time_product(const product_shape&, const timing& how) override {
-        if (s_.libraries_missing) return {samples::unavailable(no_library), {}};
+        if (s_.libraries_missing) throw call_failed{no_library};
         return {made_up(how), s_.right};
     }
     samples time_peer(std::int32_t, std::int32_t, byte_count, const timing& how) override { return made_up(how); }

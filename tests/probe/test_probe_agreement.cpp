@@ -18,7 +18,7 @@ alloc_report report_of() {
     made.plan.expected = gib(20);
     made.plan.process_context = interval<byte_count>{mib(300), mib(500), mib(800)};
     made.around = {mib(400), mib(100)};
-    made.cuda_free = gib(24) - mib(500);
+    made.around.cuda_free = gib(24) - mib(500);
     alloc_run run;
     run.outcome = run_outcome::held;
     run.granted = gib(20) - mib(500);
@@ -65,11 +65,11 @@ TEST_CASE("verdict, usable, context and terms are held against the device, each 
     CHECK(differs(report) == "");
 
     report = report_of();
-    report.cuda_free = gib(23);
+    report.around.cuda_free = gib(23);
     CHECK(differs(report) == "usable");
     report = report_of();
     report.around = {mib(900), mib(100)};
-    report.cuda_free = gib(23);
+    report.around.cuda_free = gib(23);
     CHECK(differs(report) == "context, total");
     report = report_of();
     report.runs[0].buffers[1].granted += mib(250);
