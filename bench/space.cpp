@@ -91,7 +91,7 @@ bool measure(const job& j, std::int32_t gpus, std::int32_t least_gpus) {
     std::printf("%d to %d GPUs, global batch %lld: %lld layouts, of these %lld valid, %lld fit; %zu on the front\n",
                 least_gpus, gpus, count(j.global_batch), count(all.counts.tried),
                 count(all.counts.tried - all.counts.refused), count(all.counts.kept), all.front.size());
-    std::printf("  all planned: %.2f s of one thread\n", all.seconds);
+    std::printf("  all planned on 1 thread: %.2f s, %.2f s of CPU\n", all.seconds, all.cpu);
     bool agree = true;
     for (const question& q : {question{"the best", 1, 0}, question{"the best ten", 10, 0}, question{"the front", 0, 64},
                               question{"all planned", 10, 64, false}})
