@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <llmres/models/layer.hpp>
+#include <llmres/values/slot.hpp>
 
 /// One value for each of a model's kinds of layers.
 namespace llmres::inline v0::detail {
@@ -15,17 +16,12 @@ class by_kind {
 public:
     constexpr by_kind() {}  // slots stay empty until they are set
 
-    constexpr void set(std::size_t kind, const Value& value) { slots_[kind] = slot{value}; }
+    constexpr void set(std::size_t kind, const Value& value) { slots_[kind] = slot<Value>{value}; }
     /// Precondition: it was set.
     constexpr const Value& operator[](std::size_t kind) const { return slots_[kind].value; }
 
 private:
-    union slot {
-        Value value;
-        constexpr slot() {}
-        constexpr explicit slot(const Value& v) : value{v} {}
-    };
-    std::array<slot, layer_stack::max_kinds> slots_;
+    std::array<slot<Value>, layer_stack::max_kinds> slots_;
 };
 
 }  // namespace llmres::inline v0::detail

@@ -19,6 +19,7 @@
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -59,7 +60,7 @@ class file_layers {
 public:
     /// Precondition: the job's weights are such a file's.
     constexpr file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor = 1);
-    constexpr file_layers() = default;  ///< of no file
+    constexpr file_layers() {}  ///< of no file
 
     /// The tensor ranks that share each tensor.
     constexpr std::int32_t tensor_ranks() const { return tensor_; }
@@ -67,12 +68,14 @@ public:
     /// One GPU's part of these layers.
     constexpr layer_bytes sum(stage_range layers) const {
         layer_bytes total;
-        for (std::int32_t i = layers.first; i < layers.last; ++i) total += sums_[groups_.of_layer(i)];
+        for (std::int32_t i = layers.first; i < layers.last; ++i)
+            total += groups_of_tensors_[groups_.of_layer(i)].value.sum;
         return total;
     }
     constexpr expert_stacks largest_experts(stage_range layers) const {
         expert_stacks most;
-        for (std::int32_t i = layers.first; i < layers.last; ++i) most.reach(stacks_[groups_.of_layer(i)]);
+        for (std::int32_t i = layers.first; i < layers.last; ++i)
+            most.reach(groups_of_tensors_[groups_.of_layer(i)].value.largest);
         return most;
     }
     /// Calls visit(name, size, routed) for one GPU's part of each tensor of a layer, as the engine allocates it.
@@ -101,35 +104,38 @@ private:
             visit(name_of(t.role), size + tail_of(allocated), is_expert(t));
     }
 
+    /// Of one layer in a group.
+    struct tensors {
+        layer_bytes sum{};
+        expert_stacks largest{};
+    };
+
     bool fuses_ = false;
     std::int32_t tensor_ = 1;
     detail::gguf::traits traits_{};
     detail::gguf::layer_groups groups_{};
-    std::array<layer_bytes, detail::gguf::layer_groups::max_groups> sums_{};
-    std::array<expert_stacks, detail::gguf::layer_groups::max_groups> stacks_{};
+    std::array<slot<tensors>, detail::gguf::layer_groups::max_groups> groups_of_tensors_;  ///< set as groups_.size()
 };
 
 // Behind the class, because Clang evaluates a member template in a constant expression only where it is used after its
-// definition. Sums are made in variables, because GCC 12 takes elements of the arrays for uninitialised here.
+// definition.
 constexpr file_layers::file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor)
     : fuses_{runtime.loading.projections == projection_tensors::fused},
       tensor_{tensor},
       traits_{detail::gguf::traits_of(job.model, *job.gguf)},
       groups_{job.model, *job.gguf, traits_} {
     for (std::size_t g = 0; g < groups_.size(); ++g) {
-        layer_bytes sum;
-        expert_stacks largest;
+        tensors one;
         fused_tensors fused;
         const auto add = [&](std::string_view, byte_count size, bool routed) {
-            (routed ? sum.experts : sum.rest) += size;
+            (routed ? one.sum.experts : one.sum.rest) += size;
         };
         groups_.for_each_tensor(job.model, *job.gguf, traits_, g, [&](const gguf_tensor& t) {
             split(t, fused, add);
-            if (is_expert(t)) largest.reach(t.role, div_up(t.size(), tensor));
+            if (is_expert(t)) one.largest.reach(t.role, div_up(t.size(), tensor));
         });
         fused.for_each(add);
-        sums_[g] = sum;
-        stacks_[g] = largest;
+        groups_of_tensors_[g] = slot<tensors>{one};
     }
 }
 

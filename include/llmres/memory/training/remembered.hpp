@@ -10,6 +10,7 @@
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/modeling.hpp>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 
 /// What the evaluations of one job in many layouts have in common: results of folds over layers and weights, each kept
@@ -105,7 +106,7 @@ public:
             if (!at.known && free == nullptr) free = &at;
         }
         entry& at = free != nullptr ? *free : entries_[(first + replaced_++ % 4) % Slots];
-        at.made = slot{make()};
+        at.made = slot<Value>{make()};
         at.key = sought;
         at.known = true;
         return at.made.value;
@@ -123,15 +124,10 @@ private:
         return differs == 0;
     }
 
-    union slot {  // clearing values that no key has yet would take longer than most plans
-        Value value;
-        constexpr slot() {}
-        constexpr explicit slot(const Value& v) : value{v} {}
-    };
     struct entry {
         bool known = false;
         words key{};
-        slot made{};
+        slot<Value> made{};
     };
     std::array<entry, Slots> entries_{};
     std::size_t replaced_ = 0;

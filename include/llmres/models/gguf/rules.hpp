@@ -22,12 +22,24 @@ constexpr bool is_any(Value value, Values... of) {
     return ((value == of) || ...);
 }
 
+/// llama.cpp's use_more_bits of so many layers: the first and last eighth of them, and every third between.
+struct more_bits {
+    std::int32_t first = 0;  ///< behind the first eighth
+    std::int32_t last = 0;   ///< the last eighth's first
+
+    constexpr more_bits() = default;
+    constexpr explicit more_bits(std::int32_t layers) : first{layers / 8}, last{7 * layers / 8} {}
+    constexpr bool of(std::int32_t i) const { return i < first || i >= last || (i - first) % 3 == 2; }
+};
+
 /// Properties of the model that the rules depend on.
 struct traits {
     std::int32_t layers = 0;
     std::int32_t value_tensors = 0;  ///< how many tensors carry values: attn_v, attn_qkv or attn_kv_b
     std::int64_t shared_heads = 0;   ///< queries to a key, in the first layer
     std::int64_t experts = 0;
+    more_bits in_layers{};  ///< by layer
+    more_bits in_values{};  ///< by the tensors that carry values
     bool falcon = false;
     bool fused_qkv = false;
     bool seventy_b = false;  ///< llama.cpp's name for eighty layers of grouped-query attention in these families
@@ -84,11 +96,10 @@ constexpr traits traits_of(const model& m, const gguf_mix& mix) {
     }
     found.seventy_b = m.layers.size == 80 && found.shared_heads != 1 &&
                       is_any(architecture, "llama", "qwen2", "qwen2_vl", "qwen2_5_vl", "nemotron-nas", "deci");
+    found.in_layers = more_bits{found.layers};
+    found.in_values = more_bits{found.value_tensors};
     return found;
 }
-
-/// llama.cpp's use_more_bits: the first and last eighth of the layers, and every third between.
-constexpr bool more_bits(std::int32_t i, std::int32_t n) { return i < n / 8 || i >= 7 * n / 8 || (i - n / 8) % 3 == 2; }
 
 // ---- detail: the rules, one function a sort of tensor ---------------------------------------------------------------
 
@@ -179,7 +190,7 @@ constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type 
             break;
         case q::Q4_K_M:
         case q::Q5_K_M:
-            type = more_bits(i, of.value_tensors) ? t::Q6_K : base;
+            type = of.in_values.of(i) ? t::Q6_K : base;
             break;
         default:
             break;
@@ -221,7 +232,7 @@ constexpr gguf_type attention_output_type(const gguf_mix& mix, const traits& of,
 /// ffn_down. `i` is the layer, or in a model without experts the count of these tensors.
 constexpr gguf_type down_type(const gguf_mix& mix, const traits& of, gguf_type base, std::int32_t i) {
     const bool early = i < of.layers / 8;
-    const bool more = more_bits(i, of.layers);
+    const bool more = of.in_layers.of(i);
     switch (mix.quantisation) {
         case q::Q2_K:
             return t::Q3_K;
@@ -375,15 +386,15 @@ constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t 
     switch (mix.quantisation) {
         case q::Q3_K_M:
             return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) |
-                   (of.falcon && more_bits(down, of.layers) ? 4U : 0U);
+                   (of.falcon && of.in_layers.of(down) ? 4U : 0U);
         case q::Q4_K_S:
             return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
         case q::Q4_K_M:
         case q::Q5_K_M:
-            return (more_bits(at.value_tensors, of.value_tensors) ? 1U : 0U) | (more_bits(down, of.layers) ? 2U : 0U) |
+            return (of.in_values.of(at.value_tensors) ? 1U : 0U) | (of.in_layers.of(down) ? 2U : 0U) |
                    (of.falcon && down < of.layers / 16 ? 4U : 0U);
         case q::IQ3_M:
-            return (down < eighth ? 1U : 0U) | (of.experts == 8 && more_bits(down, of.layers) ? 2U : 0U);
+            return (down < eighth ? 1U : 0U) | (of.experts == 8 && of.in_layers.of(down) ? 2U : 0U);
         case q::IQ3_XS:
             return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
         case q::Q2_K_S:

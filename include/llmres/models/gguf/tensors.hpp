@@ -9,6 +9,7 @@
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 #include <utility>
 
@@ -93,7 +94,7 @@ class layer_groups {
 public:
     static constexpr std::size_t max_groups = layer_classes * layer_stack::max_kinds;
 
-    constexpr layer_groups() = default;  ///< of no layers
+    constexpr layer_groups() {}  ///< of no layers
     constexpr layer_groups(const model& m, const gguf_mix& mix, const traits& of) {
         std::array<std::uint8_t, max_groups> numbers{};  // from 1, by kind and class
         std::array<counters, layer_stack::max_kinds> steps{};
@@ -104,7 +105,7 @@ public:
             const std::size_t kind = m.layers.order[static_cast<std::size_t>(i)];
             std::uint8_t& number = numbers[kind * layer_classes + class_of(mix, of, i, at)];
             if (number == 0) {
-                firsts_[count_] = {i, at};
+                firsts_[count_] = slot<first>{{i, at}};
                 number = static_cast<std::uint8_t>(++count_);
             }
             groups_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(number - 1);
@@ -119,7 +120,8 @@ public:
     template <class Visit>
     constexpr void for_each_tensor(const model& m, const gguf_mix& mix, const traits& of, std::size_t group,
                                    Visit&& visit) const {
-        visit_layer(m, mix, of, firsts_[group].index, firsts_[group].at, visit);
+        const first& one = firsts_[group].value;
+        visit_layer(m, mix, of, one.index, one.at, visit);
     }
 
 private:
@@ -128,7 +130,7 @@ private:
         counters at{};
     };
     std::array<std::uint8_t, layer_stack::max_layers> groups_{};
-    std::array<first, max_groups> firsts_{};
+    std::array<slot<first>, max_groups> firsts_;  ///< the first `count_` are set
     std::size_t count_ = 0;
 };
 
