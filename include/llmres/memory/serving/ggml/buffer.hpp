@@ -25,10 +25,11 @@ public:
             most = (byte_count::max)().in(bytes);
             return {};
         }
-        const std::int64_t size = aligned_up(wanted, bytes(128)).in(bytes);
+        const std::int64_t size = (wanted.in(bytes) + 127) & ~std::int64_t{127};
         std::size_t best = count;
+        std::int64_t smallest = (byte_count::max)().in(bytes);
         for (std::size_t i = 0; i < count; ++i)
-            if (holes[i].size >= size && (best == count || holes[i].size <= holes[best].size)) best = i;
+            if (holes[i].size >= size && holes[i].size <= smallest) best = i, smallest = holes[i].size;
         if (best == count) {
             const tensor made{end, size};
             end += size;
@@ -36,12 +37,17 @@ public:
             return made;
         }
         const tensor made{holes[best].offset, size};
-        holes[best] = {made.offset + size, holes[best].size - size};
-        if (holes[best].size == 0) erase(best);
+        holes[best] = {made.offset + size, smallest - size};
+        if (smallest == size) erase(best);
         return made;
     }
     constexpr void free(const tensor& t) {
         if (t.size == 0) return;
+        if (t.offset + t.size == end && count < holes.size()) {  // behind all holes, of which the last may touch it
+            end = t.offset;
+            if (count > 0 && holes[count - 1].offset + holes[count - 1].size == end) end = holes[--count].offset;
+            return;
+        }
         std::size_t at = 0;
         while (at < count && holes[at].offset < t.offset) ++at;
         const bool before = at > 0 && holes[at - 1].offset + holes[at - 1].size == t.offset;
