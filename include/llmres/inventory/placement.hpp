@@ -259,11 +259,11 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
                 .layers = layers,
                 .expert_layers = routed,
                 .counts = m.layers.counts(layers.first, layers.last),
-                .expert_counts = m.layers.counts(routed.first, routed.last),
                 .embeddings = embeds,
                 .beside_embedding = embeds || (!first && towers),
                 .output = scores,
                 .predictions = last && j.options.speculates_ahead ? m.prediction.layers : 0};
+    p.expert_counts = routed.first == layers.first ? p.counts : m.layers.counts(routed.first, routed.last);
     if (scores && m.tied_head && (embeds ? stores_tied_head(j) : !(j.gguf && j.gguf->tied_head_stored))) ++p.embeddings;
     return p;
 }

@@ -162,6 +162,7 @@ constexpr runtime_launches launches_of(const job& j, bool graphs) {
     const bool one_kernel = family == format_family::gptq_words && size_of(weights, 1024, 1024) < mib(1);
     const double launched = family == format_family::eight_bit_float ? triton_launches : 1.0;
     if (family != format_family::plain && !one_kernel) by.layer += by.narrow_product * (7.0 * launched);
+    if (by.looped_expert.high <= duration{}) return by;
     const kind_counts counts = j.model.layers.counts(0, j.model.layers.size);
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
         const feed_forward& f = j.model.layers.kinds[k].feed_forward;
