@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -44,6 +44,10 @@ coverage:  ## which part of include/ the unit tests run, by folder and file (min
 mutations:  ## changes one place at a time and asks whether a test notices (hours); ARGS: --seed N --count N HEADER...
 	@.ci/setup base clang
 	tests/mutations/run $(ARGS)
+
+mutations-switched:  ## compiles all changes into one program that switches them on, and asks tests; ARGS: HEADER... -- TEST... [-- OTHER...]
+	@.ci/setup base clang
+	tests/mutations/switched $(ARGS)
 
 bench:
 	@.ci/setup base bench

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""The changes that a line of a header can have: `run` compiles them one by one, `switched` all at once."""
+
+import collections
+import pathlib
+import re
+
+root = pathlib.Path(__file__).resolve().parent.parent.parent
+include = root / "include" / "llmres"
+tests = root / "tests"
+
+COMPUTING = ["inventory", "memory", "time", "hardware/collectives.hpp", "answers/layout_plan.hpp", "answers/search.hpp",
+             "answers/capacity.hpp"]
+
+CHANGES = [
+    (r" < ", [" <= ", " > "]),
+    (r" > ", [" >= ", " < "]),
+    (r" <= ", [" < "]),
+    (r" >= ", [" > "]),
+    (r" == ", [" != "]),
+    (r" != ", [" == "]),
+    (r" \+ ", [" - "]),
+    (r" - ", [" + "]),
+    (r" \* ", [" + "]),
+    (r" && ", [" || "]),
+    (r" \|\| ", [" && "]),
+    (r"\btrue\b", ["false"]),
+    (r"\bfalse\b", ["true"]),
+    (r"(?<![\w.'{])\d+(?![\w.'}])", [None]),
+    (r" \? ", [" && false ? "]),
+    (r"\bsmaller\(", ["larger("]),
+    (r"\blarger\(", ["smaller("]),
+    (r"^\s+\w[\w.\[\]():]* \+= [^;]*;$", [""]),
+    (r"^(?P<if>\s+if \()(?=[^;{]*\))", ["false"]),
+]
+
+
+# Where it makes no difference whether equal ones count as the larger: `a > b ? a : b`, `if (a > b) a = b;`.
+OPERAND = r"[\w.\->\[\]:]+(?:\([\w.]*\))?"
+EITHER = re.compile(rf"(?P<a>{OPERAND}) [<>]=? (?P<b>{OPERAND})\s* \? (?:(?P=a)\s* : (?P=b)|(?P=b)\s* : (?P=a))(?![\w.(\[]|->)"
+                    rf"|if \((?P<x>{OPERAND}) [<>]=? (?P<y>{OPERAND})\) (?:(?P=x) = (?P=y)|(?P=y) = (?P=x));")
+
+
+def is_same_for_either(line, found, other):
+    """Whether a changed comparison differs for equal values alone, and these are what is taken of both."""
+    only_equality = other is not None and found.group().strip("= ") == other.strip("= ") != ""
+    return only_equality and any(e.start() < found.start() < e.end() for e in EITHER.finditer(line))
+
+
+def headers_of(names):
+    for name in names or COMPUTING:
+        path = include / name
+        yield from sorted(path.rglob("*.hpp")) if path.is_dir() else [path]
+
+
+def code_lines(text):
+    """Numbers and texts of the lines that hold code of functions: no comment, include, declaration of a field or table."""
+    for number, line in enumerate(text.splitlines()):
+        bare = line.split("//")[0].rstrip()
+        if not bare.startswith("    ") or "static_assert" in bare or "template" in bare or '"' in bare:
+            continue
+        if re.match(r"\s+[\w:<>, ]+ \w+\{[^}]*\};$", bare) or "operator" in bare:
+            continue
+        yield number, bare
+
+
+# What was found at one place of a line, what would stand there instead (None: a number one larger), and the line then.
+Change = collections.namedtuple("Change", "path number line found other changed")
+
+
+def changes_of(path):
+    """Every change of a header."""
+    for number, line in code_lines(path.read_text(encoding="utf-8")):
+        for pattern, others in CHANGES:
+            for found in re.finditer(pattern, line):
+                for other in others:
+                    if is_same_for_either(line, found, other):
+                        continue
+                    if other is None:
+                        changed = line[: found.start()] + str(int(found.group()) + 1) + line[found.end() :]
+                    elif found.re.groupindex.get("if"):
+                        changed = line[: found.end()] + other + " && " + line[found.end() :]
+                    else:
+                        changed = line[: found.start()] + other + line[found.end() :]
+                    yield Change(path, number, line, found, other, changed)
