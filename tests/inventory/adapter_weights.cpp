@@ -95,3 +95,47 @@ TEST_CASE("projections that are one layer share the A of their adapter") {
     CHECK(added_to(weight_role::up_proj, lora, joined).size() == 1);
     CHECK(added_to(weight_role::up_proj, lora, {}).size() == 2);
 }
+
+TEST_CASE("what each kind of adapter trains beside a matrix of 96 x 64, and that vectors get nothing of a matrix's") {
+    const auto sizes = [](weight_role role, const adapter& a, std::int64_t rows = 96, std::int64_t columns = 64) {
+        std::vector<std::vector<std::int64_t>> found;  // rows, columns, copies
+        for_each_adapter_weight(a, {}, {.role = role, .rows = rows, .columns = columns, .quantised = true},
+                                [&](const weight& w) {
+                                    CHECK_FALSE(w.quantised);
+                                    found.push_back({w.rows, w.columns, w.copies});
+                                });
+        return found;
+    };
+    using expected = std::vector<std::vector<std::int64_t>>;
+    using enum weight_role;
+    const adapter lora{.kind = adapter_kind::lora, .rank = 8}, dora{.kind = adapter_kind::dora, .rank = 8};
+    const adapter ia3{.kind = adapter_kind::ia3}, prompts{.kind = adapter_kind::llama_adapter, .rank = 8};
+    const adapter scales{.kind = adapter_kind::llama_adapter_v2, .rank = 8};
+
+    CHECK(sizes(o_proj, lora) == expected{{8, 64, 1}, {96, 8, 1}});
+    CHECK(sizes(o_proj, dora) == expected{{8, 64, 1}, {96, 8, 1}, {96, 1, 1}});
+    CHECK(sizes(o_proj, lora, 2, 2) == expected{{8, 2, 1}, {2, 8, 1}});  // the smallest matrix
+    for (const adapter& a : {lora, dora, ia3, prompts}) {
+        CHECK(sizes(k_proj, a, 1, 64).empty());
+        CHECK(sizes(k_proj, a, 96, 1).empty());
+        CHECK(sizes(norm, a, 64, 1).empty());
+    }
+
+    // Outputs of keys and values are scaled, and inputs of the feed-forward's last product: arXiv 2205.05638.
+    CHECK(sizes(k_proj, ia3) == expected{{96, 1, 1}});
+    CHECK(sizes(v_proj, ia3, 2, 2) == expected{{2, 1, 1}});
+    CHECK(sizes(down_proj, ia3) == expected{{1, 64, 1}});
+    CHECK(sizes(q_proj, ia3).empty());
+    CHECK(sizes(up_proj, ia3).empty());
+
+    // Tokens of the hidden width, once a layer, which stand beside its queries: arXiv 2303.16199.
+    CHECK(sizes(q_proj, prompts) == expected{{8, 64, 1}});
+    CHECK(sizes(q_proj, prompts, 2, 2) == expected{{8, 2, 1}});
+    CHECK(sizes(q_proj, prompts, 96, 1).empty());
+    CHECK(sizes(k_proj, prompts).empty());
+    // A scale and a bias of each output, and the norms: arXiv 2304.15010.
+    CHECK(sizes(q_proj, scales) == expected{{8, 64, 1}, {96, 1, 2}});
+    CHECK(sizes(down_proj, scales) == expected{{96, 1, 2}});
+    CHECK(sizes(norm, scales, 64, 1) == expected{{64, 1, 1}});
+    CHECK(sizes(bias, scales, 64, 1).empty());
+}
