@@ -40,11 +40,11 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
         for (std::size_t other = 0; other < i; ++other) CHECK(sentences[i] != sentences[other]);
         const bool of_arithmetic =
             r.code == reason_code::flash_attention_unsupported || r.code == reason_code::format_emulated;
-        const bool of_assumptions = r.code == reason_code::not_described || r.code == reason_code::sequence_assumed ||
-                                    r.code == reason_code::weights_dequantised ||
-                                    r.code == reason_code::context_extended || r.code == reason_code::power_unknown ||
-                                    r.code == reason_code::multiprocessors_unknown ||
-                                    r.code == reason_code::from_tensors;
+        const bool of_assumptions =
+            r.code == reason_code::not_described || r.code == reason_code::sequence_assumed ||
+            r.code == reason_code::weights_dequantised || r.code == reason_code::experts_left_out ||
+            r.code == reason_code::context_extended || r.code == reason_code::power_unknown ||
+            r.code == reason_code::multiprocessors_unknown || r.code == reason_code::from_tensors;
         CHECK(mentions(sentences[i], "90") != (of_arithmetic || of_assumptions));
         // What is unknown has no figure.
         CHECK(mentions(sentences[i], "80") !=

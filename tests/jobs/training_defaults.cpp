@@ -112,16 +112,25 @@ TEST_CASE("checkpoints in a format that transformers does not train beside are w
 }
 
 TEST_CASE("adapters of all linear layers leave out experts that transformers 5 stacks in bare parameters") {
-    const auto adapted = [](const char* runtime, const json& more = json::object()) {
+    const auto lora = [](const char* runtime, const json& more = json::object()) {
         json document = {{"model", "mixtral-8x7b"},
                          {"runtime", runtime},
                          {"sequence", 512},
                          {"adapter", {{"kind", "lora"}, {"rank", 8}}}};
         document["adapter"].merge_patch(more);
-        return term(planned(document), memory_term::adapter);
+        return planned(document);
+    };
+    const auto adapted = [&](const char* runtime, const json& more = json::object()) {
+        return term(lora(runtime, more), memory_term::adapter);
     };
     CHECK(adapted("huggingface@5.0") == adapted("huggingface@5.0", {{"targets", "attention"}}));
     CHECK(adapted("huggingface@4.57") > 5 * adapted("huggingface@5.0"));
     CHECK(adapted("huggingface@5.0", {{"experts", true}}) == adapted("huggingface@4.57"));
     CHECK(adapted("huggingface@4.57", {{"experts", false}}) == adapted("huggingface@5.0"));
+    // The plan says so, where nobody has chosen it.
+    CHECK(gives(lora("huggingface@5.0"), reason_code::experts_left_out));
+    for (const json& chosen : {json{{"targets", "attention"}}, json{{"experts", true}}, json{{"experts", false}}})
+        CHECK_FALSE(gives(lora("huggingface@5.0", chosen), reason_code::experts_left_out));
+    CHECK_FALSE(gives(lora("huggingface@4.57"), reason_code::experts_left_out));
+    CHECK_FALSE(gives(lora("huggingface@5.0", {{"kind", "prompt"}}), reason_code::experts_left_out));
 }

@@ -41,15 +41,16 @@ enum class reason_code : std::uint8_t {
     weights_dequantised,  ///< weights are published in a format that is not trained, and widened when loaded
     power_unknown,        ///< the board's power is not published: times of long runs have wider bounds
     multiprocessors_unknown,  ///< their number is not published: times have wider bounds
-    pool_exceeded,  ///< the caches need more than the pool that the caller sized: `needed` bytes, `available` there
-    from_tensors,   ///< no formula describes the model: it is planned from its stored tensors
+    pool_exceeded,     ///< the caches need more than the pool that the caller sized: `needed` bytes, `available` there
+    experts_left_out,  ///< the adapter's targets have routed experts, which the runtime stacks in bare parameters
+    from_tensors,      ///< no formula describes the model: it is planned from its stored tensors
 };
 /// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 15> reason_code_names{
+inline constexpr std::array<std::string_view, 16> reason_code_names{
     "memory_exceeded",         "weights_exceed",   "memory_tight",        "flash_attention_unsupported",
     "host_memory_exceeded",    "format_emulated",  "host_memory_unknown", "not_described",
     "sequence_assumed",        "context_extended", "weights_dequantised", "power_unknown",
-    "multiprocessors_unknown", "pool_exceeded",    "from_tensors"};
+    "multiprocessors_unknown", "pool_exceeded",    "experts_left_out",    "from_tensors"};
 /// The name of a code: "memory_exceeded".
 constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 

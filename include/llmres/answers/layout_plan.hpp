@@ -5,6 +5,7 @@
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/inventory/context.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
@@ -136,6 +137,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     if (j.task == task::finetuning && j.sequence == token_count{})
         p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});
     if (!trains(j) && exceeds_own_context(j)) p.because({.code = reason_code::context_extended, .gpu = p.gpu});
+    if (leaves_out_experts(j)) p.because({.code = reason_code::experts_left_out, .gpu = p.gpu});
     if (dequantises(j)) p.because({.code = reason_code::weights_dequantised, .gpu = p.gpu});
     if (c.gpu.measured.any_rate()) return;
     if (!knows_power(c)) p.because({.code = reason_code::power_unknown, .gpu = p.gpu});

@@ -30,6 +30,13 @@ constexpr adapter adapter_of(const job& j) {
     return a;
 }
 
+/// Whether the adapter's targets are layers of routed experts, too, which it does not touch.
+constexpr bool leaves_out_experts(const job& j) {
+    const adapter a = adapter_of(j);
+    if (!a.trains() || j.adapter.experts || *a.experts || !has_experts(j.model)) return false;
+    return a.touches(weight_role::gate_proj) || a.touches(weight_role::up_proj) || a.touches(weight_role::down_proj);
+}
+
 /// The kernel that PyTorch's scaled_dot_product_attention tries first.
 enum class sdpa_backend : std::uint8_t {
     flash,  ///< FlashAttention, then the memory-efficient kernel

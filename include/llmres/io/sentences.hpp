@@ -54,6 +54,9 @@ inline std::string to_text(const reason& r, const job_plan& p) {
                    "where the runtime scales every sequence alike";
         case reason_code::weights_dequantised:
             return "the weights are published in a format that is not trained, and are widened when they are loaded";
+        case reason_code::experts_left_out:
+            return "the adapter leaves out the routed experts, whose weights this runtime stacks in bare parameters "
+                   "(adapter.experts adds them)";
         case reason_code::power_unknown:
             return "the power of this GPU is not known, so that times of long runs have wider bounds";
         case reason_code::from_tensors:
