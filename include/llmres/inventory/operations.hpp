@@ -228,20 +228,25 @@ public:
         kernel_.read = weights + (pass.backward ? outputs_ : inputs_);
         kernel_.written = pass.backward ? inputs_ : outputs_;
         visit(kernel_, index);
-        if (!pass.backward || !trained) return;
-        kernel_.pass = product_pass::weight_gradients;
-        kernel_.read = inputs_ + outputs_;
-        if (pass.adds_gradients) {
-            kernel_.written = all_.multiplied;  // in the format of the activations
-            visit(kernel_, index);
-            return visit(operation{.kind = operation_kind::elementwise,
-                                   .read = all_.multiplied + all_.gradients,
-                                   .written = all_.gradients},
-                         index);
+        if (pass.backward && trained) show_weight_gradients(pass, index, visit);
+    }
+    /// Calls visit for the kernels of a forward pass and of the backward pass behind it, which are the two passes of
+    /// training. The gradients of inputs multiply and move what the forward product does: a visitor with both() takes
+    /// them together.
+    template <class Passes, class Visit>
+    [[gnu::always_inline]] constexpr void show_both(const Passes& passes, arithmetic_kind arithmetic, bool trained,
+                                                    Visit& visit) {
+        for (std::size_t p = 0; p < 2; ++p) {
+            if (all_.multiplied != all_.stored)
+                visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = all_.multiplied},
+                      p);
+            if (arithmetic != compute_.arithmetic) visit(casts(passes[p], trained), p);
         }
-        kernel_.read += all_.gradients;  // the product adds to what earlier micro-batches left
-        kernel_.written = all_.gradients;
-        visit(kernel_, index);
+        kernel_.arithmetic = arithmetic;
+        kernel_.read = all_.multiplied + inputs_;
+        kernel_.written = outputs_;
+        visit.both(kernel_);
+        if (trained) show_weight_gradients(passes[1], 1, visit);
     }
     /// Calls visit for the kernel that was shown last, with other matrices of the same shape and format.
     template <class Visit>
@@ -259,6 +264,23 @@ public:
     }
 
 private:
+    template <class Visit>
+    [[gnu::always_inline]] constexpr void show_weight_gradients(const token_pass& pass, std::size_t index,
+                                                                Visit& visit) {
+        kernel_.pass = product_pass::weight_gradients;
+        kernel_.read = inputs_ + outputs_;
+        if (pass.adds_gradients) {
+            kernel_.written = all_.multiplied;  // in the format of the activations
+            visit(kernel_, index);
+            return visit(operation{.kind = operation_kind::elementwise,
+                                   .read = all_.multiplied + all_.gradients,
+                                   .written = all_.gradients},
+                         index);
+        }
+        kernel_.read += all_.gradients;  // the product adds to what earlier micro-batches left
+        kernel_.written = all_.gradients;
+        visit(kernel_, index);
+    }
     /// Casts of what a product in fewer bits multiplies: each tensor is read for its largest value, read again and
     /// written in half the bytes, anew in the backward pass (torchao's float8_linear.py: hp_tensor_to_float8_dynamic of
     /// input and weight, which are saved in 16 bits, and of the outputs' gradients); Transformer Engine casts weights
@@ -307,6 +329,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
         weight_shape shape = part;
         if (matrix > 0) (matrix == 1 ? shape.rows : shape.columns) = beside.rank;
         matrix_product product{whole, shape, format, formats, passes[0].training, matrix > 0};
+        const bool trained = matrix > 0 || !beside.trains();
         std::int64_t last = -1;
         for (std::size_t i = 0; i < passes.size(); ++i) {
             const token_pass& pass = passes[i];
@@ -315,7 +338,12 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
             const arithmetic_kind arithmetic = matrix > 0      ? formats.compute.arithmetic
                                                : pass.training ? linear
                                                                : stored;
-            product.show(pass, arithmetic, matrix > 0 || !beside.trains(), i, visit);
+            if constexpr (requires { visit.both(operation{}); })
+                if (pass.training && passes.size() == 2) {
+                    product.show_both(passes, arithmetic, trained, visit);
+                    break;
+                }
+            product.show(pass, arithmetic, trained, i, visit);
             if (twins && twins->count > 0) product.show_again(*twins, formats.joined, i, visit);
         }
     }

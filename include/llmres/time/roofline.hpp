@@ -91,8 +91,8 @@ struct priced_pass {
     duration context{};    ///< context parallelism's exchanges
     duration attention{};  ///< the part of `compute` and `memory` that hides them
     duration floors{};     ///< kernels that are shorter than their floor
-    duration at_peak{};    ///< FLOPs at the peaks of their arithmetic
     double layers = 0;
+    duration at_peak{};  ///< FLOPs at the peaks of their arithmetic
     flop_count flops{};  ///< on all tensor ranks together
 
     /// Adds another pass so many times. (It comes by value: one that might be this pass itself keeps compilers from
@@ -105,8 +105,8 @@ struct priced_pass {
         context += other.context * times;
         attention += other.attention * times;
         floors += other.floors * times;
-        at_peak += other.at_peak * times;
         layers += other.layers * times;
+        at_peak += other.at_peak * times;
         flops += other.flops * times;
     }
     /// What of context parallelism's exchanges attention does not hide.
@@ -149,10 +149,10 @@ struct pricer {
     };
     /// What a product adds to its pass, but for launches.
     struct priced_product {
-        flop_count flops{};
-        duration at_peak{};
         duration compute{};
         duration memory{};
+        duration at_peak{};
+        flop_count flops{};
     };
 
     const layout& degrees;
@@ -226,6 +226,13 @@ struct pricer {
         add(to, work * (back ? at.attention_back : at.attention) / busy, moved * a_byte / (cache_traffic * busy));
         to.attention += to.compute + to.memory - seconds(before);
     }
+    /// A product of the first pass, and of the second one gradients that multiply and move as much.
+    [[gnu::noinline]] constexpr void both(const operation& o) {
+        for (std::size_t p = 0; p < 2; ++p) {
+            if (p == 0 || sustained[p] != sustained[0]) last[0] = product_of(o, sustained[p]);
+            add_priced(sum[p], last[0], o);
+        }
+    }
     constexpr void operator()(const exchange& x, std::size_t pass) {
         switch (x.among) {
             case exchange::group::tensor:
@@ -249,23 +256,24 @@ private:
         (computing > moving ? to.compute : to.memory) += seconds(overlapped(computing, moving));
     }
     /// A product with a weight, or of routed experts.
-    constexpr void add_product(const operation& o, std::size_t pass) {
+    [[gnu::noinline]] constexpr void add_product(const operation& o, std::size_t pass) {
         if (!o.again) last[pass] = product_of(o, sustained[pass]);
-        priced_pass& to = sum[pass];
-        const priced_product& one = last[pass];
-        to.flops += one.flops;
-        to.at_peak += one.at_peak;
+        add_priced(sum[pass], last[pass], o);
+    }
+    constexpr void add_priced(priced_pass& to, const priced_product one, const operation& o) const {
         to.compute += one.compute;
         to.memory += one.memory;
+        to.at_peak += one.at_peak;
+        to.flops += one.flops;
         add_floors(to, o);
     }
-    constexpr priced_product product_of(const operation& o, bool runs_long) {
+    [[gnu::always_inline]] constexpr priced_product product_of(const operation& o, bool runs_long) {
         const rates& at = rates_for(o.arithmetic, runs_long);
         const double work = o.flops.in(flops);
         const double streamed = static_cast<double>((o.read + o.written).in(bytes)) * product_byte[runs_long ? 1 : 0];
         const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
-        priced_product made{.flops = o.flops * (tensor_ranks * o.counted),
-                            .at_peak = seconds(work * at.peak * o.counted)};
+        priced_product made{.at_peak = seconds(work * at.peak * o.counted),
+                            .flops = o.flops * (tensor_ranks * o.counted)};
         double computing = 0, moving = streamed / parts, tile = 0;
         if (o.kind == operation_kind::experts) {
             // Each expert's product has few tokens: its tiles are filled in part.
@@ -288,7 +296,7 @@ private:
         return made;
     }
     /// What launching a product takes, and copies of its inputs and outputs.
-    constexpr void add_floors(priced_pass& to, const operation& o) const {
+    [[gnu::always_inline]] constexpr void add_floors(priced_pass& to, const operation& o) const {
         if (o.kind == operation_kind::experts) {
             to.floors += experts_floor;
             // Three products of an expert are two kernels: gate and up are one.
