@@ -16,6 +16,7 @@
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <string>
 #include <vector>
 
 #include "../properties.hpp"
@@ -209,6 +210,47 @@ TEST_CASE("an empty space says what emptied it") {
     CHECK(search(j, h100(8)).error().field == "global_batch");
     const search_request too_many{.space = {.layouts = free_data_ranks({.tensor = 16})}};
     CHECK(search(serving(models::llama_3_1_8b, 1), h100(8), too_many).error().field == "layout");
+}
+
+TEST_CASE("an empty space names the degree that emptied it, and what it could be") {
+    const auto refusal_of = [](const job& j, const search_request& r) {
+        const result<found_layout> none = search(j, h100(8), r);
+        REQUIRE_FALSE(none);
+        return none.error();
+    };
+    layout_space space{.given = {.expert = 3}, .expert = false};
+    const error experts = refusal_of(training(models::mixtral_8x7b, 16), {.space = {.layouts = space}});
+    CHECK(experts.field == "layout.expert");
+    CHECK(experts.value == "3");
+    CHECK(experts.expected.view().starts_with("1, 2, 4, 8 with"));
+    CHECK(refusal_of(training(models::llama_3_1_8b, 16), {.space = {.layouts = space}}).field == "layout.expert");
+
+    space = {.given = {.pipeline = 5, .virtual_pipeline = 3}, .pipeline = false, .virtual_pipeline = false};
+    const error chunks = refusal_of(training(models::llama_3_1_8b, 16), {.space = {.layouts = space}});
+    CHECK(chunks.field == "layout.virtual_pipeline");
+    CHECK(chunks.expected.view().starts_with("1 with"));
+
+    space = {.given = {.context_parallel = 3}, .context_parallel = false, .least_gpus = 8};
+    CHECK(refusal_of(training(models::llama_3_1_8b, 16), {.space = {.layouts = space}}).field ==
+          "layout.context_parallel");
+    space = {.given = {.tensor = 8, .pipeline = 2}, .tensor = false, .pipeline = false};
+    const result<found_layout> nodes = search(training(models::llama_3_1_8b, 16), h100(16),
+                                              {.limits = {.one_node = true}, .space = {.layouts = space}});
+    REQUIRE_FALSE(nodes);
+    CHECK(nodes.error().field == "layout");
+    CHECK(nodes.error().expected == "at most the GPUs that may be taken, 8");
+}
+
+TEST_CASE("a margin of memory that no layout leaves free is an error that says what one does") {
+    const job j = serving(models::llama_3_1_8b, 1);
+    const result<found_layout> none = search(j, h100(8), {.limits = {.memory_margin = gb(82)}});
+    REQUIRE_FALSE(none);
+    CHECK(none.error().field == "memory_margin");
+    byte_count most{};
+    for (const job_plan& p : all_that_fit(j, h100(8)))
+        if (p.usable - p.memory.total().high > most) most = p.usable - p.memory.total().high;
+    CHECK(none.error().expected.view().ends_with(", " + std::to_string(most.in(bytes))));
+    CHECK(search(j, h100(8), {.limits = {.memory_margin = most}}));
 }
 
 TEST_CASE("where nothing fits, the nearest layout is the answer and says so") {

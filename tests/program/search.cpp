@@ -131,3 +131,13 @@ TEST_CASE("where no layout fits, the nearest is shown with its reasons and the c
     CHECK(close.out.find("None fits at its upper bounds.") != std::string::npos);
     CHECK(close.out.find("why      may need up to") != std::string::npos);
 }
+
+TEST_CASE("a space without layouts names the degree that emptied it, and a margin what could be left free") {
+    const arguments node{"search", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--gpus", "8"};
+    const arguments serving = node + arguments{"--runtime", "vllm"};
+    refused(serving + arguments{"--expert", "2"}, {"layout.expert is 2", "expected 1 with"});
+    refused(serving + arguments{"--memory_margin", "80000000000"}, {"memory_margin is 80000000000", "leaves free"});
+    const arguments training = node + arguments{"--runtime", "megatron", "--task", "pretraining"};
+    refused(training + arguments{"--global_batch", "16", "--pipeline", "5", "--virtual_pipeline", "3"},
+            {"layout.virtual_pipeline is 3", "expected 1 with"});
+}

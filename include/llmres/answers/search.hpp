@@ -22,6 +22,7 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 #include <span>
+#include <string_view>
 #include <type_traits>
 
 /// Which layout is best? Every layout of a space is planned, those that break a limit are left out, and the best by one
@@ -35,7 +36,8 @@ namespace llmres::inline v0 {
 /// The best layout. Where none fits, the nearest to fitting, with the verdict that says so. Of equal ones the simpler:
 /// with fewer GPUs, stages, chunks, context, expert and tensor ranks, and the lower ZeRO stage. Errors: a field of job
 /// or cluster out of its bounds; an objective without what it needs; no layout at all, with the reason of the first
-/// that was refused; layouts that fit and all break a limit of time.
+/// that was refused, or the degree that emptied the space; layouts that fit and all break a limit of time, or leave
+/// less memory free than they are asked to.
 constexpr result<found_layout> search(const job& j, const cluster& c, const search_request& r = {});
 
 /// The plan in the layout with the most tokens per second, of those that fit on the cluster's GPUs: search() with
@@ -272,8 +274,9 @@ private:
     }
     static constexpr bool nearer(const job_plan& a, const job_plan& b) {
         if (a.verdict != b.verdict) return a.verdict < b.verdict;
-        const byte_count first = a.memory.total().expected;
-        const byte_count second = b.memory.total().expected;
+        const bool fit = a.verdict == verdict::fits;  // and leave too little memory free at the upper bound
+        const byte_count first = fit ? a.memory.total().high : a.memory.total().expected;
+        const byte_count second = fit ? b.memory.total().high : b.memory.total().expected;
         return first != second ? first < second : simpler(a.layout, b.layout);
     }
     constexpr bool in_time(const job_plan& p) const {
@@ -413,11 +416,55 @@ constexpr status run(running_search<Watch>& running, const job& j, const cluster
     return done{};
 }
 
-/// Why a search has no layout at all.
+/// A degree of a layout that a caller may give.
+struct given_degree {
+    std::string_view field{};
+    bool layout_space::* is_free = nullptr;
+    std::int32_t layout::* value = nullptr;
+    std::int32_t least = 1;
+};
+/// The degrees, those first that a caller gives least often.
+inline constexpr std::array<given_degree, 7> given_degrees{{
+    {"layout.zero", &layout_space::zero, &layout::zero, 0},
+    {"layout.expert", &layout_space::expert, &layout::expert},
+    {"layout.context_parallel", &layout_space::context_parallel, &layout::context_parallel},
+    {"layout.virtual_pipeline", &layout_space::virtual_pipeline, &layout::virtual_pipeline},
+    {"layout.data", &layout_space::data, &layout::data},
+    {"layout.pipeline", &layout_space::pipeline, &layout::pipeline},
+    {"layout.tensor", &layout_space::tensor, &layout::tensor},
+}};
+
+/// The values of a degree that the space would have if the caller did not give it: at most four, then dots. Empty
+/// where it would be empty all the same.
+constexpr text<191> values_if_free(const given_degree& degree, layout_space space, const job& j, const cluster& c) {
+    space.*degree.is_free = true;
+    space.given.*degree.value = degree.least;
+    if (degree.value == &layout::expert) space.given.expert_tensor = 0;
+    std::array<std::int32_t, 4> values{};
+    std::size_t count = 0;
+    const bool more = for_each_layout(j, space, c, [&](const layout& l) {
+        for (std::size_t i = 0; i < count; ++i)
+            if (values[i] == l.*degree.value) return false;
+        if (count == values.size()) return true;
+        values[count++] = l.*degree.value;
+        return false;
+    });
+    text<191> listed;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i > 0) listed.append(", ");
+        listed.append(digits(values[i]));
+    }
+    if (more) listed.append(", ...");
+    return listed;
+}
+
+/// Why a search has no layout at all: more GPUs than there are, a batch that micro-batches do not divide, or a degree
+/// without which there would be layouts.
 constexpr error no_layout(const job& j, const layout_space& space, const cluster& c) {
-    if (space.given.gpus() > c.gpus) {
-        text<191> expected{"at most the cluster's GPUs, "};
-        expected.append(digits(c.gpus));
+    const std::int32_t most = space.most_gpus > 0 && space.most_gpus < c.gpus ? space.most_gpus : c.gpus;
+    if (space.given.gpus() > most) {
+        text<191> expected{most < c.gpus ? "at most the GPUs that may be taken, " : "at most the cluster's GPUs, "};
+        expected.append(digits(most));
         return refused(error_code::inconsistent, "layout", space.given.gpus(), expected);
     }
     if (trains(j) && j.global_batch > 0 && j.global_batch % (j.micro_batch * space.given.replicas) != 0) {
@@ -425,8 +472,23 @@ constexpr error no_layout(const job& j, const layout_space& space, const cluster
         expected.append(digits(j.micro_batch * space.given.replicas));
         return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
     }
+    for (const given_degree& degree : given_degrees) {
+        if (space.*degree.is_free) continue;
+        const text<191> values = values_if_free(degree, space, j, c);
+        if (values.empty()) continue;
+        text<191> expected{values.view()};
+        expected.append(" with this model, batch, runtime, number of GPUs and the other degrees");
+        return refused(error_code::inconsistent, degree.field, space.given.*degree.value, expected);
+    }
     return refused(error_code::inconsistent, "layout", "none of the space",
                    "degrees that divide the model, the batch and the GPUs, and that the runtime knows");
+}
+
+/// The error where every layout that fits leaves less memory free than it is asked to.
+constexpr error no_margin(byte_count margin, const job_plan& nearest) {
+    text<191> expected{"at most the bytes that the emptiest layout leaves free, "};
+    expected.append(digits((nearest.usable - nearest.memory.total().high).in(bytes)));
+    return refused(error_code::inconsistent, "memory_margin", margin.in(bytes), expected);
 }
 
 /// The error where every layout that fits breaks a limit of time.
@@ -468,8 +530,9 @@ constexpr result<found_layout> search(const job& j, const cluster& c, const sear
     if (running.counts.best > 0) return best[0];
     if (running.any_slow) return detail::too_slow(r.limits, running.fastest_too_slow.plan);
     if (running.first_refusal && !running.any_near) return *running.first_refusal;
-    if (!running.any_near) return detail::no_layout(j, r.space.layouts, c);
+    if (!running.any_near) return detail::no_layout(j, *detail::layouts_of(r, j, c), c);
     job_plan& nearest = running.nearest.plan;
+    if (nearest.verdict == verdict::fits) return detail::no_margin(r.limits.memory_margin, nearest);
     nearest.speed = speed_of(with_choice(j, running.nearest.choice), nearest.layout, c, nearest.memory);
     return running.nearest;
 }
