@@ -18,6 +18,7 @@
 #include <llmres/io/plan_json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace program {
@@ -62,7 +63,12 @@ nlohmann::json prices_of(const buy_options& o) {
     if (!o.price_file.empty()) {
         const llmres::result<std::string> text = llmres::read_job_text(o.price_file);
         if (!text) throw refusal{llmres::refused(text.error().code, "prices", o.price_file, text.error().expected)};
-        prices = accept(llmres::parse_json_object(*text, llmres::no_numbers::refused)).root;
+        const auto table = llmres::parse_json_object(*text, llmres::no_numbers::refused);
+        if (!table && table.error().field == "JSON")
+            throw refusal{llmres::refused(table.error().code, "prices",
+                                          fmt::format("{}: {}", o.price_file, table.error().value.view()),
+                                          table.error().expected)};
+        prices = accept(table).root;
     }
     for (const std::string& typed : o.prices) {
         const std::size_t equals = typed.find('=');
@@ -250,9 +256,11 @@ void print_most(std::span<const most_gpus> all, std::span<const llmres::gpu_offe
 
 llmres::purchase_request request_of(const buy_options& o, const nlohmann::json& document,
                                     const llmres::plan_request& asked) {
-    if (!std::isfinite(o.budget) || !std::isfinite(o.machine) || !std::isfinite(o.power))
-        throw refusal{
-            llmres::refused(llmres::error_code::out_of_range, "budget, machine or power", "not finite", "numbers")};
+    for (const auto& [flag, value] :
+         {std::pair{"budget", o.budget}, std::pair{"machine", o.machine}, std::pair{"power", o.power}})
+        if (!std::isfinite(value))
+            throw refusal{
+                llmres::refused(llmres::error_code::out_of_range, flag, fmt::format("{}", value), "a finite number")};
     check_range("slots", o.slots, most_slots);
     check_range("machines", o.machines, most_machines);
     check_range("top", o.top, 1000);

@@ -59,6 +59,8 @@ TEST_CASE("a price table is a file, with room for GPUs by kind") {
         if (p["gpu"] == "l4-24gb") CHECK(p["gpus"].get<int>() <= 2);
     std::ofstream{file} << R"({"l4": {"cost": 2500}})";
     refused(chat + arguments{"--budget", "20000", "--prices", file}, {"l4.cost", "price or slots"});
+    std::ofstream{file} << "gpu,price\nl4,2500\n";
+    refused(chat + arguments{"--budget", "20000", "--prices", file}, {"prices is " + file, "a JSON object"});
     std::filesystem::remove(file);
 }
 
@@ -105,7 +107,7 @@ TEST_CASE("prices, budgets and limits that may not be are refused by name") {
     refused(with({"--budget", "5000", "--price", "l4=1", "--machines", "0"}), {"machines is 0", "1 to 64"});
     refused(with({"--budget", "5000", "--price", "l4=1", "--slots", "99"}), {"slots is 99", "1 to 64"});
     refused(with({"--budget", "5000", "--price", "l4=1", "--machine", "-5"}), {"machine is -5", "0 or more"});
-    refused(with({"--budget", "nan", "--price", "l4=1"}), {"budget", "numbers"});
+    refused(with({"--budget", "nan", "--price", "l4=1"}), {"budget is nan", "finite"});
     refused(with({"--budget", "5000", "--prices", "/no/such/file"}), {"prices is /no/such/file", "read"});
     refused(with({"--budget", "5000", "--price", "l4=1", "--objective", "cheap"}), {"objective is cheap", "batch"});
 }
