@@ -59,10 +59,11 @@ namespace detail {
     byte_count total = bytes(format.tensor_bytes);
     for (const tile& part : format.parts) {
         if (part.bytes == 0) break;
-        const std::int64_t tiles = part.rows == tile::flat
-                                       ? ceil_quotient(product(rows, columns), part.columns)
-                                       : product(part.rows == 1 ? rows : ceil_quotient(rows, part.rows),
-                                                 part.columns == 1 ? columns : ceil_quotient(columns, part.columns));
+        const std::int64_t tiles =
+            part.rows == tile::flat
+                ? ceil_quotient_of_blocks(product(rows, columns), part.columns)
+                : product(part.rows == 1 ? rows : ceil_quotient_of_blocks(rows, part.rows),
+                          part.columns == 1 ? columns : ceil_quotient_of_blocks(columns, part.columns));
         total += bytes(product<std::int64_t>(tiles, part.bytes));
     }
     return total;

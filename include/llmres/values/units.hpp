@@ -163,12 +163,21 @@ namespace detail {
                        : 0;
     return a / b + (a % b > 0 ? 1 : 0);
 }
-/// a / b, rounded up; b is not negative. A division by 0 gives the end of the range on the side of a, and 0 for a = 0.
-constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
-    // Most divisors are powers of two (parallel degrees, heads, blocks), and a shift is tens of cycles faster.
+/// ceil_quotient() by the size of a block, which the compiler knows or which is a power of two as a rule: compiled
+/// where it is called.
+constexpr std::int64_t ceil_quotient_of_blocks(std::int64_t a, std::int64_t b) {
+    // A shift is tens of cycles faster than a division.
     if (a >= 0 && b > 0 && (b & (b - 1)) == 0)
         return (a >> __builtin_ctzll(static_cast<unsigned long long>(b))) + ((a & (b - 1)) != 0 ? 1 : 0);
     return ceil_quotient_of_any(a, b);
+}
+[[gnu::noinline]] constexpr std::int64_t ceil_quotient_of_ranks(std::int64_t a, std::int64_t b) {
+    return ceil_quotient_of_blocks(a, b);
+}
+/// a / b, rounded up; b is not negative. A division by 0 gives the end of the range on the side of a, and 0 for a = 0.
+/// Most divisors are degrees of parallelism, and most of these are 1.
+constexpr std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) {
+    return b == 1 ? a : ceil_quotient_of_ranks(a, b);
 }
 constexpr std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
     if (b <= 0) return ceil_quotient(a, b);
@@ -360,7 +369,7 @@ constexpr quantity<U, std::int64_t> scaled_down(quantity<U, std::int64_t> q, dou
 template <class U>
 constexpr quantity<U, std::int64_t> aligned_up(quantity<U, std::int64_t> q, quantity<U, std::int64_t> granule) {
     if (granule.base() <= 0) return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.base(), 0));
-    return granule * detail::ceil_quotient(q.base(), granule.base());
+    return granule * detail::ceil_quotient_of_blocks(q.base(), granule.base());
 }
 /// True if the count is at the upper end of its range: the true value may be larger.
 template <class U>
@@ -463,7 +472,7 @@ inline constexpr maker<money> currency;           ///< the caller's currency
 /// The bits of so many bytes.
 constexpr bit_count to_bits(byte_count q) { return bits(detail::product<std::int64_t>(q.base(), 8)); }
 /// Whole bytes that hold the bits.
-constexpr byte_count to_bytes_up(bit_count q) { return bytes(detail::ceil_quotient(q.base(), 8)); }
+constexpr byte_count to_bytes_up(bit_count q) { return bytes(detail::ceil_quotient_of_blocks(q.base(), 8)); }
 /// The bytes, or an error if the bits are no whole number of them.
 constexpr result<byte_count> to_bytes_exact(bit_count q) {
     if (q.base() % 8 != 0) return refused(error_code::inconsistent, "bits", q.base(), "a multiple of 8");
