@@ -4,11 +4,16 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/all.hpp>
+#include <llmres/models/modeling.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <map>
+#include <set>
 #include <string>
 
 using namespace llmres;
@@ -183,4 +188,24 @@ TEST_CASE("the planner chooses no tensor ranks that the runtime refuses") {
             REQUIRE(made);
             CHECK(8 % made->layout.tensor == 0);
         }
+}
+
+TEST_CASE("docs/accuracy.md lists which architectures train as described, with wider bounds, or not at all") {
+    std::map<std::string, std::set<std::string>> found;
+    for (const model* m : models::all) {
+        job j = training();
+        j.model = *m;
+        j.runtime = runtimes::huggingface;
+        const bool refused = refused_field(j, {}) == "layers";
+        found[refused ? "Refused" : is_described(*m) ? "Described" : "Wider bounds"].emplace(m->architecture.view());
+    }
+    std::string lists;
+    for (const auto& [how, architectures] : found) {
+        lists += "- " + how + ": ";
+        for (const std::string& each : architectures) lists += (each == *architectures.begin() ? "" : ", ") + each;
+        lists += "\n";
+    }
+    std::ifstream page{LLMRES_SOURCE_DIR "/docs/accuracy.md"};
+    const std::string text{std::istreambuf_iterator<char>{page}, {}};
+    CHECK_MESSAGE(text.find("<!-- families -->\n" + lists + "<!-- /families -->") != std::string::npos, lists);
 }
