@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// The fullest moments of a forward pass that autograd does not record, as the modules' code has them:
+// transformers 5.17, models/llama/modeling_llama.py (LlamaMLP, eager_attention_forward, LlamaDecoderLayer) and its kin;
+// PEFT, tuners/lora/layer.py. A layer's input is kept by checkpointing and counted there.
+#include <llmres/memory/training/layer_forward.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <llmres/runtimes/huggingface.hpp>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+constexpr std::int64_t n = 8, hidden = 64, heads = 6, kv_heads = 2, head_dim = 24, inner = 160, rank = 3;
+constexpr std::int64_t q = heads * head_dim, k = kv_heads * head_dim;
+constexpr layer llama{.attention = {.heads = heads, .kv_heads = kv_heads, .head_dim = head_dim},
+                      .feed_forward = {.width = inner}};
+
+/// So many features of every token, in 1, 2 or 4 bytes each.
+constexpr byte_count b1(std::int64_t width) { return bytes(n * width); }
+constexpr byte_count b2(std::int64_t width) { return bytes(2 * n * width); }
+constexpr byte_count b4(std::int64_t width) { return bytes(4 * n * width); }
+constexpr std::int64_t scores = heads * n;  ///< of every head and key: "features" of a token
+
+job recomputed_job(const layer& kind = llama) {
+    job j{.model = {.vocabulary = 100, .hidden = hidden, .layers = {1, kind}},
+          .task = task::finetuning,
+          .weights = bf16,
+          .sequence = tokens(n)};
+    j.attention = attention_kernel::flash;
+    j.recompute = recompute::full;
+    j.runtime = runtimes::huggingface;
+    j.runtime.kernels.casts_weights = false;
+    j.runtime.kernels.fp32_adapters = false;
+    return j;
+}
+
+layer_forward forward_of_layer(const job& j, const layout& l = {}) {
+    const training_context context{j, l};
+    const layer& kind = j.model.layers.kinds[0];
+    forward_sweep sweep{kind, hidden, context, l, saved_tensors::recomputed};
+    for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) { sweep(o, {}); });
+    return sweep.most();
+}
+job written_as(job j, std::string_view architecture) {
+    j.model.architecture = architecture;
+    return j;
+}
+
+}  // namespace
+
+TEST_CASE("attention by a kernel reads queries, keys and values, beside the norm's output that made them") {
+    CHECK(forward_of_layer(recomputed_job()).mixer == b2(hidden) + b2(q + 2 * k));
+}
+
+TEST_CASE("eager attention repeats keys and values, and has scores in 16 bits, their fp32 copy and its softmax") {
+    job j = recomputed_job();
+    j.attention = attention_kernel::eager;
+    const byte_count repeated = b2(hidden) + b2(q + 2 * k + 2 * q);
+    const layer_forward alive = forward_of_layer(j);
+    CHECK(alive.mixer == repeated + b2(scores) + b4(scores) + b4(scores));
+    // The layer's code holds the probabilities that attention returned until it ends.
+    j.attention = attention_kernel::flash;
+    CHECK(alive.feed_forward == forward_of_layer(j).feed_forward + b2(scores));
+    // As many key heads as query heads are not repeated.
+    j.attention = attention_kernel::eager;
+    j.model.layers.kinds[0].attention.kv_heads = heads;
+    CHECK(forward_of_layer(j).mixer == b2(hidden) + b2(3 * q) + b2(scores) + b4(scores) * 2);
+    // Two sequences have pairs of their own; a longer one has more of each.
+    j.micro_batch = 2;
+    CHECK(forward_of_layer(j).mixer == (b2(hidden) + b2(3 * q) + b2(scores) + b4(scores) * 2) * 2);
+    j.micro_batch = 1;
+    j.sequence = tokens(2 * n);
+    CHECK(forward_of_layer(j).mixer == (b2(hidden) + b2(3 * q)) * 2 + (b2(scores) + b4(scores) * 2) * 4);
+}
+
+TEST_CASE("a gated feed-forward multiplies the activated gate by up; its input and the residual sum stand beside") {
+    const byte_count beside = b2(hidden) * 2;
+    CHECK(forward_of_layer(recomputed_job()).feed_forward == beside + b2(inner) * 3);
+    // One product makes both (Phi 3): it is held whole while the activated gate and the product are made.
+    CHECK(forward_of_layer(written_as(recomputed_job(), "phi3")).feed_forward == beside + b2(inner) * 4);
+}
+
+TEST_CASE("a feed-forward without a gate has its input and its output, and more where a power is spelt out") {
+    layer plain = llama;
+    plain.feed_forward.kind = feed_forward_kind::plain;
+    plain.norm = norm_kind::layer;
+    const byte_count beside = b2(hidden) * 2;
+    CHECK(forward_of_layer(recomputed_job(plain)).feed_forward == beside + b2(inner) * 2);
+    // 0.5 * x * (1 + tanh(...)): the input, its half, the tanh's argument and the product; the block's code holds
+    // attention's output (modeling_gpt2.py, GPT2Block).
+    const layer_forward gpt2 = forward_of_layer(written_as(recomputed_job(plain), "gpt2"));
+    CHECK(gpt2.feed_forward == beside + b2(hidden) + b2(inner) * 4);
+    // OPTDecoderLayer has no module for it, and gives the norm's output up.
+    CHECK(forward_of_layer(written_as(recomputed_job(plain), "opt")).feed_forward == b2(hidden) + b2(inner) * 2);
+}
+
+TEST_CASE("tensor ranks share heads and inner features; the hidden width is whole unless sequences are cut") {
+    const job j = recomputed_job();
+    for (const bool cut : {false, true}) {
+        const layout two{.tensor = 2, .sequence_parallel = cut};
+        const byte_count whole = cut ? b1(hidden) : b2(hidden);
+        const layer_forward alive = forward_of_layer(j, two);
+        CHECK(alive.mixer == whole + b1(q + 2 * k));
+        CHECK(alive.feed_forward == whole * 2 + b1(inner) * 3);
+    }
+}
+
+TEST_CASE("LoRA beside the last product: its input and its output, B's output, the same scaled, and their sum") {
+    job j = recomputed_job();
+    const byte_count beside = b2(hidden) * 2 + b2(inner);  // what the product reads stands beside, too
+    const byte_count without = forward_of_layer(j).feed_forward;
+    const auto adapted = [&](double dropout) {
+        j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::down_proj}, .dropout = dropout};
+        return forward_of_layer(j).feed_forward;
+    };
+    // In the model's format these are fewer than what the activation makes.
+    CHECK(adapted(0) == without);
+    // In fp32: a copy of the input, and B's output, the same scaled.
+    j.runtime.kernels.fp32_adapters = true;
+    CHECK(adapted(0) == beside + b4(inner) + b2(hidden) + b4(hidden) * 2);
+    // What dropout leaves of the copy stands beside the product's output alone.
+    CHECK(adapted(0.1) == beside + b4(inner) + b2(hidden) + (b4(inner) > b4(hidden) * 2 ? b4(inner) : b4(hidden) * 2));
+}
+
+TEST_CASE("LoRA beside up: the activated gate stands there already") {
+    job j = recomputed_job();
+    j.runtime.kernels.fp32_adapters = true;
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::up_proj}};
+    CHECK(forward_of_layer(j).feed_forward ==
+          b2(hidden) * 2 + b2(inner) + (b4(hidden) + b2(inner) + b4(inner) + b4(inner)));
+    j.adapter.targets = {weight_role::gate_proj};
+    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + (b4(hidden) + b2(inner) + b4(inner) + b4(inner)));
+    j.adapter.targets = {weight_role::q_proj};
+    CHECK(forward_of_layer(j).mixer == b2(hidden) + (b4(hidden) + b2(q) + b4(q) * 2));
+}
+
+TEST_CASE("IA3 scales the last product's input in fp32 and casts it back: two fp32 tensors and one in 16 bits") {
+    job j = recomputed_job();
+    j.runtime.kernels.fp32_adapters = true;
+    j.adapter = {.kind = adapter_kind::ia3};
+    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + b2(inner) + b4(inner) * 2 + b2(inner));
+}
