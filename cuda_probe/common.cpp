@@ -57,13 +57,13 @@ reading<nvml::handle> join(const nvml& driver, device& live) {
 
 /// What nobody has read, NVML would have told: its absence is the reason.
 void without_nvml(device& live, const text<95>& why) {
-    const auto explain = [&](auto& section) {
-        llmres::detail::each_field(section, [&](const char*, auto& field) {
+    const auto explain = [&](auto&... section) {
+        const auto each = [&](const char*, auto& field) {
             if (!field && field.why == "not read") field.why = why;
-        });
+        };
+        (llmres::detail::each_field(section, each), ...);
     };
-    explain(live.identity), explain(live.software), explain(live.memory), explain(live.compute), explain(live.power),
-        explain(live.pcie);
+    explain(live.identity, live.software, live.memory, live.compute, live.power, live.pcie);
     live.process_count.why = live.nvlinks_active.why = why;
 }
 

@@ -11,7 +11,6 @@ set(llmres_probe_dir "${CMAKE_CURRENT_LIST_DIR}")
 # What decides: no command line, no stdout, and the device behind an interface.
 add_library(llmres_probe_host STATIC
   "${llmres_probe_dir}/alloc.cpp"
-  "${llmres_probe_dir}/cublas.cpp"
   "${llmres_probe_dir}/measure.cpp"
   "${llmres_probe_dir}/nvml.cpp"
   "${llmres_probe_dir}/plan_file.cpp"

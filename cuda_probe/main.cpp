@@ -16,24 +16,6 @@ namespace {
 
 using namespace llmres::probe;
 
-/// A command with the options that all take. `holds`: it holds memory, which a stop between its steps gives back; only
-/// 20 seconds after the timeout is it ended from outside.
-CLI::App* add_command(CLI::App& app, const char* name, const char* what, options& o, bool holds, ending& end,
-                      ending (*work)(const options&)) {
-    CLI::App* command = app.add_subcommand(name, what);
-    command->add_option("--device", o.device, "CUDA index or UUID; default: the first");
-    command->add_option("--simulate", o.simulate, "work on a recorded device file, up to what needs the device itself")
-        ->type_name("FILE");
-    command->add_option("--timeout", o.timeout_s, "give up after so many seconds; 0: never")
-        ->check(CLI::Range(0.0, 1e9));
-    command->add_option("--json", o.json, "the result as JSON, to stdout or to --json=FILE")->type_name("[=FILE]");
-    command->callback([=, &o, &end] {
-        stop_signal::end_after(o.timeout_s > 0 && holds ? o.timeout_s + 20 : o.timeout_s, exit_internal);
-        end = work(o);
-    });
-    return command;
-}
-
 void add_measure_options(CLI::App* command, measure_options& o) {
     command->add_option("--repeats", o.repeats, "samples of each measurement")
         ->check(CLI::Range(1, 100'000))
@@ -83,8 +65,21 @@ int run(int count, char** arguments) {
         "Exit codes: 0 done or fits, 1 internal, 2 usage, 3 does not fit, 4 no device, 5 skipped, 6 inconclusive.");
     options o;
     ending end;
+    // `holds`: it holds memory, which a stop between its steps gives back; only 20 seconds after the timeout is it
+    // ended from outside.
     const auto add = [&](const char* name, bool holds, ending (*work)(const options&), const char* what) {
-        return add_command(app, name, what, o, holds, end, work);
+        CLI::App* command = app.add_subcommand(name, what);
+        command->add_option("--device", o.device, "CUDA index or UUID; default: the first");
+        command->add_option("--simulate", o.simulate, "work on a recorded device file, as far as that goes")
+            ->type_name("FILE");
+        command->add_option("--timeout", o.timeout_s, "give up after so many seconds; 0: never")
+            ->check(CLI::Range(0.0, 1e9));
+        command->add_option("--json", o.json, "the result as JSON, to stdout or to --json=FILE")->type_name("[=FILE]");
+        command->callback([&o, &end, holds, work] {
+            stop_signal::end_after(o.timeout_s > 0 && holds ? o.timeout_s + 20 : o.timeout_s, exit_internal);
+            end = work(o);
+        });
+        return command;
     };
 
     add("list", false, run_list, "devices, one a line, those that CUDA hides included");

@@ -48,6 +48,13 @@ constexpr const char* throttles[] = {"gpu_idle",      "application_clocks",  "sw
                                      "sync_boost",    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
                                      "display_clocks"};
 
+/// "NVML: no permission" and the like.
+text<95> nvml_reason(code code) {
+    for (const named_number& one : reasons)
+        if (one.number == code) return one.name;
+    return text<95>{"NVML: error " + std::to_string(code)};
+}
+
 template <class T>
 reading<T> implausible(unsigned long long number) {
     return reading<T>::unavailable("NVML: implausible value " + std::to_string(number));
@@ -166,12 +173,6 @@ reading<byte_count> used_by(const process_info& process) {
 }
 
 }  // namespace
-
-text<95> nvml_reason(code code) {
-    for (const named_number& one : reasons)
-        if (one.number == code) return one.name;
-    return text<95>{"NVML: error " + std::to_string(code)};
-}
 
 text<95> throttle_reason_names(unsigned long long mask) {
     text<95> all;

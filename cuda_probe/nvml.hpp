@@ -93,8 +93,6 @@ public:
 
     /// Puts everything NVML knows of the device into the descriptor; what CUDA said before is not overwritten.
     void describe(handle which, device& into) const;
-    /// Memory and who holds it: sizes as they were when this object was made.
-    void describe_memory(handle which, device& into) const;
 
     /// Bytes in use on the device by anyone, the driver's own included.
     reading<byte_count> used(handle which) const;
@@ -118,6 +116,8 @@ private:
     reading<nvml_abi::memory_v2> memory_at_start(handle which) const;
     reading<std::vector<nvml_abi::process_info>> processes(handle which) const;
     void describe_identity(handle which, device& into) const;
+    /// Memory and who holds it: sizes as they were when this object was made.
+    void describe_memory(handle which, device& into) const;
     void describe_links(handle which, device& into) const;
     void describe_power(handle which, device& into) const;
     handle whole_card(handle which) const;
@@ -127,8 +127,6 @@ private:
     std::map<handle, reading<nvml_abi::memory_v2>> at_start_;
 };
 
-/// "NVML: no permission" and the like.
-text<95> nvml_reason(nvml_abi::code code);
 /// Names of a throttle-reason mask, comma between; "none" for 0.
 text<95> throttle_reason_names(unsigned long long mask);
 

@@ -15,11 +15,6 @@ using llmres::detail::largest_that_holds;
 
 constexpr std::int64_t most = std::int64_t{1} << 30;
 
-/// Why a search ends before its answer.
-struct search_ended {
-    judgement why;
-};
-
 std::string refusal_of(const error& wrong) { return fmt::format("{}: {}", wrong.field.view(), wrong.expected.view()); }
 
 /// A search's tries on the device, each n once.
@@ -28,7 +23,7 @@ public:
     trying(const alloc_environment& around, const plan_at& plan, const alloc_options& options)
         : around_{around}, plan_{plan}, options_{options} {}
 
-    /// Throws search_ended where nothing can be said.
+    /// Throws the judgement where nothing can be said.
     const search_try& at(std::int64_t n) {
         if (const auto known = known_.find(n); known != known_.end()) return all[known->second];
         known_[n] = all.size();
@@ -40,7 +35,7 @@ public:
         const bool no_room = found.says == verdict::does_not_fit ||
                              (found.says == verdict::skipped && run.outcome == run_outcome::guarded);
         all.push_back({n, fits, run.requested, found.reason});
-        if (!fits && !no_room) throw search_ended{found};
+        if (!fits && !no_room) throw found;
         return all.back();
     }
     bool fits(std::int64_t n) { return at(n).fits; }
@@ -105,8 +100,8 @@ search_result search_largest(const alloc_environment& around, const plan_at& pla
         }
         found.largest = largest_held(device, found.predicted_in_guard);
         if (found.largest < 1) judged = {verdict::does_not_fit, "not even 1 fits"};
-    } catch (const search_ended& ended) {
-        judged = ended.why;
+    } catch (const judgement& ended) {
+        judged = ended;
     }
     found.tries = std::move(device.all);
     return end(judged.says, std::move(judged.reason));
