@@ -148,32 +148,37 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
                                    forward_moments asked) {
     layer_sums s;
     const bool by_parts = recomputes_or_offloads_parts(j);
+    saved_so_far saved;
+    const auto walk = [&](const auto& after) {
+        for_each_training_activation(
+            kind, j.model.hidden, context,
+            [&](const activation& a) {
+                const byte_count size = local_bytes(a, l);
+                const auto point = static_cast<std::size_t>(a.until);
+                s.saved[point] += size;
+                saved.all += size;
+                if (a.role == activation_role::probabilities && a.until == backward_point::norm) saved.late += size;
+                if (a.routed) s.routed[point] += size;
+                if (by_parts) s.parts.add(a, size, j);
+            },
+            [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); }, after);
+    };
+    const bool follows = follows_forward(context, asked);
+    const bool follows_again = context.recomputes && context.adapter.low_rank();
+    if (!follows && !follows_again) {
+        walk([](const layer_operation&, bool) {});
+        return s;
+    }
     const saved_tensors becomes = saved_tensors_of(j, context);
     forward_sweep sweep{kind, j.model.hidden, context, l, becomes};
     forward_sweep again{kind, j.model.hidden, context, l, saved_tensors::stay};
-    const bool stays = becomes == saved_tensors::stay;
-    const bool follows = follows_forward(context, asked);
-    const bool follows_again = context.recomputes && context.adapter.low_rank();
-    saved_so_far saved;
     const saved_so_far none;
-    for_each_training_activation(
-        kind, j.model.hidden, context,
-        [&](const activation& a) {
-            const byte_count size = local_bytes(a, l);
-            const auto point = static_cast<std::size_t>(a.until);
-            s.saved[point] += size;
-            saved.all += size;
-            if (a.role == activation_role::probabilities && a.until == backward_point::norm) saved.late += size;
-            if (a.routed) s.routed[point] += size;
-            if (by_parts) s.parts.add(a, size, j);
-        },
-        [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); },
-        [&](const layer_operation& o, bool input) {
-            saved.input = input;
-            if (follows) sweep(o, stays ? saved : none);
-            if (follows_again) again(o, saved);
-            saved.before = saved.all, saved.late = {};
-        });
+    walk([&](const layer_operation& o, bool input) {
+        saved.input = input;
+        if (follows) sweep(o, becomes == saved_tensors::stay ? saved : none);
+        if (follows_again) again(o, saved);
+        saved.before = saved.all, saved.late = {};
+    });
     s.forward = sweep.most();
     s.again = again.most();
     return s;
