@@ -239,7 +239,8 @@ private:
         return false;
     }
     constexpr bool roomy(const job_plan& p) const {
-        return p.verdict == verdict::fits && p.memory.total().high + r.limits.memory_margin <= p.usable;
+        const byte_count margin = r.limits.memory_margin;
+        return p.verdict == verdict::fits && (margin == byte_count{} || p.memory.total().high + margin <= p.usable);
     }
     /// Whether a layout can be neither among the best nor on the front, even at the least time that it may take.
     /// Passes are remembered, so that this takes a fraction of what its memory takes; the ZeRO stage, by which layouts

@@ -94,9 +94,14 @@ struct memory_breakdown {
     constexpr const interval<byte_count>& operator[](memory_term t) const { return terms[static_cast<std::size_t>(t)]; }
     /// What the device loses, context and libraries included: the sum of all terms.
     constexpr interval<byte_count> total() const {
-        interval<byte_count> sum;
-        for (const auto& term : terms) sum += term;
-        sum.high -= released + never_both;
+        byte_count low, high;
+        for (const auto& term : terms) low += term.low, high += term.high;
+        return {low, expected(), high - (released + never_both)};
+    }
+    /// What of it is expected.
+    constexpr byte_count expected() const {
+        byte_count sum;
+        for (const auto& term : terms) sum += term.expected;
         return sum;
     }
     /// Releases what the device lacks, as far as it is releasable. (Before PyTorch runs out of memory, it frees cached

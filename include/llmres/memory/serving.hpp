@@ -428,14 +428,14 @@ constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     remembered_graph before;
     memory_breakdown busiest = stages.memory(0, before);
     if (stages.layout.pipeline == 1) return busiest;
-    byte_count most = busiest.total().expected;
+    byte_count most = busiest.expected();
     byte_count heaviest;  // layers of a file, of the stages that repeat each other
     for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
         const byte_count file = stages.weights.of_file(serving_layers(stages.job, stages.layout, stage));
         if (repeats_stage_before(stages, stage) && file <= heaviest) continue;
         heaviest = file;
         const memory_breakdown m = stages.memory(stage, before);
-        if (const byte_count own = m.total().expected; own > most) busiest = m, most = own;
+        if (const byte_count own = m.expected(); own > most) busiest = m, most = own;
     }
     return busiest;
 }

@@ -24,10 +24,7 @@ struct interval {
 
     /// Adds bound to bound: estimates may be wrong in the same direction.
     constexpr interval& operator+=(const interval& other) {
-        low += other.low;
-        expected += other.expected;
-        high += other.high;
-        return *this;
+        return low += other.low, expected += other.expected, high += other.high, *this;
     }
     friend constexpr interval operator+(interval a, const interval& b) { return a += b; }
     friend constexpr bool operator==(const interval&, const interval&) = default;

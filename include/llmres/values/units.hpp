@@ -53,19 +53,17 @@ constexpr Rep end_across_from(Rep sign) {
 // product has the sign of its factors' exclusive or. One statement each, since constant expressions are limited by
 // their number. nvcc has no builtins for this in constant expressions.
 #ifndef __CUDACC__
+// The result is a parameter, as each statement is a step of a constant expression, and most steps are sums.
 template <std::signed_integral Rep>
-constexpr Rep sum(Rep a, Rep b) {
-    Rep r{};
+constexpr Rep sum(Rep a, Rep b, Rep r = {}) {
     return __builtin_expect(__builtin_add_overflow(a, b, &r), 0) ? end_across_from(r) : r;
 }
 template <std::signed_integral Rep>
-constexpr Rep difference(Rep a, Rep b) {
-    Rep r{};
+constexpr Rep difference(Rep a, Rep b, Rep r = {}) {
     return __builtin_expect(__builtin_sub_overflow(a, b, &r), 0) ? end_across_from(r) : r;
 }
 template <std::signed_integral Rep>
-constexpr Rep product(Rep a, Rep b) {
-    Rep r{};
+constexpr Rep product(Rep a, Rep b, Rep r = {}) {
     return __builtin_expect(__builtin_mul_overflow(a, b, &r), 0) ? end_across_from(static_cast<Rep>(~(a ^ b))) : r;
 }
 #else
@@ -139,14 +137,10 @@ struct quantity {
     friend constexpr bool operator>=(const quantity& a, const quantity& b) { return a.number_ >= b.number_; }
 
     /// Adds another quantity of the same unit.
-    constexpr quantity& operator+=(quantity other) {
-        number_ = detail::sum(number_, other.number_);
-        return *this;
-    }
+    constexpr quantity& operator+=(quantity other) { return number_ = detail::sum(number_, other.number_), *this; }
     /// Subtracts another quantity of the same unit.
     constexpr quantity& operator-=(quantity other) {
-        number_ = detail::difference(number_, other.number_);
-        return *this;
+        return number_ = detail::difference(number_, other.number_), *this;
     }
 
 private:
