@@ -125,6 +125,15 @@ TEST_CASE("kernels that fuse norms and gates make their outputs alone, and rotat
           " h2 f2 f2 f2 -f2 -f2 h2 -f2 -h2 out:h2 -h2 -h2");
 }
 
+TEST_CASE("a feed-forward without a gate: up, the same activated, down") {
+    job j = llama_job();
+    j.model.layers.kinds[0].norm = norm_kind::layer;  // one kernel
+    j.model.layers.kinds[0].feed_forward.kind = feed_forward_kind::plain;
+    const std::string heads = " q2 k2 k2" + rotate_query + rotate_key + " -q2 -k2";
+    CHECK(unrecorded_pass(j) ==
+          " h2" + heads + " q2 h2 -q2 -k2 -k2 -q2 -h2 h2 -h2 h2 f2 f2 -f2 h2 -f2 -h2 out:h2 -h2 -h2");
+}
+
 TEST_CASE("LoRA: result + lora_B(lora_A(dropout(x))) * scaling, in the model's format or in fp32") {
     job j = llama_job();
     j.runtime.kernels.norm = norm_code::fused;

@@ -144,3 +144,54 @@ TEST_CASE("IA3 scales the last product's input in fp32 and casts it back: two fp
     j.adapter = {.kind = adapter_kind::ia3};
     CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + b2(inner) + b4(inner) * 2 + b2(inner));
 }
+
+TEST_CASE("dropout of a softmax in 16 bits makes another tensor, in place of the scores, and a mask of bytes") {
+    job j = written_as(recomputed_job(), "gpt2");
+    j.attention = attention_kernel::eager;
+    const byte_count without = forward_of_layer(j).mixer;
+    j.dropout = true;
+    CHECK(forward_of_layer(j).mixer == without + b1(scores));
+}
+
+TEST_CASE("Bloom's gelu: x * 0.5, 0.79788 * x, 0.044715 * x and that times x, beside x") {
+    layer plain = llama;  // modeling_bloom.py, bloom_gelu_forward
+    plain.feed_forward.kind = feed_forward_kind::plain;
+    plain.norm = norm_kind::layer;
+    CHECK(forward_of_layer(written_as(recomputed_job(plain), "bloom")).feed_forward == b2(hidden) * 2 + b2(inner) * 5);
+}
+
+TEST_CASE("4-bit weights are expanded whole for a product, HQQ's in three tensors, beside the product's output") {
+    constexpr byte_count query = bytes(2) * (hidden * q), gate = bytes(2) * (hidden * inner);
+    job j = recomputed_job();
+    j.runtime.kernels.fp32_stream = false;
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::k_proj}};
+    j.weights = nf4;
+    CHECK(forward_of_layer(j).mixer == b2(hidden) + query + b2(q));
+    // The activated gate is there while up's weight is expanded.
+    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + gate + b2(inner) * 2);
+    j.weights = hqq(4, 64);
+    CHECK(forward_of_layer(j).mixer == b2(hidden) + query * 3 + b2(q));
+    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + gate * 3 + b2(inner) * 2);
+}
+
+TEST_CASE("DoRA takes norms beside the product's output and the copy of its input, each with what its half holds") {
+    job j = recomputed_job();
+    j.adapter = {.kind = adapter_kind::dora, .rank = rank};
+    CHECK(forward_of_layer(j).beside_last_magnitudes == b2(hidden) * 2 + b2(inner) + b2(hidden));
+    CHECK(forward_of_layer(j).beside_magnitudes == b2(hidden) * 2 + b2(inner));  // the gate's is the largest
+    j.runtime.kernels.fp32_adapters = true;
+    CHECK(forward_of_layer(j).beside_last_magnitudes == b2(hidden) * 2 + b2(inner) + b2(hidden) + b4(inner));
+    CHECK(forward_of_layer(j).beside_magnitudes == b2(hidden) * 2 + b2(inner) + b4(hidden));
+    j.adapter.targets = {weight_role::q_proj};
+    CHECK(forward_of_layer(j).beside_magnitudes == b2(hidden) + b2(q) + b4(hidden));
+    CHECK(forward_of_layer(j).beside_last_magnitudes == byte_count{});
+    j.adapter.kind = adapter_kind::lora;
+    CHECK(forward_of_layer(j).beside_magnitudes == byte_count{});
+}
+
+TEST_CASE("stacked experts: of each choice its token, gate and up in one, the activated gate and their product") {
+    layer routed = llama;
+    routed.feed_forward = {.experts = {.count = 8, .per_token = 2, .width = inner}};
+    job j = recomputed_job(routed);
+    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + (b2(hidden) + b2(inner) * 4) * 2);
+}
