@@ -56,15 +56,7 @@ void add_alloc_options(CLI::App* alloc, options& o) {
     alloc->add_flag("--any-gpu", o.any_gpu, "also a plan that was made for another GPU than this");
 }
 
-int run(int count, char** arguments) {
-    CLI::App app{"What a GPU is, what it does, and whether a plan's buffers really fit on it.", "llmres-probe"};
-    app.require_subcommand(1);
-    using llmres::version;
-    app.set_version_flag("--version", fmt::format("{}.{}.{}", version.major, version.minor, version.patch));
-    app.footer(
-        "Exit codes: 0 done or fits, 1 internal, 2 usage, 3 does not fit, 4 no device, 5 skipped, 6 inconclusive.");
-    options o;
-    ending end;
+void add_commands(CLI::App& app, options& o, ending& end) {
     // `holds`: it holds memory, which a stop between its steps gives back; only 20 seconds after the timeout is it
     // ended from outside.
     const auto add = [&](const char* name, bool holds, ending (*work)(const options&), const char* what) {
@@ -110,6 +102,18 @@ int run(int count, char** arguments) {
         ->check(CLI::IsMember(
             {"cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching", "pytorch_expandable"}));
     replay->add_option("--steps", o.steps, "training steps")->check(CLI::Range(1, 100))->capture_default_str();
+}
+
+int run(int count, char** arguments) {
+    CLI::App app{"What a GPU is, what it does, and whether a plan's buffers really fit on it.", "llmres-probe"};
+    app.require_subcommand(1);
+    using llmres::version;
+    app.set_version_flag("--version", fmt::format("{}.{}.{}", version.major, version.minor, version.patch));
+    app.footer(
+        "Exit codes: 0 done or fits, 1 internal, 2 usage, 3 does not fit, 4 no device, 5 skipped, 6 inconclusive.");
+    options o;
+    ending end;
+    add_commands(app, o, end);
 
     // --json takes a file only behind "=", so that it never swallows the argument after it.
     std::vector<std::string> given(arguments + 1, arguments + count);
