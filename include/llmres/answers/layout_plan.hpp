@@ -92,7 +92,8 @@ constexpr bool offloads(const job& j) {
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best. Where GPU and host share their memory, the host has
 /// what the GPU leaves of it, and both fit for sure in what the GPU may use, which leaves the system its part.
-constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, layout_folds* known) {
+[[gnu::always_inline]] constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c,
+                                                        layout_folds* known) {
     p.host_memory = host_memory_of(j, p.layout, c, known ? &known->memory : nullptr);
     const interval<byte_count>& held = p.host_memory;
     const auto at_best = [&](verdict most) {

@@ -117,7 +117,7 @@ struct token_shape {
     std::int64_t keys = 1;       ///< tokens that each of them may attend to
 
     /// Tokens of all sequences.
-    constexpr std::int64_t all() const { return detail::product(sequences, length); }
+    [[gnu::always_inline]] constexpr std::int64_t all() const { return detail::product(sequences, length); }
     friend constexpr bool operator==(const token_shape&, const token_shape&) = default;
 };
 

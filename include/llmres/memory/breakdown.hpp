@@ -93,7 +93,7 @@ struct memory_breakdown {
     /// The memory of a term.
     constexpr const interval<byte_count>& operator[](memory_term t) const { return terms[static_cast<std::size_t>(t)]; }
     /// What the device loses, context and libraries included: the sum of all terms.
-    constexpr interval<byte_count> total() const {
+    [[gnu::always_inline]] constexpr interval<byte_count> total() const {
         byte_count low, high;
         for (const auto& term : terms) low += term.low, high += term.high;
         return {low, expected(), high - (released + never_both)};

@@ -23,10 +23,10 @@ struct interval {
     constexpr bool contains(const T& x) const { return low <= x && x <= high; }
 
     /// Adds bound to bound: estimates may be wrong in the same direction.
-    constexpr interval& operator+=(const interval& other) {
+    [[gnu::always_inline]] constexpr interval& operator+=(const interval& other) {
         return low += other.low, expected += other.expected, high += other.high, *this;
     }
-    friend constexpr interval operator+(interval a, const interval& b) { return a += b; }
+    [[gnu::always_inline]] friend constexpr interval operator+(interval a, const interval& b) { return a += b; }
     friend constexpr bool operator==(const interval&, const interval&) = default;
 };
 

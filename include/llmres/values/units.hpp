@@ -51,20 +51,23 @@ constexpr Rep end_across_from(Rep sign) {
 
 // Counts are signed. A sum or difference that leaves the range comes back in on the other side, with the other sign; a
 // product has the sign of its factors' exclusive or. One statement each, since constant expressions are limited by
-// their number. nvcc has no builtins for this in constant expressions.
+// their number; of a probability of 0, as GCC makes small what it takes to be never executed, and takes
+// __builtin_expect for a tenth. nvcc has no builtins for this in constant expressions.
 #ifndef __CUDACC__
 // The result is a parameter, as each statement is a step of a constant expression, and most steps are sums.
 template <std::signed_integral Rep>
 constexpr Rep sum(Rep a, Rep b, Rep r = {}) {
-    return __builtin_expect(__builtin_add_overflow(a, b, &r), 0) ? end_across_from(r) : r;
+    return __builtin_expect_with_probability(__builtin_add_overflow(a, b, &r), 0, 1.0) ? end_across_from(r) : r;
 }
 template <std::signed_integral Rep>
 constexpr Rep difference(Rep a, Rep b, Rep r = {}) {
-    return __builtin_expect(__builtin_sub_overflow(a, b, &r), 0) ? end_across_from(r) : r;
+    return __builtin_expect_with_probability(__builtin_sub_overflow(a, b, &r), 0, 1.0) ? end_across_from(r) : r;
 }
 template <std::signed_integral Rep>
 constexpr Rep product(Rep a, Rep b, Rep r = {}) {
-    return __builtin_expect(__builtin_mul_overflow(a, b, &r), 0) ? end_across_from(static_cast<Rep>(~(a ^ b))) : r;
+    return __builtin_expect_with_probability(__builtin_mul_overflow(a, b, &r), 0, 1.0)
+               ? end_across_from(static_cast<Rep>(~(a ^ b)))
+               : r;
 }
 #else
 template <std::signed_integral Rep>
@@ -250,7 +253,7 @@ refusal::different_units_neither_add_nor_compare operator<=>(quantity<U, R>, qua
 
 /// The product, in the product of the units.
 template <class U, class R, class V, class S>
-constexpr auto operator*(quantity<U, R> a, quantity<V, S> b) {
+[[gnu::always_inline]] constexpr auto operator*(quantity<U, R> a, quantity<V, S> b) {
     using rep = detail::common_rep<R, S>;
     return detail::with_unit<unit_product<U, V>>(
         detail::product(static_cast<rep>(a.number_), static_cast<rep>(b.number_)));
@@ -269,13 +272,13 @@ refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, N) = d
 /// The quantity times a plain number.
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
-constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
+[[gnu::always_inline]] constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
     return quantity<U, R>::from_base(detail::product(q.number_, detail::saturated<R>(n)));
 }
 /// The quantity times a plain number.
 template <class U, class R, arithmetic N>
     requires(std::floating_point<R> || std::integral<N>)
-constexpr quantity<U, R> operator*(N n, quantity<U, R> q) {
+[[gnu::always_inline]] constexpr quantity<U, R> operator*(N n, quantity<U, R> q) {
     return q * n;
 }
 /// A count scaled by a fraction must say how it rounds: scaled_up(q, x) or scaled_down(q, x).

@@ -34,7 +34,7 @@ struct step_peak {
     interval<byte_count> logits{};
     byte_count in_holes{};  ///< of both, what no tensor takes where they are laid out in one buffer
 
-    constexpr interval<byte_count> all() const { return activations + logits; }
+    [[gnu::always_inline]] constexpr interval<byte_count> all() const { return activations + logits; }
 
     /// Sets the low bound of both together, neither's above what is expected of it.
     constexpr void set_low(byte_count low) {
@@ -311,7 +311,7 @@ struct serving_step {
         return scaled(most, runtime.accuracy.activations);
     }
     /// While logits are computed.
-    constexpr step_peak in_logits(byte_count throughout) const {
+    [[gnu::always_inline]] constexpr step_peak in_logits(byte_count throughout) const {
         const std::int64_t rows = logit_rows(job, runtime, layout, shape);
         step_peak computing{hidden() + throughout + beside_logits(rows),
                             scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_logit(rows))};

@@ -78,7 +78,7 @@ public:
         : shape{of_step}, options{how}, rows{of_step.tokens} {}
 
     using tensor = ggml_buffer::tensor;
-    constexpr byte_count rows_of(std::int64_t width) const { return bytes(4) * rows * width; }
+    [[gnu::always_inline]] constexpr byte_count rows_of(std::int64_t width) const { return bytes(4) * rows * width; }
 
     constexpr void begin() {
         const bool wide = options.flash && options.first && !options.writes.narrow_masks;
