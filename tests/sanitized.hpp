@@ -13,3 +13,10 @@ inline constexpr bool sanitized = false;
 #else
 inline constexpr bool sanitized = false;
 #endif
+
+/// Whether the programs under test count the lines that they run (tests/coverage), which takes memory.
+#if defined(LLMRES_COUNTS_LINES)
+inline constexpr bool counts_lines = true;
+#else
+inline constexpr bool counts_lines = false;
+#endif

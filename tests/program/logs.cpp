@@ -154,5 +154,5 @@ TEST_CASE("a long log is read in little memory") {
     CHECK(o.err.empty());
     rusage used{};
     getrusage(RUSAGE_CHILDREN, &used);
-    if (!sanitized) CHECK(used.ru_maxrss < 50 * 1024);  // of the largest child so far, in KiB
+    if (!sanitized && !counts_lines) CHECK(used.ru_maxrss < 50 * 1024);  // of the largest child so far, in KiB
 }
