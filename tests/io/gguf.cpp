@@ -76,6 +76,35 @@ TEST_CASE("a header gives metadata, tensors and exact sizes") {
     CHECK(file->size == bytes(static_cast<std::int64_t>(bytes_of_file.size())));
 }
 
+TEST_CASE("numbers of each type are read with their sign") {
+    const auto bytes_of = [](auto number) {
+        return std::string(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    gguf_writer w;
+    w.raw("u8", 0, bytes_of(std::uint8_t{200}));
+    w.raw("i8", 1, bytes_of(std::int8_t{-100}));
+    w.raw("u16", 2, bytes_of(std::uint16_t{40'000}));
+    w.raw("i16", 3, bytes_of(std::int16_t{-20'000}));
+    w.raw("u32", 4, bytes_of(std::uint32_t{3'000'000'000}));
+    w.raw("i32", 5, bytes_of(std::int32_t{-2'000'000'000}));
+    w.raw("u64", 10, bytes_of(std::uint64_t{1} << 62));
+    w.raw("i64", 11, bytes_of(-(std::int64_t{1} << 62)));
+    w.raw("f32", 6, bytes_of(-1.5f));
+    w.raw("f64", 12, bytes_of(0x1p-100));
+    const auto file = read(w.bytes());
+    REQUIRE(file);
+    CHECK(file->integer_or("u8", 0) == 200);
+    CHECK(file->integer_or("i8", 0) == -100);
+    CHECK(file->integer_or("u16", 0) == 40'000);
+    CHECK(file->integer_or("i16", 0) == -20'000);
+    CHECK(file->integer_or("u32", 0) == 3'000'000'000);
+    CHECK(file->integer_or("i32", 0) == -2'000'000'000);
+    CHECK(file->integer_or("u64", 0) == std::int64_t{1} << 62);
+    CHECK(file->integer_or("i64", 0) == -(std::int64_t{1} << 62));
+    CHECK(file->find("f32")->number == -1.5);
+    CHECK(file->find("f64")->number == 0x1p-100);
+}
+
 TEST_CASE("a file cut anywhere is refused by name, or its data is") {
     const std::string whole = small().bytes();
     REQUIRE(read(whole));
