@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
@@ -40,28 +41,50 @@ TEST_CASE("a figure that is as predicted leaves its constant where it was") {
 }
 
 TEST_CASE("a profile learnt from one log predicts that log, whichever constant is behind the figure") {
+    const layout two_ranks{.tensor = 2};
     job llama_cpp = chat();
     llama_cpp.runtime = runtimes::llama_cpp;
+    job newest = chat();
+    newest.runtime = runtimes::vllm;
+    const job trained{.model = models::llama_3_2_1b,
+                      .task = task::finetuning,
+                      .sequence = tokens(2048),
+                      .micro_batch = 8,
+                      .runtime = runtimes::pytorch};
     struct sample {
         observed_figure what;
+        learnt_constant behind;
         job asked;
         double times;
+        layout placed{};
     };
-    for (const auto& [what, asked, times] :
-         {sample{observed_figure::pool, chat(), 0.97}, sample{observed_figure::beside_tensors, chat(), 2.0},
-          sample{observed_figure::cuda_graphs, chat(), 0.5}, sample{observed_figure::activation_peak, chat(), 1.2},
-          sample{observed_figure::compute_buffer, llama_cpp, 1.3}}) {
+    using figure = observed_figure;
+    using constant = learnt_constant;
+    for (const auto& [what, behind, asked, times, placed] :
+         {sample{figure::pool, constant::workspace, chat(), 0.97},
+          sample{figure::beside_tensors, constant::workspace, chat(), 2.0},
+          sample{figure::beside_tensors, constant::communicator, chat(), 1.5, two_ranks},
+          sample{figure::cuda_graphs, constant::cuda_graphs, chat(), 0.5},
+          sample{figure::cuda_graphs, constant::layer_graphs, newest, 1.2},
+          sample{figure::compute_buffer, constant::activations, llama_cpp, 1.3},
+          sample{figure::allocated, constant::activations, trained, 1.05},
+          sample{figure::reserved, constant::fragmentation, trained, 1.05},
+          sample{figure::device_used, constant::context, trained, 1.004}}) {
         CAPTURE(name_of(what));
-        const byte_count seen =
-            bytes(static_cast<std::int64_t>(times * static_cast<double>(of(what, asked).expected.in(bytes))));
-        const observed_profile p = observe({asked.runtime, {}}, asked, alone, one_h100, {what, seen, {}});
+        CAPTURE(name_of(behind));
+        const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, placed.tensor);
+        const auto said = [&](const job& j) {
+            const auto figure = predicted(what, j, placed, c);
+            REQUIRE(bool{figure});
+            return figure->expected;
+        };
+        const byte_count seen = bytes(static_cast<std::int64_t>(times * static_cast<double>(said(asked).in(bytes))));
+        const observed_profile p = observe({asked.runtime, {}}, asked, placed, c, {what, seen, {}});
+        CHECK(p[behind].count == 1);
         job again = asked;
         again.runtime = with_learnt(again.runtime, p, prior_weight::none);
-        const double off = std::fabs(static_cast<double>((of(what, again).expected - seen).in(bytes)));
-        // A peak that is the larger of layers and logits follows a line only in part.
-        if (detail::constant_behind(what, asked.runtime, alone) &&
-            p[*detail::constant_behind(what, asked.runtime, alone)].count > 0)
-            CHECK(off < 0.005 * static_cast<double>(seen.in(bytes)));
+        CHECK(std::fabs(static_cast<double>((said(again) - seen).in(bytes))) <
+              0.005 * static_cast<double>(seen.in(bytes)));
     }
 }
 

@@ -80,7 +80,8 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
     if (trains(j)) {
         const auto estimate = [&](memory_term term, byte_count unsure, const interval<double>& error) {
             const byte_count about = m[term].expected;
-            m[term] = {scaled_up(about - unsure, error.low), about, scaled_up(about, error.high)};
+            m[term] = {scaled_up(about - unsure, error.low), scaled_up(about, error.expected),
+                       scaled_up(about, error.high)};
         };
         const interval<double>& known = r.accuracy.activations;
         const interval<double>& more = j.model.from_tensors ? undescribed_activations : r.accuracy.undescribed;
