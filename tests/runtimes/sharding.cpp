@@ -22,6 +22,15 @@ TEST_CASE("DeepSpeed has buckets and sub-groups, and no other profile has") {
     }
 }
 
+TEST_CASE("DeepSpeed flattens weights on the GPU from 0.19.0 on, and no other profile does") {
+    for (const runtime* r : runtimes::all) {
+        CAPTURE(r->identity.name.view());
+        CHECK(r->sharding.flattens_on_gpu == (r == &runtimes::deepspeed));
+    }
+    CHECK(find_runtime("deepspeed", "0.18.9", "runtime")->identity == runtimes::deepspeed_0_18.identity);
+    CHECK(find_runtime("deepspeed", "0.19.2", "runtime")->identity == runtimes::deepspeed.identity);
+}
+
 TEST_CASE("transformers alone pipelines naively, and DeepSpeed's engines alone keep what their stages put out") {
     for (const runtime* r : runtimes::all) {
         const std::string_view name = r->identity.name.view();

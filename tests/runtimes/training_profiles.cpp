@@ -171,7 +171,7 @@ TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a
     const memory_breakdown narrow = training_memory(j, four);
     REQUIRE(wide.phase == phase::backward);
     CHECK(wide.ideal - narrow.ideal == bytes(2) * (2 * 425'000'000));
-    CHECK(wide.reserved.low == narrow.reserved.low);  // a launcher may ask for less
+    CHECK(wide.reserved.low <= narrow.reserved.low);  // a launcher may ask for less
     j.runtime.sharding.bucket_size_known = true;      // the caller says what it asks for
     const memory_breakdown said = training_memory(j, four);
     CHECK(said.reserved.low > narrow.reserved.low);

@@ -41,6 +41,9 @@ struct runtime_allocator {
     /// Training: the same as a part of activations, which are allocated and freed in every layer. (Logits are few and
     /// large, and not among them.)
     interval<double> activation_fragmentation{};
+    /// Training: gaps between activations, and blocks of the loss that no layer's have room for, follow from the step's
+    /// tensors (memory/training/allocator.hpp), as they are in transformers' modules.
+    bool gaps_by_step = false;
     /// Tensors of 10 MiB and more are segments of their own in steps of 2 MiB, with up to 1 MiB unused at their end
     /// (PyTorch's caching allocator).
     bool rounds_to_segments = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/process.hpp>
 #include <llmres/runtimes/runtime.hpp>
 
@@ -8,7 +9,7 @@
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime deepspeed{
-    .identity{.name = "deepspeed", .work = runtime_work::training, .versions = "DeepSpeed 0.12 to 0.19"},
+    .identity{.name = "deepspeed", .work = runtime_work::training, .versions = "DeepSpeed 0.19", .since = {0, 19}},
     .launches{
         // Megatron-DeepSpeed of 2022 takes 1.1 to 1.3 ms for each pass through a layer, forward, recomputed or back,
         // whatever its size, on up to four tensor ranks and 1.4 to 1.7 on eight (470 runs of
@@ -28,9 +29,10 @@ inline constexpr runtime deepspeed{
             return p;
         }(),
     .allocator{
-        // In-sample: expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp: buckets, and blocks that
-        // only the optimizer's step can use, are counted apart.
-        .fragmentation = {0.0, 0.035, 0.20},
+        // As runtimes/huggingface.hpp: what is not activations lies close. Gaps between activations, and blocks that
+        // only one phase can use, follow from the step (memory/training/allocator.hpp).
+        .fragmentation = {0.0, 0.005, 0.03},
+        .gaps_by_step = true,
         .caches_freed_blocks = true,
     },
     .accuracy{
@@ -42,6 +44,7 @@ inline constexpr runtime deepspeed{
     .sharding{
         .code = sharding_code::deepspeed,
         .reduce_bucket_size = 500'000'000,
+        .flattens_on_gpu = true,
         .sub_group_size = 1'000'000'000,
     },
     .pipeline{.keeps_stage_outputs = true, .partitions_sends = true},
@@ -50,13 +53,24 @@ inline constexpr runtime deepspeed{
     .layouts{.context_parallel = true, .uneven_stages = true},
 };
 
+/// Before 0.19.0, ZeRO 1 and 2 joined the weights in main memory.
+inline constexpr runtime deepspeed_0_18 = [] {
+    runtime r = for_versions(deepspeed, "DeepSpeed 0.12 to 0.18", {0, 12}, {0, 19});
+    r.sharding.flattens_on_gpu = false;
+    return r;
+}();
+inline constexpr std::array all_deepspeed{&deepspeed, &deepspeed_0_18};
+
 /// Megatron-DeepSpeed of 2022 (BLOOM's): Megatron's fused layers, and DeepSpeed's BF16_Optimizer, which keeps fp32
 /// gradients beside the bf16 ones from the first step to the last (runtime/bf16_optimizer.py); under PyTorch for CUDA
 /// 11.
 inline constexpr runtime megatron_deepspeed = [] {
-    runtime r = for_versions(deepspeed, "Megatron-DeepSpeed 2022", {});
+    runtime r = for_versions(deepspeed_0_18, "Megatron-DeepSpeed 2022", {});
     r.identity.name = "megatron_deepspeed";
     r.process.context = context_of_cuda_11;
+    // In-sample: expected as in runtimes/megatron.hpp, at most as in runtimes/pytorch.hpp.
+    r.allocator.fragmentation = {0.0, 0.035, 0.20};
+    r.allocator.gaps_by_step = false;
     r.accuracy.activations = {0.9, 1.0, 1.1};  // In-sample: its layers, against bloom_prequel's runs
     r.kernels.norm = norm_code::fused;
     r.kernels.loss.code = loss_code::vocabulary_parallel;

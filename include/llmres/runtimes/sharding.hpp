@@ -43,6 +43,9 @@ struct training_sharding {
     /// second bucket meanwhile (stage_1_and_2.py, setup_buckets). ZeRO 3 always does (zero/config.py,
     /// overlap_comm_valid).
     bool overlap_comm = false;
+    /// DeepSpeed's ZeRO 1 and 2 copy the weights into one tensor on the GPU, beside the ones that were loaded, whose
+    /// blocks the allocator keeps (stage_1_and_2.py, flatten_on_accelerator).
+    bool flattens_on_gpu = false;
     /// DeepSpeed: values of a rank's own that ZeRO 3 steps at once (runtime/zero/config.py).
     std::int64_t sub_group_size = 0;
 };

@@ -291,12 +291,11 @@ TEST_CASE(
     CHECK(buffers({.data = 8, .zero = 3}).stepping == mib(300));
     j.offload.optimizer = offload_place::host;
     CHECK(buffers({.data = 8, .zero = 3}).stepping == byte_count{});
+    CHECK(buffers({.data = 8, .zero = 3}).in_pieces == div_up(gb(1), 8) * 5);  // a rank's part in 16 bits, and in fp64
     CHECK(buffers({.data = 8, .zero = 2}).backward == byte_count{});
 }
 
-TEST_CASE(
-    "DeepSpeed's ZeRO 3 gathers ahead until 1e9 values are there, and blocks of three buckets' worth are not free "
-    "yet") {
+TEST_CASE("DeepSpeed's ZeRO 3 gathers ahead until 1e9 values are there") {
     job j = mixed();
     j.runtime = runtimes::deepspeed;
     const training_context context{j, {.data = 8, .zero = 3}};
@@ -304,13 +303,8 @@ TEST_CASE(
         return detail::live_weights_of(context, whole, unit, gb(1));
     };
     CHECK(live(gb(16), mib(400)).now == gb(2));
-    CHECK(live(gb(16), gb(3)).now == gb(3));      // one layer is more than that
-    CHECK(live(gb(1), mib(400)).now == gb(1));    // there are no more
-    CHECK(live(gb(16), mib(400)).late == gb(3));  // max_param_reduce_events, and one more
-    CHECK(detail::late_gradients_of(j, context, gb(16)) == gb(3));
-    CHECK(detail::late_gradients_of(j, context, gb(1)) == gb(1));
-    CHECK(live(gb(3), mib(400)).late == gb(1));
-    CHECK(live(gb(1), mib(400)).late == byte_count{});
+    CHECK(live(gb(16), gb(3)).now == gb(3));    // one layer is more than that
+    CHECK(live(gb(1), mib(400)).now == gb(1));  // there are no more
     CHECK(live(gb(16), mib(400)).more == gb(2));
     // Gradients of a rank lie in one buffer from the first step to the last: at the end of the forward pass, too.
     const layout eight{.data = 8, .zero = 3};
@@ -318,4 +312,70 @@ TEST_CASE(
     j.offload.optimizer = offload_place::host;
     const byte_count states = bytes(12) * count_parameters(j.model).in(parameters);
     CHECK(with - training_passes_of(j, eight).forward > div_up(states, 8) + gb(1));
+}
+
+TEST_CASE("weights that ZeRO 3 released and gradients that it copied wait for the GPU, a layer where the host does") {
+    job j = mixed();
+    j.runtime = runtimes::deepspeed;
+    const layout eight{.data = 8, .zero = 3};
+    const auto weights = [&](byte_count whole, byte_count unit) {
+        return detail::late_weights_of(j, eight, training_context{j, eight}, whole, unit);
+    };
+    const auto gradients = [&](byte_count all) {
+        return detail::late_gradients_of(j, training_context{j, eight}, all, mib(400));
+    };
+    j.micro_batch = 2;
+    CHECK(weights(gb(16), mib(400)).expected == gb(3));  // max_param_reduce_events, and one more
+    CHECK(weights(gb(16), mib(400)).high == gb(14));     // nothing waits in the forward pass
+    CHECK(weights(gb(3), mib(400)).expected == gb(1));
+    CHECK(weights(gb(1), mib(400)).high == byte_count{});
+    CHECK(gradients(gb(16)) == gb(3));
+    CHECK(gradients(gb(1)) == gb(1));
+    // transformers asks the GPU in each attention whether one row is several samples; no other kernel of it does.
+    j.micro_batch = 1;
+    j.attention = attention_kernel::sdpa;
+    CHECK(gradients(gb(16)) == gb(3));
+    j.attention = attention_kernel::flash;
+    CHECK(gradients(gb(16)) == mib(400));
+    CHECK(gradients(mib(100)) == mib(100));
+    const byte_count table = detail::gathered_embedding(j, eight, training_context{j, eight});
+    CHECK(table == bytes(2) * j.model.vocabulary * j.model.hidden);
+    CHECK(weights(gb(16), table - bytes(1)).low == table);
+    CHECK(weights(gb(16), table - bytes(1)).high == table * 2);  // gathered once more for its backward pass
+    CHECK(weights(gb(16), table).expected == table);
+}
+
+TEST_CASE(
+    "DeepSpeed 0.19 flattens weights beside the ones that were loaded, whose blocks no tensor of a step fits in") {
+    CHECK(detail::left_beside(mib(112), mib(64)) == mib(48));
+    CHECK(detail::left_beside(mib(32), mib(64)) == mib(32));
+    CHECK(detail::left_beside(mib(128), mib(64)) == byte_count{});
+    job j = mixed();
+    j.runtime = runtimes::deepspeed;
+    const auto left = [&](const layout& l) {
+        const byte_count stream = mib(1'000'000);  // larger than any weight
+        return detail::left_by_flattening(j, l, training_context{j, l}, placement_of(j, l, 0), stream);
+    };
+    const byte_count matrices = left({.data = 8, .zero = 2});
+    const byte_count weights = bytes(2) * count_parameters(j.model).in(parameters);
+    CHECK(matrices <= weights);
+    CHECK(matrices > weights - mib(10));  // norms have no segment of their own
+    CHECK(left({.data = 8, .zero = 1}) == matrices);
+    CHECK(left({.data = 8, .zero = 3}) == byte_count{});
+    CHECK(left({.data = 8}) == byte_count{});
+    const layout two{.data = 8, .zero = 2};
+    const auto reserved = [&] { return training_memory(j, two).reserved.expected; };
+    const byte_count now = reserved();
+    j.runtime = runtimes::deepspeed_0_18;  // joined in main memory
+    CHECK(left(two) == byte_count{});
+    CHECK(reserved() < now);
+}
+
+TEST_CASE("checkpoints lose what a block of the feed-forward's width leaves beside those that fit in it") {
+    layer l{};
+    l.feed_forward.width = 14336;
+    CHECK(detail::lost_beside_checkpoints(l, 4096, {}) == doctest::Approx(3.5 / 3 - 1));
+    CHECK(detail::lost_beside_checkpoints(l, 4096, {.tensor = 2}) == doctest::Approx(0.75));
+    CHECK(detail::lost_beside_checkpoints(l, 4096, {.tensor = 4}) == 0.0);  // none fits
+    CHECK(detail::lost_beside_checkpoints(l, 3584, {}) == 0.0);
 }

@@ -98,6 +98,40 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
     return {byte_count{}, scaled_up(beyond < left ? beyond : left, 0.3), left};
 }
 
+/// DeepSpeed's ZeRO 3: blocks that wait for another stream, beside `unused`, which no phase uses of another's.
+///
+/// Where the host waits in each attention, bounds are those of the allocator's rules with these streams
+/// (tests/validation/deepspeed_streams.cpp). `unused` is surely there: tensors of other streams, and of the loss, which
+/// find no block that is large enough. At most a layer's weights are joined beside those that are late, and buckets
+/// come in three sizes, each larger than the one before it.
+constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const stage_peak& peak, byte_count unused) {
+    const interval<byte_count> weights =
+        late_weights_of(f.job, f.layout, f.context, peak.tensors.gathered, f.widest.gathered);
+    const byte_count gradients = late_gradients_of(f.job, f.context, peak.tensors.reduced, f.widest.gradients.whole);
+    idle.releasable.expected = weights.expected + (gradients > unused ? gradients : unused);
+    if (waits_in_attention(f.job, f.context)) {
+        idle.releasable.low = unused + weights.low;
+        const byte_count bucket = bucket_of(f.job, f.context, peak.tensors.reduced);
+        idle.releasable.high = idle.releasable.expected + f.widest.gathered + bucket * 2;
+        idle.buckets = bucket;
+        return;
+    }
+    // At most a bucket that is being filled besides.
+    const byte_count most = scaled_up(gradients, 1.0 + 1.0 / reductions_under_way);
+    idle.releasable.high += weights.high;
+    if (most > unused) idle.releasable.high += most - unused;
+    idle.buckets = weights.expected + gradients;
+}
+
+/// DeepSpeed: gaps between the tensors of transformers' modules. Checkpoints lose what they leave of the blocks that
+/// they are cut from; beside them a tenth of the activations at most where all layers are recomputed
+/// (tests/validation/deepspeed_streams.cpp), else 27 % (tests/validation/caching_allocator.cpp).
+constexpr interval<byte_count> deepspeed_gaps(const folded_job& f, const stage_peak& peak) {
+    const bool recomputed = f.job.recompute == recompute::full && f.job.recompute_every == 1;
+    const byte_count most = scaled_up(peak.activations, recomputed ? 0.10 : 0.27);
+    return {peak.cut, peak.cut + peak.flattened, peak.cut + peak.flattened + most};
+}
+
 /// Blocks that are freed at the peak, and that no tensor of the peak uses. Of the blocks that one phase leaves and no
 /// other phase can use, at least a quarter is held, but for a peak in the optimizer's step and for samples of many
 /// lengths. In-sample: of 43 runs of transformers on one GPU, whose allocated memory was published beside nvidia-smi's
@@ -122,15 +156,9 @@ constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak
         idle.releasable.high += f.widest.gathered * 2;
     if (f.context.runtime.sharding.code == sharding_code::deepspeed && f.layout.zero >= 3 &&
         f.layout.dense_shard_ranks() > 1) {
-        const byte_count weights = live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered).late;
-        const byte_count gradients = late_gradients_of(f.job, f.context, peak.tensors.reduced);
-        idle.releasable.expected = weights + (gradients > unused ? gradients : unused);
-        // At most a bucket that is being filled besides.
-        const byte_count most = scaled_up(gradients, 1.0 + 1.0 / reductions_under_way);
-        idle.releasable.high += scaled_up(weights, 1.0 + 1.0 / reductions_under_way);
-        if (most > unused) idle.releasable.high += most - unused;
-        idle.buckets = weights + gradients;
+        add_late_blocks(idle, f, peak, unused);
     }
+    if (r.allocator.gaps_by_step && !r.allocator.expandable_segments) idle.fragmented += deepspeed_gaps(f, peak);
     return idle;
 }
 

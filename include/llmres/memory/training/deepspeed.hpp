@@ -2,9 +2,11 @@
 #pragma once
 
 #include <llmres/inventory/context.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/values/interval.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
@@ -33,7 +35,13 @@ constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const trai
     if (l.zero >= 3) {
         b.throughout = bucket;
         b.joined = bucket < state.gradients.whole ? bucket : state.gradients.whole;
-        if (on_host) return b;
+        if (on_host) {
+            // A rank's part of each gradient is copied back to the GPU, and its norm taken in fp64 (stage3.py,
+            // partition_grads and _constant_buffered_norm2), beside the bucket.
+            const byte_count part = div_up(state.largest, l.dense_shard_ranks());
+            b.in_pieces = part * 5;
+            return b;
+        }
         // Gradients of a sub-group are flattened, and cast to fp32 where the master weights are
         // (_prepare_fp32_grad_for_sub_group).
         const byte_count most = size_of(made, context.runtime.sharding.sub_group_size, 1);
@@ -75,14 +83,9 @@ inline constexpr std::int64_t reductions_under_way = 3;
 struct live_weights {
     byte_count now{};   ///< gathered
     byte_count more{};  ///< at most beyond that: the last tensor that was fetched, which joins its parts
-    byte_count late{};  ///< released, but not to be used again yet
 };
 
 /// `whole`: all weights of a stage; `unit`: those of the layer that has most; `largest`: the largest tensor.
-///
-/// A released weight is another stream's, whose block cannot be used again until the computation has passed it
-/// (partition_parameters.py, free_param: record_stream). How far the host runs ahead of the computation is bounded by
-/// the buckets whose reduction it does not wait for, of as many gradients as weights.
 constexpr live_weights live_weights_of(const training_context& context, byte_count whole, byte_count unit,
                                        byte_count largest = {}) {
     const precision& gathered = context.formats.compute;
@@ -91,16 +94,84 @@ constexpr live_weights live_weights_of(const training_context& context, byte_cou
     if (live.now > whole) live.now = whole;
     const auto at_most = [&](byte_count size) { return size < whole - live.now ? size : whole - live.now; };
     live.more = at_most(largest * 2);
-    live.late = at_most(size_of(gathered, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way);
     return live;
 }
 
-/// Gradients that ZeRO 3 has copied into buckets, and whose blocks wait for the copy: another stream made it
-/// (stage3.py, __add_grad_to_ipg_bucket: record_stream). `all`: of the weights of a stage.
-constexpr byte_count late_gradients_of(const job& j, const training_context& context, byte_count all) {
+/// Whether the host waits for the GPU in each layer's attention, so that all that was launched before is done: of one
+/// row, transformers asks a tensor whether its positions are those of several samples
+/// (modeling_flash_attention_utils.py, _is_packed_sequence), and the answer comes from the GPU.
+constexpr bool waits_in_attention(const job& j, const training_context& context) {
+    return j.micro_batch == 1 && context.attention.kernel == attention_kernel::flash;
+}
+
+/// The embedding's weights as ZeRO 3 gathers them.
+constexpr byte_count gathered_embedding(const job& j, const layout& l, const training_context& context) {
+    return size_of(context.formats.compute, ceil_quotient(j.model.vocabulary, l.tensor), embedding_width_of(j.model));
+}
+
+/// Blocks of weights that ZeRO 3 has released, and that cannot be used again yet. Such a weight is another stream's,
+/// whose block waits until the computation has passed it (partition_parameters.py, free_param: record_stream).
+/// `whole`: all weights of a stage; `unit`: those of the layer that has most.
+///
+/// Where the host waits in each attention, these are the embedding's before the first one, or else a layer's, unless
+/// the GPU is as fast as the host. The embedding's block is then cut up for layers', so that its backward pass gathers
+/// it into another one. Where it waits nowhere, it runs ahead of the backward pass by the buckets whose reduction it
+/// does not wait for, of as many gradients as weights, and of the forward pass by all of it.
+constexpr interval<byte_count> late_weights_of(const job& j, const layout& l, const training_context& context,
+                                               byte_count whole, byte_count unit) {
+    const live_weights live = live_weights_of(context, whole, unit);
+    const byte_count others = whole - live.now;
+    const auto at_most = [&](byte_count size) { return size < others ? size : others; };
+    if (!waits_in_attention(j, context)) {
+        const byte_count buckets =
+            size_of(context.formats.compute, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way;
+        return {byte_count{}, at_most(buckets), others};
+    }
+    const byte_count embedding = gathered_embedding(j, l, context);
+    if (embedding <= unit) return {byte_count{}, at_most(unit), at_most(unit)};
+    return {at_most(embedding), at_most(embedding * 2), at_most(embedding * 2)};
+}
+
+/// One bucket of gradients, of `all` at most.
+constexpr byte_count bucket_of(const job& j, const training_context& context, byte_count all) {
     const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
-    const byte_count late = size_of(made, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way;
+    const byte_count bucket = size_of(made, context.runtime.sharding.reduce_bucket_size, 1);
+    return bucket < all ? bucket : all;
+}
+
+/// Gradients that ZeRO 3 has copied into buckets, and whose blocks wait for the copy: another stream made it
+/// (stage3.py, __add_grad_to_ipg_bucket: record_stream): those of a layer where the host waits in its attention.
+/// `all`: of the weights of a stage; `unit`: of the layer that has most.
+constexpr byte_count late_gradients_of(const job& j, const training_context& context, byte_count all, byte_count unit) {
+    const byte_count late = waits_in_attention(j, context) ? unit : bucket_of(j, context, all) * reductions_under_way;
     return late < all ? late : all;
+}
+
+/// Of a weight's block, what tensors of the residual stream leave of it: they are cut from it while they fit.
+constexpr byte_count left_beside(byte_count block, byte_count stream) {
+    if (stream == byte_count{} || block < stream) return block;
+    return block - stream * (block.in(bytes) / stream.in(bytes));
+}
+
+/// Blocks of the weights as they were loaded that no tensor of a step fits in, when ZeRO 1 and 2 have copied all of
+/// them into one tensor. `stream`: a tensor of the residual stream.
+constexpr byte_count left_by_flattening(const job& j, const layout& l, const training_context& context,
+                                        const placement& here, byte_count stream) {
+    byte_count left;
+    if (!context.runtime.sharding.flattens_on_gpu || l.zero == 0 || l.zero >= 3 || context.frozen) return left;
+    for_each_weight(j, here, [&](const weight& w, std::int32_t times, weight_place) {
+        const byte_count size = size_of(context.formats.compute, ceil_quotient(w.rows, l.tensor), w.columns);
+        if (size >= mib(1)) left += left_beside(size, stream) * (times * w.copies);
+    });
+    return left;
+}
+
+/// What checkpoints of a layer leave of the blocks that they are cut from, as a part of their own size: a freed block
+/// of the feed-forward's width holds as many as fit.
+constexpr double lost_beside_checkpoints(const layer& kind, std::int64_t hidden, const layout& l) {
+    const std::int64_t width = ceil_quotient(kind.feed_forward.width, l.tensor);
+    if (width < hidden || hidden == 0) return 0.0;
+    return static_cast<double>(width) / static_cast<double>(width / hidden * hidden) - 1.0;
 }
 
 }  // namespace llmres::inline v0::detail

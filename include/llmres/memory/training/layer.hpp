@@ -139,9 +139,10 @@ enum class forward_moments : bool {
     all,
 };
 
-/// Whether a layer's forward pass is followed, operation by operation.
+/// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
 constexpr bool follows_forward(const training_context& context, forward_moments asked) {
-    return asked == forward_moments::all || (context.adapter.low_rank() && !context.recomputes);
+    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
+           (context.adapter.low_rank() && !context.recomputes);
 }
 
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,

@@ -85,6 +85,8 @@ struct stage_peak {
     byte_count transient{};    ///< most of all that is allocated and freed in each step
     byte_count logits{};       ///< most of the logits, and of what the loss makes of them
     byte_count activations{};  ///< most of the activations
+    byte_count cut{};          ///< what checkpoints leave of the blocks that they are cut from
+    byte_count flattened{};    ///< DeepSpeed: of weights as they were loaded, blocks that nothing of a step fits in
     byte_count wrapping{};     ///< blocks that FSDP1's wrapping of the model leaves, beside its shards
 };
 
@@ -109,6 +111,8 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
     peak.transient = most(first.transient, other.transient);
     peak.logits = most(first.logits, other.logits);
     peak.activations = most(first.activations, other.activations);
+    peak.cut = most(first.cut, other.cut);
+    peak.flattened = most(first.flattened, other.flattened);
     peak.wrapping = most(first.wrapping, other.wrapping);
     return peak;
 }
@@ -118,11 +122,42 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
 constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const training_stage& s = in.stage;
     const llmres::runtime& runtime = in.folded.context.runtime;
+    // DeepSpeed's ZeRO 3 copies gradients into a bucket, which is counted beside them, before the host gets them.
+    const bool in_bucket = in.shards_tensors && in.folded.job.offload.optimizer != offload_place::none;
     if (in.folded.job.runtime.allocator.caches_freed_blocks)
-        return s.weights.all.gradients.kept + s.stepping + s.zero.joined + s.zero.in_pieces;
+        return (in_bucket ? byte_count{} : s.weights.all.gradients.kept) + s.stepping + s.zero.joined +
+               s.zero.in_pieces;
     if (runtime.sharding.separate_streams && in.folded.layout.zero >= 2)
         return s.weights.all.gradients.kept + in.gathered.buffers;
     return {};
+}
+
+/// Blocks of the loss that no freed block of the layers' forward pass has room for: `logits`, or of a fused loss, what
+/// is larger than the widest tensor of a layer among the head's gradient, the product that is added to it, and that
+/// product in fp32 (Liger, fused_linear_cross_entropy.py: grad_weight += mm(...).float()). Such a loss reads the head's
+/// weight outside its module, which ZeRO 3 gathers in the first step on the computation's own stream
+/// (parameter_offload.py, ZeROOrderedDict: param.all_gather()).
+constexpr byte_count blocks_of_loss(const stage_step& in, byte_count logits) {
+    const folded_job& f = in.folded;
+    if (!in.stage.last || f.context.runtime.kernels.loss.code != loss_code::fused_linear) return logits;
+    const model& m = f.job.model;
+    const std::int64_t width = ceil_quotient(m.layers.kinds[0].feed_forward.width, f.layout.tensor);
+    const byte_count of_layers =
+        size_of(f.context.formats.compute, f.context.tokens.all(), width > m.hidden ? width : m.hidden);
+    const byte_count head = gathered_embedding(f.job, f.layout, f.context);
+    const byte_count large = head > of_layers ? head * 4 : head * 2 > of_layers ? head * 2 : byte_count{};
+    const byte_count gathered = in.shards_tensors && head > of_layers ? head : byte_count{};
+    return (large < logits ? large : logits) + gathered;
+}
+
+/// What checkpoints leave of the blocks that they are cut from.
+constexpr byte_count lost_beside_checkpoints(const folded_job& f, const training_stage& s) {
+    byte_count lost;
+    if (f.job.recompute != recompute::full) return lost;
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        lost += scaled_up(f.layers[k].kept * s.holds.counts[k],
+                          lost_beside_checkpoints(f.job.model.layers.kinds[k], f.job.model.hidden, f.layout));
+    return lost;
 }
 
 /// Blocks left by FSDP1's wrapping, of which weights that are gathered on another stream do not use any.
@@ -162,6 +197,11 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     reserve(beside_gradients + blocks_of_other_phases(in));
     // Logits and their gradients are the widest tensors: neither pass of the loss uses the other's blocks.
     if (f.job.runtime.allocator.caches_freed_blocks && s.last) reserve(loss_forward + loss.kept + loss.gradient);
+    if (f.job.runtime.allocator.gaps_by_step) {
+        reserve(forward_peak(in) + blocks_of_loss(in, peak.logits) + blocks_of_other_phases(in));
+        peak.cut = lost_beside_checkpoints(f, s);
+        peak.flattened = left_by_flattening(f.job, f.layout, f.context, s.holds, in.residual);
+    }
     const byte_count standing = s.weights.all.weights + s.weights.all.adapter + s.weights.all.optimizer.states;
     if (beside_gradients > standing) peak.transient = beside_gradients - standing;
     if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {

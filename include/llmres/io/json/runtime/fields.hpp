@@ -83,6 +83,7 @@ inline constexpr auto fields_of<llmres::runtime_allocator> = std::array{
     profile_field{"expandable_fragmentation", "fragmentation with expandable segments", "part of one"},
     profile_field{"expandable_segments", "freed blocks are merged, whatever sizes they were allocated for"},
     profile_field{"activation_fragmentation", "training: reserved but not allocated, over activations", "part of one"},
+    profile_field{"gaps_by_step", "training: gaps between activations follow from the step's tensors"},
     profile_field{"rounds_to_segments", "tensors of 10 MiB and more are segments of their own in steps of 2 MiB"},
     profile_field{"caches_freed_blocks",
                   "freed blocks of one phase stay cached while the next phase allocates others"}};
@@ -272,6 +273,8 @@ inline constexpr auto fields_of<llmres::training_sharding> = std::array{
     profile_field{"bucket_size_known", "DeepSpeed: the caller has said reduce_bucket_size"},
     profile_field{"overlap_comm",
                   "DeepSpeed: gradients are exchanged on a stream of their own, ZeRO 1 and 2 with two buckets"},
+    profile_field{"flattens_on_gpu",
+                  "DeepSpeed: ZeRO 1 and 2 join the weights beside the ones that were loaded, on the GPU"},
     profile_field{"sub_group_size", "DeepSpeed: values of a rank's own that ZeRO 3 steps at once", "values"}};
 template <>
 inline constexpr auto fields_of<llmres::optimizer_step> = std::array{
