@@ -26,8 +26,8 @@ inline nlohmann::json layout_patch(const layout& wanted, const nlohmann::json& d
     return patch;
 }
 
-/// The patch that makes a change (RFC 7396).
-inline nlohmann::json patch_of(const change& made, const nlohmann::json& document, const plan_request& request) {
+/// The fields that a change sets, host memory aside.
+inline nlohmann::json changed_fields(const change& made, const nlohmann::json& document, const plan_request& request) {
     using kind = change::kind;
     using nlohmann::json;
     const bool training = trains(request.job);
@@ -82,6 +82,12 @@ inline nlohmann::json patch_of(const change& made, const nlohmann::json& documen
             patch["layout"] = layout_patch(made.layout, document, request);
             break;
     }
+    return patch;
+}
+
+/// The patch that makes a change (RFC 7396).
+inline nlohmann::json patch_of(const change& made, const nlohmann::json& document, const plan_request& request) {
+    nlohmann::json patch = changed_fields(made, document, request);
     if (made.host_memory > byte_count{}) patch["cluster"]["host"]["memory"] = made.host_memory.in(bytes);
     if (!patch.contains("runtime")) return patch;
     // A runtime that the document gives as a name becomes an object.
