@@ -74,9 +74,9 @@ TEST_CASE("a profile learnt from one log predicts that log, whichever constant i
         CAPTURE(name_of(behind));
         const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, placed.tensor);
         const auto said = [&](const job& j) {
-            const auto figure = predicted(what, j, placed, c);
-            REQUIRE(bool{figure});
-            return figure->expected;
+            const auto known = predicted(what, j, placed, c);
+            REQUIRE(bool{known});
+            return known->expected;
         };
         const byte_count seen = bytes(static_cast<std::int64_t>(times * static_cast<double>(said(asked).in(bytes))));
         const observed_profile p = observe({asked.runtime, {}}, asked, placed, c, {what, seen, {}});
