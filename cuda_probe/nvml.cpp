@@ -213,12 +213,13 @@ reading<nvml::handle> nvml::by_index(std::int32_t index) const {
 
 reading<nvml::handle> nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
     if (!usable()) return reading<handle>::unavailable(reason_);
+    constexpr handle none = nullptr;
     const std::string by_uuid{uuid};
-    const auto found = ask(library_, "nvmlDeviceGetHandleByUUID", handle{}, by_uuid.c_str());
+    const auto found = ask(library_, "nvmlDeviceGetHandleByUUID", none, by_uuid.c_str());
     if (found && *found != nullptr) return found;
     if (pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
     const std::string by_pci{pci_bus_id};
-    const auto there = ask(library_, "nvmlDeviceGetHandleByPciBusId_v2", handle{}, by_pci.c_str());
+    const auto there = ask(library_, "nvmlDeviceGetHandleByPciBusId_v2", none, by_pci.c_str());
     return there && *there == nullptr ? reading<handle>::unavailable("NVML: not found") : there;
 }
 
