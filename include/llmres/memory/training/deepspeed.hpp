@@ -171,7 +171,8 @@ constexpr byte_count left_by_flattening(const job& j, const layout& l, const tra
 constexpr double lost_beside_checkpoints(const layer& kind, std::int64_t hidden, const layout& l) {
     const std::int64_t width = ceil_quotient(kind.feed_forward.width, l.tensor);
     if (width < hidden || hidden == 0) return 0.0;
-    return static_cast<double>(width) / static_cast<double>(width / hidden * hidden) - 1.0;
+    const std::int64_t whole = width / hidden * hidden;
+    return static_cast<double>(width) / static_cast<double>(whole) - 1.0;
 }
 
 }  // namespace llmres::inline v0::detail
