@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // No layout that is drawn from a search's space beats what the search finds: random jobs of each family of models, and
-// random layouts of each job. LLMRES_RANDOM_LAYOUTS=100000 build/gcc/tests/answers_search_draws draws as many layouts
-// a family; the suite draws a thousand.
+// random layouts of each job. LLMRES_RANDOM_LAYOUTS=100000 build/gcc/tests/tests_of_answers
+// --source-file=*search_draws.cpp draws as many layouts a family; the suite draws a thousand.
 #include <doctest/doctest.h>
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A search against a plain loop that plans each layout alone. The suite proves small spaces; LLMRES_WHOLE_SPACES=1
-// build/gcc/tests/answers_search_proofs proves three large ones, which takes minutes, and prints what they hold.
+// build/gcc/tests/tests_of_answers --source-file=*search_proofs.cpp proves three large ones, which takes minutes, and
+// prints what they hold.
 #include <doctest/doctest.h>
 #include <algorithm>
 #include <array>
