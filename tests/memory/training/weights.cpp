@@ -343,6 +343,14 @@ TEST_CASE("weights that ZeRO 3 released and gradients that it copied wait for th
     CHECK(weights(gb(16), table - bytes(1)).low == table);
     CHECK(weights(gb(16), table - bytes(1)).high == table * 2);  // gathered once more for its backward pass
     CHECK(weights(gb(16), table).expected == table);
+    // A host that waits for nothing is as far ahead as one that waits, however small the buckets are.
+    const byte_count waiting = weights(gb(16), gb(5)).expected, waiting_gradients = gradients(gb(16));
+    CHECK(waiting == gb(5));
+    j.micro_batch = 2;
+    CHECK(weights(gb(16), gb(5)).expected == waiting);
+    j.runtime.sharding.reduce_bucket_size = 1'000'000;
+    CHECK(weights(gb(16), gb(5)).expected == waiting);
+    CHECK(gradients(gb(16)) == waiting_gradients);
 }
 
 TEST_CASE(

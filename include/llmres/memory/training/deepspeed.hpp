@@ -122,14 +122,14 @@ constexpr interval<byte_count> late_weights_of(const job& j, const layout& l, co
     const live_weights live = live_weights_of(context, whole, unit);
     const byte_count others = whole - live.now;
     const auto at_most = [&](byte_count size) { return size < others ? size : others; };
-    if (!waits_in_attention(j, context)) {
-        const byte_count buckets =
-            size_of(context.formats.compute, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way;
-        return {byte_count{}, at_most(buckets), others};
-    }
     const byte_count embedding = gathered_embedding(j, l, context);
-    if (embedding <= unit) return {byte_count{}, at_most(unit), at_most(unit)};
-    return {at_most(embedding), at_most(embedding * 2), at_most(embedding * 2)};
+    const byte_count of_waiting = at_most(embedding <= unit ? unit : embedding * 2);
+    if (!waits_in_attention(j, context)) {  // as far ahead as a host that waits, at least
+        const byte_count buckets = at_most(
+            size_of(context.formats.compute, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way);
+        return {byte_count{}, buckets > of_waiting ? buckets : of_waiting, others};
+    }
+    return {embedding <= unit ? byte_count{} : at_most(embedding), of_waiting, of_waiting};
 }
 
 /// One bucket of gradients, of `all` at most.
@@ -143,7 +143,8 @@ constexpr byte_count bucket_of(const job& j, const training_context& context, by
 /// (stage3.py, __add_grad_to_ipg_bucket: record_stream): those of a layer where the host waits in its attention.
 /// `all`: of the weights of a stage; `unit`: of the layer that has most.
 constexpr byte_count late_gradients_of(const job& j, const training_context& context, byte_count all, byte_count unit) {
-    const byte_count late = waits_in_attention(j, context) ? unit : bucket_of(j, context, all) * reductions_under_way;
+    const byte_count buckets = bucket_of(j, context, all) * reductions_under_way;
+    const byte_count late = waits_in_attention(j, context) || buckets < unit ? unit : buckets;
     return late < all ? late : all;
 }
 
