@@ -33,8 +33,7 @@ job llama_job() {
 }
 
 /// Writes events down: `h2` for a tensor of the hidden width in two bytes a feature, `-h2` where it is freed; `q1` is
-/// half of `q2`, `Wq` q_proj's or o_proj's
-/// matrix in 16 bits; `out:` and `saved:` stand before what goes there.
+/// half of `q2`, `Wq` q_proj's or o_proj's matrix in 16 bits; `out:` and `saved:` stand before what goes there.
 struct notes final : event_visitor {
     mutable std::string text;
     mutable std::map<std::int64_t, std::int64_t> groups;
