@@ -45,6 +45,7 @@ inline constexpr runtime huggingface{
         .experts = expert_code::grouped,  // integrations/moe.py: experts_implementation "grouped_mm" by default
         .shared_heads = true,             // integrations/sdpa_attention.py, use_gqa_in_sdpa
         .fp32_stream = true,
+        .asks_for_samples = true,
     },
     .optimizer{.steps_weights = true},
     .sharding{.code = sharding_code::fsdp1},

@@ -261,6 +261,9 @@ struct training_kernels {
     /// 4-bit products save their input, though the weight alone is needed (bitsandbytes before 0.43.2, its pull request
     /// 1270).
     bool four_bit_keeps_inputs = false;
+    /// Flash attention of one row asks the GPU whether its positions are those of several samples, and the host waits
+    /// for the answer in each layer (transformers, modeling_flash_attention_utils.py, _is_packed_sequence).
+    bool asks_for_samples = false;
     llmres::compilation compilation{};      ///< torch.compile
     fp8_training fp8{};                     ///< 8-bit training
     llmres::checkpointing checkpointing{};  ///< recomputation and offloading

@@ -343,6 +343,12 @@ TEST_CASE("weights that ZeRO 3 released and gradients that it copied wait for th
     CHECK(weights(gb(16), table - bytes(1)).low == table);
     CHECK(weights(gb(16), table - bytes(1)).high == table * 2);  // gathered once more for its backward pass
     CHECK(weights(gb(16), table).expected == table);
+    // Megatron's modules ask nothing.
+    CHECK(detail::waits_in_attention(j, training_context{j, eight}));
+    j.runtime = runtimes::megatron_deepspeed;
+    CHECK_FALSE(detail::waits_in_attention(j, training_context{j, eight}));
+    CHECK(weights(gb(16), table).expected == gb(3));
+    j.runtime = runtimes::deepspeed;
     // A host that waits for nothing is as far ahead as one that waits, however small the buckets are.
     const byte_count waiting = weights(gb(16), gb(5)).expected, waiting_gradients = gradients(gb(16));
     CHECK(waiting == gb(5));

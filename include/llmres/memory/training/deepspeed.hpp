@@ -97,11 +97,10 @@ constexpr live_weights live_weights_of(const training_context& context, byte_cou
     return live;
 }
 
-/// Whether the host waits for the GPU in each layer's attention, so that all that was launched before is done: of one
-/// row, transformers asks a tensor whether its positions are those of several samples
-/// (modeling_flash_attention_utils.py, _is_packed_sequence), and the answer comes from the GPU.
+/// Whether the host waits for the GPU in each layer's attention, so that all that was launched before is done.
 constexpr bool waits_in_attention(const job& j, const training_context& context) {
-    return j.micro_batch == 1 && context.attention.kernel == attention_kernel::flash;
+    return context.runtime.kernels.asks_for_samples && j.micro_batch == 1 &&
+           context.attention.kernel == attention_kernel::flash;
 }
 
 /// The embedding's weights as ZeRO 3 gathers them.

@@ -257,6 +257,8 @@ inline constexpr auto fields_of<llmres::training_kernels> = std::array{
     profile_field{"fp32_adapters", "adapters are fp32 beside a narrower base"},
     profile_field{"fp32_stream", "embedding, norms and head are fp32 beside 4-bit weights under adapters"},
     profile_field{"four_bit_keeps_inputs", "4-bit products save their input, though the weight alone is needed"},
+    profile_field{"asks_for_samples",
+                  "flash attention of one row waits for the GPU to say whether it is several samples"},
     profile_field{"compilation", "what torch.compile compiles"},
     profile_field{"fp8", "8-bit training by Transformer Engine"},
     profile_field{"checkpointing", "activations that are recomputed or offloaded"}};
@@ -404,6 +406,9 @@ constexpr void each_member(Part& part, Visit&& visit) {
     } else if constexpr (Count == 18) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r);
+    } else if constexpr (Count == 19) {
+        auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s);
     } else if constexpr (Count == 20) {
         auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t);
