@@ -109,16 +109,17 @@ constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const sta
         late_weights_of(f.job, f.layout, f.context, peak.tensors.gathered, f.widest.gathered);
     const byte_count gradients = late_gradients_of(f.job, f.context, peak.tensors.reduced, f.widest.gradients.whole);
     idle.releasable.expected = weights.expected + (gradients > unused ? gradients : unused);
+    const byte_count bucket = bucket_of(f.job, f.context, peak.tensors.reduced);
+    const byte_count joined = f.widest.gathered + bucket * 2;
     if (waits_in_attention(f.job, f.context)) {
         idle.releasable.low = unused + weights.low;
-        const byte_count bucket = bucket_of(f.job, f.context, peak.tensors.reduced);
-        idle.releasable.high = idle.releasable.expected + f.widest.gathered + bucket * 2;
+        idle.releasable.high = idle.releasable.expected + joined;
         idle.buckets = bucket;
         return;
     }
     // At most a bucket that is being filled besides.
     const byte_count most = scaled_up(gradients, 1.0 + 1.0 / reductions_under_way);
-    idle.releasable.high += weights.high;
+    idle.releasable.high += weights.high + joined;
     if (most > unused) idle.releasable.high += most - unused;
     idle.buckets = weights.expected + gradients;
 }

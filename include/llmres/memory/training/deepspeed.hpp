@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
@@ -103,6 +108,35 @@ constexpr bool waits_in_attention(const job& j, const training_context& context)
            context.attention.kernel == attention_kernel::flash;
 }
 
+/// What a stream holds that the GPU has not begun: with as many kernels or events in it, a launch waits until one is
+/// done. Users of CUDA measured about 1000 (NVIDIA's developer forum, topics 68937 and 220629: an event takes a place
+/// as a kernel does), which no setting of CUDA changes.
+inline constexpr std::int64_t most_launched = 1024;
+
+/// Kernels and events that a layer's forward pass puts into the computation's stream, at least: a kernel for each
+/// product, norm, activation and sum, one for attention and one for the rotation, and an event for each matrix that is
+/// freed, which the allocator records (c10/cuda/CUDACachingAllocator.cpp, insert_events). An RMSNorm in PyTorch's own
+/// operations is seven: a cast, a square, a mean, a sum, a root, and two products (modeling_llama.py,
+/// LlamaRMSNorm.forward). Routed experts count as one.
+constexpr std::int64_t least_launched(const layer& kind, std::int64_t hidden, const training_context& context) {
+    const bool eager_norms = kind.norm == norm_kind::rms && !context.runtime.kernels.fuses_norms();
+    std::int64_t matrices = 0;
+    for_each_weight(kind, hidden, [&](const weight& w) { matrices += w.rows > 1 && w.columns > 1; });
+    const std::int64_t activation = context.runtime.kernels.fuses_gates() ? 1 : 2;
+    return matrices * 2 + kind.norms() * (eager_norms ? 7 : 1) + (kind.attention.heads > 0 ? 2 : 0) +
+           (kind.feed_forward.width > 0 ? activation : 0) + 2;
+}
+
+/// Layers that the host has launched and the GPU has not begun, at most, where the host never waits.
+constexpr std::int64_t most_layers_launched(const model& m, const training_context& context) {
+    std::int64_t least = most_launched;
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const std::int64_t one = least_launched(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden, context);
+        least = one < least ? one : least;
+    }
+    return ceil_quotient(most_launched, least) + 1;  // and the part of a layer that the GPU is computing
+}
+
 /// The embedding's weights as ZeRO 3 gathers them.
 constexpr byte_count gathered_embedding(const job& j, const layout& l, const training_context& context) {
     return size_of(context.formats.compute, ceil_quotient(j.model.vocabulary, l.tensor), embedding_width_of(j.model));
@@ -115,7 +149,9 @@ constexpr byte_count gathered_embedding(const job& j, const layout& l, const tra
 /// Where the host waits in each attention, these are the embedding's before the first one, or else a layer's, unless
 /// the GPU is as fast as the host. The embedding's block is then cut up for layers', so that its backward pass gathers
 /// it into another one. Where it waits nowhere, it runs ahead of the backward pass by the buckets whose reduction it
-/// does not wait for, of as many gradients as weights, and of the forward pass by all of it.
+/// does not wait for, of as many gradients as weights. Of the forward pass it waits for gathered weights only, which do
+/// not wait for the computation (partitioned_param_coordinator.py, __ongoing_fetch_events: of the gathering stream), so
+/// that it runs ahead by what the computation's stream holds, and both tables, which few kernels read.
 constexpr interval<byte_count> late_weights_of(const job& j, const layout& l, const training_context& context,
                                                byte_count whole, byte_count unit) {
     const live_weights live = live_weights_of(context, whole, unit);
@@ -126,7 +162,12 @@ constexpr interval<byte_count> late_weights_of(const job& j, const layout& l, co
     if (!waits_in_attention(j, context)) {  // as far ahead as a host that waits, at least
         const byte_count buckets = at_most(
             size_of(context.formats.compute, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way);
-        return {byte_count{}, buckets > of_waiting ? buckets : of_waiting, others};
+        const byte_count expected = buckets > of_waiting ? buckets : of_waiting;
+        // The backward pass gathers the weights of those buckets anew, while the forward pass's blocks wait.
+        const byte_count both = others + buckets;
+        const byte_count launched = unit * most_layers_launched(j.model, context) + embedding * 2;
+        const byte_count most = launched < both ? launched : both;
+        return {byte_count{}, expected, most > expected ? most : expected};
     }
     return {embedding <= unit ? byte_count{} : at_most(embedding), of_waiting, of_waiting};
 }
