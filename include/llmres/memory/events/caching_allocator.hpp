@@ -160,7 +160,6 @@ private:
         return reserved < before;
     }
     void split(block* b, std::int64_t size) {
-        if (b->size == size) return;
         block* rest = make({.segment = b->segment,
                             .offset = b->offset + size,
                             .size = b->size - size,
