@@ -243,10 +243,22 @@ public:
             if (arithmetic != compute_.arithmetic) visit(casts(passes[p], trained), p);
         }
         kernel_.arithmetic = arithmetic;
+        kernel_.pass = product_pass::forward;
         kernel_.read = all_.multiplied + inputs_;
         kernel_.written = outputs_;
         visit.both(kernel_);
         if (trained) show_weight_gradients(passes[1], 1, visit);
+    }
+    /// show_both() of other matrices of the same shape and format.
+    template <class Passes, class Visit>
+    constexpr void show_both_again(const equal_matrices& all, bool joined, const Passes& passes,
+                                   arithmetic_kind arithmetic, bool trained, Visit& visit) {
+        kernel_.again = true;
+        for (std::size_t i = 0; i < all.count; ++i) {
+            kernel_.role = all.roles[i];
+            kernel_.joined = joined && follows_its_twin(kernel_.role);
+            show_both(passes, arithmetic, trained, visit);
+        }
     }
     /// Calls visit for the kernel that was shown last, with other matrices of the same shape and format.
     template <class Visit>
@@ -312,9 +324,19 @@ private:
     operation kernel_{};
 };
 
+/// A visitor that takes a forward product and the gradients of its inputs together.
+template <class Visit>
+concept TakesBoth = requires(Visit& visit) { visit.both(operation{}); };
+
+/// Whether these are a forward pass of training and the backward pass behind it.
+template <class Passes>
+constexpr bool trains_both(const Passes& passes) {
+    return passes[0].training && passes.size() == 2;
+}
+
 /// Calls visit for the products of all passes with a weight, and with the two factors of an adapter beside it, which is
-/// the same in all passes. `head`: the scored positions pass, not all. `twins`: matrices equal to it, of passes that
-/// train nothing.
+/// the same in all passes. `head`: the scored positions pass, not all. `twins`: matrices equal to it, where no adapter
+/// stands beside either.
 template <class Passes, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats, const Passes& passes,
                                 const layout& l, bool head, Visit& visit, const equal_matrices* twins = nullptr) {
@@ -338,9 +360,10 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
             const arithmetic_kind arithmetic = matrix > 0      ? formats.compute.arithmetic
                                                : pass.training ? linear
                                                                : stored;
-            if constexpr (requires { visit.both(operation{}); })
-                if (pass.training && passes.size() == 2) {
+            if constexpr (TakesBoth<Visit>)
+                if (trains_both(passes)) {
                     product.show_both(passes, arithmetic, trained, visit);
+                    if (twins) product.show_both_again(*twins, formats.joined, passes, arithmetic, trained, visit);
                     break;
                 }
             product.show(pass, arithmetic, trained, i, visit);
@@ -349,12 +372,12 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     }
 }
 
-/// Calls visit for the products of all passes with the weights of a layer. Where nothing is trained, equal matrices are
-/// shown together.
+/// Calls visit for the products of all passes with the weights of a layer. Equal matrices are shown together where
+/// nothing is trained, or where no adapter is and the visitor takes both passes of training together.
 template <class Passes, class Visit>
 constexpr void visit_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
                                  const Passes& passes, const layout& over, Visit& visit) {
-    if (passes[0].training)
+    if (passes[0].training && (passes[0].adapter.trains() || !TakesBoth<Visit> || !trains_both(passes)))
         return for_each_weight(l, hidden,
                                [&](const weight& w) { visit_projection(w, formats, passes, over, false, visit); });
     equal_matrices equal;

@@ -229,7 +229,7 @@ struct pricer {
     /// A product of the first pass, and of the second one gradients that multiply and move as much.
     [[gnu::noinline]] constexpr void both(const operation& o) {
         for (std::size_t p = 0; p < 2; ++p) {
-            if (p == 0 || sustained[p] != sustained[0]) last[0] = product_of(o, sustained[p]);
+            if (!o.again && (p == 0 || sustained[p] != sustained[0])) last[0] = product_of(o, sustained[p]);
             add_priced(sum[p], last[0], o);
         }
     }
