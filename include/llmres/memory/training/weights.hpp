@@ -58,6 +58,15 @@ struct weight_training {
 
     weight_training(const llmres::job&, const llmres::layout&&, const training_context&) = delete;  // it refers to all
 
+    /// Whether all weights are trained where they lie, as they are stored, by their number of values alone.
+    constexpr bool is_plain() const {
+        const optimizer& o = job.optimizer;
+        return element_wise && !context.frozen && !context.autocast && !context.narrows() &&
+               !context.quantised.four_bit && job.offload.parameters == offload_place::none &&
+               job.offload.optimizer == offload_place::none && !job.ema && !o.in_backward && o.quantising == 0 &&
+               o.tensor_temporaries == 0;
+    }
+
     /// A rank's part of what ZeRO shards from this stage on.
     constexpr byte_count sharded(byte_count size, const prepared_divisor& ranks, int from_stage) const {
         return layout.zero >= from_stage ? div_up(size, ranks) : size;
@@ -78,16 +87,20 @@ constexpr bool is_projection(weight_role role) {
 struct counted_shape {
     weight_shape held;
     std::int64_t values;  ///< of one copy
+    std::int64_t of_all;  ///< of all copies
 
     constexpr explicit counted_shape(const weight_shape& shape)
-        : held{shape}, values{product(shape.rows, shape.columns)} {}
+        : held{shape}, values{product(shape.rows, shape.columns)}, of_all{product(values, shape.copies)} {}
 
     /// Bytes of one copy.
     constexpr byte_count one(const precision& format) const {
         return format.element_bytes > 0 ? bytes(product(values, std::int64_t{format.element_bytes}))
                                         : size_in_parts(format, held.rows, held.columns);
     }
-    constexpr byte_count all(const precision& format) const { return one(format) * held.copies; }
+    constexpr byte_count all(const precision& format) const {
+        return format.element_bytes > 0 ? bytes(product(of_all, std::int64_t{format.element_bytes}))
+                                        : size_in_parts(format, held.rows, held.columns) * held.copies;
+    }
     constexpr bool is_matrix() const { return held.rows > 1 && held.columns > 1; }
 };
 
@@ -108,12 +121,20 @@ struct trained_tensor {
     constexpr bool has_matrix_optimizer() const { return !stacked && (in_layer || is_projection(role)); }
 };
 
+/// What an optimizer keeps of a tensor.
+struct state_size {
+    byte_count each{};    ///< of each copy
+    byte_count shared{};  ///< of all copies together
+};
+
 /// Adds up what training keeps of the weights that it is called with: those of one place, in the order of the model's
-/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role.
-class weight_fold {
+/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role. `Plain`: the
+/// job is known to be weight_training::is_plain(), which leaves out all that others ask of each weight.
+template <bool Plain>
+class basic_weight_fold {
 public:
     /// `last_step`: temporaries of the tensor that is updated before the first of these.
-    constexpr weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
+    constexpr basic_weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
         : how_{how}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
 
     constexpr const training_state& state() const { return state_; }
@@ -135,10 +156,6 @@ private:
     constexpr void hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks, bool in_layer);
     constexpr void train(const trained_tensor& t);
     constexpr void keep_gradient(const trained_tensor& t);
-    struct state_size {
-        byte_count each{};    ///< of each copy
-        byte_count shared{};  ///< of all copies together
-    };
     constexpr state_size states_of(const trained_tensor& t, std::int64_t rows_before) const;
     constexpr void step(const trained_tensor& t, std::int64_t rows);
     constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
@@ -170,8 +187,10 @@ private:
     bool stepped_ = false;             ///< the optimizer has updated a tensor alone
     std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
 };
+using weight_fold = basic_weight_fold<false>;
 
-constexpr void weight_fold::add(const weight& whole, weight_place place) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
     const counted_shape shape{local_shape(whole, how_.layout)};
     const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
@@ -192,7 +211,7 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
                               .in_layer = in_layer,
                               .stacked = w.routed && how_.stacks_experts};
     };
-    if (!c.frozen)
+    if (Plain || !c.frozen)
         return train(tensor(whole, shape, how_.gradients, how_.states, how_.master ? &*how_.master : nullptr));
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
     if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
@@ -208,7 +227,8 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
     });
 }
 
-constexpr void weight_fold::add_prompt(std::int64_t hidden) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::add_prompt(std::int64_t hidden) {
     const training_context& c = how_.context;
     const counted_shape shape{{c.adapter.rank, hidden, 1}};
     const prepared_divisor& ranks = how_.dense_ranks;
@@ -227,35 +247,39 @@ constexpr void weight_fold::add_prompt(std::int64_t hidden) {
 }
 
 /// The weight as it is stored, and what is made of it to compute with.
-constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
-                                 bool in_layer) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::hold(const weight& whole, const counted_shape& shape,
+                                              const prepared_divisor& ranks, bool in_layer) {
     const training_context& c = how_.context;
     const byte_count size = shape.all(how_.formats.of(whole));
     const bool matrix = shape.is_matrix();
     const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
     // Scales of four-bit weights are no parameters: every rank of ZeRO 3 has them all.
-    const bool has_scales = whole.quantised && c.quantised.four_bit && how_.layout.zero >= 3;
+    const bool has_scales = !Plain && whole.quantised && c.quantised.four_bit && how_.layout.zero >= 3;
     const byte_count scales = has_scales ? size - shape.all(int4) : byte_count{};
-    const offload_place place = how_.job.offload.parameters;
+    const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
     state_.weights += scales;
     (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
     // Two copies of 8 bits, as the matrix is and transposed.
-    if (c.narrows() && in_layer && matrix && whole.role != weight_role::router && !c.runtime.kernels.fp8.param_gather)
+    if (!Plain && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
+        !c.runtime.kernels.fp8.param_gather)
         state_.weights += shape.one(c.formats.inputs) * (2 * shape.held.copies);
     const byte_count one = shape.one(c.formats.compute);
     const byte_count computed = one * shape.held.copies;
-    state_.gathered += casts && !c.autocast ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
+    state_.gathered +=
+        casts && (Plain || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
     if (in_layer && !whole.routed) state_.dummies += computed;  // grouped products write gradients in place
-    if (c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
+    if (!Plain && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
         !(whole.routed && computes_together(c.runtime.kernels.experts)))
         cast(computed, whole.role, !c.frozen);
 }
 
-constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::keep_gradient(const trained_tensor& t) {
     state_.gradients.whole += t.whole_gradient;
-    if (how_.job.optimizer.in_backward) return;
+    if (!Plain && how_.job.optimizer.in_backward) return;
     const byte_count kept = how_.sharded(t.whole_gradient, t.ranks, 2);
     state_.gradients.kept += kept;
     if (!t.in_layer || !is_feed_forward(t.role)) return;
@@ -264,9 +288,10 @@ constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
 }
 
 /// Optimizer states of a tensor, or of what a role adds to a tensor of which `rows_before` rows were seen.
-constexpr weight_fold::state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
+template <bool Plain>
+constexpr state_size basic_weight_fold<Plain>::states_of(const trained_tensor& t, std::int64_t rows_before) const {
     const optimizer& o = how_.job.optimizer;
-    if (how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
+    if (Plain || how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
     state_size size{.each = state_bytes(o, t.states, t.shape.held.rows, columns, alone)};
@@ -285,19 +310,20 @@ constexpr weight_fold::state_size weight_fold::states_of(const trained_tensor& t
     return size;
 }
 
-constexpr void weight_fold::train(const trained_tensor& t) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::train(const trained_tensor& t) {
     const job& j = how_.job;
     const optimizer& o = j.optimizer;
     keep_gradient(t);
-    if (j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
-    const bool by_shape = o.factored || o.rank > 0 || o.kronecker;
+    if (!Plain && j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
+    const bool by_shape = !Plain && (o.factored || o.rank > 0 || o.kronecker);
     const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
     const std::int64_t rows = rows_before + t.shape.held.rows;
     if (by_shape && t.shape.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
     state_size size = states_of(t, rows_before);
     if (t.master) size.each += t.shape.one(*t.master);
     const byte_count states = size.each * t.shape.held.copies + size.shared;
-    if (j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
+    if (!Plain && j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
         offloaded(j.offload.optimizer) += how_.sharded(states + t.whole_gradient, t.ranks, 1);
         return;
     }
@@ -306,7 +332,8 @@ constexpr void weight_fold::train(const trained_tensor& t) {
 }
 
 /// What the optimizer makes while it updates a tensor, of which `rows` rows were seen.
-constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::step(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const llmres::runtime& runtime = how_.context.runtime;
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
@@ -316,7 +343,8 @@ constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
-    if (steps_in_backward(o)) {
+    if (Plain) {  // all tensors at once
+    } else if (steps_in_backward(o)) {
         const byte_count one =
             t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : t.shape.one(t.gradient);
         step_needs(one * (t.gradient == fp32 ? 1 : 2 * fp32.element_bytes / t.gradient.element_bytes));
@@ -326,7 +354,7 @@ constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     } else if (o.tensor_temporaries > 0) {
         step_alone(t, t.stacked ? t.shape.held.rows : rows);
     }
-    const bool in_one_call = o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
+    const bool in_one_call = Plain || o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
     if (runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
         state_.optimizer.temporaries += how_.sharded(t.shape.all(t.states), t.ranks, 1) * o.temporaries;
 }
@@ -340,7 +368,8 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 }
 
 /// What updating one tensor makes, where a loop updates them one by one: of the tensor as far as its roles were seen.
-constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::step_alone(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
@@ -369,7 +398,8 @@ constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t row
 /// DoRA's norm of an adapted weight (peft/tuners/lora/dora.py): B A is computed as B(A(identity)), an identity of the
 /// input's width squared; then the identity, the weight, the scaled B A and their sum are alive, all in the format of
 /// the adapter's input. The identity stays for A's gradient.
-constexpr void weight_fold::normalise(const weight_shape& shape, weight_role role) {
+template <bool Plain>
+constexpr void basic_weight_fold<Plain>::normalise(const weight_shape& shape, weight_role role) {
     const training_context& c = how_.context;
     const precision& adapter = c.formats.adapters;
     const precision& compute = c.formats.compute;
@@ -392,6 +422,18 @@ constexpr void weight_fold::normalise(const weight_shape& shape, weight_role rol
 
 // ---- the weights of one place ---------------------------------------------------------------------------------------
 
+/// What training keeps of the weights that each(fold) calls a fold with.
+template <class Each>
+constexpr training_state folded_weights(const weight_training& how, weight_place place, byte_count last_step,
+                                        const Each& each) {
+    const auto with = [&](auto fold) {
+        each(fold);
+        return fold.state();
+    };
+    return how.is_plain() ? with(basic_weight_fold<true>{how, place, last_step})
+                          : with(weight_fold{how, place, last_step});
+}
+
 /// What training keeps of one weight.
 constexpr training_state training_state_of(const weight& w, const weight_training& how, weight_place place) {
     weight_fold fold{how, place};
@@ -402,9 +444,7 @@ constexpr training_state training_state_of(const weight& w, const weight_trainin
 /// What training keeps of the weights of a layer. `last_step`: temporaries of the tensor that is updated before.
 constexpr training_state training_state_of(const layer& kind, std::int64_t hidden, const weight_training& how,
                                            byte_count last_step = {}, weight_place place = weight_place::layer) {
-    weight_fold fold{how, place, last_step};
-    for_each_weight(kind, hidden, fold);
-    return fold.state();
+    return folded_weights(how, place, last_step, [&](auto& fold) { for_each_weight(kind, hidden, fold); });
 }
 
 /// A trained prompt that stands before the tokens here.
@@ -427,10 +467,10 @@ constexpr byte_count class_token_gradient(const weight_training& how, const plac
 
 /// What training keeps of the weights before the layers, as far as they lie here.
 constexpr training_state state_before_layers(const weight_training& how, const placement& here) {
-    weight_fold fold{how, weight_place::input};
-    for_each_placed_input_weight(how.job.model, here, fold);
-    if (trains_prompt(how, here)) fold.add_prompt(how.job.model.hidden);
-    training_state state = fold.state();
+    training_state state = folded_weights(how, weight_place::input, {}, [&](auto& fold) {
+        for_each_placed_input_weight(how.job.model, here, fold);
+        if (trains_prompt(how, here)) fold.add_prompt(how.job.model.hidden);
+    });
     state.gradients.kept += class_token_gradient(how, here);
     return state;
 }
@@ -446,9 +486,9 @@ constexpr byte_count table_gradient(const weight_training& how, const placement&
 
 /// What training keeps of the weights after the layers, as far as they lie here.
 constexpr training_state state_after_layers(const weight_training& how, const placement& here, byte_count last_step) {
-    weight_fold fold{how, weight_place::output, last_step};
-    if (here.output) for_each_output_weight(how.job.model, fold);
-    return fold.state();
+    return folded_weights(how, weight_place::output, last_step, [&](auto& fold) {
+        if (here.output) for_each_output_weight(how.job.model, fold);
+    });
 }
 
 }  // namespace llmres::inline v0::detail
