@@ -347,8 +347,8 @@ struct serving_stages {
         return held;
     }
 
-    /// `before`: the graph of another stage of the layout, which takes the place of this one's where both are the same.
-    constexpr serving_stage stage(const placement& here, remembered_graph& before) const {
+    /// `before`: the graph of another stage of the layout, which this one's takes what it can from.
+    constexpr serving_stage stage(const placement& here, remembered_graph* before = nullptr) const {
         const model& m = job.model;
         const sequence_caches caches = caches_of(here);
         serving_stage s{.weights = ends_of(here) + weights.rope_table() + draft_weights(here),
@@ -370,7 +370,10 @@ struct serving_stages {
         if (runtime.serving_kernels.graph.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job,         layout,  runtime,       step,       weights,
                                     here.layers, s.index, is_last(here), here.output};
-            if (graph.possible()) s.graph = known ? known->graphs.peak_of(graph) : peak_of_graph(graph, before);
+            if (graph.possible())
+                s.graph = known    ? known->graphs.peak_of(graph)
+                          : before ? peak_of_graph(graph, *before)
+                                   : graph.peak(graph.key());
         }
         s.maybe_weights = weights.perhaps(s.weights, is_last(here)) + s.padded_weights;
         return s;
@@ -378,7 +381,10 @@ struct serving_stages {
 
     static constexpr const step_peak& peak_of_graph(const stage_graph& graph, remembered_graph& before) {
         const stage_graph_key key = graph.key();
-        if (!before.known || before.key != key) before = {true, key, graph.peak(key)};
+        if (before.known && before.key == key) return before.peak;
+        before.peak = graph.peak(key, &before);
+        before.key = key;
+        before.known = true;
         return before.peak;
     }
 
@@ -404,15 +410,11 @@ struct serving_stages {
         return all;
     }
 
-    constexpr serving_stage stage(const placement& here) const {
-        remembered_graph none;
-        return stage(here, none);
+    constexpr memory_breakdown memory(const placement& here, remembered_graph* before = nullptr) const {
+        return with_engine(stage(here, before), step, runtime, layout);
     }
-    constexpr memory_breakdown memory(const placement& here) const {
-        return with_engine(stage(here), step, runtime, layout);
-    }
-    constexpr memory_breakdown memory(std::int32_t index, remembered_graph& before) const {
-        return with_engine(stage(placement_of(job, layout, index), before), step, runtime, layout);
+    constexpr memory_breakdown memory(std::int32_t index, remembered_graph* before = nullptr) const {
+        return memory(placement_of(job, layout, index), before);
     }
 };
 
@@ -425,16 +427,16 @@ constexpr bool repeats_stage_before(const serving_stages& s, std::int32_t stage)
 }
 
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
+    if (stages.layout.pipeline == 1) return stages.memory(0);
     remembered_graph before;
-    memory_breakdown busiest = stages.memory(0, before);
-    if (stages.layout.pipeline == 1) return busiest;
+    memory_breakdown busiest = stages.memory(0, &before);
     byte_count most = busiest.expected();
     byte_count heaviest;  // layers of a file, of the stages that repeat each other
     for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
         const byte_count file = stages.weights.of_file(serving_layers(stages.job, stages.layout, stage));
         if (repeats_stage_before(stages, stage) && file <= heaviest) continue;
         heaviest = file;
-        const memory_breakdown m = stages.memory(stage, before);
+        const memory_breakdown m = stages.memory(stage, &before);
         if (const byte_count own = m.expected(); own > most) busiest = m, most = own;
     }
     return busiest;

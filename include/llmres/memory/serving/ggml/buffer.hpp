@@ -19,7 +19,16 @@ public:
         std::int64_t size;
     };
 
-    constexpr ggml_buffer() {}  // holes beyond the count stay as they are
+    constexpr ggml_buffer() {}  // holes beyond the count stay as they are, and are not copied
+    constexpr ggml_buffer(const ggml_buffer& other) { *this = other; }
+    constexpr ggml_buffer& operator=(const ggml_buffer& other) {
+        for (std::size_t i = 0; i < other.count; ++i) holes[i] = other.holes[i];
+        count = other.count;
+        end = other.end;
+        most = other.most;
+        unused = other.unused;
+        return *this;
+    }
     constexpr tensor add(byte_count wanted) {
         if (wanted > largest_tensor) {
             most = (byte_count::max)().in(bytes);

@@ -46,24 +46,32 @@ struct laid_layers {
             if (a.layers[i] != b.layers[i]) return false;
         return true;
     }
+    /// Whether both have the same layers, but for the last of each.
+    constexpr bool same_but_last(const laid_layers& other) const {
+        if (count != other.count) return false;
+        for (std::size_t i = 0; i + 1 < count; ++i)
+            if (layers[i] != other.layers[i]) return false;
+        return true;
+    }
 };
 
 /// What the graph of a stage follows from, beside what all stages of a layout have in common.
 struct stage_graph_key {
     laid_layers layers{};
     expert_stacks stacks{};  ///< the largest of the stage, where its first layer's experts are on the host
-    bool first = false;
+    bool first = false;      ///< it is the first stage, where that makes a difference
     bool end = false;
     bool computes_logits = false;
 
     friend constexpr bool operator==(const stage_graph_key&, const stage_graph_key&) = default;
 };
 
-/// The graph of the stage before: most stages of a layout have the same.
+/// The graph of the stage before: most stages of a layout have the same, or one that differs in its last layer.
 struct remembered_graph {
     bool known = false;
     stage_graph_key key{};
     step_peak peak{};
+    ggml_graph before_last{{}, {}};  ///< with all layers but the last, and no stacks of experts
 };
 
 struct stage_graph {
@@ -76,6 +84,7 @@ struct stage_graph {
     std::int32_t index = 0;
     bool end = false;              ///< the last stage
     bool computes_logits = false;  ///< the last stage, with the head on a GPU
+    host_part host = host_part_of(job);
 
     /// Graphs of attention, Mamba 2 and gated feed-forwards, routed or not.
     constexpr bool possible() const {
@@ -86,9 +95,10 @@ struct stage_graph {
 
     /// What a graph follows from, where stages of one layout differ.
     constexpr stage_graph_key key() const {
+        const bool copies_experts = on_host(range.first);
         return {.layers = layers_to_lay_out(),
-                .stacks = on_host(range.first) ? weights.largest_experts(range) : expert_stacks{},
-                .first = index == 0,
+                .stacks = copies_experts ? weights.largest_experts(range) : expert_stacks{},
+                .first = index == 0 && (copies_experts || casts_masks()),
                 .end = end,
                 .computes_logits = computes_logits};
     }
@@ -96,8 +106,10 @@ struct stage_graph {
     /// Where experts are on the host, which of them and when their rows are handed over moves tensors between holes:
     /// one of the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr)
     /// stay whatever the rule.
-    constexpr step_peak peak(const stage_graph_key& k) const {
-        const step_peak without = with_hole_under_logits(with_given_input(laid_out(k.layers, {})));
+    /// `before`: the graph of another stage of the layout, which this one takes the place of.
+    constexpr step_peak peak(const stage_graph_key& k, remembered_graph* before = nullptr) const {
+        const step_peak alone = before ? continued(k, *before) : laid_out(k.layers, {});
+        const step_peak without = with_hole_under_logits(with_given_input(alone));
         const expert_stacks& stacks = k.stacks;
         if (stacks.gate == byte_count{}) return without;
         const step_peak with = copies() ? laid_out(k.layers, stacks) : without;
@@ -124,7 +136,11 @@ private:
             if (kind(k).feed_forward.routed() && copied(kind(k).feed_forward.experts)) return true;
         return false;
     }
-    constexpr bool on_host(std::int32_t layer) const { return layer < host_part_of(job).expert_layers; }
+    constexpr bool on_host(std::int32_t layer) const { return layer < host.expert_layers; }
+    /// Whether the first GPU casts masks that others get in 16 bits.
+    constexpr bool casts_masks() const {
+        return step.kernel == attention_kernel::flash && !runtime.serving_kernels.graph.narrow_masks;
+    }
 
     constexpr bool described(const layer& l) const {
         const attention& a = l.attention;
@@ -144,7 +160,7 @@ private:
     constexpr step_peak with_given_input(step_peak peak) const {
         if (runtime.loading.host_experts.fused_gates || layout.pipeline > 1 || !runtime.loading.embedding_on_host)
             return peak;
-        peak.activations += {{}, host_part_of(job).head ? step.hidden() : byte_count{}, step.hidden()};
+        peak.activations += {{}, host.head ? step.hidden() : byte_count{}, step.hidden()};
         return peak;
     }
 
@@ -188,12 +204,14 @@ private:
         }
         return s;
     }
-    constexpr bool windowed(std::int32_t i) const { return job.model.layers[i].attention.window > token_count{}; }
     /// The last layer of the GPU that reads the mask without a window, and the last that reads the one with a window.
     constexpr std::array<std::int32_t, 2> last_readers() const {
         std::array<std::int32_t, 2> last{-1, -1};
-        for (std::int32_t i = range.first; i < range.last; ++i)
-            if (job.model.layers[i].attention.kind != attention_kind::none) last[windowed(i)] = i;
+        for (std::int32_t i = range.last; i-- > range.first && (last[0] < 0 || last[1] < 0);) {
+            const attention& a = job.model.layers[i].attention;
+            std::int32_t& reader = last[a.window > token_count{}];
+            if (a.kind != attention_kind::none && reader < 0) reader = i;
+        }
         return last;
     }
     /// Two layers of a kind before the last are as many as it takes until the layout repeats itself.
@@ -203,9 +221,9 @@ private:
         std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
         for (std::int32_t i = range.first; i < range.last; ++i) {
             const std::uint8_t own = job.model.layers.order[static_cast<std::size_t>(i)];
-            const bool host = on_host(i), last = i + 1 == range.last, last_of_mask = i == readers[windowed(i)];
-            if (++seen[host][own] <= 2 || last || last_of_mask)
-                laid.layers[laid.count++] = {own, host, last, end && last_of_mask};
+            const bool held = on_host(i), last = i + 1 == range.last, last_of_mask = i == readers[0] || i == readers[1];
+            if (++seen[held][own] <= 2 || last || last_of_mask)
+                laid.layers[laid.count++] = {own, held, last, end && last_of_mask};
         }
         return laid;
     }
@@ -218,6 +236,24 @@ private:
 
     /// Where stacks of experts are copied or, with none, stay where they are.
     constexpr step_peak laid_out(const laid_layers& laid, const expert_stacks& stacks) const {
+        ggml_graph graph = begun();
+        for (const laid_layer& one : laid) add(graph, one, stacks);
+        return peak_of(graph);
+    }
+    /// laid_out() without stacks, from where another stage's graph differs.
+    constexpr step_peak continued(const stage_graph_key& k, remembered_graph& before) const {
+        const laid_layer& last = k.layers.layers[k.layers.count - 1];
+        if (!before.known || before.key.first != k.first || !before.key.layers.same_but_last(k.layers)) {
+            before.before_last = begun();
+            for (const laid_layer& one : k.layers)
+                if (&one != &last) add(before.before_last, one, {});
+        }
+        ggml_graph graph = before.before_last;
+        add(graph, last, {});
+        return peak_of(graph);
+    }
+
+    constexpr ggml_graph begun() const {
         ggml_graph graph{
             shape(),
             {.flash = step.kernel == attention_kernel::flash,
@@ -232,21 +268,24 @@ private:
              .first = index == 0,
              .input_copies = layout.pipeline > 1 && !step.parts_on_host() ? runtime.step.copies : 1}};
         graph.begin();
-        for (const laid_layer& one : laid) {
-            layer local = kind(one.kind);
-            local.attention.heads = ceil_quotient(local.attention.heads, layout.tensor);
-            local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, layout.tensor);
-            const expert_place place = place_of(one, stacks);
-            const bool copied_here = place == expert_place::copied;
-            graph.add_layer({.kind = local,
-                             .expands = step.expands(local.attention),
-                             .last = one.last,
-                             .last_of_mask = one.last_of_mask,
-                             .computes_logits = one.last && end,
-                             .place = place,
-                             .gate_stack = copied_here ? stacks.gate : byte_count{},
-                             .down_stack = copied_here ? stacks.down : byte_count{}});
-        }
+        return graph;
+    }
+    constexpr void add(ggml_graph& graph, const laid_layer& one, const expert_stacks& stacks) const {
+        layer local = kind(one.kind);
+        local.attention.heads = ceil_quotient(local.attention.heads, layout.tensor);
+        local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, layout.tensor);
+        const expert_place place = place_of(one, stacks);
+        const bool copied_here = place == expert_place::copied;
+        graph.add_layer({.kind = local,
+                         .expands = step.expands(local.attention),
+                         .last = one.last,
+                         .last_of_mask = one.last_of_mask,
+                         .computes_logits = one.last && end,
+                         .place = place,
+                         .gate_stack = copied_here ? stacks.gate : byte_count{},
+                         .down_stack = copied_here ? stacks.down : byte_count{}});
+    }
+    constexpr step_peak peak_of(ggml_graph& graph) const {
         const byte_count layers = graph.buffer.peak();
         if (computes_logits) graph.add_logits(job.model.vocabulary);
         return {scaled(layers, runtime.accuracy.activations), graph.buffer.peak() - layers, graph.buffer.in_holes()};
