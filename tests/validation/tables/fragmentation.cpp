@@ -25,6 +25,7 @@ struct column {
 
 struct series {
     int rows = 0;
+    const char* published = "";
     double measured = 0, allocated = 0;
     column replay{}, profile{};
 };
@@ -49,6 +50,7 @@ int main(int count, char** arguments) {
         const double profile = m->reserved.expected.in(llmres::gib) / m->allocated.expected.in(llmres::gib);
         series& s = all[r.series];
         ++s.rows;
+        s.published = r.reserved <= 0 ? "allocated, nvidia-smi" : r.allocated > 0 ? "allocated, reserved" : "reserved";
         s.measured += measured;
         s.allocated += std::fabs(said.allocated / m->allocated.expected.in(llmres::gib)-1);
         s.replay.add(said.ratio(), measured);
@@ -61,14 +63,15 @@ int main(int count, char** arguments) {
                 m->reserved.expected.in(llmres::gib), said.reserved, measured, profile, said.ratio());
     });
     std::printf(
-        "| series | rows | reserved / allocated | replay: mean error | bias | worst | profile: mean error | bias | "
-        "worst | replay's allocated beside the plan's |\n|---|---|---|---|---|---|---|---|---|---|\n");
+        "| series | published | rows | reserved / allocated | replay: mean error | bias | worst | profile: mean error "
+        "| bias | "
+        "worst | replay's allocated beside the plan's |\n|---|---|---|---|---|---|---|---|---|---|---|\n");
     for (const auto& [name, s] : all) {
         const auto percent = [&](double sum) { return sum / s.rows * 100; };
-        std::printf("| %s | %d | %.3f | %.2f %% | %+.2f %% | %.1f %% | %.2f %% | %+.2f %% | %.1f %% | %.2f %% |\n",
-                    name.c_str(), s.rows, s.measured / s.rows, percent(s.replay.error), percent(s.replay.bias),
-                    s.replay.worst * 100, percent(s.profile.error), percent(s.profile.bias), s.profile.worst * 100,
-                    percent(s.allocated));
+        std::printf("| %s | %s | %d | %.3f | %.2f %% | %+.2f %% | %.1f %% | %.2f %% | %+.2f %% | %.1f %% | %.2f %% |\n",
+                    name.c_str(), s.published, s.rows, s.measured / s.rows, percent(s.replay.error),
+                    percent(s.replay.bias), s.replay.worst * 100, percent(s.profile.error), percent(s.profile.bias),
+                    s.profile.worst * 100, percent(s.allocated));
     }
     return 0;
 }
