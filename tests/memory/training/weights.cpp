@@ -415,6 +415,30 @@ TEST_CASE(
     CHECK(reserved() < now);
 }
 
+TEST_CASE("DeepSpeed 0.19 holds the loaded weights beside the flattened ones, which offloading does not take away") {
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning, .weights = bf16, .compute = bf16};
+    j.sequence = tokens(1024);
+    j.recompute = recompute::full;
+    j.attention = attention_kernel::flash;
+    j.runtime = runtimes::deepspeed;
+    const byte_count weights = bytes(2) * count_parameters(j.model).in(parameters);
+    const auto reserved = [&](std::int32_t zero) { return training_memory(j, {.data = 8, .zero = zero}).reserved; };
+    const byte_count sharded = reserved(3).expected;
+    CHECK(reserved(1).expected > weights * 3);  // 12 / 8 bytes of states beside, and the step's gradients
+    CHECK(reserved(2).expected > weights * 3);
+    j.offload.optimizer = offload_place::host;
+    const interval<byte_count> offloaded = reserved(2);
+    CHECK(offloaded.expected >= weights * 2);
+    CHECK(offloaded.low < weights * 2);  // a GPU without room for both has the copy made in main memory
+    CHECK(reserved(3).expected < sharded);
+    j.runtime = runtimes::deepspeed_0_18;  // always there
+    CHECK(reserved(2).expected * 2 < weights * 3);
+    // Frozen weights are no part of the optimizer's.
+    j.runtime = runtimes::deepspeed;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    CHECK(reserved(2).expected * 2 < weights * 3);
+}
+
 TEST_CASE("checkpoints lose what a block of the feed-forward's width leaves beside those that fit in it") {
     layer l{};
     l.feed_forward.width = 14336;

@@ -159,6 +159,11 @@ constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak
         f.layout.dense_shard_ranks() > 1) {
         add_late_blocks(idle, f, peak, unused);
     }
+    if (peak.loaded > peak.size) {
+        const byte_count beside = peak.loaded - peak.size;
+        if (beside > idle.releasable.expected) idle.releasable.expected = beside;
+        if (beside > idle.releasable.high) idle.releasable.high = beside;
+    }
     if (r.allocator.gaps_by_step && !r.allocator.expandable_segments) idle.fragmented += deepspeed_gaps(f, peak);
     return idle;
 }

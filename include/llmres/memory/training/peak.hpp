@@ -87,6 +87,7 @@ struct stage_peak {
     byte_count activations{};  ///< most of the activations
     byte_count cut{};          ///< what checkpoints leave of the blocks that they are cut from
     byte_count flattened{};    ///< DeepSpeed: of weights as they were loaded, blocks that nothing of a step fits in
+    byte_count loaded{};       ///< DeepSpeed: most with the blocks of the weights as they were loaded
     byte_count wrapping{};     ///< blocks that FSDP1's wrapping of the model leaves, beside its shards
 };
 
@@ -113,6 +114,7 @@ constexpr stage_peak busier(const stage_peak& first, const stage_peak& other) {
     peak.activations = most(first.activations, other.activations);
     peak.cut = most(first.cut, other.cut);
     peak.flattened = most(first.flattened, other.flattened);
+    peak.loaded = most(first.loaded, other.loaded);
     peak.wrapping = most(first.wrapping, other.wrapping);
     return peak;
 }
@@ -175,6 +177,31 @@ constexpr byte_count blocks_of_wrapping(const stage_step& in) {
     return left_by_wrapping(whole(in.stage.weights.ends), whole(in.folded.widest));
 }
 
+/// Weights that DeepSpeed's ZeRO 1 and 2 copy into one tensor on the GPU. The engine has moved the whole model there
+/// (runtime/engine.py, _configure_distributed_model: module.to(device)), and the allocator keeps the blocks of the
+/// weights as they were loaded. If the GPU has no room for the copy, it is made in main memory.
+///
+/// Nothing else of DeepSpeed's first moments can be the fullest. Until 0.18 the weights go to main memory and come back
+/// as one tensor. Without ZeRO, master weights and states join what was loaded. The zeros of the first optimizer step
+/// (initialize_optimizer_states) are no more than a step's own gradients. ZeRO 3 shards each module as it is made where
+/// the model is made in zero.Init, as transformers' from_pretrained does once a configuration asks for ZeRO 3, and as
+/// accelerate's zero3_init_flag says by default (utils/dataclasses.py, DeepSpeedPlugin). A model that is made outside
+/// of it is moved to each GPU whole, which is not counted.
+constexpr byte_count weights_flattened_on_gpu(const folded_job& f, const training_stage& s) {
+    const bool copies = f.context.runtime.sharding.flattens_on_gpu && f.layout.zero > 0 && f.layout.zero < 3 &&
+                        !f.context.frozen && f.job.offload.parameters == offload_place::none;
+    return copies ? s.weights.all.weights : byte_count{};
+}
+
+/// A candidate beside the blocks of weights as they were loaded. Activations and gradients, which are tensors of a
+/// layer's size at most, use them; what ZeRO 1 and 2 have in one tensor does not fit in: weights, master weights,
+/// states, and flattened gradients.
+constexpr byte_count size_beside_loaded(const tensor_memory& t, byte_count loaded) {
+    if (loaded == byte_count{}) return {};
+    const byte_count using_them = t.gradients + t.activations;
+    return t.all() + (loaded > using_them ? loaded - using_them : byte_count{});
+}
+
 /// The peak of one stage.
 constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     stage_step in = stage_step_of(f, s);
@@ -183,9 +210,12 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     stage_peak peak{.stage = s.holds.stage};
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
+    const byte_count loaded = weights_flattened_on_gpu(f, s);
+    peak.loaded = loaded * 2;  // while they are copied
     for_each_peak_candidate(in, [&](const peak_candidate& c) {
         const byte_count size = c.tensors.all();
         consider(peak, c, size);
+        if (const byte_count held = size_beside_loaded(c.tensors, loaded); held > peak.loaded) peak.loaded = held;
         if (c.point == peak_point::optimizer_step) return;
         const byte_count own = size - c.tensors.gradients - c.other_streams;
         if (own > beside_gradients) beside_gradients = own;
