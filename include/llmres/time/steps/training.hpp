@@ -101,19 +101,19 @@ constexpr runtime_launches launches_of(const job& j, const layout& l, const clus
 
 /// What a micro-batch takes of each stage: of the busiest, and of all together.
 struct stage_work {
-    priced_pass busiest{};
+    time_breakdown busiest{};
     duration most{};  ///< expected time of the busiest
     duration sum{};   ///< expected time of all
     duration at_peak{};
     flop_count flops{};
 
-    /// Adds a stage that takes so much time.
-    constexpr void add(const priced_pass& stage, duration time) {
+    /// Adds a stage that takes so much time, which is a sum of terms.
+    constexpr void add(const priced_pass& stage, const time_breakdown& terms, duration time) {
         sum += time;
         at_peak += stage.at_peak;
         flops += stage.flops;
         if (time <= most) return;
-        busiest = stage;
+        busiest = terms;
         most = time;
     }
 };
@@ -146,6 +146,7 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
     const runtime_launches launches = launches_of(j, l, with.on);
     stage_work all;
     priced_pass work;
+    time_breakdown terms;
     duration time;
     for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
         if (!repeats_work_before(j, l, stage)) {
@@ -155,9 +156,10 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
                 if (holds.counts[k] > 0) work.add(layers[k], holds.counts[k]);
             if (holds.output) work.add(head, 1.0);
             if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
-            time = work.terms(with.reach, launches).total().expected;
+            terms = work.terms(with.reach, launches);
+            time = terms.total().expected;
         }
-        all.add(work, time);
+        all.add(work, terms, time);
     }
     return all;
 }
@@ -252,7 +254,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     const std::int64_t rounds = micro_batches(j, l);
     const stage_work work = work_of_stages(j, l, with, known);
     job_speed speed;
-    speed.step = work.busiest.terms(with.reach, launches_of(j, l, with.on)) * static_cast<double>(rounds);
+    speed.step = work.busiest * static_cast<double>(rounds);
     const interval<duration> busy = speed.step.total();
     speed.step[time_term::pipeline_bubble] += waiting_time(j, l, with, work, busy, rounds);
     // What is hidden behind computing is hidden once: the transfers to the host have what the exchange leaves.
