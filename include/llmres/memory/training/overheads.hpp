@@ -133,16 +133,19 @@ constexpr interval<byte_count> without_buckets(const interval<byte_count>& all, 
 /// phase uses again has nothing to do with how far either is off. Of buckets whose sizes are settings, which a launcher
 /// may ask to be smaller, the lower bound has none unless the caller says what they are.
 constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const runtime& r, const idle_blocks& idle) {
-    const byte_count buckets = unsure_buckets(t, r);
     const auto in_use_of = [&](const interval<byte_count>& allocated) {
         return allocated + gaps_between(allocated, t.activations, r, idle);
     };
     const interval<byte_count> in_use = in_use_of(m.allocated);
-    const interval<byte_count> certain = independent_sum(
-        in_use_of(without_buckets(m.allocated, buckets)),
-        without_buckets(idle.releasable, r.sharding.bucket_size_known ? byte_count{} : buckets + idle.buckets));
-    const interval<byte_count> all = independent_sum(in_use, idle.releasable);
-    m.reserved = {certain.low < all.low ? certain.low : all.low, all.expected, all.high};
+    m.reserved = independent_sum(in_use, idle.releasable);
+    const byte_count buckets = unsure_buckets(t, r);
+    const byte_count idle_buckets = r.sharding.bucket_size_known ? byte_count{} : buckets + idle.buckets;
+    if (idle_buckets > byte_count{}) {
+        const byte_count certain = independent_sum(in_use_of(without_buckets(m.allocated, buckets)),
+                                                   without_buckets(idle.releasable, idle_buckets))
+                                       .low;
+        if (certain < m.reserved.low) m.reserved.low = certain;
+    }
     m[memory_term::fragmentation] = {m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,
                                      m.reserved.high - m.allocated.high};
     m.releasable = {m.reserved.low - in_use.low, idle.releasable.expected, m.reserved.high - in_use.high};
