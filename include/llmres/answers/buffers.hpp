@@ -239,6 +239,11 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
         case peak_point::last_adapter_recomputation:
         case peak_point::first_adapter_recomputation:
             return gradients_after_layer(in, point == peak_point::last_adapter_recomputation, kind);
+        case peak_point::final_norm_backward:
+            if (!in.accumulates && in.head_gradients <= in.stage.weights.all.gradients.kept)
+                held = gradients_after_layers(in);
+            summed(waiting_gradient(in));
+            break;
         case peak_point::decoder_embedding_gradient:
             if (!in.accumulates) held.encoder_missing = encoder.gradients;
             summed(summed_gradients(in));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
@@ -141,7 +142,7 @@ TEST_CASE("each point of a step belongs to one phase of a plan") {
     for (const peak_point point :
          {peak_point::last_layer_backward, peak_point::first_layer_backward, peak_point::embedding_gradient,
           peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,
-          peak_point::encoder_first_layer_backward, peak_point::head_step})
+          peak_point::encoder_first_layer_backward, peak_point::final_norm_backward, peak_point::head_step})
         CHECK(phase_of(point) == phase::backward);
 }
 
@@ -155,6 +156,40 @@ TEST_CASE(
     j.optimizer = adamw;  // torch.optim: foreach takes as much again as it steps, fp32 here
     CHECK(training_memory(j, {}).phase == phase::optimizer);
     CHECK(peak(j) == parameters_held * 20);
+}
+
+namespace {
+
+/// The backward pass of a Llama of three layers and few words, in bf16 under transformers 5.17.
+byte_count tracked_backward(std::string_view how) {
+    const std::string document =
+        R"({"model": {"vocabulary": 256, "hidden": 4096, "layers": 3, "attention": {"heads": 32, "kv_heads": 8},
+                      "feed_forward": {"width": 14336}},
+            "task": "finetuning", "weights": "bf16", "compute": "bf16", "master_weights": "bf16",
+            "optimizer_states": "bf16", "sequence": 2048, "micro_batch": 2, "attention": "sdpa", "layout": {},
+            "cluster": {"gpu": "a100-sxm4-80gb"}, "runtime": {"name": "huggingface@5.17.0"}, )" +
+        std::string{how} + "}";
+    const result<plan_request> asked = read_job(nlohmann::json::parse(document), job_sources{});
+    REQUIRE(asked);
+    return training_passes_of(asked->job, *asked->layout, sdpa_backend_of(asked->cluster.gpu)).backward;
+}
+
+/// Two sequences of 2,048 words and their labels, 8 bytes each, which are no part of a prediction.
+constexpr byte_count words = bytes(2 * 2048 * 2 * 8);
+
+}  // namespace
+
+TEST_CASE("few logits: a recomputed layer's backward pass, with its input beside the fp32 copy that its norm saves") {
+    // Tracked: llama-h4096l3-lora16att-sdpa-bf16-rc-adamw-b2s2048. It was 32 MiB too little, a 16-bit stream.
+    const byte_count most =
+        tracked_backward(R"("recompute": "full", "adapter": {"kind": "lora", "rank": 16, "targets": "q_proj,v_proj"})");
+    CHECK(std::abs((most + words - bytes(2513936928)).in(bytes)) < 200'000);  // tables of the rotary embedding
+}
+
+TEST_CASE("few logits and all activations kept: the final norm, differentiated step by step") {
+    // Tracked: llama-h4096l3-full-sdpa-bf16-sgd-b2s2048. It was 16 MiB too little.
+    const byte_count most = tracked_backward(R"("optimizer": "sgd")");
+    CHECK(std::abs((most + words - bytes(4186669648)).in(bytes)) < 200'000);  // tables of the rotary embedding
 }
 
 TEST_CASE("many tokens: the loss, with all that the forward pass saved and 12 bytes a score") {

@@ -202,11 +202,12 @@ constexpr byte_count forward_of(const layer_forward& f, const training_context& 
 }
 
 /// What a layer holds at each point of its backward pass, but for the gradients of its weights: what that point or a
-/// later one needs, what the point makes, and the gradient of the layer's output, for the residual sum. `reads_back`:
-/// tensors come back from main memory one by one, each for its operation, so that what later points need is not there.
-constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count output_gradient, bool reads_back = false) {
+/// later one needs, what the point makes, and what is there `throughout`: the gradient of the layer's output, for the
+/// residual sum. `reads_back`: tensors come back from main memory one by one, each for its operation, so that what
+/// later points need is not there.
+constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count throughout, bool reads_back = false) {
     sizes_at_points held = s.made;
-    byte_count needed = output_gradient;
+    byte_count needed = throughout;
     for (std::size_t left = backward_points; left > 0; --left) {
         const std::size_t p = left - 1;
         held[p] += needed + s.saved[p];
@@ -378,13 +379,25 @@ constexpr layer_activations layer_activations_of(const layer& kind, const job& j
     return a;
 }
 
+/// What a recomputed layer holds throughout its backward pass beside all that it saves: its input, unless the layer
+/// saves it as it is. The checkpoint keeps it with the graph (torch/utils/checkpoint.py, _NoopSaveInputs), or in its
+/// own backward pass (CheckpointFunction.backward, detached_inputs); the former lets go of one that comes from main
+/// memory when the layer has been recomputed.
+constexpr byte_count input_beside_saved(const layer& kind, const job& j, const training_context& context,
+                                        byte_count checkpoint) {
+    const bool goes_back =
+        j.offload.activations != offload_place::none && !context.runtime.kernels.checkpointing.reentrant;
+    return context.recomputes && !goes_back && !keeps_stream(kind.norm, context) ? checkpoint : byte_count{};
+}
+
 /// What a layer takes that has these activations, and of whose weights that is kept.
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const layer_activations& a,
                                            const training_state& state) {
     training_layer t{.state = state};
     const bool reads_back = reads_back_by_tensor(j, context);
-    sizes_at_points held = held_at_points(a.sums, a.output_gradient, reads_back);
+    const byte_count throughout = a.output_gradient + input_beside_saved(kind, j, context, a.checkpoint);
+    sizes_at_points held = held_at_points(a.sums, throughout, reads_back);
     constexpr auto inner = static_cast<std::size_t>(backward_point::inner);
     if (reads_back) held[inner] -= beside_activation(kind, l, context, a.sums.saved[inner]);
     t.saved = sum_of(a.sums.saved);
@@ -392,7 +405,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     add_weights(held, context, state);
     set_peaks(t, held, a.sums.saved, casts_gradients(kind, context));
     if (kind.feed_forward.width > 0 && context.quantised.scaled && !context.frozen) {
-        const byte_count scaled = at_scaled_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.output_gradient);
+        const byte_count scaled = at_scaled_gradient(kind, j.model.hidden, l, context, a.sums.saved, throughout);
         const std::int64_t products = kind.feed_forward.kind == feed_forward_kind::gated ? 2 : 1;
         const byte_count later = state.gradients.feed_forward - state.gradients.down;
         if (scaled > t.peak) t.peak = scaled;
@@ -408,8 +421,8 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     }
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::grouped && !context.frozen) {
         const byte_count stacked =
-            at_stacked_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.output_gradient) +
-            (context.autocast ? state.casts.all - state.casts.feed_forward : byte_count{});
+            at_stacked_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.output_gradient) + throughout -
+            a.output_gradient + (context.autocast ? state.casts.all - state.casts.feed_forward : byte_count{});
         const byte_count up = state.gradients.feed_forward - state.gradients.down;
         if (stacked + up > t.peak) t.peak = stacked + up;
         if (stacked + state.gradients.feed_forward > t.fresh_peak)

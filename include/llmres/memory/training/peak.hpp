@@ -52,6 +52,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
         visit(at_loss(in, peak_point::loss_forward));
         visit(at_loss(in, peak_point::loss_gradient));
         visit(at_head_backward(in));
+        if (f.ends.norm_backward > byte_count{}) visit(at_final_norm_backward(in));
         if (in.steps_in_backward && !f.job.model.tied_head) visit(at_head_step(in));
     }
     if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));

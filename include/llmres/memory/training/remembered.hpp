@@ -139,6 +139,7 @@ private:
 /// What one micro-batch makes before and after the layers.
 struct end_activations {
     loss_memory loss{};
+    byte_count norm_backward{};  ///< held by the final norm in its backward pass, if that is the fullest moment of one
     byte_count before_layers{};  ///< saved, without `rotary_tables`
     byte_count rotary_tables{};  ///< saved: cosines and sines of the positions, which all layers read
     byte_count masks{};

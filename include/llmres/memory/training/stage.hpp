@@ -36,9 +36,29 @@
 /// What one pipeline stage holds on a GPU: its weights, and what its micro-batches save for their backward passes.
 namespace llmres::inline v0::detail {
 
+/// What the final norm holds of its own when it is differentiated step by step; one kernel takes less than the layer
+/// before it, whose activations are all there.
+constexpr byte_count final_norm_backward(const model& m, const training_context& context, const layout& l) {
+    byte_count held;
+    if (m.final_norm != norm_kind::rms || context.runtime.kernels.fuses_norms()) return held;
+    const auto add = [&](const activation& a) {
+        if (a.until == backward_point::norm) held += local_bytes(a, l);
+    };
+    const auto added = visiting<activation>(add);
+    const layer_writer hold{context, added};
+    // What its weight multiplies is freed with the gradient of the weight.
+    hold.norm(context.tokens.all(), m.hidden, m.final_norm, activation_split::sequence, backward_point::norm,
+              backward_point::inner);
+    pass_back_norm({.at = backward_point::norm, .reads = {whole_operand(operand_name::stream, m.hidden)}}, m.final_norm,
+                   hold);
+    return held;
+}
+
 /// What one micro-batch makes before and after the layers, on the stages that hold the embedding and the head.
 constexpr end_activations end_activations_of(const model& m, const training_context& context, const layout& l) {
-    end_activations ends{.loss = loss_memory_of(m, context, l), .masks = masks_made(m, context)};
+    end_activations ends{.loss = loss_memory_of(m, context, l),
+                         .norm_backward = final_norm_backward(m, context, l),
+                         .masks = masks_made(m, context)};
     for_each_input_activation(m, context, [&](const activation& a) {
         (a.role == activation_role::query ? ends.rotary_tables : ends.before_layers) += local_bytes(a, l);
     });

@@ -110,6 +110,19 @@ constexpr byte_count waiting_gradient(const stage_step& in) {
     return in.folded.micro_batches > 1 && in.folded.layout.zero < 2 ? second_gradient(in) : byte_count{};
 }
 
+/// The norm after the layers is differentiated: the logits are freed, and no layer has begun its backward pass.
+constexpr peak_candidate at_final_norm_backward(const stage_step& in) {
+    const training_stage& s = in.stage;
+    tensor_memory t = in.held;
+    const byte_count all = s.weights.all.gradients.kept;
+    t.gradients = in.accumulates || in.head_gradients > all ? all : in.head_gradients;
+    t.gradients += waiting_gradient(in);
+    t.activations = s.saved.all - s.saved.not_at_loss + in.folded.ends.norm_backward;
+    t.logits = in.folded.ends.loss.held + s.weights.prediction.logits;
+    t.communication = in.gathered_in_loss;
+    return {peak_point::final_norm_backward, 0, t};
+}
+
 /// The bias of the cross-attention's scores and its gradient, which recomputed layers of a decoder share, and which
 /// autograd holds until all of them have been differentiated.
 constexpr byte_count shared_cross_bias(const stage_step& in) {

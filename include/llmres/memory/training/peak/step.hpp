@@ -43,6 +43,7 @@ enum class peak_point : std::uint8_t {
     loss_forward,                 ///< the loss is computed from the logits
     loss_gradient,                ///< the gradient of the logits is computed
     head_backward,                ///< the head's product is differentiated
+    final_norm_backward,          ///< the norm after the layers is differentiated, step by step
     head_step,                    ///< an optimizer that steps in the backward pass updates the head
     logits_returned,              ///< naive pipeline: the last GPU hands the logits to the first
 };
