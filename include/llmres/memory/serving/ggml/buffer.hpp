@@ -52,7 +52,7 @@ public:
     }
     constexpr void free(const tensor& t) {
         if (t.size == 0) return;
-        if (t.offset + t.size == end && count < holes.size()) {  // behind all holes, of which the last may touch it
+        if (t.offset + t.size == end) {  // no hole: the end comes back, also from a hole before it
             end = t.offset;
             if (count > 0 && holes[count - 1].offset + holes[count - 1].size == end) end = holes[--count].offset;
             return;
@@ -72,8 +72,6 @@ public:
             for (std::size_t i = count++; i > at; --i) holes[i] = holes[i - 1];
             holes[at] = t;
         }
-        // What lies at the end is no hole: the end comes back.
-        if (count > 0 && holes[count - 1].offset + holes[count - 1].size == end) end = holes[--count].offset;
     }
     constexpr byte_count peak() const { return bytes(most); }
     /// Of the peak, what lay in holes when it was reached. The same tensors, each as large or larger, take a buffer of
