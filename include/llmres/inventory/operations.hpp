@@ -19,6 +19,7 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 #include <string_view>
 
 /// The inventory of operations: what one forward pass of tokens through a layer computes, moves and exchanges. Matrix
@@ -373,7 +374,9 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
 }
 
 /// Calls visit for the products of all passes with the weights of a layer. Equal matrices are shown together where
-/// nothing is trained, or where no adapter is and the visitor takes both passes of training together.
+/// nothing is trained, or where no adapter is and the visitor takes both passes of training together. Then a visitor
+/// may also keep what it made of the mixers for other kinds of layers that have the same: with those of their matrices
+/// that are yet to be shown.
 template <class Passes, class Visit>
 constexpr void visit_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
                                  const Passes& passes, const layout& over, Visit& visit) {
@@ -382,12 +385,22 @@ constexpr void visit_projections(const layer& l, std::int64_t hidden, const oper
                                [&](const weight& w) { visit_projection(w, formats, passes, over, false, visit); });
     equal_matrices equal;
     const auto show = [&] { visit_projection(equal.first, formats, passes, over, false, visit, &equal); };
-    for_each_weight(l, hidden, [&](const weight& w) {
+    const auto each = [&](const weight& w) {
         if (w.rows == 1 || equal.take(w, formats.weights)) return;
         show();
         equal.first = w;
         equal.count = 0;
-    });
+    };
+    const auto visitor = visiting<weight>(each);
+    if constexpr (requires { visit.keep_mixers(l, equal); }) {
+        if (!visit.take_mixers(l, equal)) {
+            list_mixers(l, hidden, visitor);
+            visit.keep_mixers(l, equal);
+        }
+    } else {
+        list_mixers(l, hidden, visitor);
+    }
+    list_behind_mixers(l, hidden, visitor);
     show();
 }
 

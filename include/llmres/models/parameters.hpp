@@ -453,17 +453,38 @@ constexpr void list_feed_forward(const weight_list& dense, const weight_list& ro
 
 // ---- layers, and what stands around them
 
-constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
-    const auto part = [&](quantised_part which) {
-        return weight_list{.visit = visit, .hidden = hidden, .quantised = quantises(l.quantised, which)};
-    };
-    const weight_list mixers = part(quantised_part::mixers);
+constexpr weight_list list_of_part(const layer& l, std::int64_t hidden, const weight_visitor& visit,
+                                   quantised_part which) {
+    return {.visit = visit, .hidden = hidden, .quantised = quantises(l.quantised, which)};
+}
+
+/// A layer's attention and recurrence, which other kinds of layers may have too.
+constexpr void list_mixers(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
+    const weight_list mixers = list_of_part(l, hidden, visit, quantised_part::mixers);
     list_attention(mixers, l.attention);
     list_recurrence(mixers, l.recurrent);
-    list_feed_forward(part(quantised_part::dense), part(quantised_part::experts), l.feed_forward);
+}
+constexpr void list_behind_mixers(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
+    const weight_list mixers = list_of_part(l, hidden, visit, quantised_part::mixers);
+    list_feed_forward(list_of_part(l, hidden, visit, quantised_part::dense),
+                      list_of_part(l, hidden, visit, quantised_part::experts), l.feed_forward);
     mixers.norms(l.norm, hidden, l.norms());
     if (l.more_features > 0) mixers.visit(mixers.matrix(weight_role::projector, l.more_features, hidden));
     mixers.vector(weight_role::values, l.more_values);
+}
+constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
+    list_mixers(l, hidden, visit);
+    list_behind_mixers(l, hidden, visit);
+}
+
+/// Whether the mixers of two kinds of layers have the same weights: a window changes none.
+constexpr bool same_mixer_weights(const layer& a, const layer& b) {
+    if (a.recurrent != b.recurrent ||
+        quantises(a.quantised, quantised_part::mixers) != quantises(b.quantised, quantised_part::mixers))
+        return false;
+    attention unbounded = a.attention;
+    unbounded.window = b.attention.window;
+    return unbounded == b.attention;
 }
 
 /// Tensors that a model has beside what its layers say, those of one part of it.

@@ -15,6 +15,7 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 
 /// How long does a kernel or an exchange take? A kernel as long as its arithmetic or its memory traffic, whichever is
@@ -155,6 +156,18 @@ struct pricer {
         flop_count flops{};
     };
 
+    /// The passes through a layer's mixers, but for some equal matrices that are yet to be priced.
+    struct priced_mixers {
+        std::array<priced_pass, token_passes::most> sum;
+        equal_matrices behind;
+    };
+    /// The mixers that were priced last.
+    struct last_mixers {
+        bool kept = false;  ///< where several kinds of layers are priced, each from the start
+        const layer* of = nullptr;
+        slot<priced_mixers> passes;  ///< set with `of`
+    };
+
     const layout& degrees;
     const cluster& hardware;
     const gpu& sheet;  ///< whose peaks mfu refers to
@@ -172,10 +185,10 @@ struct pricer {
     double least_tokens = 1;  ///< that a product computes
     double parts = 1;         ///< GPUs that share the rows of each matrix
     double sms = assumed_multiprocessors;
-    std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, the two arithmetics used last
+    std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, two arithmetics each
     std::array<priced_pass, token_passes::most> sum{};
     std::array<priced_product, token_passes::most> last{};  ///< the last product of each pass
-    double tensor_ranks = 1;
+    last_mixers mixers{};
 
     pricer(const layout&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
            const std::array<bool, token_passes::most>&) = delete;  // it refers to them
@@ -198,7 +211,6 @@ struct pricer {
         // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
         for (priced_product& each : last) each = priced_product{};
-        tensor_ranks = static_cast<double>(l.tensor);
         start_over();
     }
 
@@ -232,6 +244,18 @@ struct pricer {
             if (!o.again && (p == 0 || sustained[p] != sustained[0])) last[0] = product_of(o, sustained[p]);
             add_priced(sum[p], last[0], o);
         }
+    }
+    /// Takes the passes through the mixers of the kind before, if these are the same.
+    constexpr bool take_mixers(const layer& kind, equal_matrices& behind) {
+        if (!mixers.of || !same_mixer_weights(*mixers.of, kind)) return false;
+        sum = mixers.passes.value.sum;
+        behind = mixers.passes.value.behind;
+        return true;
+    }
+    constexpr void keep_mixers(const layer& kind, const equal_matrices& behind) {
+        if (!mixers.kept) return;
+        mixers.of = &kind;
+        mixers.passes = slot<priced_mixers>{{sum, behind}};
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
         switch (x.among) {
@@ -273,7 +297,7 @@ private:
         const double streamed = static_cast<double>((o.read + o.written).in(bytes)) * product_byte[runs_long ? 1 : 0];
         const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
         priced_product made{.at_peak = seconds(work * at.peak * o.counted),
-                            .flops = o.flops * (tensor_ranks * o.counted)};
+                            .flops = o.flops * (degrees.tensor * o.counted)};
         double computing = 0, moving = streamed / parts, tile = 0;
         if (o.kind == operation_kind::experts) {
             // Each expert's product has few tokens: its tiles are filled in part.
@@ -354,14 +378,13 @@ private:
     }
     [[gnu::always_inline]] constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
         std::array<rates, 2>& two = known[runs_long ? 1 : 0];
-        if (!(two[0].kind.known && two[0].kind.value == kind)) take_rates(two, kind, runs_long);
-        return two[0];
+        if (two[0].kind.known && two[0].kind.value == kind) return two[0];
+        if (!(two[1].kind.known && two[1].kind.value == kind)) take_rates(two, kind, runs_long);
+        return two[0].kind.value == kind ? two[0] : two[1];
     }
-    /// Puts an arithmetic first, computed where the two used last are others.
+    /// Computes the rates of a third arithmetic in the place of the second.
     constexpr void take_rates(std::array<rates, 2>& two, arithmetic_kind kind, bool runs_long) const {
-        const rates first = two[1].kind == maybe{kind} ? two[1] : rates_of(kind, runs_long);
-        two[1] = two[0];
-        two[0] = first;
+        two[two[0].kind.known ? 1 : 0] = rates_of(kind, runs_long);
     }
     constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {
         const double peak = matrix_rate(hardware.gpu, kind).in(flops_per_s);

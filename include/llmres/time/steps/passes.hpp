@@ -38,7 +38,9 @@ class model_pricer {
 public:
     constexpr model_pricer(const job& j, const layout& l, const pricing& with, const operation_formats& formats,
                            const token_passes& passes, remembered_passes* known = nullptr)
-        : job_{j}, formats_{formats}, passes_{passes}, known_{known}, price_{pricer_of(j, l, with, passes)} {}
+        : job_{j}, formats_{formats}, passes_{passes}, known_{known}, price_{pricer_of(j, l, with, passes)} {
+        price_.mixers.kept = j.model.layers.kind_count > 1;
+    }
 
     /// Through the output head.
     constexpr const priced_passes& head() { return priced(layer_stack::max_kinds); }
