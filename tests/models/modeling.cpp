@@ -18,6 +18,13 @@ TEST_CASE("a model finds the modules of its architecture") {
     CHECK(modeling_of(find_model("deepseek-v3").value()).feed_forward.fp32_router);
 }
 
+TEST_CASE("Kimi K2 is trained by DeepSeek-V3's modules") {
+    const model& kimi = find_model("kimi-k2").value();
+    CHECK(is_described(kimi));
+    CHECK(modeling_of(kimi).feed_forward.fp32_router);
+    CHECK(modeling_of(kimi).feed_forward.fp32_scores);
+}
+
 TEST_CASE("each architecture is described once") {
     for (const modeling& code : detail::all_modeling)
         CHECK(&modeling_of(model{.architecture = code.architecture}) == &code);

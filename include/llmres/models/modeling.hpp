@@ -173,6 +173,10 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "qwen2_moe", .feed_forward = {.shared_first = true}},
     modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
     modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
+    // Kimi K2 ships DeepSeek-V3's modeling code, whose router refuses to train (modeling_deepseek.py, MoEGate: assert
+    // not self.training); its guide names the type deepseek_v3 for software that does not know its own
+    // (docs/deploy_guidance.md), which is transformers' code.
+    modeling{.architecture = "kimi_k2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
     modeling{.architecture = "mixtral", .feed_forward = {.fp32_scores = true}},
     modeling{.architecture = "bert",
              .norms = {.after_sum = true},
