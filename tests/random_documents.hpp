@@ -9,6 +9,7 @@
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/layout_rules.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -64,23 +65,26 @@ inline document random_adapter(dice& d) {
     return a;
 }
 
-inline document random_training_layout(dice& d, std::string_view runtime) {
+/// A layout that the runtime runs. Most trained models are on few tensor ranks.
+inline document random_training_layout(dice& d, const runtime& r) {
+    const layout_rules& runs = r.layouts;
     document l = document::object();
-    if (runtime == "megatron" || runtime == "none" || d.chance(10)) l["tensor"] = d.power(8);
-    if (l.value("tensor", 1) > 1 && d.chance(50)) l["sequence_parallel"] = true;
-    if (d.chance(30)) l["pipeline"] = d.power(8);
-    if (l.value("pipeline", 1) > 1 && d.chance(30)) l["virtual_pipeline"] = 2;
+    if (runs.tensor && (runs.sequence_parallel || d.chance(10))) l["tensor"] = d.power(8);
+    if (runs.sequence_parallel && l.value("tensor", 1) > 1 && d.chance(50)) l["sequence_parallel"] = true;
+    if (runs.pipeline && d.chance(30)) l["pipeline"] = d.power(8);
+    if (runs.virtual_pipeline && l.value("pipeline", 1) > 1 && d.chance(30)) l["virtual_pipeline"] = 2;
     if (d.chance(60)) l["data"] = d.power(16);
-    if (d.chance(10)) l["context_parallel"] = 2;
-    if (d.chance(25)) l["expert"] = d.power(8);
-    if (d.chance(60)) l["zero"] = d.below(4);
+    if (runs.context_parallel && d.chance(10)) l["context_parallel"] = 2;
+    if (runs.expert && d.chance(25)) l["expert"] = d.power(8);
+    const std::int32_t zero = l.value("pipeline", 1) > 1 ? runs.most_zero_with_pipeline : runs.most_zero;
+    if (d.chance(60)) l["zero"] = d.below(zero + 1);
     return l;
 }
 
 inline document random_training_job(dice& d) {
     document j{{"model", d.one_of(models::all)->name.view()}, {"task", d.chance(60) ? "pretraining" : "finetuning"}};
-    const std::string runtime = runtime_name(*d.one_of(runtimes::all));
-    j["runtime"] = {{"name", runtime}};
+    const runtime& r = *d.one_of(runtimes::all);
+    j["runtime"] = {{"name", runtime_name(r)}};
     j["sequence"] = d.pick({128, 512, 2048, 4096, 8192, 32768});
     j["micro_batch"] = d.power(8);
     if (d.chance(50)) j["optimizer"] = d.one_of(optimizers).name.view();
@@ -98,7 +102,7 @@ inline document random_training_job(dice& d) {
     if (d.chance(12)) j["offload"]["activations"] = d.pick({"host", "nvme"});
     if (d.chance(10)) j["varied_lengths"] = true;
     if (d.chance(8)) j["mtp_layers"] = 1 + d.below(2);
-    const document l = random_training_layout(d, runtime);
+    const document l = random_training_layout(d, r);
     std::int64_t gpus = 1;
     for (const char* degree : {"tensor", "pipeline", "data", "context_parallel"})
         gpus *= l.value(degree, std::int64_t{1});
@@ -111,7 +115,8 @@ inline document random_training_job(dice& d) {
 
 inline document random_serving_job(dice& d) {
     document j{{"model", d.one_of(models::all)->name.view()}, {"task", "serving"}};
-    j["runtime"] = {{"name", runtime_name(*d.one_of(runtimes::all))}};
+    const runtime& r = *d.one_of(runtimes::all);
+    j["runtime"] = {{"name", runtime_name(r)}};
     j["context"] = d.pick({256, 1024, 2048, 4096, 8192, 16384});
     j["batch"] = d.power(64);
     if (d.chance(30)) j["attention"] = d.pick({"eager", "sdpa", "flash"});
@@ -119,8 +124,8 @@ inline document random_serving_job(dice& d) {
     if (d.chance(15)) j["max_batched_tokens"] = d.pick({512, 2048, 8192});
     j["weights"] = d.pick({"fp32", "bf16", "fp16"});
     document l = document::object();
-    if (d.chance(50)) l["tensor"] = d.power(8);
-    if (d.chance(20)) l["pipeline"] = d.power(4);
+    if (r.layouts.tensor && d.chance(50)) l["tensor"] = d.power(8);
+    if (r.layouts.pipeline && d.chance(20)) l["pipeline"] = d.power(4);
     j["layout"] = l;
     j["cluster"] = {{"gpu", d.one_of(gpus::all)->id.view()},
                     {"gpus", l.value("tensor", std::int64_t{1}) * l.value("pipeline", std::int64_t{1})}};
