@@ -35,6 +35,25 @@ TEST_CASE("mixed precision keeps an fp32 copy of narrower weights, and fp32 weig
     CHECK_FALSE(master_weights_of(j));
 }
 
+TEST_CASE("16-bit weights are trained in the 16-bit format that the job computes in") {
+    job j{.model = models::llama_2_7b, .task = task::finetuning};
+    REQUIRE(j.model.weights == fp16);  // as it is published
+    CHECK(j.compute == bf16);
+    CHECK(weights_of(j) == bf16);
+    CHECK(gradients_of(j) == bf16);
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(weights_of(j) == bf16);
+    j.compute = fp16;
+    CHECK(weights_of(j) == fp16);
+    j.compute = fp32;
+    CHECK(weights_of(j) == fp16);
+    j.compute = bf16;
+    j.weights = fp16;  // as the caller says
+    CHECK(weights_of(j) == fp16);
+    j = {.model = models::llama_2_7b};
+    CHECK(weights_of(j) == fp16);  // served as it is published
+}
+
 TEST_CASE("prompts pass in steps of what the caller, or else the engine, allows") {
     job j{.model = models::llama_3_1_8b, .batch = 8, .prompt = tokens(4096)};
     CHECK(batched_tokens_of(j) == tokens(4096));

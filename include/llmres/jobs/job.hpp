@@ -136,10 +136,17 @@ constexpr bool dequantises(const job& j) {
     if (j.weights || !trains(j) || is_wide(j.model.weights)) return false;
     return !j.adapter.trains() || !loads(j.runtime.loading, family_of(j.model.weights));
 }
+/// Whether a training job loads 16-bit weights in the other 16-bit format, the one it computes in (DeepSpeed,
+/// runtime/engine.py, _cast_module_mixed_precision; torchtune, `dtype: bf16`; Megatron-Core, `bf16`).
+constexpr bool loads_as_computed(const job& j) {
+    if (j.weights || !trains(j) || j.model.mixed.any()) return false;
+    const precision& published = j.model.weights;
+    return (published == fp16 || published == bf16) && (j.compute == fp16 || j.compute == bf16);
+}
 /// Format of the weights.
 constexpr const precision& weights_of(const job& j) {
     if (j.weights) return *j.weights;
-    return dequantises(j) ? activations_of(j) : j.model.weights;
+    return dequantises(j) || loads_as_computed(j) ? activations_of(j) : j.model.weights;
 }
 /// What the weights are stored as: a GGUF file, or their format.
 constexpr stored_format stored_format_of(const job& j) {
