@@ -160,17 +160,24 @@ struct training_context {
                      sdpa_backend = sdpa_backend::flash) = delete;  // it refers into the job
 
     /// The format of a norm's output: autocast computes torch's own layer norm in fp32.
-    constexpr const precision& normed(norm_kind kind) const { return widens(kind) ? fp32 : formats.stream; }
+    constexpr const precision& normed(norm_kind kind) const {
+        return widens(kind) ? fp32 : casts_norm_inputs() ? formats.compute : formats.stream;
+    }
     /// The format of what layers hand on: sums, or after them the norm's output.
     constexpr const precision& residual(norm_kind kind) const {
         return code.fp32_residual ? fp32 : code.norms.after_sum ? normed(kind) : formats.stream;
     }
     /// Whether each linear layer that reads a norm's output casts it for itself.
-    constexpr bool casts(norm_kind kind) const { return autocast && (!formats.stream_is_compute || widens(kind)); }
+    constexpr bool casts(norm_kind kind) const {
+        return autocast && !casts_norm_inputs() && (!formats.stream_is_compute || widens(kind));
+    }
+
+    /// Whether norms read copies of the stream in the format that products compute in.
+    constexpr bool casts_norm_inputs() const { return autocast && code.norms.casts_input; }
 
     /// Whether autocast computes a norm in fp32.
     constexpr bool widens(norm_kind kind) const {
-        return autocast && kind != norm_kind::rms && kind != norm_kind::none;
+        return autocast && !code.norms.casts_input && kind != norm_kind::rms && kind != norm_kind::none;
     }
 
     /// Whether a norm reads an fp32 copy of the stream, which it saves as its own.

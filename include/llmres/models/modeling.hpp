@@ -36,6 +36,7 @@ struct norm_modeling {
     bool after_sum = false;                     ///< norms read the residual sums (post-norm)
     bool one_input = false;         ///< both norms read the same stream: attention and feed-forward stand side by side
     bool registered_first = false;  ///< before the layer's matrices: optimizers meet parameters in this order
+    bool casts_input = false;       ///< under autocast they read a 16-bit copy of the stream, where torch's widen it
 };
 
 /// What attention is given.
@@ -170,6 +171,10 @@ inline constexpr std::array all_modeling{
              .frames = {.plain_scores = true},
              .multiplies_views = true},
     modeling{.architecture = "arcee", .feed_forward = {.plain_activation = activation_form::squared}},
+    modeling{.architecture = "nemotron",
+             .norms = {.casts_input = true},  // NemotronLayerNorm1P, _cast_if_autocast_enabled
+             .attention = {.heads_first = true, .rotary_part = 2},
+             .feed_forward = {.plain_activation = activation_form::squared}},
     modeling{.architecture = "qwen2_moe", .feed_forward = {.shared_first = true}},
     modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
     modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true, .fp32_scores = true}},

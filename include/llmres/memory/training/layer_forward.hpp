@@ -47,6 +47,7 @@ constexpr bool keeps_stream(norm_kind kind, const training_context& context) {
     if (context.code.norms.after_sum)  // the products that read it keep it, unless each makes a copy
         return !context.casts(kind) && !(context.frozen && context.copies_adapter_inputs);
     const norm_form form = context.code.norms.form;
+    if (context.casts_norm_inputs() && context.formats.fp32_stream) return false;
     if (context.formats.fp32_stream || form == norm_form::narrow_scale) return true;
     const bool copies = form == norm_form::wide_kernel || form == norm_form::wide_mean || kind == norm_kind::rms ||
                         context.widens(kind);

@@ -286,6 +286,8 @@ FAMILIES: dict[str, Family] = {f.name: f for f in (
            linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "c_fc", "c_proj")),
     Family("stablelm", "StableLmForCausalLM", _decoder("StableLmConfig"),
            (Shape(2048, 3, 32, 32, 64, 5632, 50304),), _causal),
+    Family("nemotron", "NemotronForCausalLM", _decoder("NemotronConfig"), (Shape(2560, 3, 20, 4, 128, 10240, 64000),), _causal,
+           linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "up_proj", "down_proj")),
     Family("arcee", "ArceeForCausalLM", _decoder("ArceeConfig"), (Shape(2560, 3, 20, 4, 128, 10240, 64000),), _causal,
            linear_targets=("q_proj", "k_proj", "v_proj", "o_proj", "up_proj", "down_proj")),
     Family("cohere", "CohereForCausalLM", _decoder("CohereConfig", tie_word_embeddings=True, pad_token_id=0),
