@@ -22,7 +22,7 @@ void go_on(const stop_signal& stop) {
 }
 
 /// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
-std::vector<plan_buffer> requests_of(const plan_file& plan, const alloc_options& options) {
+std::vector<plan_buffer> requests_of(const tested_plan& plan, const alloc_options& options) {
     const std::vector<plan_buffer> beside = stand_ins(plan, options.own, options.caching);
     std::vector<plan_buffer> all;
     const auto add_beside = [&](bool runtime) {
@@ -50,7 +50,7 @@ void note_moved(alloc_run& run, std::string how) {
 /// One run: what is held, and let go of in the end. Its steps throw run_ended or call_failed.
 class filling {
 public:
-    filling(const alloc_environment& around, const plan_file& plan, const alloc_options& options, alloc_run& run)
+    filling(const alloc_environment& around, const tested_plan& plan, const alloc_options& options, alloc_run& run)
         : around_{around},
           options_{options},
           run_{run},
@@ -181,7 +181,7 @@ void look_around(alloc_run& run, bool know_after, byte_count tolerance) {
 
 }  // namespace
 
-alloc_run run_allocation(const alloc_environment& around, const plan_file& plan, const alloc_options& options) {
+alloc_run run_allocation(const alloc_environment& around, const tested_plan& plan, const alloc_options& options) {
     alloc_run run;
     const auto end = [&run](run_outcome outcome, std::string_view why) { run.outcome = outcome, run.reason = why; };
     const auto free_now = [&] { return reading_of([&] { return around.memory.memory().free; }); };
@@ -253,7 +253,7 @@ judgement judge(std::span<const alloc_run> runs) {
     return all;
 }
 
-byte_count taken_before(const plan_file& plan, const baselines& around) {
+byte_count taken_before(const tested_plan& plan, const baselines& around) {
     if (around.context) return *around.context + around.libraries.value_or({});
     return plan.process_context ? plan.process_context->expected : byte_count{};
 }

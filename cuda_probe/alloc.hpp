@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "baselines.hpp"
-#include "plan_file.hpp"
 #include "stop.hpp"
+#include "tested_plan.hpp"
 
 /// The honest allocation test: all of a plan's buffers, one by one, at once; what it shows; and the largest batch or
 /// context that a device really takes, by bisection.
@@ -73,7 +73,7 @@ struct alloc_run {
 
 /// Allocates, touches and verifies every buffer of the plan and what stands in for the rest of it, within what the plan
 /// says is usable, then releases all; whatever happens, nothing stays held.
-alloc_run run_allocation(const alloc_environment& around, const plan_file& plan, const alloc_options& options);
+alloc_run run_allocation(const alloc_environment& around, const tested_plan& plan, const alloc_options& options);
 
 /// max(256 MiB, 1 % of the device): what is left alone on a device that is shared, and always while searching.
 constexpr byte_count default_guard(byte_count total) {
@@ -119,7 +119,7 @@ judgement judge(std::span<const alloc_run> runs);
 
 /// What this process takes of the plan's `runtime` before any buffer: context and libraries as measured, or the plan's
 /// own line where nobody could measure them.
-byte_count taken_before(const plan_file& plan, const baselines& around);
+byte_count taken_before(const tested_plan& plan, const baselines& around);
 
 // ---- the largest that is held
 
@@ -141,8 +141,8 @@ struct search_result {
     std::vector<search_try> tries;
 };
 
-/// The plan for another n: planned again, or scaled() where the job is not known.
-using plan_at = std::function<result<plan_file>(std::int64_t)>;
+/// The plan for another n.
+using plan_at = std::function<result<tested_plan>(std::int64_t)>;
 
 /// Tries the planner's own largest (`planned`, where it says one) and one more; then bisects between 0 (nothing) and
 /// the largest n whose plan adds up to less than it may use and than what is free less the guard. An n that cannot be

@@ -2,10 +2,8 @@
 // alloc: a plan put to the test on a device.
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <iostream>
 #include <llmres/hardware/live_cluster.hpp>
-#include <llmres/io/files.hpp>
 #include <llmres/models/all.hpp>
 
 #include "commands.hpp"
@@ -24,39 +22,28 @@ tensor_allocator find_allocator(const std::string& name) {
                             "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching")};
 }
 
-bool names_file(const std::string& source) {
-    std::error_code none;
-    return source.ends_with(".json") || std::filesystem::exists(source, none);
-}
-
-/// The plan in a file, or that of a job document, on the cluster that it names.
-plan_file plan_in(const std::string& path) {
-    const auto written = llmres::detail::read_text("plan", path, 64u << 20, "a plan file that can be read").value();
-    const auto document = nlohmann::json::parse(written, nullptr, false);
-    const bool is_job = document.is_object() && document.contains("model") && !document.contains("memory");
-    return (is_job ? plan_document(written) : parse_plan(written)).value();
-}
-
-/// What is wrong with the arguments comes first: it is wrong on every machine. A preset's plan waits for its device.
-std::optional<plan_file> plan_before_device(const options& o) {
+/// The job to test, where it needs no device to be planned: what is wrong with the arguments comes first, for it is
+/// wrong on every machine.
+std::optional<plan_request> job_before_device(const options& o, const std::string& document) {
     find_allocator(o.allocator);
-    if (!names_file(o.job.model)) return find_model(o.job.model).value(), std::nullopt;
-    plan_file plan = plan_in(o.job.model);
-    if (o.gpus && *o.gpus != plan.gpus)
-        throw exception{
-            refused(error_code::inconsistent, "gpus", plan.gpus, fmt::format("a plan for {} GPUs, as asked", *o.gpus))};
-    return plan;
+    if (!names_file(o.job)) find_model(o.job.model).value();
+    if (!names_cluster(document).value()) return {};
+    plan_request request = request_of(document, {}).value();
+    if (o.gpus && *o.gpus != request.cluster.gpus)
+        throw exception{refused(error_code::inconsistent, "gpus", request.cluster.gpus,
+                                fmt::format("a plan for {} GPUs, as asked", *o.gpus))};
+    return request;
 }
 
 /// Refuses a plan for another machine: one for another GPU says nothing of this one, and one for more GPUs than there
 /// are is of one GPU's part alone.
-void check_machine(const options& o, const plan_file& plan, const device& live, std::size_t devices) {
+void check_machine(const options& o, const tested_plan& plan, const device& live, std::size_t devices) {
     if (!o.gpus && plan.gpus > static_cast<std::int64_t>(devices))
         throw exception{refused(error_code::inconsistent, "gpus", plan.gpus,
                                 fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it",
                                             devices, plan.gpus))};
     const auto sheet = sheet_for(live);
-    const bool same = plan.gpu.empty() || (sheet && sheet->id == std::string_view{plan.gpu});
+    const bool same = sheet && sheet->id == std::string_view{plan.gpu};
     if (!same && !o.any_gpu)
         throw exception{
             refused(error_code::inconsistent, "cluster.gpu", plan.gpu,
@@ -86,15 +73,12 @@ void set_guard(alloc_report& report, const std::optional<std::int64_t>& asked, c
 }
 
 void search_into(alloc_report& report, const alloc_environment& around, const alloc_options& options,
-                 const std::string& axis_name) {
+                 const plan_request& request, const std::string& axis_name) {
     const plan_axis axis = axis_name == "batch" ? plan_axis::batch : plan_axis::context;
-    const plan_file& plan = report.plan;
-    const auto again = replanner::from(plan);
     report.search_axis = axis_name;
-    report.search_plans = again ? "replanned" : "scaled";
     report.search = search_largest(
-        around, [&](std::int64_t n) { return again ? again->at(axis, n) : scaled(plan, axis, n); }, options,
-        axis == plan_axis::batch ? plan.max_batch : plan.max_context);
+        around, [&](std::int64_t n) { return memory_of_plan(changed(request, axis, n)); }, options,
+        axis == plan_axis::batch ? report.plan.max_batch : report.plan.max_context);
     report.judged = {report.search->says, report.search->reason};
     if (report.judged.reason.empty())
         report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
@@ -109,7 +93,8 @@ std::string forecast_of(const device& live, byte_count needed) {
 }
 
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
-void hold_plan(const options& o, workplace& here, const tensor_allocator& through, alloc_report& report) {
+void hold_plan(const options& o, workplace& here, const plan_request& request, const tensor_allocator& through,
+               alloc_report& report) {
     const auto others = [&] { return here.ask(&nvml::used_by_others); };
     const auto others_before = others();  // before our own context, which a container may show under another id
     baselines& b = report.around;
@@ -131,7 +116,7 @@ void hold_plan(const options& o, workplace& here, const tensor_allocator& throug
                       .guard = report.guard,
                       .host_room = host_room(report.live)};
     how.tolerance = std::max(how.tolerance, report.live.memory.allocation.granularity_minimum.value_or({}));
-    if (!o.search.empty()) return search_into(report, around, how, o.search);
+    if (!o.search.empty()) return search_into(report, around, how, request, o.search);
     for (std::int32_t i = 0; i < o.runs; ++i) {
         how.shuffled = i > 0 && i == o.runs - 1;  // whether the order matters shows in the last
         how.seed = static_cast<std::uint64_t>(i) + 1;
@@ -144,19 +129,22 @@ void hold_plan(const options& o, workplace& here, const tensor_allocator& throug
 }  // namespace
 
 ending run_alloc(const options& o) {
-    const auto written = plan_before_device(o);
+    const std::string document = job_text(o.job);
+    const auto known = job_before_device(o, document);
     workplace here{o};
     alloc_report report;
-    report.plan = written ? *written : plan_job(o.job, here.live()).value();
+    plan_request request = known ? *known : request_for(document, here.live()).value();
+    report.plan = plan_of(request).value();
+    request.layout = report.plan.over;  // that of a search, too
     check_machine(o, report.plan, here.live(), here.devices.size());
     const tensor_allocator through = find_allocator(o.allocator.empty() ? report.plan.allocator : o.allocator);
     report.stamp = file_of({});
     report.live = here.live();
     report.plan_source = o.job.model;
     report.allocator = through.name;
-    report.allocator_source = !o.allocator.empty() ? "flag" : report.plan.allocator.empty() ? "default" : "plan";
+    report.allocator_source = o.allocator.empty() ? "plan" : "flag";
     if (o.simulate.empty()) {
-        hold_plan(o, here, through, report);
+        hold_plan(o, here, request, through, report);
     } else {
         report.forecast = forecast_of(report.live, report.plan.buffer_total());
         report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};

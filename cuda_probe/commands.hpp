@@ -81,7 +81,9 @@ struct workplace {
     reading<nvml::handle> handle{};
 };
 
-/// The job document that a request names, or that its flags make of a preset.
+/// Whether it names a file, and not a preset.
+inline bool names_file(const job_request& request) { return request.model.ends_with(".json"); }
+/// The document in the file that a request names, or that its flags make of a preset.
 std::string job_text(const job_request& request);
 /// The document to that file; to stdout where it is "" or "-".
 void write_json(const nlohmann::ordered_json& document, const std::string& path);

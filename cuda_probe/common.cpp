@@ -17,7 +17,7 @@
 namespace llmres::probe {
 
 std::string job_text(const job_request& request) {
-    return request.model.ends_with(".json") ? read_job_text(request.model).value() : document_of(request);
+    return names_file(request) ? read_job_text(request.model).value() : document_of(request);
 }
 
 void write_json(const nlohmann::ordered_json& document, const std::string& path) {

@@ -13,11 +13,10 @@ add_library(llmres_probe_host STATIC
   "${llmres_probe_dir}/alloc.cpp"
   "${llmres_probe_dir}/measure.cpp"
   "${llmres_probe_dir}/nvml.cpp"
-  "${llmres_probe_dir}/plan_file.cpp"
-  "${llmres_probe_dir}/planner.cpp"
   "${llmres_probe_dir}/replay.cpp"
   "${llmres_probe_dir}/report.cpp"
-  "${llmres_probe_dir}/search.cpp")
+  "${llmres_probe_dir}/search.cpp"
+  "${llmres_probe_dir}/tested_plan.cpp")
 target_include_directories(llmres_probe_host PUBLIC "${llmres_probe_dir}")
 target_link_libraries(llmres_probe_host PUBLIC llmres::llmres llmres::io fmt::fmt-header-only ${CMAKE_DL_LIBS})
 

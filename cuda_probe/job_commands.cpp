@@ -65,11 +65,10 @@ byte_count guard_on(const device& live, const memory_state& now) {
 
 ending run_plan(const options& o) {
     workplace here{o};
-    const std::string document = job_text(o.job);
-    const plan_file plan =
-        (o.fill > 0 ? plan_filling(document, here.live(), o.fill) : probe::planned(request_for(document, here.live())))
-            .value();
-    write_json(nlohmann::ordered_json::parse(plan.text), o.json.value_or(""));
+    plan_request request = request_for(job_text(o.job), here.live()).value();
+    if (o.fill > 0) request = filled_to(request, o.fill).value();
+    const job_plan made = llmres::plan(request).value().plan;
+    write_json(llmres::to_json(made, request.job, request.cluster, !request.layout), o.json.value_or(""));
     return {};
 }
 

@@ -61,7 +61,6 @@ private:
         const std::string& said = plan_.verdict;
         const verdict found = report_.judged.says;
         const bool decided = found == verdict::fits || found == verdict::does_not_fit;
-        if (said.empty()) return unknown("verdict", nullptr, "the plan says none");
         if (!decided || report_.search) return unknown("verdict", said, "not decided on the device");
         const bool agrees =
             said == "tight" || said == name_of(found);  // `tight` is within the plan's bounds either way
@@ -121,7 +120,7 @@ private:
     }
 
     const alloc_report& report_;
-    const plan_file& plan_;
+    const tested_plan& plan_;
     byte_count own_ = taken_before(plan_, report_.around);
 };
 
@@ -176,7 +175,6 @@ json try_json(const search_try& one) {
 json search_json(const alloc_report& report) {
     const search_result& found = *report.search;
     json out{{"axis", report.search_axis},
-             {"plans", report.search_plans},
              {"verdict", name_of(found.says)},
              {"largest", found.largest},
              {"predicted_in_guard", found.predicted_in_guard},
@@ -219,7 +217,6 @@ json to_json(const alloc_report& report) {
     put(about, "name", report.live.identity.name);
     put(about, "cuda_total_bytes", report.live.memory.cuda_total);
     out["plan"] = {{"source", report.plan_source},
-                   {"fnv1a", report.plan.hash},
                    {"runtime", report.plan.runtime},
                    {"gpus", report.plan.gpus},
                    {"expected_bytes", report.plan.expected.in(bytes)},

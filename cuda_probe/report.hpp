@@ -13,16 +13,15 @@ namespace llmres::probe {
 
 struct alloc_report {
     device live{};
-    plan_file plan;
+    tested_plan plan;
     std::string plan_source;  ///< the file, or the preset's name
     std::string allocator;
-    std::string allocator_source;  ///< "plan", "flag" or "default"
+    std::string allocator_source;  ///< "plan" or "flag"
     byte_count guard{};
     std::string guard_reason;
     baselines around{};
     std::vector<alloc_run> runs;
     std::string search_axis;
-    std::string search_plans;  ///< "replanned" or "scaled"
     std::optional<search_result> search;
     std::string forecast;  ///< what arithmetic alone says, where nothing was allocated
     judgement judged;

@@ -50,7 +50,7 @@ private:
 };
 
 /// What a plan takes of the device, with what this process has already.
-byte_count needed_by(const plan_file& plan, const alloc_options& options) {
+byte_count needed_by(const tested_plan& plan, const alloc_options& options) {
     byte_count all = plan.buffer_total();
     for (const plan_buffer& b : stand_ins(plan, options.own, options.caching)) all += b.size;
     return all;

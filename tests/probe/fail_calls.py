@@ -102,19 +102,16 @@ def commands(program, libraries, folder):
 
     job = document("job", task="serving", batch=1, context=128)
     long = document("long", task="serving", batch=1, context=4096)  # of which few fit
-    plan, long_plan = str(folder / "plan.json"), str(folder / "long_plan.json")
-    subprocess.run([program, "plan", job, f"--json={plan}"], check=True)
-    subprocess.run([program, "plan", long, f"--json={long_plan}"], check=True)
     step = document("step", task="finetuning", micro_batch=1, sequence=128, layout={})
     yield made("list", 4096, "list", devices=2)
     yield made("describe", 4096, "describe", "--all", devices=2)
     yield made("plan", 24564, "plan", job)
     yield made("plan-fill", 24564, "plan", job, "--fill", "50")
     for allocator in ALLOCATORS:
-        yield made(f"alloc-{allocator}", 24564, "alloc", plan, "--repeats", "1", "--allocator", allocator, "--any-gpu")
+        yield made(f"alloc-{allocator}", 24564, "alloc", job, "--repeats", "1", "--allocator", allocator)
     for allocator in (*ALLOCATORS, "pytorch_expandable"):
         yield made(f"replay-{allocator}", 24564, "replay", step, "--steps", "1", "--allocator", allocator)
-    yield made("alloc-search", 1400, "alloc", long_plan, "--search", "batch", "--any-gpu")
+    yield made("alloc-search", 1400, "alloc", long, "--search", "batch")
     figures = ("--quick", "--repeats", "1", "--warm", "0", "--long", "0")
     # Of 64 MiB free, figures take 16, which are soon written; the products' matrices take more of the fake, unwritten.
     yield made("measure", 300, "measure", *figures, devices=2, shown=64)

@@ -16,10 +16,10 @@ using namespace llmres::probe;
 
 namespace {
 
-plan_file plan_of(byte_count weights_a_layer, byte_count cache_a_layer, std::int64_t layers) {
-    plan_file plan;
+tested_plan plan_of(byte_count weights_a_layer, byte_count cache_a_layer, std::int64_t layers) {
+    tested_plan plan;
     plan.buffers.push_back({"layer.weights", "weights", weights_a_layer, layers});
-    plan.buffers.push_back({"layer.kv", "kv_cache", cache_a_layer, layers, true, true});
+    plan.buffers.push_back({"layer.kv", "kv_cache", cache_a_layer, layers});
     plan.terms = {{"kv_cache", cache_a_layer * layers}, {"weights", weights_a_layer * layers}};
     plan.expected = (weights_a_layer + cache_a_layer) * layers;
     plan.usable = plan.available = gib(24);
@@ -33,7 +33,7 @@ struct bench {
     alloc_environment around() {
         return {cuda, [this] { return reading<byte_count>{cuda.others()}; }, stop};
     }
-    alloc_run run(const plan_file& plan, const alloc_options& options = {}) {
+    alloc_run run(const tested_plan& plan, const alloc_options& options = {}) {
         return run_allocation(around(), plan, options);
     }
 };
@@ -75,7 +75,7 @@ TEST_CASE("a plan that does not fit says at which buffer, and nothing stays held
 }
 
 TEST_CASE("a device that refuses and no longer says what is free is at fault, and no verdict is given") {
-    plan_file plan = plan_of(gib(1), gib(1), 16);
+    tested_plan plan = plan_of(gib(1), gib(1), 16);
     plan.usable = plan.available = gib(64);
     bench refuses;
     CHECK(refuses.run(plan).outcome == run_outcome::no_room);
@@ -117,7 +117,7 @@ TEST_CASE("a tenant that sits still does not disturb") {
 
 TEST_CASE("the guard band is never put to the test") {
     bench b;
-    const plan_file nearly = plan_of(gib(1), mib(480), 16);  // 23.5 GiB of 24
+    const tested_plan nearly = plan_of(gib(1), mib(480), 16);  // 23.5 GiB of 24
     CHECK(judge(b.run(nearly, {.guard = gib(1)})).says == probe::verdict::skipped);
     CHECK(b.cuda.peak() <= gib(23));
     CHECK(judge(b.run(nearly)).says == probe::verdict::fits);
@@ -186,7 +186,7 @@ TEST_CASE("the time can be up") {
 
 TEST_CASE("another order holds the same bytes") {
     bench b;
-    const plan_file plan = plan_of(mib(400), mib(100), 32);
+    const tested_plan plan = plan_of(mib(400), mib(100), 32);
     const alloc_run in_order = b.run(plan);
     const alloc_run shuffled = b.run(plan, {.shuffled = true, .seed = 2});
     CHECK(shuffled.granted == in_order.granted);
@@ -209,7 +209,7 @@ TEST_CASE("runs that disagree are inconclusive, a fault in one decides") {
 
 TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or not at all") {
     bench b;
-    plan_file plan = plan_of(gib(1), mib(448), 16);  // 23 GiB
+    tested_plan plan = plan_of(gib(1), mib(448), 16);  // 23 GiB
     plan.terms.emplace_back("runtime", gib(1));
     plan.terms.emplace_back("workspace", mib(512));
     plan.terms.emplace_back("fragmentation", mib(448));
@@ -227,7 +227,7 @@ TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or 
 
 TEST_CASE("a plan takes no more than it says is usable, whatever the device has") {
     bench b;
-    plan_file plan = plan_of(gib(1), gib(1), 10);
+    tested_plan plan = plan_of(gib(1), gib(1), 10);
     plan.usable = gib(21);
     CHECK(judge(b.run(plan)).says == probe::verdict::fits);
     CHECK(judge(b.run(plan, {.own = gib(2)})).says == probe::verdict::does_not_fit);
@@ -291,7 +291,7 @@ TEST_CASE("a neighbour that leaves, passes or grows makes it inconclusive, also 
 
 TEST_CASE("prediction and measurement are compared term by term") {
     bench b;
-    plan_file plan = plan_of(mib(401), mib(100), 32);
+    tested_plan plan = plan_of(mib(401), mib(100), 32);
     plan.terms.emplace_back("runtime", mib(400));
     plan.terms.emplace_back("workspace", mib(40));
     plan.expected += mib(440);
@@ -353,7 +353,7 @@ TEST_CASE("the caching allocator shares segments as PyTorch does") {
     CHECK(segment_for(mib(100)) == mib(100));
 
     bench b;
-    plan_file plan;
+    tested_plan plan;
     plan.buffers.push_back({"norms", "weights", kib(16), 100});
     plan.usable = gib(24);
     CHECK(b.run(plan, {.caching = true}).granted == mib(2));

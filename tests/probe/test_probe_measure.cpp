@@ -7,8 +7,8 @@
 #include "cublas.hpp"
 #include "measure.hpp"
 #include "pattern.hpp"
-#include "plan_file.hpp"
 #include "simulated_cuda.hpp"
+#include "tested_plan.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;
@@ -153,11 +153,14 @@ TEST_CASE("a preset is planned on a device") {
     live.compute.sm_count = 132;
     live.identity.name = text<63>{"NVIDIA H100 80GB HBM3"};
     live.memory.cuda_total = bytes(84'943'110'144);
-    const auto plan = plan_job({"llama-3.1-8b", "serving", "pytorch", 4, 2048}, live);
+    const std::string document = document_of({"llama-3.1-8b", "serving", "pytorch", 4, 2048});
+    const auto request = request_of(document, live);
+    REQUIRE(request.has_value());
+    const auto plan = plan_of(*request);
     REQUIRE(plan.has_value());
     CHECK(plan->usable <= bytes(84'943'110'144));
     CHECK(plan->buffers.size() > 200);
-    CHECK(replanner::from(*plan)->at(plan_axis::batch, 8)->buffer_total() > plan->buffer_total());
+    CHECK(memory_of_plan(changed(*request, plan_axis::batch, 8))->buffer_total() > plan->buffer_total());
     live.compute.capability_major = 99;
-    CHECK(plan_job({"llama-3.1-8b", "serving", "pytorch", 4, 2048}, live).error().code == error_code::unknown);
+    CHECK(request_of(document, live).error().code == error_code::unknown);
 }

@@ -1,134 +1,123 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include "plan_file.hpp"
+#include <llmres/io/files.hpp>
+#include <llmres/io/plan_json.hpp>
+
+#include "tested_plan.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;
 
 namespace {
 
-const std::string memory = R"("memory":{"usable":1000,"expected":300,"terms":{"weights":200,"kv_cache":100}})";
-const std::string buffers =
-    R"("buffers":[{"name":"w","term":"weights","bytes":100,"count":2},{"name":"kv","term":"kv_cache","bytes":100,
-                    "scales_with":["batch","context"]}])";
+const std::string served =
+    R"({"model":"smollm2-135m","batch":2,"context":128,"runtime":"vllm","cluster":{"gpu":"rtx-4090"}})";
 
-std::string object(std::initializer_list<std::string> parts) {
-    std::string all = "{";
-    for (const auto& part : parts) all += (all.size() > 1 ? "," : "") + part;
-    return all + "}";
+/// What `llmres plan --json` writes of that document.
+nlohmann::json printed(const std::string& document) {
+    const auto answer = answer_job(nlohmann::json::parse(document));
+    REQUIRE(answer.has_value());
+    return nlohmann::json::parse(to_json(*answer, {}).dump());
 }
-error refusal_of(const std::string& written) {
-    const auto plan = parse_plan(written);
-    REQUIRE_FALSE(plan.has_value());
-    return plan.error();
+error refusal_of(const std::string& document) {
+    const auto request = request_of(document, {});
+    REQUIRE_FALSE(request.has_value());
+    return request.error();
 }
-error buffer_refusal_of(const std::string& buffer) {
-    return refusal_of(object({memory, R"("buffers":[)" + buffer + "]"}));
+/// Of the printed plan after that change.
+template <class Change>
+error refusal_after(Change&& change) {
+    nlohmann::json plan = printed(served);
+    change(plan);
+    return refusal_of(plan.dump());
 }
 
 }  // namespace
 
-TEST_CASE("a plan is read in the order of allocation") {
-    const auto plan = parse_plan(object({memory, buffers, R"("runtime":"vllm","allocator":{"name":"pytorch_caching"})",
-                                         R"("job":{"batch":4,"context":128},"limits":{"max_batch":9})"}));
+TEST_CASE("a plan has what is compared, and its buffers in the order of allocation") {
+    const auto plan = plan_of(*request_of(printed(served).dump(), {}));
     REQUIRE(plan.has_value());
-    CHECK(plan->usable == bytes(1000));
-    CHECK(plan->buffers.size() == 2);
-    CHECK(plan->buffer_total() == bytes(300));
-    CHECK(plan->buffer_total("weights") == bytes(200));
-    CHECK(plan->predicted("kv_cache") == bytes(100));
-    CHECK_FALSE(plan->predicted("gradients").has_value());
+    CHECK(plan->buffer_total("weights") == plan->predicted("weights"));
+    CHECK(plan->buffer_total("gradients") == byte_count{});
+    CHECK_FALSE(plan->predicted("love").has_value());
     CHECK(plan->runtime == "vllm");
     CHECK(plan->allocator == "pytorch_caching");
-    CHECK(plan->batch == 4);
-    CHECK(plan->max_batch == 9);
-    CHECK(plan->hash.size() == 16);
-    CHECK(plan->hash != parse_plan(object({memory, buffers}))->hash);
+    CHECK(plan->gpu == "rtx-4090");
+    CHECK(plan->verdict == "fits");
+    CHECK(plan->gpus == 1);
+    CHECK(plan->max_batch.value_or(0) > 2);
+    CHECK(plan->process_context.known);
 }
 
 TEST_CASE("what a job leaves unused of a runtime's pool is in no buffer, and not compared") {
-    const auto plan = parse_plan(object({R"("memory":{"usable":1000,"expected":900,"needed":{"expected":310},)"
-                                         R"("terms":{"weights":200,"kv_cache":100,"fragmentation":600}})",
-                                         buffers}));
+    const nlohmann::json written = printed(served);
+    const auto plan = plan_of(*request_of(written.dump(), {}));
     REQUIRE(plan.has_value());
-    CHECK(plan->expected == bytes(310));
-    CHECK(plan->predicted("fragmentation") == bytes(10));
+    REQUIRE(written["memory"].contains("needed"));
+    CHECK(plan->expected.in(bytes) == written["memory"]["needed"]["expected"].get<std::int64_t>());
+    CHECK(plan->predicted("fragmentation")->in(bytes) <
+          written["memory"]["terms"]["fragmentation"].get<std::int64_t>());
 }
 
-TEST_CASE("what is not a plan is refused by name") {
+TEST_CASE("what is neither a plan nor a job is refused by name") {
     CHECK(refusal_of("").code == error_code::malformed);
     CHECK(refusal_of("hello").field == "plan");
     CHECK(refusal_of("[1]").field == "plan");
-    CHECK(refusal_of(R"({"devices":[]})").field == "memory");
-    CHECK(refusal_of(object({memory})).field == "buffers");
-    CHECK(refusal_of(object({R"("memory":3)", buffers})).field == "memory");
-    CHECK(refusal_of(object({R"("memory":{})", buffers})).field == "memory.usable");
-    CHECK(refusal_of(object({R"("memory":{"usable":1})", buffers})).field == "memory.expected");
-    CHECK(refusal_of(object({R"("memory":{"usable":1,"expected":2})", buffers})).field == "memory.terms");
-    CHECK(refusal_of(object({R"("memory":{"usable":-1,"expected":2,"terms":{}})", buffers})).code ==
-          error_code::out_of_range);
-    CHECK(refusal_of(object({R"("memory":{"usable":1,"expected":2,"terms":{"love":2}})", buffers})).code ==
-          error_code::unknown);
-    CHECK(refusal_of(object({R"("memory":{"usable":1,"expected":500,"terms":{"weights":200}})", buffers})).code ==
-          error_code::inconsistent);
-    CHECK(refusal_of(object({memory, R"("buffers":{})"})).field == "buffers");
-    CHECK(refusal_of(object({memory, R"("buffers":[])"})).code == error_code::missing);
-    CHECK(refusal_of(object({memory, buffers, R"("runtime":7)"})).field == "runtime");
-    CHECK(refusal_of(object({memory, buffers, R"("allocator":{})"})).field == "allocator.name");
+    CHECK(refusal_of(R"({"devices":[]})").field == "model");
+    CHECK(refusal_of(R"({"job":3,"memory":{},"cluster":{"gpu":"rtx-4090"}})").field == "job");
+    CHECK(refusal_of(R"({"model":"gpt2","memory":{},"cluster":{"gpu":"rtx-4090"}})").field == "job");
+    CHECK(refusal_after([](auto& plan) { plan["cluster"]["in_use"] = "much"; }).field == "cluster.in_use");
+    CHECK(refusal_after([](auto& plan) { plan["cluster"]["host"] = 3; }).field == "cluster.host");
+    CHECK(refusal_of(R"({"model":"no-such-model","cluster":{"gpu":"rtx-4090"}})").field == "model");
+    CHECK(refusal_after([](auto& plan) { plan["job"]["batch"] = 0; }).field == "batch");
+    CHECK(refusal_after([](auto& plan) { plan["layout"]["tensor"] = 0; }).code == error_code::out_of_range);
+    CHECK(refusal_after([](auto& plan) { plan["runtime"] = 7; }).field == "runtime");
+    CHECK(refusal_after([](auto& plan) { plan["cluster"]["gpu"] = "no-such-gpu"; }).field == "cluster.gpu");
+    CHECK(refusal_after([](auto& plan) { plan["cluster"] = 4; }).field == "cluster");
+    CHECK(refusal_after([](auto& plan) { plan["memory"] = 4; }).field == "memory");
 }
 
-TEST_CASE("a bad buffer is refused with its place") {
-    CHECK(buffer_refusal_of("1").field == "buffers[0]");
-    CHECK(buffer_refusal_of(R"({"term":"weights","bytes":1})").field == "buffers[0].name");
-    CHECK(buffer_refusal_of(R"({"name":"w","bytes":1})").field == "buffers[0].term");
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"wheels","bytes":1})").value == "wheels");
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights"})").field == "buffers[0].bytes");
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":0})").code == error_code::out_of_range);
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1.5})").code == error_code::malformed);
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":18446744073709551615})").code ==
-          error_code::out_of_range);
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"count":0})").field == "buffers[0].count");
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"count":1000001})").field == "buffers[0].count");
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":9223372036854775807,"count":2})").code ==
-          error_code::overflow);
-    CHECK(buffer_refusal_of(R"({"name":"w","term":"weights","bytes":1,"scales_with":["weather"]})").code ==
-          error_code::unknown);
+TEST_CASE("a plan on a device's file is read back with that file, and one on a live device with its memory") {
+    const std::string file = LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-rtx-4090.json";
+    const auto answer = answer_job({{"model", "smollm2-135m"}, {"cluster", {{"device", file}}}}, sources_in({}));
+    REQUIRE(answer.has_value());
+    nlohmann::json on_file = nlohmann::json::parse(to_json(*answer, {}).dump());
+    on_file["cluster"]["device"] = file;
+    CHECK(plan_of(*request_of(on_file.dump(), {}))->expected == answer->planned.plan.memory.total().expected);
+
+    device live = read_device_file(file)->devices.front();
+    live.memory.cuda_total = gib(22);
+    const auto here = request_for(R"({"model":"smollm2-135m"})", live);
+    const auto made = plan(*here);
+    REQUIRE(made.has_value());
+    const std::string written = to_json(made->plan, here->job, here->cluster, true).dump();
+    CHECK(plan_of(*request_of(written, {}))->usable == gib(22));
 }
 
-TEST_CASE("a plan is for the GPUs that it names, or for those of its layout") {
-    CHECK(parse_plan(object({memory, buffers}))->gpus == 1);
-    CHECK(parse_plan(object({memory, buffers, R"("gpus":2)"}))->gpus == 2);
-    CHECK(parse_plan(object({memory, buffers, R"("cluster":{"gpus":4})"}))->gpus == 4);
-    CHECK(parse_plan(object({memory, buffers, R"("layout":{"tensor":4,"pipeline":2,"data":1})"}))->gpus == 8);
-    CHECK(refusal_of(object({memory, buffers, R"("layout":{"tensor":0})"})).field == "layout.tensor");
+TEST_CASE("a plan whose figures are not those of its job is refused") {
+    const auto refused_part = [](auto&& change) {
+        const error found = refusal_after(change);
+        CHECK(found.code == error_code::inconsistent);
+        return std::string{found.field.view()};
+    };
+    CHECK(refused_part([](auto& plan) { plan.erase("buffers"); }) == "buffers");
+    CHECK(refused_part([](auto& plan) { plan["buffers"][0]["bytes"] = 1; }) == "buffers");
+    CHECK(refused_part([](auto& plan) { plan["memory"]["expected"] = 1; }) == "memory");
+    CHECK(refused_part([](auto& plan) { plan["job"]["batch"] = 3; }) == "buffers");
 }
 
-TEST_CASE("what a plan says that scales grows with batch and context, the rest does not") {
-    auto plan = *parse_plan(object({memory, buffers, R"("job":{"batch":2,"context":64})"}));
-    CHECK(replanner::from(plan).error().field == "job.model");  // it cannot be planned again
-    const auto more = scaled(plan, plan_axis::batch, 3);
-    REQUIRE(more.has_value());
-    CHECK(more->buffers[0].size == bytes(100));
-    CHECK(more->buffers[1].size == bytes(150));
-    CHECK(more->predicted("kv_cache") == bytes(150));
-    CHECK(more->expected == bytes(350));
-    CHECK(scaled(plan, plan_axis::context, 65)->buffers[1].size == bytes(102));  // 101.56, up
-    CHECK(scaled(plan, plan_axis::batch, INT64_MAX).error().code == error_code::overflow);
-    plan.batch.reset();
-    CHECK(scaled(plan, plan_axis::batch, 3).error().field == "job.batch");
-}
-
-TEST_CASE("a plan of a model that was described is not planned again from another's name") {
+TEST_CASE("a plan of a model that was described is not planned from another's name; its job document is") {
     for (const char* model : {R"({"from":"smollm2-135m","layers":3})",
                               R"({"vocabulary":4096,"hidden":256,"layers":1,"attention":{"heads":4,"kv_heads":2},)"
                               R"("feed_forward":{"width":512}})"}) {
-        const auto plan =
-            plan_document(std::string{R"({"model":)"} + model +
-                          R"(,"batch":2,"context":128,"runtime":"pytorch","cluster":{"gpu":"rtx-4090"}})");
-        REQUIRE(plan.has_value());
-        CHECK_FALSE(replanner::from(*plan).has_value());
-        CHECK(scaled(*plan, plan_axis::batch, 4)->buffer_total() > plan->buffer_total());
+        const std::string described = std::string{R"({"model":)"} + model +
+                                      R"(,"batch":2,"context":128,"runtime":"pytorch","cluster":{"gpu":"rtx-4090"}})";
+        CHECK_FALSE(request_of(printed(described).dump(), {}).has_value());
+        const auto request = request_of(described, {});
+        REQUIRE(request.has_value());
+        CHECK(memory_of_plan(changed(*request, plan_axis::batch, 4))->buffer_total() >
+              plan_of(*request)->buffer_total());
     }
 }
 
@@ -170,11 +159,13 @@ const std::vector<std::string> jobs_of_engines = [] {
 TEST_CASE("a plan that was printed and read back gives the same plan, of every engine") {
     for (const std::string& document : jobs_of_engines) {
         CAPTURE(document);
-        const auto plan = plan_document(document);
+        const auto request = request_of(document, {});
+        REQUIRE(request.has_value());
+        const auto plan = plan_of(*request);
         REQUIRE(plan.has_value());
-        const auto planner = replanner::from(*parse_plan(plan->text));
-        REQUIRE(planner.has_value());
-        const auto again = planner->at(plan_axis::batch, 4);
+        const auto read_back = request_of(printed(document).dump(), {});
+        REQUIRE(read_back.has_value());
+        const auto again = plan_of(*read_back);
         REQUIRE(again.has_value());
         CHECK(again->usable == plan->usable);
         CHECK(again->expected == plan->expected);
@@ -190,6 +181,6 @@ TEST_CASE("a plan that was printed and read back gives the same plan, of every e
             CHECK(again->buffers[i].size == plan->buffers[i].size);
             CHECK(again->buffers[i].count == plan->buffers[i].count);
         }
-        CHECK(planner->at(plan_axis::batch, 8)->buffer_total() > plan->buffer_total());
+        CHECK(memory_of_plan(changed(*read_back, plan_axis::batch, 8))->buffer_total() > plan->buffer_total());
     }
 }

@@ -2,8 +2,8 @@
 #include <doctest/doctest.h>
 
 #include "alloc.hpp"
-#include "plan_file.hpp"
 #include "simulated_cuda.hpp"
+#include "tested_plan.hpp"
 
 using namespace llmres;
 using namespace llmres::probe;
@@ -11,22 +11,27 @@ using namespace llmres::probe;
 namespace {
 
 /// 8 GiB of weights and, for each sequence, a cache that the device's granularity rounds up.
-plan_file serving(byte_count cache_a_layer) {
-    plan_file plan;
-    plan.batch = 1;
-    plan.context = 1024;
+tested_plan serving(byte_count cache_a_layer) {
+    tested_plan plan;
     plan.buffers.push_back({"weights", "weights", gib(1), 8});
-    plan.buffers.push_back({"kv", "kv_cache", cache_a_layer, 32, true, true});
+    plan.buffers.push_back({"kv", "kv_cache", cache_a_layer, 32});
     plan.usable = plan.available = gib(24);
     return plan;
 }
 
-search_result search(simulation s, const plan_file& plan, plan_axis axis = plan_axis::batch) {
+/// The plan with a cache of `n` times the size, rounded up, in so many parts.
+tested_plan times(tested_plan plan, std::int64_t n, std::int64_t parts = 1) {
+    plan.buffers[1].size = div_up(plan.buffers[1].size * n, parts);
+    return plan;
+}
+
+search_result search(simulation s, const tested_plan& plan, std::int64_t parts = 1) {
     simulated_cuda cuda{std::move(s)};
     const stop_signal stop;
     const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
-    const auto found = search_largest(around, [&](std::int64_t n) { return scaled(plan, axis, n); },
-                                      {.guard = default_guard(gib(24))});
+    const auto found =
+        search_largest(around, [&](std::int64_t n) { return result<tested_plan>{times(plan, n, parts)}; },
+                       {.guard = default_guard(gib(24))});
     CHECK(cuda.held() == byte_count{});
     CHECK(cuda.peak() <= gib(24) - default_guard(gib(24)));
     return found;
@@ -49,7 +54,7 @@ TEST_CASE("the search finds what arithmetic with the device's rounding gives, wi
 }
 
 TEST_CASE("context is searched like batch, in tokens") {
-    const auto found = search({}, serving(mib(4)), plan_axis::context);
+    const auto found = search({}, serving(mib(4)), 1024);
     CHECK(found.says == probe::verdict::fits);
     CHECK(found.largest > 100'000);
     CHECK(found.largest <= found.predicted_in_guard);
@@ -58,7 +63,7 @@ TEST_CASE("context is searched like batch, in tokens") {
 }
 
 TEST_CASE("where not even one fits, the answer is none") {
-    plan_file plan = serving(mib(1));
+    tested_plan plan = serving(mib(1));
     plan.buffers[0].size = gib(4);
     const auto found = search({}, plan);
     CHECK(found.says == probe::verdict::does_not_fit);
@@ -92,10 +97,16 @@ TEST_CASE("a tenant that moves, a fault and Ctrl-C end the search") {
     stop_signal::noted() = 0;
 }
 
-TEST_CASE("a plan that nothing can be searched in is refused") {
-    plan_file plan = serving(mib(1));
-    plan.batch.reset();
-    CHECK(search({}, plan).reason.find("job.batch") == 0);
+TEST_CASE("a job that cannot be planned at 1 is refused by name") {
+    simulated_cuda cuda;
+    const stop_signal stop;
+    const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
+    const auto refusing = [](std::int64_t) -> result<tested_plan> {
+        return refused(error_code::missing, "job.batch", "", "a size");
+    };
+    const auto found = search_largest(around, refusing, {});
+    CHECK(found.says == probe::verdict::failed);
+    CHECK(found.reason.find("job.batch") == 0);
 }
 
 TEST_CASE("the planner's own largest is tried, and one more") {
@@ -104,7 +115,7 @@ TEST_CASE("the planner's own largest is tried, and one more") {
     const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
     const auto found = [&](std::int64_t planned) {
         return search_largest(
-            around, [&](std::int64_t n) { return scaled(serving(mib(32)), plan_axis::batch, n); }, {}, planned);
+            around, [&](std::int64_t n) { return result<tested_plan>{times(serving(mib(32)), n)}; }, {}, planned);
     };
     const auto modest = found(8);  // 16 GiB of cache, at 1 GiB a sequence
     CHECK(modest.largest == 16);
@@ -123,12 +134,14 @@ TEST_CASE("every search of a training plan answers, by batch and by context") {
                                     "qwen2.5-1.5b", "qwen3-0.6b", "qwen3-1.7b", "gemma-3-1b", "gpt2", "gpt2-xl",
                                     "pythia-410m", "bloom-560m", "opt-125m", "stablelm-2-1.6b", "qwen-1.8b"}) {
         CAPTURE(model);
-        const auto plan = plan_document(R"({"model":")" + model +
-                                        R"(","task":"pretraining","micro_batch":1,"sequence":512,)"
-                                        R"("runtime":"pytorch","cluster":{"gpu":"h100-sxm5-80gb"}})");
+        auto request = request_of(R"({"model":")" + model +
+                                      R"(","task":"pretraining","micro_batch":1,"sequence":512,)"
+                                      R"("runtime":"pytorch","cluster":{"gpu":"h100-sxm5-80gb"}})",
+                                  {});
+        REQUIRE(request.has_value());
+        const auto plan = plan_of(*request);
         REQUIRE(plan.has_value());
-        const auto again = replanner::from(*plan);
-        REQUIRE(again.has_value());
+        request->layout = plan->over;
         for (const plan_axis axis : {plan_axis::batch, plan_axis::context}) {
             simulation s;
             s.total = gib(79);
@@ -136,7 +149,7 @@ TEST_CASE("every search of a training plan answers, by batch and by context") {
             const stop_signal stop;
             const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
             const auto found = search_largest(
-                around, [&](std::int64_t n) { return again->at(axis, n); }, {},
+                around, [&](std::int64_t n) { return memory_of_plan(changed(*request, axis, n)); }, {},
                 axis == plan_axis::batch ? plan->max_batch : plan->max_context);
             CHECK(found.reason == "");
             CHECK(found.says == probe::verdict::fits);

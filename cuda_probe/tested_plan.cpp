@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "tested_plan.hpp"
+
+#include <llmres/hardware/live_cluster.hpp>
+#include <llmres/io/files.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/plan.hpp>
+
+namespace llmres::probe {
+
+namespace {
+
+tested_plan memory_of_plan(const plan_request& request, const job_plan& made) {
+    tested_plan plan;
+    const interval<byte_count> total = made.memory.total();
+    plan.usable = made.usable;
+    plan.available = available_memory(request.cluster);
+    plan.low = total.low, plan.expected = total.expected, plan.high = total.high;
+    for (std::size_t i = 0; i < memory_term_names.size(); ++i)
+        plan.terms.emplace_back(memory_term_names[i], made.memory.terms[i].expected);
+    for_each_buffer(request.job, request.cluster, made, [&](const buffer& b) {
+        plan.buffers.push_back({std::string{b.name.view()}, std::string{name_of(b.term)}, b.size, b.count});
+    });
+    return plan;
+}
+
+/// The object of a document; `missing` unless it holds a job or a plan.
+result<nlohmann::json> object_of(const std::string& document) {
+    auto parsed = nlohmann::json::parse(document, nullptr, false);
+    if (!parsed.is_object())
+        return refused(error_code::malformed, "plan", document.substr(0, 40), "the JSON object of a job or a plan");
+    if (!parsed.contains("model") && !parsed.contains("job"))
+        return refused(error_code::missing, "model", "", "a job, or a plan with the job that it was made for");
+    return parsed;
+}
+
+std::int64_t number_in(const nlohmann::json& object, const char* key) {
+    const auto found = object.is_object() ? object.value(key, nlohmann::json{}) : nlohmann::json{};
+    return found.is_number_integer() ? found.get<std::int64_t>() : 0;
+}
+
+/// The document of the job that a plan's file was made for.
+nlohmann::json job_of_plan(const nlohmann::json& plan) {
+    nlohmann::json job = plan["job"];
+    for (const char* part : {"runtime", "cluster", "layout"})
+        if (plan.contains(part)) job[part] = plan[part];
+    nlohmann::json& cluster = job["cluster"];
+    if (!cluster.is_object()) return job;
+    const std::int64_t available = number_in(plan["memory"], "available");
+    if (cluster.contains("device")) {  // whose file says all of the GPU and its link to the host
+        cluster.erase("gpu");
+        if (cluster.contains("host") && cluster["host"].is_object()) cluster["host"].erase("link");
+    } else if (available > 0) {  // of a live device another than the table has
+        cluster["gpu_memory"] = available + number_in(cluster, "in_use");
+    }
+    return job;
+}
+
+result<plan_request> request_of_plan(const nlohmann::json& plan) {
+    if (!plan.contains("job") || !plan["job"].is_object())
+        return refused(error_code::malformed, "job", "", "the job that the plan was made for");
+    const auto request = read_job(job_of_plan(plan), std::filesystem::path{});
+    if (!request) return request;
+    const auto made = llmres::plan(*request);
+    if (!made) return made.error();
+    const nlohmann::json again =
+        nlohmann::json::parse(to_json(made->plan, request->job, request->cluster, false).dump());
+    for (const char* part : {"buffers", "memory"})
+        if (plan.value(part, nlohmann::json{}) != again[part])
+            return refused(error_code::inconsistent, part, "",
+                           "what this version plans of the job in it; give the job's document instead");
+    return request;
+}
+
+}  // namespace
+
+byte_count tested_plan::buffer_total() const {
+    byte_count total{};
+    for (const plan_buffer& b : buffers) total += b.size * b.count;
+    return total;
+}
+
+byte_count tested_plan::buffer_total(std::string_view term) const {
+    byte_count total{};
+    for (const plan_buffer& b : buffers)
+        if (b.term == term) total += b.size * b.count;
+    return total;
+}
+
+std::optional<byte_count> tested_plan::predicted(std::string_view term) const {
+    for (const auto& [name, size] : terms)
+        if (name == term) return size;
+    return {};
+}
+
+std::vector<plan_buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments) {
+    std::vector<plan_buffer> all;
+    for (const auto& [term, predicted] : plan.terms) {
+        if (fragments && term == "fragmentation") continue;
+        const byte_count without_buffer =
+            predicted - plan.buffer_total(term) - (term == "runtime" ? own : byte_count{});
+        if (without_buffer > byte_count{}) all.push_back({"rest_of_" + term, term, without_buffer});
+    }
+    return all;
+}
+
+result<tested_plan> memory_of_plan(const result<plan_request>& request) {
+    if (!request) return request.error();
+    const auto made = llmres::plan(*request);
+    return made ? result<tested_plan>{memory_of_plan(*request, made->plan)} : result<tested_plan>{made.error()};
+}
+
+result<tested_plan> plan_of(const plan_request& request) {
+    const auto made = llmres::plan(request);
+    if (!made) return made.error();
+    const auto& [j, over, c] = std::tie(request.job, made->plan.layout, request.cluster);
+    tested_plan plan = memory_of_plan(request, made->plan);
+    plan.runtime = j.runtime.identity.name.view();
+    plan.allocator = name_of(j.runtime.allocator.code);
+    plan.gpu = c.gpu.id.view();
+    plan.verdict = name_of(made->plan.verdict);
+    plan.gpus = c.gpus;
+    plan.over = over;
+    plan.process_context = context_on(on_device(j.runtime, c.gpu, over), c.gpu);
+    const job_limits limits = limits_of(j, over, c);
+    if (limits.max_batch) plan.max_batch = *limits.max_batch;
+    if (limits.max_context) plan.max_context = limits.max_context->in(tokens);
+    return plan;
+}
+
+plan_request changed(plan_request request, plan_axis axis, std::int64_t to) {
+    job& j = request.job;
+    if (axis == plan_axis::batch) (trains(j) ? j.micro_batch : j.batch) = to;
+    if (axis == plan_axis::context) {
+        j.context = j.sequence = tokens(to);
+        j.prompt = {};  // what the context leaves
+    }
+    if (trains(j)) j.global_batch = 0;  // of one micro-batch a rank
+    return request;
+}
+
+result<plan_request> filled_to(const plan_request& request, double percent) {
+    const auto at = [&](std::int64_t n) { return changed(request, plan_axis::batch, n); };
+    if (const auto one = memory_of_plan(at(1)); !one) return one.error();
+    const std::int64_t largest = llmres::detail::largest_that_holds(1 << 14, [&](std::int64_t n) {
+        const auto made = memory_of_plan(at(n));
+        return made && made->expected <= scaled_up(made->usable, percent / 100);
+    });
+    if (largest == 0)
+        return refused(error_code::out_of_range, "fill", static_cast<std::int64_t>(percent),
+                       "a share of the device that a batch of 1 is within");
+    return at(largest);
+}
+
+std::string document_of(const job_request& request) {
+    nlohmann::json document{{"model", request.model}};
+    const bool training = !request.task.empty() && request.task != "serving";
+    if (!request.task.empty()) document["task"] = request.task;
+    if (!request.runtime.empty()) document["runtime"] = request.runtime;
+    if (request.batch > 0) document[training ? "micro_batch" : "batch"] = request.batch;
+    if (request.context > 0) document[training ? "sequence" : "context"] = request.context;
+    return document.dump();
+}
+
+result<bool> names_cluster(const std::string& document) {
+    const auto parsed = object_of(document);
+    if (!parsed) return parsed.error();
+    return parsed->contains("cluster");
+}
+
+result<plan_request> request_of(const std::string& document, const device& live) {
+    const auto parsed = object_of(document);
+    if (!parsed) return parsed.error();
+    if (!parsed->contains("cluster")) return request_for(document, live);
+    return parsed->contains("memory") ? request_of_plan(*parsed) : read_job(*parsed, std::filesystem::path{});
+}
+
+result<plan_request> request_for(const std::string& document, const device& live) {
+    const auto sheet = sheet_for(live);
+    if (!sheet) return sheet.error();
+    auto parsed = object_of(document);
+    if (!parsed) return parsed.error();
+    (*parsed)["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
+    auto request = read_job(*parsed, std::filesystem::path{});  // models by their path from the working directory
+    if (request) request->cluster.gpu = to_gpu(live, *sheet);
+    return request;
+}
+
+}  // namespace llmres::probe

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/answers/job_plan.hpp>
+#include <llmres/hardware/device.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/io/job_json.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/interval.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// The prediction to test: what the library plans of a job, which a document, a plan's file or flags name.
+namespace llmres::probe {
+
+struct plan_buffer {
+    std::string name;
+    std::string term;
+    byte_count size{};       ///< of one
+    std::int64_t count = 1;  ///< so many of them, each allocated on its own
+};
+
+struct tested_plan {
+    std::string runtime;
+    std::string allocator;
+    std::string gpu;      ///< the row of the tables that it was made for
+    std::string verdict;  ///< fits, tight or does_not_fit
+    std::int64_t gpus = 1;
+    layout over{};           ///< given, or chosen by the planner
+    byte_count usable{};     ///< by the runtime
+    byte_count available{};  ///< on the device
+    byte_count low{};
+    byte_count expected{};
+    byte_count high{};
+    reading<interval<byte_count>>
+        process_context{};  ///< the line of the profile; of `runtime`, the rest is held as blocks
+    std::vector<std::pair<std::string, byte_count>> terms;
+    std::vector<plan_buffer> buffers;       ///< in the order of allocation
+    std::optional<std::int64_t> max_batch;  ///< what the planner says is the largest that fits
+    std::optional<std::int64_t> max_context;
+
+    byte_count buffer_total() const;
+    byte_count buffer_total(std::string_view term) const;
+    std::optional<byte_count> predicted(std::string_view term) const;
+    /// Tensors, and what the allocator holds beside them.
+    byte_count reserved() const { return buffer_total() + predicted("fragmentation").value_or(byte_count{}); }
+};
+
+/// What the plan counts beside its buffers, as a block for each term that stands in for it: of `runtime` what the
+/// process that tests has not taken itself (`own`: its context and libraries); no `fragmentation` where an allocator
+/// makes that as it goes. With them, a plan that is held is held whole.
+std::vector<plan_buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments);
+
+/// The plan of a job, in its layout or in the best.
+result<tested_plan> plan_of(const plan_request& request);
+/// Its memory and buffers alone: a search asks for no verdict and no limits.
+result<tested_plan> memory_of_plan(const result<plan_request>& request);
+
+/// The job for another batch (of training micro-batch) or context (of training sequence).
+enum class plan_axis : std::uint8_t { batch, context };
+plan_request changed(plan_request request, plan_axis axis, std::int64_t to);
+/// The job at the largest batch of which it is expected to take no more than so many percent of what is usable.
+result<plan_request> filled_to(const plan_request& request, double percent);
+
+// ---- where jobs come from
+
+/// The fields of a job that the probe's own flags can say; empty or 0 leaves a field to the planner.
+struct job_request {
+    std::string model;  ///< a preset's name
+    std::string task;
+    std::string runtime;
+    std::int64_t batch = 0;    ///< of training the micro-batch
+    std::int64_t context = 0;  ///< of training the sequence
+};
+/// The job document of that request.
+std::string document_of(const job_request& request);
+
+/// Whether the document, a job's or a plan's, names its cluster: it then needs no device. Refuses what is neither.
+result<bool> names_cluster(const std::string& document);
+/// The job of a document, on the cluster that it names, or on one such device where it names none. Of a plan's file, as
+/// `llmres plan --json` writes it, the job is planned again: `inconsistent` where that gives other memory or buffers,
+/// as of a model that was described, which has no name to plan it by, or of a plan of another version.
+result<plan_request> request_of(const std::string& document, const device& live);
+/// The job of a document on one such device, whatever cluster it names.
+result<plan_request> request_for(const std::string& document, const device& live);
+
+}  // namespace llmres::probe
