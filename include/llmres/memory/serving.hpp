@@ -314,20 +314,21 @@ struct serving_stages {
           sequences{sequences_per_rank(j, l)},
           encoders{step.encoder_peak()},
           known{remembering} {
+        mixer_bytes mixers;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
             kinds.set(k, known ? known->layers.get(key_of_layer(step, sequences, static_cast<std::int32_t>(k)),
-                                                   [&] { return layer_of(k); })
-                               : layer_of(k));
+                                                   [&] { return layer_of(k, mixers); })
+                               : layer_of(k, mixers));
     }
-    constexpr serving_layer layer_of(std::size_t k) const {
+    constexpr serving_layer layer_of(std::size_t k, mixer_bytes& mixers) const {
         const layer& kind = job.model.layers.kinds[k];
-        return {weights_of(k), step.layer_peak(kind), cache_of(kind.attention),
+        return {weights_of(k, mixers), step.layer_peak(kind), cache_of(kind.attention),
                 layer_state(kind.recurrent, job, runtime, layout, sequences)};
     }
 
-    constexpr weights_of_kind weights_of(std::size_t k) const {
+    constexpr weights_of_kind weights_of(std::size_t k, mixer_bytes& mixers) const {
         const layer& kind = job.model.layers.kinds[k];
-        const auto folded = [&] { return weights_of_kind{weights.of_kind(kind), weights.adapters_of(kind)}; };
+        const auto folded = [&] { return weights_of_kind{weights.of_kind(kind, mixers), weights.adapters_of(kind)}; };
         return known ? known->kinds.get(without_shards(layout, static_cast<std::int32_t>(k)), folded) : folded();
     }
     constexpr byte_count ends_of(const placement& here) const {

@@ -21,6 +21,7 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
+#include <llmres/values/visitor.hpp>
 #include <string_view>
 
 /// The weights that one GPU of a serving layout holds, in the formats of a checkpoint or of a GGUF file.
@@ -139,6 +140,13 @@ constexpr file_layers::file_layers(const llmres::job& job, const llmres::runtime
     }
 }
 
+/// What a layer's mixers leave to the sum of its tensors.
+struct mixer_bytes {
+    const layer* of = nullptr;  ///< the layer; null: of none
+    layer_bytes total{};
+    fused_tensors fused{};
+};
+
 /// The weights of one job as one GPU holds them; made once a plan, as it holds the formats resolved.
 struct serving_weights {
     const llmres::job& job;
@@ -165,31 +173,59 @@ struct serving_weights {
         return tensor_size(w, part) * part.copies;
     }
 
+    /// Calls visit(name, size, copies, routed) for one GPU's part of a weight, unless it is fused with others.
+    template <class Visit>
+    [[gnu::always_inline]] constexpr void show(const weight& w, fused_tensors& fused, Visit& visit) const {
+        const weight_shape part = local_shape(w, layout);
+        const bool fuses = runtime.loading.projections == projection_tensors::fused && fused_tensors::takes(w) &&
+                           !is_packed(formats.of(w));
+        if (fuses)
+            fused.add(w, size_of(formats.of(w), part.rows, part.columns) * part.copies);
+        else
+            visit(name_of(w.role), tensor_size(w, part), part.copies, w.routed);
+    }
+    /// Calls visit(name, size, copies, routed) for what is fused, and what a layer has beside its weights.
+    template <class Visit>
+    constexpr void show_last(const layer& kind, const fused_tensors& fused, Visit& visit) const {
+        fused.for_each([&](std::string_view name, byte_count size, bool routed) { visit(name, size, 1, routed); });
+        if (const byte_count table = rope_table_of(kind); table > byte_count{}) visit("rope", table, 1, false);
+    }
+
     /// Calls visit(name, size, copies, routed) for the tensors of one layer of a kind, one GPU's part of each, whatever
     /// of them lies there. None where the weights are a GGUF file's: these depend on where the layer stands.
     template <class Visit>
     constexpr void for_each_tensor(const layer& kind, Visit&& visit) const {
         if (file) return;
         fused_tensors fused;
-        for_each_weight(kind, job.model.hidden, [&](const weight& w) {
-            const weight_shape part = local_shape(w, layout);
-            const bool fuses = runtime.loading.projections == projection_tensors::fused && fused_tensors::takes(w) &&
-                               !is_packed(formats.of(w));
-            if (fuses)
-                fused.add(w, size_of(formats.of(w), part.rows, part.columns) * part.copies);
-            else
-                visit(name_of(w.role), tensor_size(w, part), part.copies, w.routed);
-        });
-        fused.for_each([&](std::string_view name, byte_count size, bool routed) { visit(name, size, 1, routed); });
-        if (const byte_count table = rope_table_of(kind); table > byte_count{}) visit("rope", table, 1, false);
+        const auto each = [&](const weight& w) { show(w, fused, visit); };
+        for_each_weight(kind, job.model.hidden, each);
+        show_last(kind, fused, visit);
     }
-    /// The sum of them.
-    constexpr layer_bytes of_kind(const layer& kind) const {
+    /// The sum of a layer's tensors. `last`: what the mixers of another kind came to, which are taken where these are
+    /// the same, and replaced.
+    constexpr layer_bytes of_kind(const layer& kind, mixer_bytes& last) const {
+        if (file) return {};
         layer_bytes total;
-        for_each_tensor(kind, [&](std::string_view, byte_count size, std::int64_t copies, bool routed) {
+        fused_tensors fused;
+        const auto add = [&](std::string_view, byte_count size, std::int64_t copies, bool routed) {
             (routed ? total.experts : total.rest) += size * copies;
-        });
+        };
+        const auto each = [&](const weight& w) { show(w, fused, add); };
+        const auto visitor = visiting<weight>(each);
+        if (last.of && same_mixer_weights(*last.of, kind)) {
+            total = last.total;
+            fused = last.fused;
+        } else {
+            list_mixers(kind, job.model.hidden, visitor);
+            last = {&kind, total, fused};
+        }
+        list_behind_mixers(kind, job.model.hidden, visitor);
+        show_last(kind, fused, add);
         return total;
+    }
+    constexpr layer_bytes of_kind(const layer& kind) const {
+        mixer_bytes none;
+        return of_kind(kind, none);
     }
 
     /// Calls visit(name, size, copies) for what of the model lies there outside its layers, those that predict further
