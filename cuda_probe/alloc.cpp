@@ -47,7 +47,7 @@ void note_moved(alloc_run& run, std::string how) {
     if (run.moved.empty()) run.moved = std::move(how);
 }
 
-/// One run: what is held, and let go of in the end. Its steps throw run_ended or call_failed.
+/// One run: blocks are allocated, held together and freed. Its steps throw run_ended or call_failed.
 class filling {
 public:
     filling(const alloc_environment& around, const tested_plan& plan, const alloc_options& options, alloc_run& run)
@@ -86,7 +86,7 @@ public:
             throw run_ended{run_outcome::overcommitted, "free memory fell by less than was allocated"};
     }
 
-    /// The first thing that went wrong while letting go.
+    /// The first call that failed while blocks were freed.
     problem release_all() {
         problem first;
         const auto also = [&](const problem& wrong) {
@@ -113,7 +113,7 @@ private:
                                         (room_ + options_.own).in(bytes))};
         if (options_.host_room && run_.granted + size > *options_.host_room)
             throw run_ended{run_outcome::guarded, "the host, whose memory this is, would be short of it"};
-        // What cannot fit at all may be tried: the device refuses, and nobody is harmed.
+        // A request beyond what is free may be tried: the device refuses it, and no other process loses memory.
         if (size <= free_ && free_ - size < options_.guard) {
             byte_count left{};
             for (std::size_t later = i; later < requests_.size(); ++later) left += requests_[later].size;

@@ -64,7 +64,7 @@ struct alloc_run {
     byte_count requested{};
     byte_count granted{};
     byte_count free_before{};
-    byte_count free_after{};  ///< after all was released: what is missing moved to someone else, or leaked
+    byte_count free_after{};  ///< after all was released: what is missing another process has, or it leaked
     reading<byte_count> others_before{};
     reading<byte_count> others_after{};
     std::string moved;  ///< how others' memory moved meanwhile; empty if it did not
@@ -118,7 +118,7 @@ judgement judge(const alloc_run& run);
 judgement judge(std::span<const alloc_run> runs);
 
 /// What this process takes of the plan's `runtime` before any buffer: context and libraries as measured, or the plan's
-/// own line where nobody could measure them.
+/// own line where they could not be measured.
 byte_count taken_before(const tested_plan& plan, const baselines& around);
 
 // ---- the largest that is held

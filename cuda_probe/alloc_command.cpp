@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// alloc: a plan put to the test on a device.
+// alloc: a plan's memory is allocated on a device, and compared with what the plan says.
 #include <fmt/format.h>
 
 #include <iostream>
@@ -51,8 +51,8 @@ void check_machine(const options& o, const tested_plan& plan, const device& live
                                 live.identity.name.value.view()))};
 }
 
-/// What a shared device is owed, and one of which that is not known; an exclusive one may be filled, for that is the
-/// question.
+/// What stays free on a device that other processes use, or on which that is not known. One that no other process uses
+/// may be filled.
 void set_guard(alloc_report& report, const std::optional<std::int64_t>& asked, const reading<byte_count>& others) {
     report.guard = asked ? mib(*asked) : default_guard(report.live.memory.cuda_total.value_or(gib(16)));
     // Containers hide processes, but not what they hold: as much as half of our own context is another's context.

@@ -55,7 +55,7 @@ reading<nvml::handle> join(const nvml& driver, device& live) {
     return driver.find(uuid, pci);
 }
 
-/// What nobody has read, NVML would have told: its absence is the reason.
+/// Fields that CUDA does not tell and NVML would have: why NVML does not answer is their reason.
 void without_nvml(device& live, const text<95>& why) {
     const auto explain = [&](auto&... section) {
         const auto each = [&](const char*, auto& field) {

@@ -161,7 +161,7 @@ public:
     virtual void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) = 0;
 
     virtual void open_context(std::int32_t index) = 0;
-    /// A cuBLAS handle and one product through it, so that it takes what it will take.
+    /// A cuBLAS handle and one product through it, so that cuBLAS allocates its workspace.
     virtual void open_libraries() = 0;
 
     virtual samples time_transfer(transfer which, byte_count size, const timing& how) = 0;

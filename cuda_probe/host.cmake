@@ -20,7 +20,7 @@ add_library(llmres_probe_host STATIC
 target_include_directories(llmres_probe_host PUBLIC "${llmres_probe_dir}")
 target_link_libraries(llmres_probe_host PUBLIC llmres::llmres llmres::io fmt::fmt-header-only ${CMAKE_DL_LIBS})
 
-# The program but for its device: whoever links this brings a make_cuda().
+# The program without a device: what links this defines make_cuda().
 add_library(llmres_probe_program STATIC
   "${llmres_probe_dir}/alloc_command.cpp"
   "${llmres_probe_dir}/common.cpp"

@@ -8,7 +8,7 @@
 #include <string>
 
 /// How much of a device's memory is the host's to give: on integrated GPUs (Jetson, GB10) the two are one, and under
-/// WSL2 the host pages for the device. Whoever takes more there takes it from every process of the machine.
+/// WSL2 the host pages for the device. What is allocated beyond that is taken from every process of the machine.
 namespace llmres::probe {
 
 /// `MemAvailable` of /proc/meminfo. `root`: where the kernel's files are; another folder in tests.

@@ -54,7 +54,7 @@ void print_line(std::string_view name, const replay_result& r) {
                              r.peak_reserved.in(gib), fragmentation_of(r) * 100, r.why.empty() ? "" : ": ", r.why);
 }
 
-/// What stays free: what a shared device is owed, and what the host keeps of memory that is its own.
+/// What stays free: the guard band of a shared device, and what the host keeps of memory that it shares with the GPU.
 byte_count guard_on(const device& live, const memory_state& now) {
     const byte_count guard = default_guard(live.memory.cuda_total.value_or(gib(16)));
     const auto room = host_room(live);

@@ -11,8 +11,8 @@
 
 namespace llmres::probe {
 
-/// Why to stop before the work is done: Ctrl-C (or SIGTERM), or the time is up. Asked between steps, so that whoever
-/// holds memory lets go of it by the ordinary way out.
+/// Why to stop before the work is done: Ctrl-C (or SIGTERM), or the time is up. Asked between steps, so that
+/// held memory is freed as at the end of a run.
 class stop_signal {
 public:
     /// `timeout_s` of 0 means none.

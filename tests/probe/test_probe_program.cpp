@@ -14,6 +14,8 @@
 #include <iterator>
 #include <llmres/io/files.hpp>
 #include <map>
+#include <regex>
+#include <set>
 #include <string>
 
 namespace {
@@ -396,6 +398,26 @@ TEST_CASE("every key of the probe's JSON is explained") {
         explained(one.document());
     }
     CHECK(keys > 1000);
+}
+
+TEST_CASE("every option of every command is explained") {
+    std::ifstream page{LLMRES_SOURCE_DIR "/docs/probe.md"};
+    const std::string docs{std::istreambuf_iterator<char>{page}, {}};
+    std::set<std::string> options;
+    for (const char* command : {"list", "describe", "measure", "alloc", "calibrate", "plan", "replay"}) {
+        const std::string help = none(std::string{command} + " --help").out;
+        CHECK(help.find("Exit codes: 0 done or fits") != std::string::npos);
+        const std::regex option{"\\n +(?:-\\w,)?(--[a-z-]+)"};
+        for (std::sregex_iterator at{help.begin(), help.end(), option}, end; at != end; ++at) options.insert((*at)[1]);
+        CHECK(docs.find(std::string{"| `"} + command) != std::string::npos);
+    }
+    CHECK(options.size() > 20);
+    for (const std::string& option : options) {
+        CAPTURE(option);
+        const bool in_docs =
+            docs.find("`" + option) != std::string::npos || docs.find(" " + option + " ") != std::string::npos;
+        CHECK((option == "--help" || in_docs));
+    }
 }
 
 TEST_CASE("one command does it all on a GPU, and what fails ends no other step") {
