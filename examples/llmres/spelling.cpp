@@ -114,6 +114,7 @@ constexpr std::array option_aliases{
     option_alias{"per_device_train_batch_size", "micro_batch"}, option_alias{"per_device_batch_size", "micro_batch"},
     option_alias{"gbs", "global_batch"}, option_alias{"global_batch_size", "global_batch"},
     option_alias{"train_batch_size", "global_batch"},
+    option_alias{"gradient_accumulation_steps", "gradient_accumulation_steps"},
     option_alias{"optim", "optimizer"},
     option_alias{"gradient_checkpointing", "recompute=full"},
     option_alias{"activation_checkpointing", "recompute=full"},
@@ -152,6 +153,12 @@ constexpr std::array word_aliases{
     word_alias{"task", "train", "?task pretraining or task finetuning"},
     word_alias{"task", "training", "?task pretraining or task finetuning"},
     word_alias{"task", "dpo", "?task finetuning (one model; a reference model beside it is not planned)"},
+    word_alias{"task", "kto", "?task finetuning (one model; a reference model beside it is not planned)"},
+    word_alias{"task", "grpo", "?task finetuning (the policy; generation and a reference are not planned)"},
+    word_alias{"task", "rloo", "?task finetuning (the policy; generation and a reference are not planned)"},
+    word_alias{"task", "ppo", "?task finetuning (the policy; generation and other models are not planned)"},
+    word_alias{"task", "rlhf", "?task finetuning (the policy; generation and other models are not planned)"},
+    word_alias{"task", "rl", "?task finetuning (the policy; generation and other models are not planned)"},
     word_alias{"method", "full", "task=finetuning"}, word_alias{"method", "lora", "task=finetuning adapter_kind=lora"},
     word_alias{"method", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
     word_alias{"adapter_kind", "qlora", "adapter_kind=lora weights=nf4_double"},
@@ -191,6 +198,7 @@ constexpr std::array word_options{
     word_option{"method", "full, lora or qlora"},
     word_option{"deepspeed", "zero1, zero2 or zero3"},
     word_option{"split_mode", "layer, row, tensor or none"},
+    word_option{"gradient_accumulation_steps", "global_batch: micro_batch x data ranks x these steps"},
 };
 constexpr const word_option* find_word_option(std::string_view name) {
     for (const word_option& o : word_options)
