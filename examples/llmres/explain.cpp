@@ -177,6 +177,13 @@ std::string bounds_text(const llmres::interval<llmres::byte_count>& size) {
                : fmt::format("{} ({} to {})", to_string(size.expected), to_string(size.low), to_string(size.high));
 }
 
+/// In which format the optimizer's states are.
+std::string states_in(const llmres::job& j) {
+    if (j.optimizer.block > 0) return fmt::format("8 bits, blocks of {}", j.optimizer.block);
+    if (j.optimizer.widens) return "fp32";
+    return std::string{(j.adapter.trains() ? adapter_format_of(j) : optimizer_states_of(j)).name.view()};
+}
+
 figure_list figures_of(const llmres::plan_request& r, const llmres::job_plan& p, llmres::memory_term t) {
     const llmres::job& j = r.job;
     using enum llmres::memory_term;
@@ -191,8 +198,7 @@ figure_list figures_of(const llmres::plan_request& r, const llmres::job_plan& p,
                 {"sequences", fmt::format("{}", j.batch)},
                 {"format", std::string{kv_cache_of(j).name.view()}}};
         case optimizer:
-            return {{"optimizer", std::string{j.optimizer.name.view()}},
-                    {"states in", std::string{optimizer_states_of(j).name.view()}}};
+            return {{"optimizer", std::string{j.optimizer.name.view()}}, {"states in", states_in(j)}};
         case activations:
             if (!trains(j)) return {};
             return {{"saved by one micro-batch", to_string(llmres::saved_activations(j, p.layout, p.memory.stage))},

@@ -36,6 +36,16 @@ TEST_CASE("what a document leaves unsaid is told with the value that was taken, 
     CHECK_FALSE(less.contains("sequence"));
     CHECK(less["runtime_versions"].is_string());
     CHECK(less["master_weights"] == "none");  // torchtune's optimizer steps the weights
+    CHECK(less["optimizer_states"] == "bf16");
+    document["optimizer"] = "adamw_8bit";
+    CHECK_FALSE(answer_job(document)->assumed.contains("optimizer_states"));
+    document["optimizer"] = "adafactor_hf";
+    CHECK(answer_job(document)->assumed["optimizer_states"] == "fp32");
+    document["optimizer"] = "adamw";
+    document["adapter"] = {{"kind", "lora"}, {"rank", 8}};
+    CHECK(answer_job(document)->assumed["optimizer_states"] == "bf16");
+    document["runtime"] = {{"name", "huggingface"}};  // PEFT's adapters are fp32 beside a bf16 base
+    CHECK(answer_job(document)->assumed["optimizer_states"] == "fp32");
 }
 
 TEST_CASE("a remedy's patch, merged into the document, makes a document that fits") {

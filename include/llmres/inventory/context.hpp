@@ -71,7 +71,7 @@ struct training_formats {
           compute{compute_format},
           stream{fp32_residual_stream ? fp32 : compute_format},
           embedding{fp32_embedding ? fp32 : compute_format},
-          adapters{j.runtime.kernels.fp32_adapters ? fp32 : compute_format},
+          adapters{adapter_format_of(j)},
           outputs{four_bit && fp32_residual_stream && !(j.compute == fp32) ? fp32 : compute_format},
           inputs{j.runtime.kernels.fp8.recipe == fp8_recipe::none        ? compute_format
                  : j.runtime.kernels.fp8.recipe >= fp8_recipe::blockwise ? mxfp8

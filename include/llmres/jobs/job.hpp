@@ -188,6 +188,11 @@ constexpr maybe<precision> master_weights_of(const job& j) {
     if (j.runtime.optimizer.steps_weights) return {};
     return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
 }
+/// Format of an adapter's weights, and so of its gradients and states.
+constexpr const precision& adapter_format_of(const job& j) {
+    return j.runtime.kernels.fp32_adapters ? fp32 : activations_of(j);
+}
+const precision& adapter_format_of(const job&&) = delete;
 /// Format of the optimizer's states. (Those of an adapter have the adapter's format.)
 constexpr const precision& optimizer_states_of(const job& j) {
     if (j.optimizer_states) return *j.optimizer_states;
