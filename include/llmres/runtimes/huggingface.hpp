@@ -48,7 +48,7 @@ inline constexpr runtime huggingface{
         .asks_for_samples = true,
     },
     .optimizer{.steps_weights = true},
-    .sharding{.code = sharding_code::fsdp1},
+    .sharding{.code = sharding_code::fsdp1, .adapted_layers = adapted_layer_units::by_trained_matrix},
     .pipeline{.naive = true},
     // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).
     .layouts{.tensor = false, .expert = false},

@@ -38,7 +38,7 @@ inline constexpr runtime litgpt{
         .four_bit_keeps_inputs = true,
     },
     .optimizer{.steps_weights = true},
-    .sharding{.code = sharding_code::fsdp1, .keeps_frozen_gathered = true},
+    .sharding{.code = sharding_code::fsdp1, .adapted_layers = adapted_layer_units::one_kept},
     // finetune/full.py and pretrain.py: Fabric's FSDPStrategy alone.
     .layouts{.tensor = false, .pipeline = false, .expert = false},
 };

@@ -19,14 +19,23 @@ enum class sharding_code : std::uint8_t {
     deepspeed,  ///< ZeRO in DeepSpeed: parameters gathered one by one, gradients in buckets
 };
 
+/// FSDP1: which units the weights of a layer with adapters are.
+enum class adapted_layer_units : std::uint8_t {
+    one,       ///< frozen and trained weights are one unit
+    one_kept,  ///< the same, which stays gathered after its backward pass, and whose flat gradient covers it too
+    /// Each trained matrix is a unit, and what is frozen of the layer another one (PEFT, src/peft/utils/other.py,
+    /// fsdp_auto_wrap_policy, which transformers' trainer.py takes: _fsdp_qlora_plugin_updates).
+    by_trained_matrix,
+};
+
 /// How training shards weights, gradients and states over data ranks.
 struct training_sharding {
     sharding_code code = sharding_code::buckets;  ///< the implementation
     /// Gradients lie in a buffer of their own, from the first step to the last.
     bool keeps_gradients = false;
-    /// A frozen unit stays gathered after its backward pass, and flat gradients cover it too, two of them on their way:
-    /// In-sample, inferred from lit-gpt's 6 rows on two GPUs under torch 2.1; no rule is known.
-    bool keeps_frozen_gathered = false;
+    /// FSDP1: which units the weights of a layer with adapters are. `one_kept`, with two flat gradients on their way,
+    /// is In-sample: inferred from lit-gpt's 6 rows on two GPUs under torch 2.1; no rule is known.
+    adapted_layer_units adapted_layers = adapted_layer_units::one;
     /// ZeRO 3 frees gathered units after their forward pass, and gathers them again for the backward pass.
     bool reshards_after_forward = true;
     /// Gathered weights and sharded gradients are allocated on streams of their own, whose blocks nothing else can use

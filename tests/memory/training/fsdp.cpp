@@ -4,6 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <llmres/memory/training.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <vector>
+
 using namespace llmres;
 using namespace llmres::detail;
 
@@ -16,7 +23,83 @@ training_state gathered_in(std::int64_t gathered) {
     return s;
 }
 
+/// FSDP1's rule, replayed: units in the order in which their forward passes ended, each layer's after those of its
+/// trained matrices. The backward pass of a unit gathers it, and the unit before it in that order unless that one has
+/// been differentiated (_runtime_utils.py, _pre_backward_hook, _prefetch_handle); a unit is freed after its own.
+struct gathered_layers {
+    int before_matrices;  ///< while all of a layer but its trained matrices is differentiated
+    int at_first_matrix;  ///< while the matrix is that the forward pass began with
+};
+gathered_layers gathered_layers_of(int layers, int matrices, int layer) {
+    const int units = matrices + 1;  // of a layer
+    std::vector<bool> gathered(static_cast<std::size_t>(layers * units)), done = gathered;
+    const auto begin = [&](int unit) {
+        gathered[static_cast<std::size_t>(unit)] = true;
+        if (unit > 0 && !done[static_cast<std::size_t>(unit - 1)]) gathered[static_cast<std::size_t>(unit - 1)] = true;
+    };
+    const auto end = [&](int unit) {
+        done[static_cast<std::size_t>(unit)] = true;
+        gathered[static_cast<std::size_t>(unit)] = false;
+    };
+    const auto count = [&] {
+        int all = 0;
+        for (int i = 0; i < layers; ++i) all += gathered[static_cast<std::size_t>(i * units + matrices)] ? 1 : 0;
+        return all;
+    };
+    gathered_layers seen{};
+    for (int i = layers; i-- > layer;) {
+        const int own = i * units + matrices;
+        begin(own);
+        seen.before_matrices = count();
+        for (int m = own; m-- > i * units;) begin(m), seen.at_first_matrix = count(), end(m);
+        end(own);
+    }
+    return seen;
+}
+
+/// Mistral 7B with adapters on two ranks, and logits that no other point stands back behind.
+job adapted(const runtime& r) {
+    job j{.model = models::mistral_7b_v0_1, .task = task::finetuning, .sequence = tokens(8192)};
+    j.recompute = recompute::full;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    j.attention = attention_kernel::flash;
+    j.runtime = r;
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
+    j.micro_batch = 4;
+    return j;
+}
+
+byte_count communication_of(job j, adapted_layer_units units) {
+    j.runtime.sharding.adapted_layers = units;
+    const memory_breakdown m = training_memory(j, {.data = 2, .zero = 3});
+    CHECK(m.phase == phase::backward);
+    return m[memory_term::communication].expected;
+}
+
 }  // namespace
+
+TEST_CASE("where each trained matrix is a unit, FSDP1 gathers the layer before when it comes to the first of them") {
+    for (const int layer : {7, 3, 1}) {
+        CHECK(gathered_layers_of(8, 0, layer).before_matrices == 2);
+        CHECK(gathered_layers_of(8, 14, layer).before_matrices == 1);
+        CHECK(gathered_layers_of(8, 14, layer).at_first_matrix == 2);
+    }
+    CHECK(gathered_layers_of(8, 0, 0).before_matrices == 1);
+    CHECK(gathered_layers_of(8, 14, 0).at_first_matrix == 1);
+}
+
+TEST_CASE("one layer is gathered in the backward pass where trained matrices are units, and where it is the first") {
+    const job last = adapted(runtimes::huggingface);  // all checkpoints are there when the last layer is differentiated
+    const byte_count apart = communication_of(last, adapted_layer_units::by_trained_matrix);
+    const byte_count together = communication_of(last, adapted_layer_units::one);
+    const byte_count layer = bytes(2) * 218'112'000;  // bf16
+    CHECK(together - apart > layer);
+    CHECK(together - apart < scaled_up(layer, 1.02));  // and its adapters, in fp32
+    // Gradients of the layers' inputs are kept until the first one's backward pass, before which no layer is.
+    const job first = adapted(runtimes::huggingface_4_57);
+    CHECK(communication_of(first, adapted_layer_units::one) ==
+          communication_of(first, adapted_layer_units::by_trained_matrix));
+}
 
 TEST_CASE("where both ends are units of their own, only the head is gathered when the loss is computed") {
     job j{.model = {.vocabulary = 10, .hidden = 4, .layers = {1, layer{}}},

@@ -114,10 +114,13 @@ private:
                  hands_on ? to_.folded.layers[to_.kind_at(position + 1)].kept : to_.at.residual);
         to_.release(tensor_group::whole_gradient);
     }
+    static constexpr tensor_group unit_of(std::int32_t position) {
+        return position % 2 == 0 ? tensor_group::even_unit : tensor_group::odd_unit;
+    }
     /// Weights of one layer that ZeRO 3 gathers, while the layer before it is computed.
     constexpr void gather(std::int32_t position) {
         if (!to_.at.shards_weights) return;
-        const tensor_group unit = position % 2 == 0 ? tensor_group::even_unit : tensor_group::odd_unit;
+        const tensor_group unit = unit_of(position);
         if (to_.folded.context.runtime.sharding.reshards_after_forward) to_.release(unit);
         to_.allocate(unit, to_.folded.layers[to_.kind_at(position)].state.gathered, tensor_stream::gathering);
     }
@@ -187,6 +190,7 @@ private:
         to_.allocate(output_gradient(to_.layers()), to_.at.residual);
         for (std::int32_t i = to_.layers(); i-- > 0;) {
             gather(i);
+            if (!gathers_ahead(to_.at, i == 0)) to_.release(unit_of(i + 1));
             backward_layer(batch, i, first);
         }
         if (first || to_.folded.context.runtime.kernels.linear == linear_code::plain) {

@@ -218,7 +218,7 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
         consider(peak, c, size);
         if (const byte_count held = size_beside_loaded(c.tensors, loaded); held > peak.loaded) peak.loaded = held;
         if (c.point == peak_point::optimizer_step) return;
-        const byte_count own = size - c.tensors.gradients - c.other_streams;
+        const byte_count own = size - c.tensors.gradients - c.other_streams + c.free_unit;
         if (own > beside_gradients) beside_gradients = own;
         if (c.point == peak_point::loss_forward) loss_forward = size;
     });

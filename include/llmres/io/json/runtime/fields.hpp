@@ -266,7 +266,7 @@ template <>
 inline constexpr auto fields_of<llmres::training_sharding> = std::array{
     profile_field{"code", "the implementation that shards what is trained"},
     profile_field{"keeps_gradients", "gradients lie in a buffer of their own, from the first step to the last"},
-    profile_field{"keeps_frozen_gathered", "a frozen unit stays gathered after its backward pass"},
+    profile_field{"adapted_layers", "FSDP1: which units the weights of a layer with adapters are"},
     profile_field{"reshards_after_forward", "ZeRO 3 frees gathered units after their forward pass"},
     profile_field{"separate_streams", "gathered weights and sharded gradients are allocated on streams of their own"},
     profile_field{"separate_ends",

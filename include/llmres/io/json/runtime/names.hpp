@@ -38,6 +38,7 @@ constexpr auto names_of(loss_compiling) { return names_3{"never", "chunked", "an
 constexpr auto names_of(sharding_code) {
     return std::array<std::string_view, 4>{"buckets", "fsdp1", "fsdp2", "deepspeed"};
 }
+constexpr auto names_of(adapted_layer_units) { return names_3{"one", "one_kept", "by_trained_matrix"}; }
 constexpr auto names_of(loss_code) { return loss_code_names; }
 constexpr auto names_of(expert_code) { return expert_code_names; }
 constexpr auto names_of(scan_code) { return scan_code_names; }

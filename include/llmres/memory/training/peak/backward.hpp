@@ -93,6 +93,32 @@ constexpr backward_state before_first_layer(const stage_step& in, std::size_t ki
     return b;
 }
 
+/// Whether a unit is gathered ahead while most of a layer is differentiated; `first`: the layer is the first of all.
+///
+/// When the backward pass of a unit begins, FSDP1 gathers the unit whose forward pass ended before this one's
+/// (torch/distributed/fsdp/_runtime_utils.py, _pre_backward_hook; _exec_order_utils.py,
+/// get_handle_to_backward_prefetch; backward_prefetch is BACKWARD_PRE by default). Where each trained matrix is a unit,
+/// that is a matrix of the same layer, which `ahead_in_backward` does not count. The layer before is gathered when the
+/// first of them is differentiated, which is the last of all that the layer's backward pass does but for its norm. No
+/// layer is before the first one.
+constexpr bool gathers_ahead(const stage_step& in, bool first) {
+    const training_context& context = in.folded.context;
+    if (in.ahead_in_backward == byte_count{}) return true;
+    const bool by_matrix = context.runtime.sharding.adapted_layers == adapted_layer_units::by_trained_matrix;
+    if (by_matrix && context.frozen && context.adapter.low_rank()) return false;
+    return !first || in.stage.encoder.layers > 0;
+}
+
+/// Of a layer's backward pass, or of what comes before it: takes off the unit that is not gathered ahead. Its blocks
+/// stay with the stream that gathers, for the layers that have one.
+constexpr peak_candidate without_unit_ahead(const stage_step& in, peak_candidate c, bool first_of_kind) {
+    const std::size_t first_kind = in.folded.by_stage.order[static_cast<std::size_t>(in.stage.holds.layers.first)];
+    if (gathers_ahead(in, first_of_kind && first_kind == static_cast<std::size_t>(c.kind))) return c;
+    c.tensors.communication -= in.ahead_in_backward;
+    c.free_unit = in.ahead_in_backward;
+    return c;
+}
+
 /// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
 constexpr byte_count second_gradient(const stage_step& in) {
     const training_context& context = in.folded.context;
@@ -169,7 +195,8 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     t.activations = b.saved + (peak - layer.kept);
     t.communication = in.steps_in_backward ? in.gathered_in_backward : in.backward_communication;
     if (in.steps_in_backward) t.optimizer_scratch = layer.state.optimizer.largest_step;
-    return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
+    return without_unit_ahead(in, {point, static_cast<std::int32_t>(kind), t, in.backward_streams},
+                              point == peak_point::first_layer_backward);
 }
 
 /// What a layer with adapters makes when it is recomputed, beside the gradient of its output: the last one of its kind,
@@ -186,7 +213,7 @@ constexpr peak_candidate at_adapter_recomputation(const stage_step& in, peak_poi
     t.activations = b.saved + (layer.saved - layer.kept) + layer.recomputed;
     if (!counted) t.activations += layer.checkpoint;
     leave_layers(in, t);
-    return {point, static_cast<std::int32_t>(kind), t, in.backward_streams};
+    return without_unit_ahead(in, {point, static_cast<std::int32_t>(kind), t, in.backward_streams}, !last);
 }
 
 /// With tied weights the head's gradient comes first, then the embedding's. Autograd adds the two out of place

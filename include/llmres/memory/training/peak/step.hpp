@@ -80,6 +80,7 @@ struct peak_candidate {
     std::int32_t kind = 0;  ///< of the layer, where the point is one of each kind of layer
     tensor_memory tensors{};
     byte_count other_streams{};  ///< of `tensors.communication`, what streams beside the computation's allocate
+    byte_count free_unit{};      ///< a unit's blocks on the stream that gathers, which no unit fills at this point
 };
 
 /// What the candidates of one stage are computed from: which rules apply, and what several candidates hold alike.
@@ -98,6 +99,7 @@ struct stage_step {
     byte_count gathered_in_loss;      ///< weights that are gathered while the loss is computed, and `resident`
     byte_count gathered_in_backward;  ///< weights of the unit that is differentiated and of the prefetched one, and
                                       ///< `resident`
+    byte_count ahead_in_backward;     ///< FSDP1: of these, the unit that is gathered ahead of its layer's backward pass
     byte_count backward_communication;
     byte_count backward_streams;  ///< of it, what other streams allocate
     tensor_memory held{};         ///< weights and optimizer states; and logits that the caller holds after the loss
@@ -107,7 +109,8 @@ struct stage_step {
 /// to the last gradient.
 struct gathered_units {
     byte_count in_loss{};
-    byte_count in_backward{};
+    byte_count in_backward{};  ///< at most
+    byte_count ahead{};        ///< of those, FSDP1's unit that is gathered ahead of its layer's backward pass
 };
 constexpr gathered_units gathered_units_of(const folded_job& f, const training_stage& s, const gathering& by_parameter,
                                            bool shards_by_parameter) {
@@ -118,10 +121,11 @@ constexpr gathered_units gathered_units_of(const folded_job& f, const training_s
         units = {s.weights.all.gathered, s.weights.all.gathered};
     else if (shards_by_parameter)
         units = {by_parameter.after_forward, two_units + by_parameter.throughout};
-    else if (runtime.sharding.keeps_frozen_gathered && f.context.frozen)
+    else if (runtime.sharding.adapted_layers == adapted_layer_units::one_kept && f.context.frozen)
         units = {s.weights.ends.gathered, s.weights.all.gathered + two_units};
     else
-        units = {s.weights.ends.gathered, two_units + s.weights.ends.gathered};
+        units = {s.weights.ends.gathered, two_units + s.weights.ends.gathered,
+                 runtime.sharding.code == sharding_code::fsdp1 ? f.widest.gathered : byte_count{}};
     if (runtime.sharding.code == sharding_code::deepspeed) {
         const byte_count live = live_weights_of(f.context, s.weights.all.gathered, f.widest.gathered).now;
         units = {live, live};
@@ -155,6 +159,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .resident = dummies + s.zero.throughout,
         .gathered_in_loss = {},
         .gathered_in_backward = {},
+        .ahead_in_backward = {},
         .backward_communication = {},
         .backward_streams = s.zero.joined,
         .held = {.weights = s.weights.all.weights,
@@ -175,6 +180,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
+    in.ahead_in_backward = units.ahead;
     // Of DeepSpeed's, one tensor's gradient, until it is copied into the bucket.
     const byte_count fresh =
         in.shards_tensors && f.widest.largest < f.widest.gradients.whole ? f.widest.largest : f.widest.gradients.whole;
