@@ -193,3 +193,30 @@ TEST_CASE("FSDP1 gathers two units on a stream of its own, but for the backward 
     peak.point = peak_point::loss_forward;
     CHECK(s.at(peak).releasable.high == mib(100));
 }
+
+TEST_CASE("DeepSpeed: checkpoints' gaps, a tenth of activations that are recomputed, and blocks of loaded weights") {
+    small_step s;
+    stage_peak peak{.point = peak_point::last_layer_backward, .size = mib(900), .reserved = mib(1000)};
+    peak.activations = peak.tensors.activations = mib(200);
+    peak.cut = mib(7);
+    peak.flattened = mib(11);
+    s.asked.recompute = recompute::full;
+    const auto gaps = [&] { return deepspeed_gaps(folded_job{s.asked, s.how}, peak); };
+    check_interval(gaps(), 7, 18, 18 + 20);
+    s.asked.recompute_every = 2;
+    check_interval(gaps(), 7, 18, 18 + 54);
+    s.asked.recompute_every = 1;
+    s.asked.recompute = recompute::none;
+    check_interval(gaps(), 7, 18, 18 + 54);
+    s.asked.runtime.allocator.caches_freed_blocks = true;
+    check_interval(s.at(peak).fragmented, 0, 0, 0);
+    s.asked.runtime.allocator.gaps_by_step = true;
+    check_interval(s.at(peak).fragmented, 7, 18, 18 + 54);
+    s.asked.runtime.allocator.expandable_segments = true;
+    check_interval(s.at(peak).fragmented, 0, 0, 0);
+    // With the blocks of the weights as they were loaded more was held at once: they are there if they are more.
+    peak.loaded = mib(950);
+    check_interval(s.at(peak).releasable, 25, 100, 100);
+    peak.loaded = mib(1200);
+    check_interval(s.at(peak).releasable, 25, 300, 300);
+}
