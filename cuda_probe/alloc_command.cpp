@@ -84,14 +84,6 @@ void search_into(alloc_report& report, const alloc_environment& around, const al
         report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
 }
 
-/// What the recorded device's free memory says of the buffers.
-std::string forecast_of(const device& live, byte_count needed) {
-    const auto& free = live.memory.cuda_free ? live.memory.cuda_free : live.memory.cuda_total;
-    if (!free) return fmt::format("buffers of {} bytes and no recorded free memory", needed.base());
-    return fmt::format("buffers of {} bytes {} the recorded free {} bytes", needed.base(),
-                       needed <= *free ? "are within" : "exceed", free->base());
-}
-
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
 void hold_plan(const options& o, workplace& here, const plan_request& request, const tensor_allocator& through,
                alloc_report& report) {
@@ -143,12 +135,10 @@ ending run_alloc(const options& o) {
     report.plan_source = o.job.model;
     report.allocator = through.name;
     report.allocator_source = o.allocator.empty() ? "plan" : "flag";
-    if (o.simulate.empty()) {
+    if (o.simulate.empty())
         hold_plan(o, here, request, through, report);
-    } else {
-        report.forecast = forecast_of(report.live, report.plan.buffer_total());
+    else
         report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};
-    }
     if (o.json)
         write_json(to_json(report), *o.json);
     else

@@ -233,7 +233,6 @@ json to_json(const alloc_report& report) {
                                      {"context_bytes", &b.context},
                                      {"libraries_bytes", &b.libraries}})
         put(around, key, *field);
-    if (!report.forecast.empty()) out["forecast"] = report.forecast;
     out["runs"] = json::array();
     for (const alloc_run& run : report.runs) out["runs"].push_back(run_json(run, &run == report.runs.data()));
     if (report.search) out["search"] = search_json(report);
@@ -243,7 +242,6 @@ json to_json(const alloc_report& report) {
 
 std::string to_text(const alloc_report& report) {
     std::string out = fmt::format("{}: {}\n", name_of(report.judged.says), report.judged.reason);
-    if (!report.forecast.empty()) out += fmt::format("forecast: {}\n", report.forecast);
     if (report.search)
         out += fmt::format("largest {}: {} held; {} by arithmetic within the guard band\n", report.search_axis,
                            report.search->largest, report.search->predicted_in_guard);

@@ -23,7 +23,6 @@ struct alloc_report {
     std::vector<alloc_run> runs;
     std::string search_axis;
     std::optional<search_result> search;
-    std::string forecast;  ///< what arithmetic alone says, where nothing was allocated
     judgement judged;
     device_file stamp{};  ///< version and time
 };
