@@ -383,7 +383,7 @@ private:
         return two[0].kind.value == kind ? two[0] : two[1];
     }
     /// Computes the rates of a third arithmetic in the place of the second.
-    constexpr void take_rates(std::array<rates, 2>& two, arithmetic_kind kind, bool runs_long) const {
+    [[gnu::noinline]] constexpr void take_rates(std::array<rates, 2>& two, arithmetic_kind kind, bool runs_long) const {
         two[two[0].kind.known ? 1 : 0] = rates_of(kind, runs_long);
     }
     constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {

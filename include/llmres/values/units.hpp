@@ -354,7 +354,7 @@ constexpr quantity<U, double> approx(quantity<U, R> q) {
 /// A count times a factor, rounded up. Computed in double unless the factor is 1, so that a product above 2^53 is exact
 /// to 53 bits.
 template <class U>
-constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
+[[gnu::noinline]] constexpr quantity<U, std::int64_t> scaled_up(quantity<U, std::int64_t> q, double factor) {
     return factor == 1.0 ? q : rounded_up(approx(q) * factor);
 }
 /// A count times a factor, rounded down. As exact as scaled_up().

@@ -78,7 +78,7 @@ public:
         : shape{of_step}, options{how}, rows{of_step.tokens} {}
 
     using tensor = ggml_buffer::tensor;
-    [[gnu::always_inline]] constexpr byte_count rows_of(std::int64_t width) const { return bytes(4) * rows * width; }
+    constexpr byte_count rows_of(std::int64_t width) const { return column * width; }
 
     constexpr void begin() {
         const bool wide = options.flash && options.first && !options.writes.narrow_masks;
@@ -384,6 +384,7 @@ private:
         free(from);
         if (picks_rows) {
             rows = shape.scored;
+            column = bytes(4) * rows;
             const tensor picked = buffer.add(rows_of(shape.hidden));
             buffer.free(output);
             output = picked;
@@ -593,8 +594,9 @@ private:
     std::array<tensor, names> tensors{};
     std::array<graph_mask, 2> masks{};  ///< of layers without and with a window
     tensor positions{}, order{}, weights{}, first_stack{}, second_stack{};
-    std::int64_t rows;          ///< tokens that pass the layer; in the last one those that logits are computed of
-    bool picks_stream = false;  ///< the residual sum is of the rows that logits are computed of
+    std::int64_t rows;  ///< tokens that pass the layer; in the last one those that logits are computed of
+    byte_count column = bytes(4) * rows;  ///< one fp32 feature of all of them
+    bool picks_stream = false;            ///< the residual sum is of the rows that logits are computed of
 };
 
 }  // namespace llmres::inline v0::detail
