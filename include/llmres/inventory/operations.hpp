@@ -236,29 +236,25 @@ public:
     /// them together.
     template <class Passes, class Visit>
     [[gnu::always_inline]] constexpr void show_both(const Passes& passes, arithmetic_kind arithmetic, bool trained,
-                                                    Visit& visit) {
-        for (std::size_t p = 0; p < 2; ++p) {
-            if (all_.multiplied != all_.stored)
-                visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = all_.multiplied},
-                      p);
-            if (arithmetic != compute_.arithmetic) visit(casts(passes[p], trained), p);
-        }
+                                                    const equal_matrices* twins, bool joined, Visit& visit) {
         kernel_.arithmetic = arithmetic;
-        kernel_.pass = product_pass::forward;
-        kernel_.read = all_.multiplied + inputs_;
-        kernel_.written = outputs_;
-        visit.both(kernel_);
-        if (trained) show_weight_gradients(passes[1], 1, visit);
-    }
-    /// show_both() of other matrices of the same shape and format.
-    template <class Passes, class Visit>
-    constexpr void show_both_again(const equal_matrices& all, bool joined, const Passes& passes,
-                                   arithmetic_kind arithmetic, bool trained, Visit& visit) {
-        kernel_.again = true;
-        for (std::size_t i = 0; i < all.count; ++i) {
-            kernel_.role = all.roles[i];
+        for (std::size_t i = 0;; ++i) {
+            for (std::size_t p = 0; p < 2; ++p) {
+                if (all_.multiplied != all_.stored)
+                    visit(
+                        operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = all_.multiplied},
+                        p);
+                if (arithmetic != compute_.arithmetic) visit(casts(passes[p], trained), p);
+            }
+            kernel_.pass = product_pass::forward;
+            kernel_.read = all_.multiplied + inputs_;
+            kernel_.written = outputs_;
+            visit.both(kernel_);
+            if (trained) show_weight_gradients(passes[1], 1, visit);
+            if (!twins || i == twins->count) return;
+            kernel_.again = true;
+            kernel_.role = twins->roles[i];
             kernel_.joined = joined && follows_its_twin(kernel_.role);
-            show_both(passes, arithmetic, trained, visit);
         }
     }
     /// Calls visit for the kernel that was shown last, with other matrices of the same shape and format.
@@ -363,8 +359,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
                                                                : stored;
             if constexpr (TakesBoth<Visit>)
                 if (trains_both(passes)) {
-                    product.show_both(passes, arithmetic, trained, visit);
-                    if (twins) product.show_both_again(*twins, formats.joined, passes, arithmetic, trained, visit);
+                    product.show_both(passes, arithmetic, trained, twins, formats.joined, visit);
                     break;
                 }
             product.show(pass, arithmetic, trained, i, visit);
