@@ -141,6 +141,7 @@ constexpr bool dequantises(const job& j) {
 constexpr bool loads_as_computed(const job& j) {
     if (j.weights || !trains(j) || j.model.mixed.any()) return false;
     const precision& published = j.model.weights;
+    if (published.arithmetic == j.compute.arithmetic) return false;  // most jobs, told without comparing names
     return (published == fp16 || published == bf16) && (j.compute == fp16 || j.compute == bf16);
 }
 /// Format of the weights.
