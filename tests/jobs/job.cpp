@@ -3,10 +3,12 @@
 #include <limits>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/memory/training.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 
 using namespace llmres;
 
@@ -52,6 +54,29 @@ TEST_CASE("16-bit weights are trained in the 16-bit format that the job computes
     CHECK(weights_of(j) == fp16);
     j = {.model = models::llama_2_7b};
     CHECK(weights_of(j) == fp16);  // served as it is published
+}
+
+TEST_CASE("bitsandbytes leaves routed experts as they are where they are bare parameters") {
+    job j{.model = models::mixtral_8x7b, .task = task::finetuning, .weights = nf4, .compute = bf16};
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    const weight routed{
+        .role = weight_role::down_proj, .rows = 4096, .columns = 14336, .routed = true, .quantised = true};
+    weight own = routed;
+    own.routed = false;
+    weight query = own;
+    query.role = weight_role::q_proj;
+    j.runtime = runtimes::huggingface;
+    CHECK(formats_of(j, bf16).of(routed) == bf16);
+    CHECK(formats_of(j, bf16).of(own) == nf4);
+    CHECK(formats_of(j, bf16).of(query) == nf4);
+    j.runtime.kernels.experts = expert_code::modules;  // transformers 4
+    CHECK(formats_of(j, bf16).of(routed) == nf4);
+    // 47 billion parameters, of which 45 are experts', do not fit in 80 GB.
+    j.runtime = runtimes::huggingface;
+    j.sequence = tokens(512);
+    CHECK(training_memory(j, {}).allocated.low > gib(80));
+    j.runtime.kernels.experts = expert_code::modules;
+    CHECK(training_memory(j, {}).allocated.low < gib(40));
 }
 
 TEST_CASE("prompts pass in steps of what the caller, or else the engine, allows") {

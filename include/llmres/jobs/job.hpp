@@ -163,6 +163,12 @@ constexpr weight_format_view formats_of(const job& j, const precision& wide) {
     weight_format_view formats = detail::view_for(weights, wide);
     const format_family family = family_of(weights);
     if (family == format_family::gguf || family == format_family::gguf_ik) formats.head = formats.embedding = &weights;
+    // transformers 5 keeps routed experts in bare parameters, and bitsandbytes replaces linear layers alone
+    // (integrations/bitsandbytes.py, replace_with_bnb_linear: type(module) is nn.Linear).
+    if (family == format_family::bitsandbytes && trains(j) && stacks_weights(j.runtime.kernels.experts)) {
+        formats.attention = formats.feed_forward = &weights;
+        formats.matrices = formats.rest;
+    }
     return formats;
 }
 /// Format of the cache.
