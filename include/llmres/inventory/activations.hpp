@@ -223,12 +223,17 @@ constexpr gradient_flow show_saved(const layer& l, std::int64_t hidden, const tr
     return fold.flow;
 }
 
-/// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step.
-constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer& hold) {
+/// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step,
+/// x.pow(2).mean(): the input's gradient by the product, the mean's, the input to the power of one, twice that, and its
+/// product with the mean's (torch/csrc/autograd/FunctionsManual.cpp, pow_backward). `beside_residual`: what it reads
+/// has another gradient, to which a stream that is fp32 adds the first of them at once.
+constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer& hold,
+                              bool beside_residual) {
     const std::int64_t values = hold.context.tokens.all() * o.reads[0].width;
     const bool one_kernel = hold.context.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
-    hold.put(activation_role::gradient, (one_kernel ? 2 : 5) * values, one_kernel ? hold.context.formats.stream : fp32,
-             activation_split::sequence, o.at);
+    const std::int64_t steps = beside_residual && hold.context.formats.fp32_stream ? 4 : 5;
+    hold.put(activation_role::gradient, (one_kernel ? 2 : steps) * values,
+             one_kernel ? hold.context.formats.stream : fp32, activation_split::sequence, o.at);
 }
 
 /// Shows what each operation makes in its backward pass.
@@ -248,7 +253,7 @@ private:
         const layer_writer hold{context, visit};
         switch (o.code) {
             case operation_code::norm:  // those of a half's output, and before an encoder's, are lower than these
-                if (o.reads[0].name == operand_name::stream) pass_back_norm(o, of_layer.norm, hold);
+                if (o.reads[0].name == operand_name::stream) pass_back_norm(o, of_layer.norm, hold, true);
                 return;
             case operation_code::attention:
                 return pass_back_attention(of_layer.attention, hold);

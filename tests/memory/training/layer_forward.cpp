@@ -112,13 +112,13 @@ TEST_CASE("tensor ranks share heads and inner features; the hidden width is whol
 TEST_CASE("LoRA beside the last product: its input and its output, B's output, the same scaled, and their sum") {
     job j = recomputed_job();
     const byte_count beside = b2(hidden) * 2 + b2(inner);  // what the product reads stands beside, too
-    const byte_count without = forward_of_layer(j).feed_forward;
+    const byte_count without = forward_of_layer(j).last_product;
     const auto adapted = [&](double dropout) {
         j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::down_proj}, .dropout = dropout};
-        return forward_of_layer(j).feed_forward;
+        return forward_of_layer(j).last_product;
     };
-    // In the model's format these are fewer than what the activation makes.
-    CHECK(adapted(0) == without);
+    CHECK(without == beside + b2(hidden));
+    CHECK(adapted(0) == beside + b2(hidden) * 3);
     // In fp32: a copy of the input, and B's output, the same scaled.
     j.runtime.kernels.fp32_adapters = true;
     CHECK(adapted(0) == beside + b4(inner) + b2(hidden) + b4(hidden) * 2);
@@ -142,7 +142,7 @@ TEST_CASE("IA3 scales the last product's input in fp32 and casts it back: two fp
     job j = recomputed_job();
     j.runtime.kernels.fp32_adapters = true;
     j.adapter = {.kind = adapter_kind::ia3};
-    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + b2(inner) + b4(inner) * 2 + b2(inner));
+    CHECK(forward_of_layer(j).last_product == b2(hidden) * 2 + b2(inner) + b4(inner) * 2 + b2(inner));
 }
 
 TEST_CASE("dropout of a softmax in 16 bits makes another tensor, in place of the scores, and a mask of bytes") {

@@ -40,6 +40,7 @@ struct training_layer {
     byte_count away{};        ///< what is offloaded to main memory of what the layer saves
     byte_count peak{};        ///< of the layer's backward pass, with all that it saved
     byte_count fresh_peak{};  ///< the peak with the gradients of the layer's weights as they are made
+    byte_count added_peak{};  ///< the peak with the one gradient that is made, and added to an earlier one
     byte_count recomputed{};  ///< with adapters: the fullest moment when it is recomputed, beyond all that it saves
     byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps; where followed
 };
@@ -185,20 +186,24 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
     return s;
 }
 
-/// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, half by half, and
-/// the tensors that DoRA takes norms of. `stays`: what autograd saves, frozen weights' copies among it.
+/// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, each from its
+/// product on, and the tensors that DoRA takes norms of. `stays`: what autograd saves, frozen weights' copies among it.
 constexpr byte_count forward_of(const layer_forward& f, const training_context& context, const training_state& state,
                                 bool stays) {
     const bool casts = !context.quantised.scaled;  // made and freed inside of the product
     const byte_count all = !casts ? byte_count{} : stays ? state.casts.all : state.casts.cached;
-    const byte_count later = casts && !context.frozen ? state.casts.feed_forward : byte_count{};
-    const byte_count halves =
-        f.mixer + all - later > f.feed_forward + all ? f.mixer + all - later : f.feed_forward + all;
-    if (context.adapter.kind != adapter_kind::dora) return halves;
+    const bool leaves = casts && !context.frozen;
+    byte_count most = f.last_product + all;
+    const auto consider = [&](byte_count alive, byte_count later) {
+        if (alive += all - (leaves ? later : byte_count{}); alive > most) most = alive;
+    };
+    consider(f.mixer, state.casts.feed_forward);
+    consider(f.feed_forward, state.casts.down);
+    if (context.adapter.kind != adapter_kind::dora) return most;
     const byte_count other = f.beside_magnitudes + state.magnitudes.other + all;
     const byte_count down = f.beside_last_magnitudes + state.magnitudes.down + all;
     const byte_count adapted = other > down ? other : down;
-    return adapted > halves ? adapted : halves;
+    return adapted > most ? adapted : most;
 }
 
 /// What a layer holds at each point of its backward pass, but for the gradients of its weights: what that point or a
@@ -316,26 +321,55 @@ constexpr std::int64_t casts_gradients(const layer& kind, const training_context
     return kind.feed_forward.kind == feed_forward_kind::gated && !joined ? 2 : 1;
 }
 
-/// `products`: before the feed-forward's last one, whose weights' gradients autocast has made in the format of the
-/// products, and then cast; 0: no gradient is cast.
-constexpr void set_peaks(training_layer& t, const sizes_at_points& held, const sizes_at_points& saved,
-                         std::int64_t products) {
+/// When autocast casts the gradient of the feed-forward's first product: what the norm and the mixer need, what the
+/// weight of that norm multiplies, and the gradients of what the products read, of the other one in the format of the
+/// norm's output and of this one as it is made. torch/csrc/autograd/engine.cpp runs what is ready by its number, and
+/// the cast of a weight is younger than that of the product's input.
+constexpr byte_count at_first_cast(const layer& kind, std::int64_t hidden, const layout& l,
+                                   const training_context& context, const sizes_at_points& saved,
+                                   byte_count throughout) {
+    using enum backward_point;
+    const auto size = [&](const precision& format) {
+        return local_bytes(
+            {activation_role::gradient, context.tokens.all() * hidden, format, activation_split::sequence}, l);
+    };
+    const bool two = kind.feed_forward.kind == feed_forward_kind::gated && !context.code.feed_forward.joined;
+    byte_count needed = throughout + read_by_first_products(kind, hidden, l, context) +
+                        (two ? size(context.normed(kind.norm)) : byte_count{});
+    for (const backward_point p : {norm, attention, attention_norm}) needed += saved[static_cast<std::size_t>(p)];
+    return needed;
+}
+
+/// Under autocast the gradient of a weight is made in the format of the products, and cast: of the feed-forward's last
+/// product when what it read is freed, and its weight in the narrow format. `first`: what is held when that of its
+/// first of `products` others is cast.
+constexpr void set_cast_peaks(training_layer& t, const sizes_at_points& held, const sizes_at_points& saved,
+                              byte_count first, std::int64_t products) {
+    using enum backward_point;
+    const auto at_output = static_cast<std::size_t>(output);
+    const sizes_at_points fresh = gradients_so_far(t.state);
+    const auto consider = [&](byte_count others, byte_count added, byte_count size) {
+        if (size + others > t.fresh_peak) t.fresh_peak = size + others;
+        if (size + added > t.added_peak) t.added_peak = size + added;
+    };
+    consider(fresh[at_output], fresh[at_output], held[at_output] - saved[at_output]);
+    const cast_memory& casts = t.state.casts;
+    const byte_count later = t.state.gradients.feed_forward - t.state.gradients.down;
+    consider(t.state.gradients.feed_forward, div_up(later, products),
+             first + div_up(casts.feed_forward - casts.down, products));
+}
+
+/// The fullest points of the backward pass. `made_last`: the gradient of the feed-forward's last weight as its product
+/// makes it.
+constexpr void set_peaks(training_layer& t, const sizes_at_points& held, byte_count made_last) {
     sizes_at_points fresh = gradients_so_far(t.state);
-    if (products > 0) {
-        using enum backward_point;
-        const cast_memory& casts = t.state.casts;
-        const auto at_output = static_cast<std::size_t>(output);
-        // The cast follows when what the product read is freed, and its weight in the narrow format.
-        const byte_count widened = held[at_output] - saved[at_output] + fresh[at_output];
-        if (widened > t.fresh_peak) t.fresh_peak = widened;
-        fresh[at_output] = casts.down;
-        // The gradient of the feed-forward's first product is still there in both formats.
-        fresh[static_cast<std::size_t>(norm)] += div_up(casts.feed_forward - casts.down, products);
-    }
+    const auto at_output = static_cast<std::size_t>(backward_point::output);
+    fresh[at_output] = made_last;
     for (std::size_t p = 0; p < backward_points; ++p) {
         if (held[p] > t.peak) t.peak = held[p];
         if (held[p] + fresh[p] > t.fresh_peak) t.fresh_peak = held[p] + fresh[p];
     }
+    if (held[at_output] + made_last > t.added_peak) t.added_peak = held[at_output] + made_last;
 }
 
 /// What the backward pass makes of weights: in the format that they multiply in.
@@ -403,7 +437,14 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     t.saved = sum_of(a.sums.saved);
     t.routed = sum_of(a.sums.routed);
     add_weights(held, context, state);
-    set_peaks(t, held, a.sums.saved, casts_gradients(kind, context));
+    if (const std::int64_t products = casts_gradients(kind, context); products > 0) {
+        const byte_count first = at_first_cast(kind, j.model.hidden, l, context, a.sums.saved, throughout) +
+                                 (state.casts.all - state.casts.feed_forward);
+        set_cast_peaks(t, held, a.sums.saved, first, products);
+        set_peaks(t, held, state.casts.down);
+    } else {
+        set_peaks(t, held, state.gradients.down);
+    }
     if (kind.feed_forward.width > 0 && context.quantised.scaled && !context.frozen) {
         const byte_count scaled = at_scaled_gradient(kind, j.model.hidden, l, context, a.sums.saved, throughout);
         const std::int64_t products = kind.feed_forward.kind == feed_forward_kind::gated ? 2 : 1;
@@ -428,6 +469,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (stacked + state.gradients.feed_forward > t.fresh_peak)
             t.fresh_peak = stacked + state.gradients.feed_forward;
     }
+    if (t.peak > t.added_peak) t.added_peak = t.peak;
     t.saved += state.casts.all;
     if (const byte_count again = forward_of(a.sums.again, context, state, true); again > t.saved)
         t.recomputed = again - t.saved;

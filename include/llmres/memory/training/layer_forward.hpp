@@ -67,7 +67,8 @@ constexpr byte_count scaled_weight(const operand& read, const operand& target, c
 /// The fullest moments of a layer's forward pass, without what is made of its weights.
 struct layer_forward {
     byte_count mixer{};                   ///< before the feed-forward's products
-    byte_count feed_forward{};            ///< from these on
+    byte_count feed_forward{};            ///< from these on, before its last product
+    byte_count last_product{};            ///< from that on
     byte_count beside_magnitudes{};       ///< while DoRA takes the norm of a weight but the feed-forward's last
     byte_count beside_last_magnitudes{};  ///< of that
 };
@@ -99,7 +100,8 @@ public:
           changes_weights_{trained.quantised.expanded || trained.quantised.scaled || trained.code.multiplies_views},
           stream_{size(hidden_width, trained.residual(swept.norm), activation_split::sequence)},
           normed_{size(hidden_width, trained.normed(swept.norm), activation_split::sequence)},
-          output_{size(hidden_width, trained.formats.outputs, activation_split::sequence)} {}
+          output_{size(hidden_width, trained.formats.outputs, activation_split::sequence)},
+          asked_with_{asked_with()} {}
 
     /// To be called with each operation in turn.
     constexpr void operator()(const layer_operation& o, const saved_so_far& saved) {
@@ -139,7 +141,7 @@ private:
     constexpr void consider(byte_count saved, Sizes... beside) {
         byte_count alive = saved + frames();
         ((alive += beside), ...);
-        byte_count& most = in_feed_forward_ ? most_.feed_forward : most_.mixer;
+        byte_count& most = most_.*here_;
         most = larger(most, alive);
         if (visit_) show({beside...});
     }
@@ -160,7 +162,7 @@ private:
                 records_ && stream_kept_ ? byte_count{} : residual_, earlier_scores_};
     }
     constexpr byte_count frames() const {
-        byte_count held;
+        byte_count held = asked_with_;
         for (const byte_count size : referred()) held += size;
         return held;
     }
@@ -254,8 +256,10 @@ private:
 
     /// What PEFT makes beside one product (tuners/lora/layer.py, bnb.py): the product's output, the adapter's, the same
     /// scaled, and their sum; and its input in its own format, and dropped out. `input`: the format of what the product
-    /// reads.
-    constexpr byte_count beside_product(const operand& read, const operand& target, const precision& input) const {
+    /// reads. `last`: recomputation ends before the adapter's output is made, when all that was saved is there
+    /// (torch/utils/checkpoint.py, _StopRecomputationError).
+    constexpr byte_count beside_product(const operand& read, const operand& target, const precision& input,
+                                        bool last = false) const {
         const precision& adapter = context_.formats.adapters;
         const bool temporary = !records_ || context_.autocast;  // what autograd keeps is a copy in 16 bits
         const bool copies = context_.copies_adapter_inputs && !(context_.quantised.four_bit && context_.autocast) &&
@@ -263,8 +267,13 @@ private:
         const byte_count copied = copies && temporary ? size(read, adapter) : byte_count{};
         const byte_count dropped = context_.adapter.dropout > 0 && temporary ? size(read, adapter) : byte_count{};
         const byte_count output = size(target, context_.formats.outputs);
+        // Autocast casts once more what an adapter reads in its own format.
+        const bool casts = !records_ && context_.autocast && !(adapter == context_.formats.compute);
+        const byte_count cast =
+            casts && (copies || dropped > byte_count{}) ? size(read, context_.formats.compute) : byte_count{};
         const byte_count scaled = size(target, context_.autocast ? context_.formats.compute : adapter);
-        return copied + larger(output + dropped, output + scaled + larger(output, scaled));
+        if (last) return copied + output + dropped;
+        return copied + larger(output + dropped + cast, output + scaled + larger(output, scaled));
     }
 
     /// What a product makes of its weight: bitsandbytes expands it (backends/cuda/ops.py, gemm_4bit); torchao scales it
@@ -290,6 +299,22 @@ private:
                       size(read, fp32) * 2 + size(read, int8));
     }
 
+    /// Whether this is the recomputation of a layer whose last tensor saved is what the feed-forward's last adapter
+    /// reads: no norm and no dropout follows.
+    constexpr bool ends_with_adapter() const {
+        return records_ && context_.recomputes && !context_.runtime.kernels.checkpointing.reentrant &&
+               adapts(weight_role::down_proj) && !kind_.feed_forward.routed() && !kind_.norm_after_feed_forward &&
+               !context_.code.norms.after_sum && !context_.dropout;
+    }
+    /// What that adapter's backward pass has made when it asks for the recomputation: its output's gradient, scaled,
+    /// and without autocast that of the product's output in its own format.
+    constexpr byte_count asked_with() const {
+        if (!ends_with_adapter()) return {};
+        const precision& adapter = context_.formats.adapters;
+        if (context_.autocast || adapter == context_.formats.outputs) return output_;
+        return output_ + size(hidden_, adapter, activation_split::sequence);
+    }
+
     constexpr bool adapts(weight_role role) const {
         return context_.adapter.low_rank() && context_.adapter.adapts(role, false);
     }
@@ -306,19 +331,21 @@ private:
     }
 
     constexpr void at_products(const layer_operation& o, const saved_so_far& saved) {
-        in_feed_forward_ = in_feed_forward_ || is_feed_forward(o.weights[0]);
+        if (here_ == &layer_forward::mixer && is_feed_forward(o.weights[0])) here_ = &layer_forward::feed_forward;
         if (o.routed || o.weights[0] == weight_role::router) return;
         if (o.weights[0] == weight_role::down_proj) return at_last_product(o, saved);
         const bool gate = o.weights[0] == weight_role::gate_proj;
-        byte_count made;
-        for (std::size_t i = 0; i < o.products(); ++i) {
+        const bool one = is_joined(o, context_);
+        byte_count made, earlier;
+        for (std::size_t i = 0; i < (one ? 1 : o.products()); ++i) {
             operand target = o.writes[i];
-            if (gate && joined()) target.width *= 2;
+            for (std::size_t with = 1; one && with < o.products(); ++with) target.width += o.writes[with].width;
             byte_count here = for_weight(o.reads[0], target);
             if (adapts(o.weights[i]))
                 here = larger(here, beside_product(o.reads[0], target, context_.normed(kind_.norm)));
-            if (gate && !joined() && i == 1) here += gate_before_up(target);
-            made = larger(made, here);
+            if (gate && i == 1) here += gate_before_up(target);
+            made = larger(made, here + earlier);
+            if (!gate && !records_) earlier += size(target, context_.formats.outputs);  // queries, beside keys
         }
         if (adapts(o.weights[0]))
             at_magnitudes(o.reads[0], o.writes[0], context_.normed(kind_.norm),
@@ -372,6 +399,7 @@ private:
 
     /// The last product reads the activation's output, or a cast of it.
     constexpr void at_last_product(const layer_operation& o, const saved_so_far& saved) {
+        here_ = &layer_forward::last_product;
         const operand& read = o.reads[0];
         const precision& compute = context_.formats.compute;
         const bool widens = widens_activation(gated(), context_);
@@ -388,7 +416,7 @@ private:
             made = larger(made, for_weight(read, o.writes[0]));
         if (adapted) {
             const precision& input = widens ? activated_format(gated(), context_) : context_.formats.outputs;
-            made = larger(made, beside_product(read, o.writes[0], input));
+            made = larger(made, beside_product(read, o.writes[0], input, ends_with_adapter()));
             at_magnitudes(read, o.writes[0], input,
                           saved.before + frames() + normed_in_feed_forward(saved) + activated_,
                           most_.beside_last_magnitudes);
@@ -419,19 +447,20 @@ private:
     const training_context& context_;
     const layout& layout_;
     const live_tensor_visitor* visit_;
-    bool records_;                  ///< what autograd saves stays
-    bool stream_kept_;              ///< the layer's input is kept
-    bool changes_weights_;          ///< products make tensors of their weights
-    byte_count stream_;             ///< the residual stream
-    byte_count normed_;             ///< a norm's output
-    byte_count output_;             ///< a linear layer's output of the hidden width
-    byte_count residual_{};         ///< the residual sum after the first half
-    byte_count scores_{};           ///< attention's probabilities
-    byte_count earlier_scores_{};   ///< of the layer before
-    byte_count attended_{};         ///< attention's output
-    byte_count activated_{};        ///< what the feed-forward's last product reads
-    byte_count held_inner_{};       ///< one product's output that gate and up are views of
-    bool in_feed_forward_ = false;  ///< its products have begun
+    bool records_;                                              ///< what autograd saves stays
+    bool stream_kept_;                                          ///< the layer's input is kept
+    bool changes_weights_;                                      ///< products make tensors of their weights
+    byte_count stream_;                                         ///< the residual stream
+    byte_count normed_;                                         ///< a norm's output
+    byte_count output_;                                         ///< a linear layer's output of the hidden width
+    byte_count asked_with_;                                     ///< by the backward pass, where this is a recomputation
+    byte_count residual_{};                                     ///< the residual sum after the first half
+    byte_count scores_{};                                       ///< attention's probabilities
+    byte_count earlier_scores_{};                               ///< of the layer before
+    byte_count attended_{};                                     ///< attention's output
+    byte_count activated_{};                                    ///< what the feed-forward's last product reads
+    byte_count held_inner_{};                                   ///< one product's output that gate and up are views of
+    byte_count layer_forward::* here_ = &layer_forward::mixer;  ///< the moment that has come
     layer_forward most_{};
 };
 

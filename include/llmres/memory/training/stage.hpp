@@ -50,7 +50,7 @@ constexpr byte_count final_norm_backward(const model& m, const training_context&
     hold.norm(context.tokens.all(), m.hidden, m.final_norm, activation_split::sequence, backward_point::norm,
               backward_point::inner);
     pass_back_norm({.at = backward_point::norm, .reads = {whole_operand(operand_name::stream, m.hidden)}}, m.final_norm,
-                   hold);
+                   hold, false);
     return held;
 }
 

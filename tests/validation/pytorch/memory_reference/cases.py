@@ -220,6 +220,34 @@ def _experts() -> Iterator[Case]:
                                 sequence=sequence, optimizer="adamw_loop", real=True)
 
 
+FEW_LOGITS = {
+    "llama": (Shape(4096, 3, 32, 8, 128, 14336, 256), Shape(4096, 5, 32, 8, 128, 4096, 256)),
+    "mistral": (Shape(4096, 3, 32, 8, 128, 14336, 256),), "qwen2": (Shape(3584, 3, 28, 4, 128, 18944, 256),),
+    "qwen3": (Shape(2560, 3, 32, 8, 128, 9728, 256),), "gemma": (Shape(2048, 3, 8, 1, 256, 16384, 256),),
+    "gemma2": (Shape(2304, 4, 8, 4, 256, 9216, 256, window=4096),), "olmo2": (Shape(2048, 4, 16, 16, 128, 8192, 256),),
+    "phi3": (Shape(3072, 3, 32, 32, 96, 8192, 256),), "gpt2": (Shape(1600, 3, 25, 25, 64, 6400, 256),),
+    "gpt_neox": (Shape(2048, 4, 16, 16, 128, 8192, 256),), "opt": (Shape(2048, 4, 32, 32, 64, 8192, 256),),
+    "mixtral": (Shape(2048, 3, 16, 4, 128, 3584, 256, 8, 2, 3584),),
+    "qwen3_moe": (Shape(2048, 3, 32, 4, 128, 6144, 256, 64, 8, 768),),
+}
+"""A vocabulary so small that the layers' backward pass is the peak, and in the second of Llama's the norms'."""
+
+
+def _few_logits() -> Iterator[Case]:
+    for name, shapes in FEW_LOGITS.items():
+        for shape in shapes:
+            for values in ({"recompute": "full", "optimizer": "sgd"}, {"optimizer": "sgd"},
+                           {"precision": "autocast", "recompute": "full", "optimizer": "sgd"},
+                           {"precision": "autocast", "recompute": "full", "optimizer": "sgd", "accumulate": 2},
+                           {"method": "lora", "lora_rank": 16, "lora_targets": "attention", "recompute": "full"},
+                           {"method": "lora", "lora_rank": 16, "lora_targets": "attention", "recompute": "full",
+                            "precision": "bf16_autocast", "lora_dropout": 0.1},
+                           {"method": "lora", "lora_rank": 16, "lora_targets": "linear", "recompute": "full",
+                            "precision": "bf16_autocast"},
+                           {"method": "lora", "lora_rank": 16, "lora_targets": "linear"}):
+                yield _case(FAMILIES[name], shape=shape, batch=2, sequence=2048, **values)
+
+
 def all_cases() -> list[Case]:
     """Every case once, in a stable order. Liger replaces functions of transformers' modules for good: its cases come last."""
     found: dict[str, Case] = {}
@@ -227,7 +255,7 @@ def all_cases() -> list[Case]:
         for case in _wider(family) if family.name in WIDER else (*_methods(family), *_sizes(family)):
             found.setdefault(case.run_id, case)
     for case in (*_optimizers(), *_gpus(), *_experts(), *_quantised(), *_later_optimizers(), *_adapters(), *_recomputation(),
-                 *_kernels(), *_steps(), *_deep()):
+                 *_kernels(), *_steps(), *_deep(), *_few_logits()):
         found.setdefault(case.run_id, case)
     return sorted(found.values(), key=lambda case: case.kernels == "liger")
 

@@ -189,7 +189,7 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     t.gradients =
         in.accumulates || b.gradients > s.weights.all.gradients.kept ? s.weights.all.gradients.kept : b.gradients;
     t.gradients += waiting_gradient(in);
-    byte_count peak = in.accumulates ? layer.peak : layer.fresh_peak;
+    byte_count peak = in.adds_gradients ? layer.added_peak : in.accumulates ? layer.peak : layer.fresh_peak;
     if (point == peak_point::first_layer_backward && in.folded.context.code.attention.biased_scores)
         peak = first_biased_layer(in, layer, peak);
     t.activations = b.saved + (peak - layer.kept);

@@ -91,6 +91,7 @@ struct stage_step {
     bool shards_by_parameter;   ///< as FSDP2 does
     bool shards_tensors;        ///< as DeepSpeed does
     bool accumulates;           ///< gradients exist before the backward pass: of earlier micro-batches, or in a buffer
+    bool adds_gradients;        ///< of `accumulates`: each gradient is made, then added to that of earlier ones
     bool steps_in_backward;     ///< each tensor is updated, in fp32, as soon as its gradient exists
     byte_count residual;        ///< the tensor that layers hand on
     byte_count head_gradients;  ///< of the weights after the layers, when the layers' backward pass begins
@@ -151,6 +152,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         // DeepSpeed's ZeRO 3 has a rank's gradients in one buffer (stage3.py, grad_partitions_flat_buffer).
         .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1 ||
                        (by_tensor && j.offload.optimizer == offload_place::none),
+        .adds_gradients =
+            f.micro_batches > 1 && l.zero < 2 && runtime.kernels.linear == linear_code::plain && !f.context.frozen,
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
         .head_gradients = s.weights.output.gradients.kept +
