@@ -123,7 +123,8 @@ constexpr std::int64_t least_launched(const layer& kind, std::int64_t hidden, co
     std::int64_t matrices = 0;
     for_each_weight(kind, hidden, [&](const weight& w) { matrices += w.rows > 1 && w.columns > 1; });
     const std::int64_t activation = context.runtime.kernels.fuses_gates() ? 1 : 2;
-    return matrices * 2 + kind.norms() * (eager_norms ? 7 : 1) + (kind.attention.heads > 0 ? 2 : 0) +
+    const std::int64_t norms = kind.norms();
+    return matrices * 2 + norms * (eager_norms ? 7 : 1) + (kind.attention.heads > 0 ? 2 : 0) +
            (kind.feed_forward.width > 0 ? activation : 0) + 2;
 }
 
