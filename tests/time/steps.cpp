@@ -75,6 +75,9 @@ TEST_CASE("BF16_Optimizer sums fp32 gradients on every rank: four times the traf
     const double scatters = took(step(trained(narrow), l, c), time_term::data_communication);
     CHECK(sums / scatters > 2.2);  // four of one exchange and the gather, for one of each
     CHECK(sums / scatters < 2.8);
+    job named = trained(runtimes::megatron_deepspeed);
+    named.weights = bf16;
+    CHECK(took(step(named, l, c), time_term::data_communication) == sums);
     job half = trained(runtimes::megatron_deepspeed);
     half.weights = half.compute = fp16;
     CHECK(took(step(half, l, c), time_term::data_communication) < sums / 2);

@@ -201,8 +201,13 @@ constexpr data_exchanges data_exchange(const job& j, const memory_breakdown& hel
     duration reduce =
         exchange(collective_kind::reduce_scatter, held.reduced, shards, l.tensor) +
         exchange(collective_kind::all_reduce, div_up(held.reduced, shards), ranks / shards, l.tensor * shards);
-    // DeepSpeed's BF16_Optimizer sums its fp32 gradients on every rank (runtime/pipe/engine.py, _bf16_reduce_grads).
-    if (adds_to_fp32(j)) reduce = exchange(collective_kind::all_reduce, held.reduced * 2, ranks, l.tensor);
+    // DeepSpeed's BF16_Optimizer sums its fp32 gradients on every rank (runtime/pipe/engine.py, _bf16_reduce_grads),
+    // and not the bf16 ones that lie beside them.
+    if (adds_to_fp32(j)) {
+        const byte_count fp32_gradient = size_of(fp32, 1, 1), gradient = size_of(gradients_of(j), 1, 1);
+        const byte_count summed = div_up(held.reduced * fp32_gradient.in(bytes), gradient.in(bytes));
+        reduce = exchange(collective_kind::all_reduce, summed, ranks, l.tensor);
+    }
     // FSDP gathers before each pass through a unit; ZeRO 1, and DeepSpeed's ZeRO 2, after the optimizer's step.
     if (l.zero == 1 || (l.zero == 2 && j.runtime.sharding.code == sharding_code::deepspeed))
         return {.during = reduce, .behind = gather};
