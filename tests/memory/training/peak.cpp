@@ -350,3 +350,24 @@ TEST_CASE("the second gradient of a tied embedding is of a tensor rank's part") 
     CHECK(second({}) == bytes(2) * (256'000 * 3584));
     CHECK(second({.tensor = 8}) * 8 == second({}));
 }
+
+TEST_CASE("a gradient is made beside an earlier one's only where it is added to it") {
+    job j = full();
+    j.compute = bf16;
+    j.global_batch = 4;
+    const auto adds = [&] {
+        const layout one;
+        const folded_job f{j, one};
+        const training_stage s = training_stage_of(f, placement_of(j, one, 0));
+        return stage_step_of(f, s).adds_gradients;
+    };
+    j.runtime = runtimes::deepspeed;
+    CHECK(adds());
+    // BF16_Optimizer clears the bf16 gradients before each backward pass; fp16 ones are of another optimizer.
+    j.runtime = runtimes::megatron_deepspeed;
+    CHECK_FALSE(adds());
+    j.weights = j.compute = fp16;
+    CHECK(adds());
+    j.global_batch = 1;
+    CHECK_FALSE(adds());
+}

@@ -152,8 +152,9 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         // DeepSpeed's ZeRO 3 has a rank's gradients in one buffer (stage3.py, grad_partitions_flat_buffer).
         .accumulates = runtime.sharding.keeps_gradients || f.micro_batches > 1 ||
                        (by_tensor && j.offload.optimizer == offload_place::none),
-        .adds_gradients =
-            f.micro_batches > 1 && l.zero < 2 && runtime.kernels.linear == linear_code::plain && !f.context.frozen,
+        // DeepSpeed's BF16_Optimizer clears the bf16 gradients before each backward pass (bf16_optimizer.py, backward).
+        .adds_gradients = f.micro_batches > 1 && l.zero < 2 && runtime.kernels.linear == linear_code::plain &&
+                          !f.context.frozen && !(gradients_of(j) == bf16_and_fp32),
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
         .head_gradients = s.weights.output.gradients.kept +
