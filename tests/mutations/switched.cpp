@@ -2,10 +2,12 @@
 // Runs doctest's cases against changes that are switched on one at a time (tests/mutations/switched says what they
 // are).
 //
-//     PROGRAM JOBS LONGEST FOLDER... < numbers of changes > their fates
+//     PROGRAM JOBS LONGEST EXCEPT FOLDER... < numbers of changes > their fates
 //
-// All cases below a FOLDER of tests/ run once unchanged. Each change is then given to those that pass, in at most
-// LONGEST seconds, and reach it, the quickest first, in a process of its own: a change may crash or never end.
+// All cases below a FOLDER of tests/, but for those whose name has the pattern EXCEPT, run once with no change switched
+// on, and then each alone, as the changes are tried: one that fails would count every change that it reaches as
+// noticed, so the program names it and stops. Each change is then given to the cases that take at most LONGEST seconds
+// and reach it, the quickest first, in a process of its own: a change may crash or never end.
 #define DOCTEST_CONFIG_IMPLEMENT
 #define m_scale(one) m_scale((one) * 0x1p-60)  // as tests/main.cpp has it
 #include "switched.hpp"
@@ -24,6 +26,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -69,6 +72,7 @@ struct recorder : doctest::IReporter {
 REGISTER_LISTENER("recorder", 1, recorder);
 
 std::string of_folders;
+std::string except;
 
 /// Whether a test fails. `only`: one case, counted from 1; 0 for all.
 bool fails(int only) {
@@ -77,11 +81,18 @@ bool fails(int only) {
     context.setOption("no-breaks", true);
     context.setOption("minimal", true);
     context.setOption("source-file", of_folders.c_str());
+    if (!except.empty()) context.setOption("test-case-exclude", except.c_str());
     if (only > 0) context.setOption("first", only), context.setOption("last", only);
     return context.run() != 0;
 }
 
-/// Exits with 1 where a case notices.
+/// Ends the process by SIGPROF where it computes for longer from now on, however busy the machine is.
+void compute_for_at_most(double seconds) {
+    const itimerval limit{{0, 0}, {static_cast<time_t>(seconds), 0}};
+    setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
+/// Switches a change on (-1: none) and exits with 1 where one of the cases notices.
 [[noreturn]] void try_change(int change, const std::vector<int>& order) {
     const int null = open("/dev/null", O_WRONLY);
     dup2(null, 1), dup2(null, 2);
@@ -90,12 +101,21 @@ bool fails(int only) {
     count = new int;
     mutant::active = change;
     for (const int k : order)
-        if (known[k].places[change] == mutant::place::reached) {
-            alarm(static_cast<unsigned>(15 + 30 * known[k].seconds));
+        if (change < 0 || known[k].places[change] == mutant::place::reached) {
+            compute_for_at_most(15 + 30 * known[k].seconds);
             *count = 0;
             if (fails(k + 1)) _exit(1);
         }
     _exit(0);
+}
+
+/// Whether a case passes in a process of its own while no change is switched on.
+bool passes_alone(int k) {
+    const pid_t child = fork();
+    if (child == 0) try_change(-1, {k});
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status == 0;
 }
 
 template <class T>
@@ -109,7 +129,8 @@ T* shared(int many) {
 int main(int, char** argv) {
     const int jobs = std::atoi(argv[1]);
     const double longest = std::atof(argv[2]);
-    for (char** folder = argv + 3; *folder; ++folder)
+    except = argv[3];
+    for (char** folder = argv + 4; *folder; ++folder)
         of_folders += std::string(of_folders.empty() ? "" : ",") + "*/tests/" + *folder + "*";
     cases = shared<test_case>(most_cases);
     count = shared<int>(1);
@@ -128,14 +149,21 @@ int main(int, char** argv) {
     const int n = *count;
     std::vector<int> order;
     double all = 0;
+    bool fail = false;
     for (int k = 0; k < n; ++k) {
-        if (cases[k].passes && cases[k].seconds <= longest)
+        const bool is_asked = cases[k].seconds <= longest;
+        if (!cases[k].passes || (is_asked && !passes_alone(k))) {
+            std::cerr << "fails with no change switched on" << (cases[k].passes ? ", alone: " : ": ") << cases[k].name
+                      << '\n';
+            fail = true;
+        } else if (is_asked) {
             order.push_back(k);
-        else
-            std::cerr << "not asked: " << cases[k].name << ", " << cases[k].seconds << " s"
-                      << (cases[k].passes ? "" : ", fails") << '\n';
+        } else {
+            std::cerr << "not asked: " << cases[k].name << ", " << cases[k].seconds << " s\n";
+        }
         all += cases[k].seconds;
     }
+    if (fail) return 1;
     std::cerr << order.size() << " of " << n << " cases, all take " << all << " s\n";
     std::sort(order.begin(), order.end(), [](int a, int b) { return cases[a].seconds < cases[b].seconds; });
 
@@ -144,7 +172,7 @@ int main(int, char** argv) {
         const pid_t done = wait(&status);
         const char* fate = status == 0                   ? "survives"
                            : WIFEXITED(status)           ? "killed"
-                           : WTERMSIG(status) == SIGALRM ? "endless"
+                           : WTERMSIG(status) == SIGPROF ? "endless"
                                                          : "crashes";
         std::cout << running[done] << ' ' << fate << std::endl;
         running.erase(done);
