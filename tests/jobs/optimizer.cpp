@@ -16,6 +16,12 @@ TEST_CASE("8-bit Adam keeps a byte a value and a scale a block, and small tensor
     CHECK(state_bytes(adamw_8bit, fp32, 1024, 1024) == (mib(1) + bytes(4) * 4096) * 2);
     CHECK(state_bytes(adamw_8bit, fp32, 1, 1024) == bytes(8192));
 }
+TEST_CASE("bitsandbytes pages the states of tensors of 100,000 values and more, but not their scales") {
+    CHECK(paged_bytes(paged_adamw, fp32, 1000, 100) == bytes(2 * 4 * 100'000));
+    CHECK(paged_bytes(paged_adamw, fp32, 999, 100) == bytes(0));
+    CHECK(paged_bytes(paged_adamw_8bit, fp32, 4096, 4096) == mib(32));
+    CHECK(paged_bytes(adamw_8bit, fp32, 4096, 4096) == bytes(0));
+}
 TEST_CASE("Adafactor keeps a row and a column of a matrix") {
     CHECK(state_bytes(adafactor, fp32, 4096, 1024) == bytes(4 * (4096 + 1024)));
     CHECK(state_bytes(adafactor, fp32, 1, 1024) == bytes(4096));

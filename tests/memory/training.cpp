@@ -195,6 +195,39 @@ TEST_CASE("what cannot run is refused by name") {
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::in_proj}};
     CHECK(refused_field(j, {}, gpus::a100_sxm4_80gb, 1) == "adapter.targets");
 }
+TEST_CASE("a paged optimizer's states are evicted where the GPU lacks memory: neither a sure fit nor a sure failure") {
+    job j{.model = models::llama_3_2_3b, .task = task::finetuning, .sequence = tokens(2048)};
+    j.optimizer = paged_adamw;
+    j.recompute = recompute::full;
+    j.runtime = runtimes::huggingface;
+    CHECK(optimizer_states_of(j) == fp32);  // bitsandbytes, whatever format the weights have
+    cluster c = *standard_cluster(gpus::rtx_4090, 1);
+    c.host.memory = gib(64);
+    const job_plan p = *plan(j, {}, c);
+    CHECK(p.verdict == verdict::tight);
+    CHECK(p.memory.total().expected <= p.usable);
+    CHECK(p.memory.total().high > p.usable);
+    CHECK(p.reasons[0].code == reason_code::states_evicted);
+    CHECK(p.host_memory.expected > gib(14));  // 3.2e9 values of 8 bytes are 24 GiB, of which 8 have room
+    CHECK(p.host_memory.expected < gib(18));
+    CHECK(p.memory.allocated.high < gib(17));  // weights, gradients: PyTorch does not know of managed memory
+    c.host.memory = gib(8);
+    CHECK(plan(j, {}, c)->verdict == verdict::does_not_fit);
+    c.host.memory = {};
+    CHECK(plan(j, {}, c)->verdict == verdict::tight);
+    // What has room stays where it is.
+    c = *standard_cluster(gpus::h100_sxm5_80gb, 1);
+    CHECK(plan(j, {}, c)->verdict == verdict::fits);
+    CHECK(plan(j, {}, c)->host_memory.high == byte_count{});
+    CHECK(plan(j, {}, c)->memory.total().low > gib(36));
+    // Weights and gradients cannot be evicted.
+    j.model = models::llama_3_1_8b;
+    CHECK(plan(j, {}, *standard_cluster(gpus::rtx_4090, 1))->verdict == verdict::does_not_fit);
+    // Where GPU and host share their memory, there is nowhere to evict to.
+    j.model = models::llama_3_2_3b;
+    const gpu shared = with_memory(gpus::gb10_dgx_spark, gib(24));
+    CHECK(plan(j, {}, *standard_cluster(shared, 1))->verdict == verdict::does_not_fit);
+}
 TEST_CASE("main memory is a resource that may not suffice either") {
     job j = full();
     j.runtime = runtimes::deepspeed;

@@ -69,7 +69,7 @@ constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, c
     if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
     if (p.verdict == verdict::does_not_fit)
         p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
-    if (p.verdict == verdict::tight)
+    if (p.verdict == verdict::tight && need.high - p.memory.evicted.high > p.usable)
         p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
 }
 
@@ -95,10 +95,20 @@ constexpr bool offloads(const job& j) {
 [[gnu::always_inline]] constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c,
                                                         layout_folds* known) {
     p.host_memory = host_memory_of(j, p.layout, c, known ? &known->memory : nullptr);
-    const interval<byte_count>& held = p.host_memory;
     const auto at_best = [&](verdict most) {
         if (most > p.verdict) p.verdict = most;
     };
+    if (p.memory.evicted.high > byte_count{}) {
+        const interval<byte_count>& each = p.memory.evicted;
+        const std::int64_t gpus = c.node_size() < p.layout.gpus() ? c.node_size() : p.layout.gpus();
+        p.host_memory += {each.low * gpus, each.expected * gpus, each.high * gpus};
+        p.because({.code = reason_code::states_evicted,
+                   .gpu = p.gpu,
+                   .term = memory_term::optimizer,
+                   .needed = each.high * gpus});
+        at_best(verdict::tight);
+    }
+    const interval<byte_count>& held = p.host_memory;
     if (held.high == byte_count{}) return;
     const bool shared = shares_host_memory(c.gpu);
     const byte_count on_board = c.gpu.memory.fitted, usable = usable_memory(c.gpu);
@@ -106,7 +116,7 @@ constexpr bool offloads(const job& j) {
     const byte_count whole = shared && on_board > usable ? on_board : sure;
     const interval<byte_count> taken = shared ? p.memory.total() : interval<byte_count>{};
     if (whole == byte_count{}) {
-        if (!offloads(j)) return;
+        if (!offloads(j) && p.memory.evicted.high == byte_count{}) return;
         at_best(verdict::tight);
         p.because({.code = reason_code::host_memory_unknown, .gpu = p.gpu, .needed = held.high});
     } else if (held.high + taken.high > sure) {

@@ -165,6 +165,15 @@ constexpr bool shares_host_memory(const gpu& card) {
     return card.memory.type.view().find("unified") != std::string_view::npos;
 }
 
+/// Whether the driver evicts managed memory (cudaMallocManaged) to the host where other allocations need the GPU's: a
+/// card from compute capability 6.0 on with memory of its own, under Linux (open-gpu-kernel-modules,
+/// nvidia-uvm/uvm_pmm_gpu.c: "makes it possible for other PMA clients (most importantly RM which CUDA uses for non-UVM
+/// allocations) to successfully allocate memory").
+constexpr bool evicts_managed_memory(const gpu& card) {
+    return card.vendor == gpu_vendor::nvidia && !shares_host_memory(card) &&
+           card.capability >= compute_capability{6, 0};
+}
+
 /// Memory that processes can allocate, CUDA contexts included: the CUDA-visible total, or where no log of it is known,
 /// the reported total less the 500 MiB that drivers keep (430 to 980 MiB seen; docs/sources.md, "Visible memory").
 /// Apple's GPUs get two thirds of the memory that they share with the host up to 36 GiB, three quarters beyond (Metal's

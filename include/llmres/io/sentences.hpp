@@ -62,6 +62,11 @@ inline std::string to_text(const reason& r, const job_plan& p) {
         case reason_code::from_tensors:
             return "not described: planned from its stored tensors, with bounds as wide as other architectures differ "
                    "from Llama's";
+        case reason_code::states_evicted:
+            return fmt::format(
+                "the driver moves up to {} of the optimizer's states to a node's main memory and back in "
+                "each step, which the times leave out",
+                to_string(r.needed));
         case reason_code::multiprocessors_unknown:
             return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
         case reason_code::pool_exceeded:

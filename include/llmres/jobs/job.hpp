@@ -200,9 +200,15 @@ constexpr const precision& adapter_format_of(const job& j) {
     return j.runtime.kernels.fp32_adapters ? fp32 : activations_of(j);
 }
 const precision& adapter_format_of(const job&&) = delete;
-/// Format of the optimizer's states. (Those of an adapter have the adapter's format.)
+/// Format of the optimizer's states of an adapter.
+constexpr const precision& adapter_states_of(const job& j) {
+    return j.optimizer.states != state_kind::torch ? fp32 : adapter_format_of(j);
+}
+const precision& adapter_states_of(const job&&) = delete;
+/// Format of the optimizer's states of the model's weights.
 constexpr const precision& optimizer_states_of(const job& j) {
     if (j.optimizer_states) return *j.optimizer_states;
+    if (j.optimizer.states != state_kind::torch) return fp32;
     return j.runtime.optimizer.steps_weights && is_wide(weights_of(j)) ? weights_of(j) : fp32;
 }
 const precision& optimizer_states_of(const job&&) = delete;

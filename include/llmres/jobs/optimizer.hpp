@@ -11,6 +11,15 @@
 /// What does an optimizer keep for each tensor that it trains, and what does it allocate while it steps?
 namespace llmres::inline v0 {
 
+/// Which tensors hold an optimizer's states.
+enum class state_kind : std::uint8_t {
+    torch,         ///< PyTorch's, in the format that the job says
+    bitsandbytes,  ///< PyTorch's, in fp32 where they are not quantised (bitsandbytes, optim/optimizer.py, init_state)
+    /// As bitsandbytes', and those of `paged_from` values and more in CUDA's managed memory (get_state_buffer), which
+    /// the driver evicts to the host where other allocations need the GPU's.
+    paged,
+};
+
 /// An optimizer, by the sizes of its states and of its temporaries.
 struct optimizer {
     text<23> name{};                   ///< its name in a job: "adamw"
@@ -31,7 +40,7 @@ struct optimizer {
     std::int32_t block = 0;
     /// Bytes allocated for each value of the tensor that is stepped, while its states are quantised.
     std::int32_t quantising = 0;
-    bool paged = false;        ///< states may be evicted to the host
+    state_kind states = state_kind::torch;  ///< which tensors hold them
     bool in_backward = false;  ///< a tensor is stepped as soon as its gradient is there, which is then freed
     /// Temporaries as large as the tensor that is stepped, where tensors are stepped one by one.
     std::int32_t tensor_temporaries = 0;
@@ -56,11 +65,13 @@ inline constexpr optimizer adamw{.name = "adamw", .moments = 2, .temporaries = 1
 /// AdamW in one kernel, without temporaries (torch.optim: fused = true).
 inline constexpr optimizer adamw_fused{.name = "adamw_fused", .moments = 2};
 /// AdamW whose states may be evicted to the host (bitsandbytes).
-inline constexpr optimizer paged_adamw{.name = "paged_adamw", .moments = 2, .paged = true};
+inline constexpr optimizer paged_adamw{.name = "paged_adamw", .moments = 2, .states = state_kind::paged};
 /// bitsandbytes: blocks of 256 values since 0.44 (optim/optimizer.py; 2048 before), `min_8bit_size` 4096.
-inline constexpr optimizer adamw_8bit{.name = "adamw_8bit", .moments = 2, .block = 256};
+inline constexpr optimizer adamw_8bit{
+    .name = "adamw_8bit", .moments = 2, .block = 256, .states = state_kind::bitsandbytes};
 /// adamw_8bit whose states may be evicted to the host (bitsandbytes).
-inline constexpr optimizer paged_adamw_8bit{.name = "paged_adamw_8bit", .moments = 2, .block = 256, .paged = true};
+inline constexpr optimizer paged_adamw_8bit{
+    .name = "paged_adamw_8bit", .moments = 2, .block = 256, .states = state_kind::paged};
 /// torchao (low_bit_optim/quant_utils.py, quantize_8bit_with_qmap): while a tensor's states are quantised, their
 /// normalised values are there in fp32, and their codes in 64 bits and in 8.
 inline constexpr optimizer adamw_8bit_torchao{
@@ -79,7 +90,8 @@ inline constexpr optimizer adagrad{.name = "adagrad", .moments = 1, .temporaries
 /// Momentum alone (arXiv 2302.06675).
 inline constexpr optimizer lion{.name = "lion", .moments = 1, .tensor_temporaries = 1, .carries = true};
 /// Lion with 8-bit states (bitsandbytes).
-inline constexpr optimizer lion_8bit{.name = "lion_8bit", .moments = 1, .block = 256};
+inline constexpr optimizer lion_8bit{
+    .name = "lion_8bit", .moments = 1, .block = 256, .states = state_kind::bitsandbytes};
 /// The average of squared gradients, in torch.optim's foreach implementation.
 inline constexpr optimizer rmsprop{.name = "rmsprop", .moments = 1, .temporaries = 1};
 /// AdamW tensor by tensor (torch.optim: foreach = false).
@@ -191,6 +203,16 @@ constexpr byte_count state_bytes(const optimizer& o, const precision& format, st
     if (o.row_moment) total += size_of(states, 1, rows > 1 ? rows : columns);
     if (o.kronecker) total += side_bytes(o, states, rows, columns, inner);
     return total;
+}
+
+/// Values from which on a tensor's states are paged, where an optimizer pages any (bitsandbytes, optim/optimizer.py,
+/// get_state_buffer).
+inline constexpr std::int64_t paged_from = 100'000;
+
+/// Of state_bytes(), what the driver may evict to the host: not the scales of 8-bit states.
+constexpr byte_count paged_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns) {
+    if (o.states != state_kind::paged || detail::product(rows, columns) < paged_from) return {};
+    return size_of(o.block > 0 ? int8 : states, rows, columns) * o.moments;
 }
 
 /// Bytes of the decompositions that are computed while one tensor is stepped. Not counted: temporaries as large as the

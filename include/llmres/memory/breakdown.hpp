@@ -78,6 +78,11 @@ struct memory_breakdown {
     byte_count reduced{};   ///< training: gradients that data-parallel ranks sum, before ZeRO shards them
     byte_count gathered{};  ///< training: weights that ZeRO gathers
     byte_count updated{};   ///< training: what the optimizer's step reads and writes on the GPU
+    /// A paged optimizer's states in managed memory, beside what PyTorch's allocator hands out: what the driver evicts
+    /// to the host where the GPU lacks memory.
+    byte_count evictable{};
+    /// What of them evict_beyond() counted as evicted: no part of total(), but for its upper bound.
+    interval<byte_count> evicted{};
     /// Of `reserved`, cached whole segments that the allocator frees before it runs out of memory.
     interval<byte_count> releasable{};
     /// What release_beyond() took off `releasable.high`: no part of total().
@@ -103,6 +108,20 @@ struct memory_breakdown {
         byte_count sum;
         for (const auto& term : terms) sum += term.expected;
         return sum;
+    }
+    /// Evicts what the device lacks, as far as it is evictable. The upper bound keeps all, since a job that runs only
+    /// because the driver moves its states in each step does not fit for sure. A saturated total stays as it is.
+    constexpr void evict_beyond(byte_count available) {
+        const interval<byte_count> held = total();
+        if (is_saturated(held.high)) return;
+        const auto lacking = [&](byte_count holds) {
+            const byte_count more = holds > available ? holds - available : byte_count{};
+            return more < evictable ? more : evictable;
+        };
+        evicted = {lacking(held.low), lacking(held.expected), lacking(held.high)};
+        interval<byte_count>& states = terms[static_cast<std::size_t>(memory_term::optimizer)];
+        states.low -= evicted.expected;
+        states.expected -= evicted.expected;
     }
     /// Releases what the device lacks, as far as it is releasable. (Before PyTorch runs out of memory, it frees cached
     /// blocks and tries once more.) A saturated total stays as it is.

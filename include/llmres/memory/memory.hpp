@@ -78,6 +78,7 @@ constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const
 constexpr memory_breakdown training_memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
     memory_breakdown m = training_memory(j, l, 0, l.pipeline, sdpa_backend_of(c.gpu), known);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.process.cuda_graphs;
+    if (m.evictable > byte_count{} && evicts_managed_memory(c.gpu)) m.evict_beyond(available_memory(c));
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;
 }

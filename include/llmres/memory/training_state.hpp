@@ -18,6 +18,7 @@ struct gradient_memory {
 /// Memory of the optimizer for some weights.
 struct optimizer_memory {
     byte_count states{};        ///< moments, master weights and averages
+    byte_count paged{};         ///< of `states`, what the driver may evict to the host
     byte_count temporaries{};   ///< made during the step for all tensors at once
     byte_count largest_step{};  ///< tensors are updated one by one: temporaries of the one that needs most
     byte_count first_step{};    ///< tensors are updated one by one: temporaries of the first, which overlap the last
@@ -68,6 +69,7 @@ struct training_state {
         gradients.kept += other.gradients.kept * copies;
         gradients.whole += other.gradients.whole * copies;
         optimizer.states += other.optimizer.states * copies;
+        optimizer.paged += other.optimizer.paged * copies;
         optimizer.temporaries += other.optimizer.temporaries * copies;
         casts.all += other.casts.all * copies;
         casts.cached += other.casts.cached * copies;

@@ -47,7 +47,7 @@ inline void assume_training(assumption_list& a, const job& j) {
     a.add("optimizer", j.optimizer.name.view());
     const maybe<precision> master = j.adapter.trains() ? maybe<precision>{} : master_weights_of(j);
     a.add("master_weights", master ? std::string{(*master).name.view()} : std::string{"none"});
-    const precision& states = j.adapter.trains() ? adapter_format_of(j) : optimizer_states_of(j);
+    const precision& states = j.adapter.trains() ? adapter_states_of(j) : optimizer_states_of(j);
     if (j.optimizer.block == 0)  // else the optimizer has 8-bit states
         a.add("optimizer_states", (j.optimizer.widens ? fp32 : states).name.view());
     a.add("recompute", name_of(j.recompute));

@@ -31,6 +31,7 @@ struct tensor_memory {
     byte_count reduced{};     ///< no memory: gradients that data-parallel ranks exchange
     byte_count gathered{};    ///< no memory: weights that ZeRO gathers
     byte_count updated{};     ///< no memory: what the optimizer's step reads and writes
+    byte_count paged{};       ///< of `optimizer`, managed memory, which PyTorch's allocator knows nothing of
     byte_count buckets{};     ///< of `communication`, at most: buffers whose sizes are settings
 
     constexpr byte_count all() const {
@@ -64,6 +65,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
     m.reduced = t.reduced;
     m.gathered = t.gathered;
     m.updated = t.updated;
+    m.evictable = t.paged;
     m[memory_term::weights] = t.weights;
     m[memory_term::adapter] = t.adapter;
     m[memory_term::gradients] = t.gradients;
@@ -172,6 +174,7 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, co
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
     memory_breakdown m = terms_of(t, j, code);
     m.allocated = m.total();
+    m.allocated.low -= t.paged, m.allocated.expected -= t.paged, m.allocated.high -= t.paged;
     reserve(m, t, r, idle);
     m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;
     m[memory_term::communication] += communicators_of(r, l);

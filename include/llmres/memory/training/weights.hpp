@@ -36,8 +36,9 @@ struct weight_training {
     bool element_wise;        ///< optimizer states of a tensor depend on the number of its values, not on its shape
     bool stacks_experts;      ///< one tensor of three dimensions holds all experts
     const precision& states;  ///< of the optimizer, for the weights of the model
-    prepared_divisor dense_ranks;   ///< that ZeRO shards weights over
-    prepared_divisor expert_ranks;  ///< that ZeRO shards routed experts over
+    const precision& adapter_states;  ///< of the optimizer, for an adapter
+    prepared_divisor dense_ranks;     ///< that ZeRO shards weights over
+    prepared_divisor expert_ranks;    ///< that ZeRO shards routed experts over
 
     constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
         : job{j},
@@ -53,6 +54,7 @@ struct weight_training {
           element_wise{is_element_wise(j.optimizer)},
           stacks_experts{stacks_weights(c.runtime.kernels.experts)},
           states{optimizer_states_of(j)},
+          adapter_states{adapter_states_of(j)},
           dense_ranks{l.dense_shard_ranks()},
           expert_ranks{l.expert_shard_ranks()} {}
 
@@ -63,8 +65,8 @@ struct weight_training {
         const optimizer& o = job.optimizer;
         return element_wise && !context.frozen && !context.autocast && !context.narrows() &&
                !context.quantised.four_bit && job.offload.parameters == offload_place::none &&
-               job.offload.optimizer == offload_place::none && !job.ema && !o.in_backward && o.quantising == 0 &&
-               o.tensor_temporaries == 0;
+               job.offload.optimizer == offload_place::none && !job.ema && !o.in_backward &&
+               o.states != state_kind::paged && o.quantising == 0 && o.tensor_temporaries == 0;
     }
 
     /// A rank's part of what ZeRO shards from this stage on.
@@ -223,7 +225,7 @@ constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place p
         state_.gathered += size;
         if (c.autocast && local.held.columns > 1 && !(c.formats.adapters == c.formats.compute))
             cast(local.all(c.formats.compute), whole.role, true);
-        train(tensor(added, local, c.formats.adapters, c.formats.adapters, nullptr));
+        train(tensor(added, local, c.formats.adapters, how_.adapter_states, nullptr));
     });
 }
 
@@ -239,7 +241,7 @@ constexpr void basic_weight_fold<Plain>::add_prompt(std::int64_t hidden) {
            .shape = shape,
            .ranks = ranks,
            .gradient = c.formats.adapters,
-           .states = c.formats.adapters,
+           .states = how_.adapter_states,
            .master = nullptr,
            .whole_gradient = size,
            .in_layer = false,
@@ -328,6 +330,10 @@ constexpr void basic_weight_fold<Plain>::train(const trained_tensor& t) {
         return;
     }
     state_.optimizer.states += how_.sharded(states, t.ranks, 1);
+    if (!Plain && o.states == state_kind::paged) {
+        const byte_count paged = paged_bytes(o, t.states, t.shape.held.rows, t.shape.held.columns);
+        state_.optimizer.paged += how_.sharded(paged * t.shape.held.copies, t.ranks, 1);
+    }
     step(t, rows);
 }
 

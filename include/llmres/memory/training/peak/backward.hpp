@@ -31,6 +31,7 @@ constexpr peak_candidate at_optimizer_step(const stage_step& in) {
     tensor_memory t = in.held;
     t.gradients = s.weights.all.gradients.kept;
     t.optimizer = s.weights.all.optimizer.states;
+    t.paged = s.weights.all.optimizer.paged;
     t.communication = in.resident;
     t.optimizer_scratch = s.stepping;
     return {peak_point::optimizer_step, 0, t};

@@ -175,6 +175,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                  .reduced = s.weights.all.gradients.whole,
                  .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
                  .updated = s.updated,
+                 .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged,
                  .buckets = s.zero.throughout + s.zero.backward + s.zero.joined}};
     if (by_parameter)
         in.gathered =
