@@ -131,7 +131,22 @@ struct made_stage {
                                {"output.gradient", &weights.output.gradients.whole},
                                {"output.step", &weights.output.optimizer.largest_step},
                                {"ends.largest", &weights.ends.largest},
-                               {"stepping", &stage.stepping}});
+                               {"stepping", &stage.stepping},
+                               {"weights", &weights.all.weights},
+                               {"adapter", &weights.all.adapter},
+                               {"all.gathered", &weights.all.gathered},
+                               {"all.gradient", &weights.all.gradients.whole},
+                               {"dummies", &weights.all.dummies},
+                               {"ends.gathered", &weights.ends.gathered},
+                               {"output.gradients", &weights.output.gradients.kept},
+                               {"unit", &folded.widest.gathered},
+                               {"unit.gradient", &folded.widest.gradients.whole},
+                               {"unit.largest", &folded.widest.largest},
+                               {"zero.throughout", &stage.zero.throughout},
+                               {"zero.backward", &stage.zero.backward},
+                               {"zero.in_pieces", &stage.zero.in_pieces},
+                               {"maybe_more", &stage.saved.maybe_more},
+                               {"updated", &stage.updated}});
         return all;
     }
 
@@ -143,6 +158,14 @@ struct made_stage {
 
     /// "activations: saved + 2 first.kept; logits: loss.head": how many bytes a term of the candidate grows by where a
     /// size that is not zero grows by one.
+    std::string grows_with(const std::function<byte_count()>& size) {
+        const std::string told = grows_with([&] {
+            peak_candidate c;
+            c.tensors.activations = size();
+            return c;
+        });
+        return told.substr(told.find(": ") == told.npos ? 0 : told.find(": ") + 2);
+    }
     std::string grows_with(const std::function<peak_candidate()>& candidate) {
         const peak_candidate before = now(candidate);
         std::vector<std::pair<std::string, peak_candidate>> grown;
@@ -180,7 +203,7 @@ private:
     }
     static bool is_rare(const std::string& name) {
         return name.starts_with("encoder") || name.starts_with("prediction") || name == "ahead" ||
-               name == "gathered.last" || name == "zero.joined";
+               name == "gathered.last" || name.starts_with("zero.");
     }
     static void add(std::string& sum, const std::string& name, std::int64_t by) {
         if (by == 0) return;
