@@ -321,16 +321,11 @@ public:
             else
                 own_.push_back(argument);
         }
-        // PEFT's LoraConfig has rank 8 unless told otherwise.
-        const bool with_lora = std::any_of(implied_.begin(), implied_.end(), [](const auto& set) {
-            return set.first == "adapter_kind" && set.second.find("lora") != std::string::npos;
-        });
-        if ((with_lora || lora_) && !said_.contains("adapter_rank")) {
-            implied_.emplace_back("adapter_rank", "8");
-            notes_.push_back("adapter_rank is 8, PEFT's default, since none is given");
-        }
         // An adapter is trained, unless a task or a document says otherwise.
-        if ((with_lora || lora_) && !task_of_document(typed_)) implied_.emplace_back("task", "finetuning");
+        const bool implies_adapter =
+            std::any_of(implied_.begin(), implied_.end(), [](const auto& set) { return set.first == "adapter_kind"; });
+        if ((implies_adapter || said_.contains("adapter_kind")) && !task_of_document(typed_))
+            implied_.emplace_back("task", "finetuning");
         if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};
@@ -440,8 +435,6 @@ private:
         if (const word_option* known = find_word_option(name))
             throw refusal{llmres::refused(llmres::error_code::unknown, name, value, known->words)};
         said_.insert(name);
-        lora_ = lora_ || (name == "adapter_kind" && !written.empty() && written != "--adapter_kind" &&
-                          (word == "lora" || word == "rslora" || word == "dora"));
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
     }
     /// "8xH100", "8 x H100" and "h100:8" are eight GPUs of a kind; "7900xtx" is a kind itself. Several kinds stay as
@@ -493,7 +486,6 @@ private:
     std::vector<std::string> own_{};
     std::vector<std::pair<std::string, std::string>> implied_{};
     std::set<std::string> said_{};
-    bool lora_ = false;
     std::string count_{};  ///< how many GPUs the kind of GPU is written with
 };
 

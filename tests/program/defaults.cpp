@@ -34,6 +34,23 @@ double term(const json& said, const char* name) { return said["memory"]["terms"]
 
 }  // namespace
 
+TEST_CASE("an adapter of factors has rank 8 however it is named, and a plan says so") {
+    const auto planned = [](arguments named) {
+        named.insert(named.begin(), {"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--json"});
+        return run_program::run(named).json();
+    };
+    const json flag = planned({"--adapter_kind", "lora"});
+    CHECK(flag["assumed"]["adapter_rank"] == 8);
+    CHECK(flag["assumed"]["adapter_targets"] == "all-linear");
+    CHECK(flag["memory"] == planned({"--adapter", "lora"})["memory"]);
+    CHECK(flag["memory"] == planned({"--adapter_kind", "lora", "--adapter_rank", "8"})["memory"]);
+    CHECK(flag["memory"] != planned({"--adapter_kind", "lora", "--adapter_rank", "16"})["memory"]);
+}
+TEST_CASE("what trains under transformers is huggingface, by either name") {
+    CHECK(answer({"--runtime", "transformers"})["runtime"] == answer({"--runtime", "huggingface"})["runtime"]);
+    CHECK(answer({"--runtime", "transformers@4.46"})["runtime"] ==
+          answer({"--runtime", "huggingface@4.46"})["runtime"]);
+}
 TEST_CASE(
     "no fp32 master copy unless asked: four 16-bit copies of Llama-2-7B under torchtune, huggingface and litgpt") {
     for (const char* runtime : {"torchtune", "huggingface", "litgpt"}) {

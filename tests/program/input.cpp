@@ -203,7 +203,7 @@ TEST_CASE("a job that cannot be is refused by field, value and expectation") {
     refused(tuning + arguments{"--optimizer", "adamx"}, {"optimizer", "adamx", "adamw"});
     refused(tuning + arguments{"--recompute", "all"}, {"recompute", "all", "full"});
     refused(tuning + arguments{"--adapter_kind", "lore"}, {"adapter.kind", "lore", "lora"});
-    refused(tuning + arguments{"--adapter_kind", "lora"}, {"adapter.rank is 0 or absent", "from 1"});
+    refused(tuning + arguments{"--adapter_kind", "prompt"}, {"adapter.rank is 0 or absent", "from 1"});
     refused(tuning + arguments{"--adapter_kind", "lora", "--adapter_rank", "8", "--adapter_targets", "x_proj"},
             {"adapter.targets", "x_proj", "q_proj"});
     refused(tuning + arguments{"--offload_optimizer", "cloud"}, {"offload.optimizer", "cloud", "host"});

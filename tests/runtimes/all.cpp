@@ -65,6 +65,17 @@ TEST_CASE("what drives another engine is found under its own name, without a ver
     CHECK(find_runtime("axolotl@0.8").error().code == error_code::unknown);
 }
 
+TEST_CASE("software without a profile is refused with the nearest that has one") {
+    const auto instead_of = [](const char* name) { return std::string{find_runtime(name).error().expected.view()}; };
+    CHECK(instead_of("unsloth").starts_with("huggingface"));
+    CHECK(instead_of("FSDP2").find("torchtitan") != std::string::npos);
+    CHECK(instead_of("verl").find("vllm") != std::string::npos);
+    CHECK(*find_runtime("ms-swift") == *find_runtime("huggingface"));
+    CHECK(*find_runtime("NeMo") == runtimes::megatron);
+    for (const auto& [name, instead] : runtimes_without_profile)
+        CHECK(find_runtime(instead.substr(0, instead.find_first_of(", "))));
+}
+
 TEST_CASE("an unknown engine is refused with the nearest names, an unknown version with those there are") {
     CHECK(std::string{find_runtime("vlm").error().expected.view()}.find("vllm") != std::string::npos);
     const error version = find_runtime("tgi@1.0").error();

@@ -112,7 +112,7 @@ inline constexpr std::array all{
     job_field{"adapter", "Adapter", "kind", text, 0, 0,
         "adapter trained beside the frozen model: lora, rslora, dora, ia3, prompt, llama_adapter or llama_adapter_v2"},
     job_field{"adapter", "Adapter", "rank", integer, 0, 65536,
-        "rank of the adapter's factors; of prompt and llama_adapter: trained tokens"},
+        "rank of the adapter's factors, default: 8; of prompt and llama_adapter: trained tokens"},
     job_field{"adapter", "Adapter", "targets", text, 0, 0,
         "weights that the adapter is attached to: all-linear, attention, or modules such as q_proj,v_proj; default: "
         "all-linear"},

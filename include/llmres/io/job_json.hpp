@@ -87,6 +87,7 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     if (!object.empty() && !read.fields().has("kind"))
         return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(adapter_kind_names));
     read.choice("kind", adapter_kind_names, a.kind);
+    if (a.low_rank()) a.rank = 8;  // PEFT's default (LoraConfig), as are litgpt's and torchtune's
     read.integer("rank", a.rank);
     read.names("targets", a.targets, [](std::string_view names) { return find_roles(names); });
     read.flag("experts", a.experts);
@@ -303,12 +304,24 @@ inline status read_own_fields(job_reader& read, job& j) {
     return read.checked();
 }
 
+/// A runtime as a training job means it: what trains under transformers is `huggingface` here, and `transformers` is
+/// what serves.
+inline nlohmann::json in_training(nlohmann::json named) {
+    constexpr std::string_view serving = "transformers";
+    nlohmann::json& name = named.is_object() && named.contains("name") ? named["name"] : named;
+    if (!name.is_string()) return named;
+    const std::string said = name.get<std::string>();
+    if (said == serving || said.starts_with("transformers@")) name = "huggingface" + said.substr(serving.size());
+    return named;
+}
+
 /// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in.
 inline status take_runtime(job_reader& read, const nlohmann::json& document, const job_sources& sources,
                            plan_request& request) {
     job& j = request.job;
     if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<runtime_request> r = read_runtime(*named, kv_cache_of(j), sources.model, sources.runtime);
+        const result<runtime_request> r =
+            read_runtime(trains(j) ? in_training(*named) : *named, kv_cache_of(j), sources.model, sources.runtime);
         if (!r) return r.error();
         if (trains(j) && r->options.draft_weights > byte_count{})
             return refused(error_code::inconsistent, "runtime.draft", shown((*named)["draft"]),

@@ -138,7 +138,8 @@ constexpr status validate(const adapter& a, const model& m) {
     if (a.kind != adapter_kind::ia3) {
         if (a.rank == 0)
             return refused(error_code::missing, "adapter.rank", "0 or absent",
-                           "an integer from 1 to 65536 (PEFT's default is 8)");
+                           a.low_rank() ? "an integer from 1 to 65536 (PEFT's default is 8)"
+                                        : "a number of trained tokens from 1 to 65536");
         if (const status s = in_range("adapter.rank", a.rank, 1, 65536); !s) return s;
     }
     if (!(a.dropout >= 0 && a.dropout < 1))

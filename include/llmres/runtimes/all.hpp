@@ -76,11 +76,32 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"accelerate", "huggingface"},
     {"axolotl", "huggingface"},
     {"llamafactory", "huggingface"},
+    {"msswift", "huggingface"},
+    {"swift", "huggingface"},
+    {"autotrain", "huggingface"},
+    {"nemo", "megatron"},
     {"megatronlm", "megatron"},
     {"megatroncore", "megatron"},
     {"megatronbridge", "megatron"},
     {"mcore", "megatron"},
     {"textgenerationinference", "tgi"},
+});
+
+/// Software that has no profile, without letter case and marks, and what to name in its place: its kernels or its
+/// sharding are its own, so that no profile is taken for it unsaid.
+inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::string_view, 2>>({
+    {"unsloth",
+     "huggingface, which is nearest: Unsloth's own kernels are not described (loss fused_linear is most of them)"},
+    {"liger", "huggingface or another runtime that trains, with loss fused_linear"},
+    {"fsdp", "pytorch or torchtitan, with zero 3"},
+    {"fsdp2", "pytorch or torchtitan, with zero 3"},
+    {"ddp", "pytorch, with zero 0"},
+    {"lightning", "litgpt for its models, or pytorch, which is nearest"},
+    {"composer", "pytorch, which is nearest"},
+    {"llmfoundry", "pytorch, which is nearest"},
+    {"colossalai", "pytorch, which is nearest"},
+    {"verl", "pytorch for the training of one model, or vllm for its generation"},
+    {"openrlhf", "deepspeed for the training of one model, or vllm for its generation"},
 });
 
 /// The profile of that name for that version, or with that text of versions; the newest for an empty version. vLLM
@@ -123,6 +144,8 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
     std::size_t count = 0;
     for (const runtime* r : runtimes::all)
         if (count == 0 || names[count - 1] != r->identity.name) names[count++] = r->identity.name;
+    for (const auto& [other, instead] : runtimes_without_profile)
+        if (detail::same_name(other, name)) return refused(error_code::unknown, field, name, instead);
     const nearest_names alike = nearest(name, std::span{names.data(), count});
     return refused(error_code::unknown, field, name,
                    alike.empty() ? text<191>{"a runtime of `llmres runtimes`, such as vllm, llama.cpp or huggingface"}

@@ -41,6 +41,13 @@ inline void assume_serving(assumption_list& a, const job& j) {
     a.add("kv_cache", kv_cache_of(j).name.view());
 }
 
+/// Of a low-rank adapter that the document makes: its rank, and the layers that get one.
+inline void assume_adapter(assumption_list& a, const job& j) {
+    if (!j.adapter.low_rank() || !a.says("adapter", "kind")) return;
+    if (!a.says("adapter", "rank")) a.list()["adapter_rank"] = j.adapter.rank;
+    if (!a.says("adapter", "targets")) a.list()["adapter_targets"] = "all-linear";
+}
+
 inline void assume_training(assumption_list& a, const job& j) {
     a.add("sequence", sequence_of(j).in(tokens));
     a.add("micro_batch", j.micro_batch);
@@ -51,6 +58,7 @@ inline void assume_training(assumption_list& a, const job& j) {
     if (j.optimizer.block == 0)  // else the optimizer has 8-bit states
         a.add("optimizer_states", (j.optimizer.widens ? fp32 : states).name.view());
     a.add("recompute", name_of(j.recompute));
+    assume_adapter(a, j);
 }
 
 /// What a document leaves unsaid of all that changes its plan: the task, formats, lengths, batches, the optimizer with
