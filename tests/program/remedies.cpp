@@ -80,6 +80,20 @@ std::vector<std::string> commands_in(const std::string& answer) {
 
 }  // namespace
 
+TEST_CASE("a remedy in another layout leaves out how experts are split, unless somebody said so") {
+    const arguments job{"plan",      "mixtral-8x7b",   "--task", "finetuning", "--sequence", "2048",
+                        "--gpu",     "h100-sxm5-80gb", "--gpus", "8",          "--tensor",   "2",
+                        "--runtime", "deepspeed",      "--json"};
+    int layouts = 0;
+    const json answer = run(job).json();
+    for (const json& remedy : answer["would_help"]) {
+        CAPTURE(remedy.dump());
+        layouts += remedy["patch"].contains("layout");
+        CHECK_FALSE((remedy["patch"].contains("layout") && remedy["patch"]["layout"].contains("expert_tensor")));
+    }
+    CHECK(layouts > 0);
+}
+
 TEST_CASE("every remedy of random jobs that do not fit, run as printed, fits as it says") {
     const char* asked = std::getenv("LLMRES_REMEDY_JOBS");
     const int wanted = asked != nullptr ? std::atoi(asked) : sanitized ? 3 : 8;

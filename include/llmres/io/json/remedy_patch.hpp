@@ -21,7 +21,10 @@ inline nlohmann::json layout_patch(const layout& wanted, const nlohmann::json& d
     const nlohmann::json then = to_json(wanted);
     for (const auto& [key, value] : then.items()) {
         const bool by_the_reader = key == "data" && (!given || !document["layout"].contains("data"));
-        if (by_the_reader || !now.contains(key) || now[key] != value) patch[key] = value;
+        // Experts are split as all else unless somebody says otherwise.
+        const bool as_tensor = key == "expert_tensor" && wanted.expert_tensor_ranks() == wanted.tensor &&
+                               !(given && document["layout"].contains("expert_tensor"));
+        if (!as_tensor && (by_the_reader || !now.contains(key) || now[key] != value)) patch[key] = value;
     }
     return patch;
 }
