@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "cuda_api.hpp"
 #include "shared_library.hpp"
 
 namespace llmres::probe {
@@ -31,30 +30,27 @@ struct lt_heuristic {
 };
 static_assert(sizeof(lt_heuristic) == 96);
 
-struct functions {
-    const shared_library& from;
-    symbol<int(void**)> create{from, "cublasLtCreate"};
-    symbol<int(void*)> destroy{from, "cublasLtDestroy"};
-    symbol<int(void**, int, int)> desc_create{from, "cublasLtMatmulDescCreate"};
-    symbol<int(void*, int, const void*, std::size_t)> desc_set{from, "cublasLtMatmulDescSetAttribute"};
-    symbol<int(void*)> desc_destroy{from, "cublasLtMatmulDescDestroy"};
-    symbol<int(void**, int, std::uint64_t, std::uint64_t, std::int64_t)> layout_create{from,
+struct functions : shared_library {
+    using shared_library::shared_library;
+    symbol<int(void**)> create{*this, "cublasLtCreate"};
+    symbol<int(void*)> destroy{*this, "cublasLtDestroy"};
+    symbol<int(void**, int, int)> desc_create{*this, "cublasLtMatmulDescCreate"};
+    symbol<int(void*, int, const void*, std::size_t)> desc_set{*this, "cublasLtMatmulDescSetAttribute"};
+    symbol<int(void*)> desc_destroy{*this, "cublasLtMatmulDescDestroy"};
+    symbol<int(void**, int, std::uint64_t, std::uint64_t, std::int64_t)> layout_create{*this,
                                                                                        "cublasLtMatrixLayoutCreate"};
-    symbol<int(void*)> layout_destroy{from, "cublasLtMatrixLayoutDestroy"};
-    symbol<int(void**)> preference_create{from, "cublasLtMatmulPreferenceCreate"};
-    symbol<int(void*, int, const void*, std::size_t)> preference_set{from, "cublasLtMatmulPreferenceSetAttribute"};
-    symbol<int(void*)> preference_destroy{from, "cublasLtMatmulPreferenceDestroy"};
+    symbol<int(void*)> layout_destroy{*this, "cublasLtMatrixLayoutDestroy"};
+    symbol<int(void**)> preference_create{*this, "cublasLtMatmulPreferenceCreate"};
+    symbol<int(void*, int, const void*, std::size_t)> preference_set{*this, "cublasLtMatmulPreferenceSetAttribute"};
+    symbol<int(void*)> preference_destroy{*this, "cublasLtMatmulPreferenceDestroy"};
     symbol<int(void*, void*, void*, void*, void*, void*, void*, int, lt_heuristic*, int*)> heuristic{
-        from, "cublasLtMatmulAlgoGetHeuristic"};
+        *this, "cublasLtMatmulAlgoGetHeuristic"};
     symbol<int(void*, void*, const void*, const void*, void*, const void*, void*, const void*, const void*, void*,
                void*, void*, const void*, void*, std::size_t, void*)>
-        matmul{from, "cublasLtMatmul"};
+        matmul{*this, "cublasLtMatmul"};
 };
 
-/// Throws by the name of the call unless cuBLAS says 0.
-inline void must(const char* call, int status) {
-    if (status != 0) throw call_failed{std::string{call} + ": cuBLAS status " + std::to_string(status)};
-}
+inline void must(const char* call, int status) { must_be_zero(call, "cuBLAS status", status); }
 
 /// What `make(&handle, arguments...)` makes, ended by its counterpart.
 using handle = std::unique_ptr<void, int (*)(void*)>;
@@ -78,19 +74,25 @@ inline constexpr std::array<types, 6> types_of{{{r_32f, r_32f, compute_32f_fast_
 
 /// What cuBLASLt wants to be told of a product, and the algorithm it chose.
 struct described_product {
+    const functions& call;
     product_shape of;
-    handle desc, a, b, c, preference;
+    types in = types_of[static_cast<std::size_t>(of.kind)];
+    handle desc = new_handle("cublasLtMatmulDescCreate", call.desc_create, call.desc_destroy, in.compute, in.scale);
+    handle a = matrix(in.factors, of.inner, of.rows);
+    handle b = matrix(in.factors, of.inner, of.columns);
+    handle c = matrix(in.product, of.rows, of.columns);
+    handle preference = new_handle("cublasLtMatmulPreferenceCreate", call.preference_create, call.preference_destroy);
     lt_heuristic chosen{};
 
-    described_product(const functions& call, void* library, const product_shape& shape, std::size_t workspace)
-        : described_product{call, shape, types_of[static_cast<std::size_t>(shape.kind)]} {
+    described_product(const functions& calls, void* library, const product_shape& shape, std::size_t workspace)
+        : call{calls}, of{shape} {
         const auto set = [&](int attribute, const auto& value) {
             must("cublasLtMatmulDescSetAttribute", call.desc_set(desc.get(), attribute, &value, sizeof value));
         };
         set(desc_transpose_a, transposed);
         // Sums stay in the tensor core, as in the fp8 products of vLLM and of PyTorch's forward passes, and in the
         // sheet's peak.
-        if (shape.kind == element::fp8_e4m3) set(desc_fast_accumulation, std::int8_t{1});
+        if (of.kind == element::fp8_e4m3) set(desc_fast_accumulation, std::int8_t{1});
         must("cublasLtMatmulPreferenceSetAttribute",
              call.preference_set(preference.get(), preference_workspace, &workspace, sizeof workspace));
         int found = 0;
@@ -101,14 +103,7 @@ struct described_product {
     }
 
 private:
-    described_product(const functions& call, const product_shape& shape, const types& t)
-        : of{shape},
-          desc{new_handle("cublasLtMatmulDescCreate", call.desc_create, call.desc_destroy, t.compute, t.scale)},
-          a{matrix(call, t.factors, shape.inner, shape.rows)},
-          b{matrix(call, t.factors, shape.inner, shape.columns)},
-          c{matrix(call, t.product, shape.rows, shape.columns)},
-          preference{new_handle("cublasLtMatmulPreferenceCreate", call.preference_create, call.preference_destroy)} {}
-    static handle matrix(const functions& call, int type, std::int64_t rows, std::int64_t columns) {
+    handle matrix(int type, std::int64_t rows, std::int64_t columns) const {
         return new_handle("cublasLtMatrixLayoutCreate", call.layout_create, call.layout_destroy, type,
                           static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), rows);
     }
@@ -123,12 +118,8 @@ public:
     /// A handle on the current device. What fails here throws call_failed.
     void open() {
         if (handle_) return;
-        if (!library_)
-            library_ = shared_library{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
-                                      "/usr/local/cuda/lib64/libcublasLt.so"};
-        if (!library_) throw call_failed{library_.reason()};
-        call_ = std::make_unique<cublas_abi::functions>(library_);
-        if (library_.lacks()) throw call_failed{"libcublasLt lacks a function that the probe needs"};
+        call_ = std::make_unique<cublas_abi::functions>("libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
+                                                        "/usr/local/cuda/lib64/libcublasLt.so");
         handle_ = cublas_abi::new_handle("cublasLtCreate", call_->create, call_->destroy);
     }
     void close() {
@@ -155,7 +146,6 @@ public:
     }
 
 private:
-    shared_library library_;
     std::unique_ptr<cublas_abi::functions> call_;
     cublas_abi::handle handle_{nullptr, nullptr};
     std::unique_ptr<cublas_abi::described_product> last_;  ///< so that repeats time the product alone

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "cuda_api.hpp"
 #include "shared_library.hpp"
 
 namespace llmres::probe {
@@ -15,13 +14,13 @@ namespace llmres::probe {
 /// The part of NCCL's binary interface that the probe calls.
 namespace nccl_abi {
 inline constexpr int float32 = 7, sum = 0;
-struct functions {
-    const shared_library& from;
-    symbol<int(void**, int, const int*)> init_all{from, "ncclCommInitAll"};
-    symbol<int(void*)> destroy{from, "ncclCommDestroy"};
-    symbol<int(const void*, void*, std::size_t, int, int, void*, void*)> all_reduce{from, "ncclAllReduce"};
-    symbol<int()> group_start{from, "ncclGroupStart"};
-    symbol<int()> group_end{from, "ncclGroupEnd"};
+struct functions : shared_library {
+    using shared_library::shared_library;
+    symbol<int(void**, int, const int*)> init_all{*this, "ncclCommInitAll"};
+    symbol<int(void*)> destroy{*this, "ncclCommDestroy"};
+    symbol<int(const void*, void*, std::size_t, int, int, void*, void*)> all_reduce{*this, "ncclAllReduce"};
+    symbol<int()> group_start{*this, "ncclGroupStart"};
+    symbol<int()> group_end{*this, "ncclGroupEnd"};
 };
 }  // namespace nccl_abi
 
@@ -37,10 +36,7 @@ public:
     void open(std::int32_t count) {
         if (static_cast<std::int32_t>(members_.size()) == count) return;
         close();
-        if (!library_) library_ = shared_library{"libnccl.so.2", "libnccl.so"};
-        if (!library_) throw call_failed{library_.reason()};
-        call_ = std::make_unique<nccl_abi::functions>(library_);
-        if (library_.lacks()) throw call_failed{"libnccl lacks a function that the probe needs"};
+        call_ = std::make_unique<nccl_abi::functions>("libnccl.so.2", "libnccl.so");
         std::vector<void*> made(static_cast<std::size_t>(count), nullptr);
         must("ncclCommInitAll", call_->init_all(made.data(), count, nullptr));
         members_ = std::move(made);
@@ -62,10 +58,7 @@ public:
     }
 
 private:
-    static void must(const char* call, int result) {
-        if (result != 0) throw call_failed{std::string{call} + ": NCCL result " + std::to_string(result)};
-    }
-    shared_library library_;
+    static void must(const char* call, int result) { must_be_zero(call, "NCCL result", result); }
     std::vector<void*> members_;
     std::unique_ptr<nccl_abi::functions> call_;
 };

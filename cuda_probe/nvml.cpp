@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
-
-#include "cuda_api.hpp"
 
 namespace llmres::probe {
 
@@ -21,52 +19,28 @@ namespace {
 constexpr code unknown_function = 13;
 constexpr unsigned long long most_memory = 1ULL << 44;  // 16 TiB: no GPU is near
 
-/// A number of NVML's enumerations, and what it means.
-struct named_number {
-    int number;
-    const char* name;
-};
-constexpr named_number reasons[] = {{1, "NVML: not initialised"},
-                                    {2, "NVML: argument refused"},
-                                    {not_supported, "NVML: not supported on this device"},
-                                    {no_permission, "NVML: no permission"},
-                                    {not_found, "NVML: not found"},
-                                    {insufficient_size, "NVML: answer too large"},
-                                    {9, "NVML: driver not loaded"},
-                                    {10, "NVML: timed out"},
-                                    {unknown_function, "NVML: function not known to this driver"},
-                                    {15, "NVML: the GPU is lost (fell off the bus)"},
-                                    {16, "NVML: the GPU needs a reset"},
-                                    {18, "NVML: library and driver differ in version"},
-                                    {999, "NVML: unknown error"}};
-constexpr named_number topologies[] = {{0, "internal"},     {10, "single_switch"}, {20, "multiple_switches"},
-                                       {30, "host_bridge"}, {40, "node"},          {50, "system"}};
-constexpr named_number compute_modes[] = {
-    {0, "default"}, {1, "exclusive_thread"}, {2, "prohibited"}, {3, "exclusive_process"}};
-constexpr named_number remote_types[] = {{remote_gpu, "gpu"}, {remote_npu, "npu"}, {remote_switch, "switch"}};
+// Names of NVML's enumerators, in their order.
+constexpr const char* topologies[] = {"internal",    "single_switch", "multiple_switches",
+                                      "host_bridge", "node",          "system"};
+constexpr const char* compute_modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
+constexpr const char* remote_types[] = {"gpu", "npu", "switch"};
 constexpr const char* throttles[] = {"gpu_idle",      "application_clocks",  "sw_power_cap",        "hw_slowdown",
                                      "sync_boost",    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
                                      "display_clocks"};
-
-/// "NVML: no permission" and the like.
-text<95> nvml_reason(code code) {
-    for (const named_number& one : reasons)
-        if (one.number == code) return one.name;
-    return text<95>{"NVML: error " + std::to_string(code)};
-}
 
 template <class T>
 reading<T> implausible(unsigned long long number) {
     return reading<T>::unavailable("NVML: implausible value " + std::to_string(number));
 }
 
-/// The name of a number; a number that has none is not believed.
+/// The name of a number, of which each is `step` above the one before; a number that has none is not believed.
 template <class Number, std::size_t N>
-reading<text<31>> named(const reading<Number>& raw, const named_number (&table)[N]) {
+reading<text<31>> named(const reading<Number>& raw, const char* const (&names)[N], int step = 1) {
     return then(raw, [&](Number number) {
-        for (const named_number& one : table)
-            if (one.number == static_cast<int>(number)) return reading<text<31>>{text<31>{one.name}};
-        return implausible<text<31>>(static_cast<unsigned long long>(number));
+        const auto index = static_cast<std::size_t>(number) / static_cast<std::size_t>(step);
+        const bool has_name = index < N && static_cast<int>(number) % step == 0;
+        return has_name ? reading<text<31>>{text<31>{names[index]}}
+                        : implausible<text<31>>(static_cast<unsigned long long>(number));
     });
 }
 
@@ -100,34 +74,49 @@ byte_count used_of(const memory_v2& all) { return size_of(all.used); }
 
 /// Calls the function of that name with arguments that have its very types.
 template <class... Arguments>
-code call(const shared_library& driver, const char* name, Arguments... arguments) {
-    auto* const function = reinterpret_cast<nvml_abi::code (*)(Arguments...)>(driver.find(name));
-    return function != nullptr ? function(arguments...) : unknown_function;
+code call(const nvml_library& driver, const char* name, Arguments... arguments) {
+    auto* const function = reinterpret_cast<nvml_abi::code (*)(Arguments...)>(driver.functions.find(name));
+    return driver.unusable.empty() && function != nullptr ? function(arguments...) : unknown_function;
+}
+/// NVML's own words for a code.
+std::string reason_of(const nvml_library& driver, code said) {
+    if (!driver.unusable.empty()) return driver.unusable;
+    auto* const words = reinterpret_cast<const char* (*)(code)>(driver.functions.find("nvmlErrorString"));
+    return "NVML: " + (words != nullptr ? std::string{words(said)} : "error " + std::to_string(said));
 }
 template <class Answer>
-reading<Answer> answer_of(code said, const Answer& answer) {
-    return said == success ? reading<Answer>{answer} : reading<Answer>::unavailable(nvml_reason(said));
+reading<Answer> answer_of(const nvml_library& driver, code said, const Answer& answer) {
+    return said == success ? reading<Answer>{answer} : reading<Answer>::unavailable(reason_of(driver, said));
 }
 /// A function's answer, which is its last argument, or why there is none.
 template <class Answer, class... Arguments>
-reading<Answer> ask(const shared_library& driver, const char* name, Answer answer, Arguments... arguments) {
-    return answer_of(call(driver, name, arguments..., &answer), answer);
+reading<Answer> ask(const nvml_library& driver, const char* name, Answer answer, Arguments... arguments) {
+    const code said = call(driver, name, arguments..., &answer);
+    return answer_of(driver, said, answer);
 }
 template <std::size_t N, class... Arguments>
-reading<text<N>> ask_text(const shared_library& driver, const char* name, Arguments... arguments) {
+reading<text<N>> ask_text(const nvml_library& driver, const char* name, Arguments... arguments) {
     std::array<char, 96> room{};
     const code said = call(driver, name, arguments..., room.data(), static_cast<unsigned>(room.size()));
-    return said == success ? readable<N>(room.data(), room.size()) : reading<text<N>>::unavailable(nvml_reason(said));
+    return then(answer_of(driver, said, room), [](const auto& read) { return readable<N>(read.data(), read.size()); });
 }
 
-/// One card, asked for what is told in a number.
-struct card_of {
-    const shared_library& driver;
-    nvml::handle card;
+/// One device, asked by the names of NVML's functions.
+struct asked_device {
+    const nvml_library& driver;
+    nvml::handle device;
 
+    template <class Answer, class... More>
+    reading<Answer> tells(const char* name, Answer answer, More... more) const {
+        return ask(driver, name, answer, device, more...);
+    }
+    template <std::size_t N>
+    reading<text<N>> words(const char* name) const {
+        return ask_text<N>(driver, name, device);
+    }
     template <class... More>
     reading<std::int32_t> number(const char* name, unsigned low, unsigned high, More... more) const {
-        return bounded(ask(driver, name, 0U, card, more...), low, high);
+        return bounded(tells(name, 0U, more...), low, high);
     }
     reading<frequency> clock(const char* name, unsigned kind) const {
         return then(number(name, 1, 20'000, kind), [](std::int32_t found) { return mhz(found); });
@@ -139,16 +128,14 @@ struct card_of {
     template <std::size_t N>
     reading<std::array<unsigned, N>> numbers(const char* name) const {
         std::array<unsigned, N> all{};
-        return [&]<std::size_t... I>(std::index_sequence<I...>) {
-            const code said = call(driver, name, card, &all[I]...);
-            return answer_of(said, all);
-        }(std::make_index_sequence<N>{});
+        const auto call_with = [&](auto&... each) { return call(driver, name, device, &each...); };
+        return answer_of(driver, std::apply(call_with, all), all);
     }
     /// Why clocks are lowered; drivers before 535 know the second name.
     reading<unsigned long long> throttled() const {
         constexpr const char* since_535 = "nvmlDeviceGetCurrentClocksEventReasons";
-        return ask(driver, driver.find(since_535) != nullptr ? since_535 : "nvmlDeviceGetCurrentClocksThrottleReasons",
-                   0ULL, card);
+        const bool knows = driver.functions.find(since_535) != nullptr;
+        return tells(knows ? since_535 : "nvmlDeviceGetCurrentClocksThrottleReasons", 0ULL);
     }
 };
 
@@ -158,13 +145,13 @@ void fill(reading<T>& field, const reading<T>& found) {
 }
 
 /// One of the driver's lists of processes.
-reading<std::vector<process_info>> listed(const shared_library& driver, const char* name, nvml::handle which) {
+reading<std::vector<process_info>> listed(const nvml_library& driver, const char* name, nvml::handle which) {
     std::vector<process_info> room(4096);  // more than a device has
     auto number = static_cast<unsigned>(room.size());
     const code said = call(driver, name, which, &number, room.data());
     if (number > room.size()) return reading<std::vector<process_info>>::unavailable(implausible<bool>(number).why);
     room.resize(number);
-    return answer_of(said, room);
+    return answer_of(driver, said, room);
 }
 
 reading<byte_count> used_by(const process_info& process) {
@@ -184,55 +171,46 @@ text<95> throttle_reason_names(unsigned long long mask) {
     return all.empty() ? text<95>{"none"} : all;
 }
 
-nvml::nvml(const std::string& library) : library_{library} {
-    const code said = call(library_, "nvmlInit_v2");
-    if (!library_)
-        reason_ = "NVML: " + library_.reason();
+nvml::nvml(const std::string& library) : driver_{shared_library{library}} {
+    const code said = call(driver_, "nvmlInit_v2");
+    if (!driver_.functions)
+        driver_.unusable = "NVML: " + driver_.functions.reason();
     else if (said == unknown_function)
-        reason_ = "NVML: " + library + " has no nvmlInit_v2";
+        driver_.unusable = "NVML: " + library + " has no nvmlInit_v2";
     else if (said != success)
-        reason_ = nvml_reason(said).view();
+        driver_.unusable = reason_of(driver_, said);
     const auto cards = device_count();
     for (std::int32_t i = 0; cards && i < *cards; ++i)
         if (const auto card = by_index(i)) at_start_.emplace(*card, memory(*card));
 }
 
-nvml::~nvml() {
-    if (usable()) call(library_, "nvmlShutdown");
-}
+nvml::~nvml() { call(driver_, "nvmlShutdown"); }
 
-reading<std::int32_t> nvml::device_count() const {
-    if (!usable()) return reading<std::int32_t>::unavailable(reason_);
-    return bounded(ask(library_, "nvmlDeviceGetCount_v2", 0U), 0, 1024);
-}
+reading<std::int32_t> nvml::device_count() const { return bounded(ask(driver_, "nvmlDeviceGetCount_v2", 0U), 0, 1024); }
 
 reading<nvml::handle> nvml::by_index(std::int32_t index) const {
-    if (!usable()) return reading<handle>::unavailable(reason_);
-    return ask(library_, "nvmlDeviceGetHandleByIndex_v2", handle{}, static_cast<unsigned>(index));
+    return ask(driver_, "nvmlDeviceGetHandleByIndex_v2", handle{}, static_cast<unsigned>(index));
 }
 
 reading<nvml::handle> nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
-    if (!usable()) return reading<handle>::unavailable(reason_);
-    constexpr handle none = nullptr;
-    const std::string by_uuid{uuid};
-    const auto found = ask(library_, "nvmlDeviceGetHandleByUUID", none, by_uuid.c_str());
-    if (found && *found != nullptr) return found;
-    if (pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
-    const std::string by_pci{pci_bus_id};
-    const auto there = ask(library_, "nvmlDeviceGetHandleByPciBusId_v2", none, by_pci.c_str());
-    return there && *there == nullptr ? reading<handle>::unavailable("NVML: not found") : there;
+    const auto found_by = [&](const char* name, const std::string& key) {
+        const auto found = ask(driver_, name, handle{}, key.c_str());
+        return found && *found == nullptr ? reading<handle>::unavailable("NVML: no such device") : found;
+    };
+    const auto found = found_by("nvmlDeviceGetHandleByUUID", std::string{uuid});
+    if (found || pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
+    return found_by("nvmlDeviceGetHandleByPciBusId_v2", std::string{pci_bus_id});
 }
 
 nvml::handle nvml::whole_card(handle which) const {
-    const auto mig = ask(library_, "nvmlDeviceIsMigDeviceHandle", 0U, which);
-    if (mig.value_or(0) != 1) return which;
-    const auto parent = ask(library_, "nvmlDeviceGetDeviceHandleFromMigDeviceHandle", handle{}, which);
-    return parent && *parent != nullptr ? *parent : which;
+    const asked_device one{driver_, which};
+    if (one.tells("nvmlDeviceIsMigDeviceHandle", 0U).value_or(0) != 1) return which;
+    const handle parent = one.tells("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", handle{}).value_or(nullptr);
+    return parent != nullptr ? parent : which;
 }
 
 reading<memory_v2> nvml::memory(handle which) const {
-    if (!usable()) return reading<memory_v2>::unavailable(reason_);
-    const auto raw = ask(library_, "nvmlDeviceGetMemoryInfo_v2", memory_v2{}, which);
+    const auto raw = ask(driver_, "nvmlDeviceGetMemoryInfo_v2", memory_v2{}, which);
     if (!raw) return raw;
     if (raw->total == 0 || raw->total > most_memory) return implausible<memory_v2>(raw->total);
     for (const unsigned long long part : {raw->used, raw->free, raw->reserved})
@@ -250,13 +228,12 @@ reading<byte_count> nvml::used_at_start(handle which) const { return then(memory
 reading<byte_count> nvml::used(handle which) const { return then(memory(which), used_of); }
 
 reading<std::vector<process_info>> nvml::processes(handle which) const {
-    if (!usable()) return reading<std::vector<process_info>>::unavailable(reason_);
-    auto all = listed(library_, "nvmlDeviceGetComputeRunningProcesses_v3", which);
+    auto all = listed(driver_, "nvmlDeviceGetComputeRunningProcesses_v3", which);
     if (!all) return all;
     // Displays and clients of MPS have lists of their own, which instances and servers may lack; who is in two has one
     // memory.
     for (const char* more : {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"})
-        for (const process_info& one : listed(library_, more, which).value_or({}))
+        for (const process_info& one : listed(driver_, more, which).value_or({}))
             if (std::none_of(all.value.begin(), all.value.end(), [&](const auto& p) { return p.pid == one.pid; }))
                 all.value.push_back(one);
     return all;
@@ -276,8 +253,7 @@ reading<byte_count> nvml::used_by_others(handle which) const {
 }
 
 reading<text<31>> nvml::topology(handle a, handle b) const {
-    if (!usable()) return reading<text<31>>::unavailable(reason_);
-    return named(ask(library_, "nvmlDeviceGetTopologyCommonAncestor", -1, a, b), topologies);
+    return named(ask(driver_, "nvmlDeviceGetTopologyCommonAncestor", -1, a, b), topologies, 10);
 }
 
 void nvml::describe(handle which, device& into) const {
@@ -288,61 +264,56 @@ void nvml::describe(handle which, device& into) const {
 }
 
 void nvml::describe_identity(handle which, device& into) const {
-    const handle card = whole_card(which);
-    const card_of ask_card{library_, card};
+    const asked_device one{driver_, which}, card{driver_, whole_card(which)};
     device_identity& id = into.identity;
-    fill(id.uuid, ask_text<63>(library_, "nvmlDeviceGetUUID", which));
-    const auto name = ask_text<63>(library_, "nvmlDeviceGetName", which);
+    fill(id.uuid, one.words<63>("nvmlDeviceGetUUID"));
+    const auto name = one.words<63>("nvmlDeviceGetName");
     fill(id.name, name);
-    fill(id.board_part_number, ask_text<31>(library_, "nvmlDeviceGetBoardPartNumber", card));
-    fill(id.index_nvml, ask_card.number("nvmlDeviceGetIndex", 0, 1023));
-    fill(id.pci_bus_id, bus_id(ask(library_, "nvmlDeviceGetPciInfo_v3", pci_info{}, card)));
+    fill(id.board_part_number, card.words<31>("nvmlDeviceGetBoardPartNumber"));
+    fill(id.index_nvml, card.number("nvmlDeviceGetIndex", 0, 1023));
+    fill(id.pci_bus_id, bus_id(card.tells("nvmlDeviceGetPciInfo_v3", pci_info{})));
     id.mig_enabled =
-        then(ask_card.numbers<2>("nvmlDeviceGetMigMode"), [](const auto& numbers) { return flag(numbers[0]); });
-    if (card != which) {
-        id.mig_parent_uuid = ask_text<63>(library_, "nvmlDeviceGetUUID", card);
+        then(card.numbers<2>("nvmlDeviceGetMigMode"), [](const auto& numbers) { return flag(numbers[0]); });
+    if (card.device != which) {
+        id.mig_parent_uuid = card.words<63>("nvmlDeviceGetUUID");
         // The profile is the end of the instance's name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
         const std::string_view full = name ? name.value.view() : std::string_view{};
         const auto at = full.rfind("MIG ");
-        id.mig_profile = at == std::string_view::npos ? reading<text<31>>::unavailable("not in the instance's name")
-                                                      : reading<text<31>>{text<31>{full.substr(at + 4)}};
+        id.mig_profile = at == full.npos ? reading<text<31>>::unavailable("not in the instance's name")
+                                         : reading<text<31>>{text<31>{full.substr(at + 4)}};
     } else {
         id.mig_parent_uuid.why = id.mig_profile.why = "not a MIG instance";
     }
 
     device_software& sw = into.software;
-    fill(sw.driver_version, ask_text<31>(library_, "nvmlSystemGetDriverVersion"));
-    fill(sw.nvml_version, ask_text<31>(library_, "nvmlSystemGetNVMLVersion"));
-    fill(sw.vbios_version, ask_text<31>(library_, "nvmlDeviceGetVbiosVersion", card));
-    fill(sw.persistence_mode, flag(ask(library_, "nvmlDeviceGetPersistenceMode", 0U, card)));
-    fill(sw.compute_mode, named(ask(library_, "nvmlDeviceGetComputeMode", 0U, card), compute_modes));
+    fill(sw.driver_version, ask_text<31>(driver_, "nvmlSystemGetDriverVersion"));
+    fill(sw.nvml_version, ask_text<31>(driver_, "nvmlSystemGetNVMLVersion"));
+    fill(sw.vbios_version, card.words<31>("nvmlDeviceGetVbiosVersion"));
+    fill(sw.persistence_mode, flag(card.tells("nvmlDeviceGetPersistenceMode", 0U)));
+    fill(sw.compute_mode, named(card.tells("nvmlDeviceGetComputeMode", 0U), compute_modes));
 }
 
 void nvml::describe_memory(handle which, device& into) const {
-    const handle card = whole_card(which);
-    const card_of ask_card{library_, card};
+    const asked_device card{driver_, whole_card(which)};
     device_memory& m = into.memory;
     const auto all = memory_at_start(which);
-    const auto part = [&all](unsigned long long memory_v2::* field) {
-        return then(all, [&](const memory_v2& read) { return size_of(read.*field); });
-    };
-    m.nvml_total = part(&memory_v2::total);
-    m.nvml_reserved = part(&memory_v2::reserved);
-    m.nvml_used = part(&memory_v2::used);
-    m.nvml_free = part(&memory_v2::free);
+    m.nvml_total = then(all, [](const memory_v2& read) { return size_of(read.total); });
+    m.nvml_reserved = then(all, [](const memory_v2& read) { return size_of(read.reserved); });
+    m.nvml_used = then(all, used_of);
+    m.nvml_free = then(all, [](const memory_v2& read) { return size_of(read.free); });
 
     const auto sane = [](const bar1_memory& read) {
         const bool believed = read.total > 0 && read.total <= most_memory && read.used <= read.total;
         return believed ? reading<bar1_memory>{read} : implausible<bar1_memory>(read.total);
     };
-    const auto bar1 = then(ask(library_, "nvmlDeviceGetBAR1MemoryInfo", bar1_memory{}, card), sane);
+    const auto bar1 = then(card.tells("nvmlDeviceGetBAR1MemoryInfo", bar1_memory{}), sane);
     m.bar1_total = then(bar1, [](const bar1_memory& read) { return size_of(read.total); });
     m.bar1_used = then(bar1, [](const bar1_memory& read) { return size_of(read.used); });
 
-    const auto ecc = ask_card.numbers<2>("nvmlDeviceGetEccMode");
+    const auto ecc = card.numbers<2>("nvmlDeviceGetEccMode");
     m.ecc_enabled = then(ecc, [](const auto& modes) { return flag(modes[0]); });
     m.ecc_pending = then(ecc, [](const auto& modes) { return flag(modes[1]); });
-    const auto rows = ask_card.numbers<4>("nvmlDeviceGetRemappedRows");
+    const auto rows = card.numbers<4>("nvmlDeviceGetRemappedRows");
     m.remapped_rows_correctable = then(rows, [](const auto& numbers) { return bounded(numbers[0], 0, 1'000'000); });
     m.remapped_rows_uncorrectable = then(rows, [](const auto& numbers) { return bounded(numbers[1], 0, 1'000'000); });
     m.remapping_pending = then(rows, [](const auto& numbers) { return flag(numbers[2]); });
@@ -355,7 +326,7 @@ void nvml::describe_memory(handle which, device& into) const {
 }
 
 void nvml::describe_power(handle which, device& into) const {
-    const card_of card{library_, whole_card(which)};
+    const asked_device card{driver_, whole_card(which)};
     device_compute& c = into.compute;
     fill(c.sm_clock_now, card.clock("nvmlDeviceGetClockInfo", clock_sm));
     fill(c.sm_clock_max, card.clock("nvmlDeviceGetMaxClockInfo", clock_sm));
@@ -371,7 +342,7 @@ void nvml::describe_power(handle which, device& into) const {
 }
 
 nvml::state nvml::now(handle which) const {
-    const card_of card{library_, whole_card(which)};
+    const asked_device card{driver_, whole_card(which)};
     state now{card.clock("nvmlDeviceGetClockInfo", clock_sm), card.watts_of("nvmlDeviceGetPowerUsage"),
               card.throttled()};
     now.throttled.value &= ~1ULL;  // idle
@@ -379,7 +350,7 @@ nvml::state nvml::now(handle which) const {
 }
 
 void nvml::describe_links(handle which, device& into) const {
-    const card_of card{library_, whole_card(which)};
+    const asked_device card{driver_, whole_card(which)};
     device_pcie& pcie = into.pcie;
     pcie.generation_now = card.number("nvmlDeviceGetCurrPcieLinkGeneration", 1, 8);
     pcie.generation_max = card.number("nvmlDeviceGetMaxPcieLinkGeneration", 1, 8);
@@ -393,7 +364,7 @@ void nvml::describe_links(handle which, device& into) const {
     for (unsigned link = 0; link < into.nvlinks.capacity; ++link) {
         device_nvlink one;
         one.link = static_cast<std::int32_t>(link);
-        one.active = flag(ask(library_, "nvmlDeviceGetNvLinkState", 0U, card.card, link));
+        one.active = flag(card.tells("nvmlDeviceGetNvLinkState", 0U, link));
         if (!one.active) {  // not there, or past the last; the first answer is the reason if there is none at all
             if (link == 0) into.nvlinks_active.why = one.active.why;
             continue;
@@ -402,10 +373,8 @@ void nvml::describe_links(handle which, device& into) const {
         if (*one.active) {
             ++active;
             one.version = card.number("nvmlDeviceGetNvLinkVersion", 1, 64, link);
-            one.remote_pci_bus_id =
-                bus_id(ask(library_, "nvmlDeviceGetNvLinkRemotePciInfo_v2", pci_info{}, card.card, link));
-            one.remote_type =
-                named(ask(library_, "nvmlDeviceGetNvLinkRemoteDeviceType", 0U, card.card, link), remote_types);
+            one.remote_pci_bus_id = bus_id(card.tells("nvmlDeviceGetNvLinkRemotePciInfo_v2", pci_info{}, link));
+            one.remote_type = named(card.tells("nvmlDeviceGetNvLinkRemoteDeviceType", 0U, link), remote_types);
         }
         into.nvlinks.push(one);
     }

@@ -20,20 +20,12 @@ using device_handle = struct opaque_device*;
 using code = int;
 
 inline constexpr code success = 0;
-inline constexpr code not_supported = 3;
-inline constexpr code no_permission = 4;
-inline constexpr code not_found = 6;
-inline constexpr code insufficient_size = 7;
 
 inline constexpr unsigned clock_sm = 1;
 inline constexpr unsigned clock_memory = 2;
 inline constexpr unsigned temperature_gpu = 0;
 inline constexpr unsigned threshold_slowdown = 1;
 inline constexpr unsigned long long not_available = ~0ULL;
-
-inline constexpr unsigned remote_gpu = 0;
-inline constexpr unsigned remote_npu = 1;
-inline constexpr unsigned remote_switch = 2;
 
 struct memory_v2 {
     unsigned version = static_cast<unsigned>(sizeof(memory_v2)) | (2U << 24);
@@ -71,6 +63,12 @@ static_assert(sizeof(process_info) == 24);
 
 }  // namespace nvml_abi
 
+/// NVML's functions, and why they may not be called: it could not be loaded, or it does not start.
+struct nvml_library {
+    shared_library functions;
+    std::string unusable{};
+};
+
 /// The driver's management library, loaded at run time. Nothing here throws or fails: what NVML cannot tell, or tells
 /// implausibly, is a reading without a value that says why.
 class nvml {
@@ -82,9 +80,8 @@ public:
     nvml(const nvml&) = delete;
     nvml& operator=(const nvml&) = delete;
 
-    bool usable() const { return reason_.empty(); }
     /// Why it is not usable; empty if it is.
-    const std::string& reason() const { return reason_; }
+    const std::string& reason() const { return driver_.unusable; }
 
     reading<std::int32_t> device_count() const;
     reading<handle> by_index(std::int32_t index) const;
@@ -122,8 +119,7 @@ private:
     void describe_power(handle which, device& into) const;
     handle whole_card(handle which) const;
 
-    shared_library library_;
-    std::string reason_;
+    nvml_library driver_;
     std::map<handle, reading<nvml_abi::memory_v2>> at_start_;
 };
 

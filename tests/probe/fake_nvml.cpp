@@ -26,6 +26,9 @@ struct opaque_device {
 
 namespace {
 
+// Codes of nvmlReturn_t that a driver answers with.
+constexpr code not_supported = 3, no_permission = 4, not_found = 6, insufficient_size = 7;
+
 opaque_device gpus[] = {
     {"GPU-51515151-0000-4000-8000-000000000000", "Simulated device", "00000000:01:00.0", 0, false},
     {"GPU-51515151-0000-4000-8000-000000000001", "Simulated device", "00000000:02:00.0", 1, false},
@@ -102,6 +105,24 @@ extern "C" {
 
 code nvmlInit_v2() { return now() == mood::init_fails ? 9 : success; }
 code nvmlShutdown() { return success; }
+const char* nvmlErrorString(code said) {
+    switch (said) {
+        case not_supported:
+            return "Not Supported";
+        case no_permission:
+            return "Insufficient Permissions";
+        case not_found:
+            return "Not Found";
+        case 9:
+            return "Driver Not Loaded";
+        case 13:
+            return "Function Not Found";
+        case 15:
+            return "GPU is lost";
+        default:
+            return "Unknown Error";
+    }
+}
 code nvmlSystemGetDriverVersion(char* room, unsigned length) { return say(room, length, "580.00.00"); }
 code nvmlSystemGetNVMLVersion(char* room, unsigned length) { return say(room, length, "13.580.00"); }
 code nvmlDeviceGetCount_v2(unsigned* count) { return say(count, 3); }
@@ -199,7 +220,7 @@ code nvmlDeviceGetNvLinkVersion(device_handle, unsigned, unsigned* version) { re
 code nvmlDeviceGetNvLinkRemotePciInfo_v2(device_handle, unsigned, pci_info* into) {
     return say(into->bus_id, sizeof into->bus_id, "00000000:05:00.0");
 }
-code nvmlDeviceGetNvLinkRemoteDeviceType(device_handle, unsigned, unsigned* type) { return say(type, remote_switch); }
+code nvmlDeviceGetNvLinkRemoteDeviceType(device_handle, unsigned, unsigned* type) { return say(type, 2); }
 code nvmlDeviceGetComputeRunningProcesses_v3(device_handle, unsigned* count, process_info* into) {
     if (const code wrong = allowed(); wrong != success) return wrong;
     if (mad()) {

@@ -17,7 +17,7 @@ constexpr std::string_view instance = "MIG-51515151-0000-4000-8000-0000000000a0"
 device described(const char* mood, std::string_view uuid = first) {
     setenv("LLMRES_FAKE_NVML", mood, 1);
     const nvml driver{LLMRES_FAKE_NVML_LIBRARY};
-    REQUIRE(driver.usable());
+    REQUIRE(driver.reason().empty());
     const auto handle = driver.find(uuid, "");
     REQUIRE(handle.known);
     device live;
@@ -54,7 +54,7 @@ TEST_CASE("a device is described as the driver tells it") {
     CHECK(live.power.throttle_reasons.value == "gpu_idle,sw_power_cap");
     CHECK(*live.pcie.generation_now == 1);
     CHECK(*live.pcie.generation_max == 5);
-    CHECK(live.pcie.numa_node.why == "NVML: function not known to this driver");
+    CHECK(live.pcie.numa_node.why == "NVML: Function Not Found");
     CHECK(*live.nvlinks_active == 3);
     REQUIRE(live.nvlinks.size() == 4);
     CHECK(live.nvlinks[0].remote_type.value == "switch");
@@ -77,10 +77,10 @@ TEST_CASE("an instance is described with its parent, and card-wide facts come fr
 }
 
 TEST_CASE("a driver that denies, fails or supports nothing gives reasons and never a zero") {
-    const std::pair<const char*, const char*> moods[] = {{"no_permission", "NVML: no permission"},
-                                                         {"unsupported", "NVML: not supported on this device"},
-                                                         {"errors", "NVML: unknown error"},
-                                                         {"lost", "NVML: the GPU is lost (fell off the bus)"}};
+    const std::pair<const char*, const char*> moods[] = {{"no_permission", "NVML: Insufficient Permissions"},
+                                                         {"unsupported", "NVML: Not Supported"},
+                                                         {"errors", "NVML: Unknown Error"},
+                                                         {"lost", "NVML: GPU is lost"}};
     for (const auto& [mood, why] : moods) {
         CAPTURE(mood);
         const device live = described(mood);
@@ -121,7 +121,7 @@ TEST_CASE("memory of others leaves out our own, and is unknown where one of them
     CHECK(driver.used_by_others(*handle).why == "NVML: the driver does not tell");
     unsetenv("LLMRES_FAKE_NVML_HIDDEN");
     setenv("LLMRES_FAKE_NVML", "no_permission", 1);
-    CHECK(driver.used_by_others(*handle).why == "NVML: no permission");
+    CHECK(driver.used_by_others(*handle).why == "NVML: Insufficient Permissions");
 }
 
 TEST_CASE("devices are found by UUID, else by address; an instance never by address") {
@@ -131,7 +131,7 @@ TEST_CASE("devices are found by UUID, else by address; an instance never by addr
     CHECK(*driver.find("GPU-other", "00000000:02:00.0") == *driver.by_index(1));
     CHECK_FALSE(driver.find("GPU-other", "").known);
     CHECK_FALSE(driver.find("MIG-other", "00000000:02:00.0").known);
-    CHECK(driver.by_index(9).why == "NVML: not found");
+    CHECK(driver.by_index(9).why == "NVML: Not Found");
     CHECK(driver.topology(*driver.by_index(0), *driver.by_index(1)).value == "multiple_switches");
     setenv("LLMRES_FAKE_NVML", "nonsense", 1);
     CHECK_FALSE(driver.device_count().known);
@@ -141,10 +141,10 @@ TEST_CASE("devices are found by UUID, else by address; an instance never by addr
 TEST_CASE("no driver, or one that does not start, is a reason and no crash") {
     setenv("LLMRES_FAKE_NVML", "init_fails", 1);
     const nvml asleep{LLMRES_FAKE_NVML_LIBRARY};
-    CHECK(asleep.reason() == "NVML: driver not loaded");
+    CHECK(asleep.reason() == "NVML: Driver Not Loaded");
     setenv("LLMRES_FAKE_NVML", "good", 1);
     const nvml absent{"libno-such-thing.so.1"};
-    CHECK_FALSE(absent.usable());
+    CHECK(absent.reason() == "NVML: libno-such-thing.so.1 could not be loaded");
     CHECK(absent.find(first, "").why == "NVML: libno-such-thing.so.1 could not be loaded");
     CHECK_FALSE(absent.device_count().known);
     CHECK_FALSE(absent.used_by_others(nullptr).known);

@@ -342,7 +342,8 @@ TEST_CASE("a device that others may share keeps a guard band") {
           "no other process uses this device");
     CHECK(guard("LLMRES_FAKE_NVML_ALONE=1 LLMRES_FAKE_NVML_GROWS=5", "good")["bytes"] ==
           0);  // 200 MiB are no context where ours takes 500
-    CHECK(guard("", "no_permission")["reason"] == "whether others use this device is not known: NVML: no permission");
+    CHECK(guard("", "no_permission")["reason"] ==
+          "whether others use this device is not known: NVML: Insufficient Permissions");
     CHECK(guard("", "no_permission")["bytes"] == 268435456);
     CHECK(guard("", "good", "--guard-mib 0")["bytes"] == 0);
 }

@@ -75,9 +75,7 @@ static_assert(offsetof(cublas::lt_heuristic, state) == offsetof(heuristic, state
 #if __has_include(<nvml.h>)
 // ---- NVML
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // older drivers know these alone
-static_assert(nvml::success == NVML_SUCCESS && nvml::not_supported == NVML_ERROR_NOT_SUPPORTED &&
-              nvml::no_permission == NVML_ERROR_NO_PERMISSION && nvml::not_found == NVML_ERROR_NOT_FOUND &&
-              nvml::insufficient_size == NVML_ERROR_INSUFFICIENT_SIZE);
+static_assert(nvml::success == NVML_SUCCESS);
 static_assert(nvml::clock_sm == NVML_CLOCK_SM && nvml::clock_memory == NVML_CLOCK_MEM &&
               nvml::temperature_gpu == NVML_TEMPERATURE_GPU &&
               nvml::threshold_slowdown == NVML_TEMPERATURE_THRESHOLD_SLOWDOWN);
@@ -91,6 +89,7 @@ static_assert(offsetof(nvml::pci_info, bus_id) == offsetof(nvmlPciInfo_t, busId)
 static_assert(sizeof(nvml::process_info) == sizeof(nvmlProcessInfo_t));
 static_assert(offsetof(nvml::process_info, used) == offsetof(nvmlProcessInfo_t, usedGpuMemory));
 // How the probe calls its functions: with arguments of these types (`call()` of nvml.cpp).
+using words_of_code = const char*(nvml::code);
 using no_argument = nvml::code();
 using text_of_system = nvml::code(char*, unsigned);
 using number_of_system = nvml::code(unsigned*);
@@ -111,6 +110,7 @@ using processes_of_device = nvml::code(nvml::device_handle, unsigned*, nvml::pro
 using level_between = nvml::code(nvml::device_handle, nvml::device_handle, int*);
 template <class Ours, class... Theirs>
 constexpr bool all_called_alike = (called_alike<Ours*, Theirs> && ...);
+static_assert(all_called_alike<words_of_code, decltype(&nvmlErrorString)>);
 static_assert(all_called_alike<no_argument, decltype(&nvmlInit_v2), decltype(&nvmlShutdown)>);
 static_assert(
     all_called_alike<text_of_system, decltype(&nvmlSystemGetDriverVersion), decltype(&nvmlSystemGetNVMLVersion)>);
