@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "cuda_error.cuh"
+#include "cuda_memory.cuh"
 #include "pattern.hpp"
 
 /// The probe's kernels. Each walks its data in strides of the whole grid, so that one launch shape serves every size.
@@ -18,30 +18,28 @@ inline unsigned blocks_for(std::uint64_t items) {
 
 __global__ void nothing() {}
 
+/// Calls each(i) for this thread's part of so many items.
+template <class Each>
+__device__ void for_share(std::uint64_t count, Each&& each) {
+    const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
+    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) each(i);
+}
+
 /// Every byte of the block: whole words, then the low bytes of one more.
 __global__ void fill(std::uint64_t* words, std::uint64_t size, std::uint64_t seed) {
-    const std::uint64_t count = size / 8, stride = std::uint64_t{gridDim.x} * blockDim.x;
-    const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
-    for (std::uint64_t i = first; i < count; i += stride) words[i] = pattern_word(seed, i);
-    if (first == 0)
-        for (std::uint64_t byte = 0; byte < size % 8; ++byte)
-            reinterpret_cast<unsigned char*>(words + count)[byte] =
-                static_cast<unsigned char>(pattern_word(seed, count) >> (8 * byte));
+    const std::uint64_t count = size / 8;
+    auto* const tail = reinterpret_cast<unsigned char*>(words + count);
+    for_share(count, [&](std::uint64_t i) { words[i] = pattern_word(seed, i); });
+    for_share(size % 8, [&](std::uint64_t i) { tail[i] = pattern_byte(seed, count, i); });
 }
 
 __global__ void count_differences(const std::uint64_t* words, std::uint64_t size, std::uint64_t seed,
                                   counter* differences) {
-    const std::uint64_t count = size / 8, stride = std::uint64_t{gridDim.x} * blockDim.x;
-    const std::uint64_t first = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const std::uint64_t count = size / 8;
+    const auto* const tail = reinterpret_cast<const unsigned char*>(words + count);
     counter found = 0;
-    for (std::uint64_t i = first; i < count; i += stride) found += words[i] != pattern_word(seed, i) ? 1 : 0;
-    if (first == 0) {
-        bool tail = false;
-        for (std::uint64_t byte = 0; byte < size % 8; ++byte)
-            tail |= reinterpret_cast<const unsigned char*>(words + count)[byte] !=
-                    static_cast<unsigned char>(pattern_word(seed, count) >> (8 * byte));
-        found += tail ? 1 : 0;
-    }
+    for_share(count, [&](std::uint64_t i) { found += words[i] != pattern_word(seed, i) ? 1 : 0; });
+    for_share(size % 8, [&](std::uint64_t i) { found += tail[i] != pattern_byte(seed, count, i) ? 1 : 0; });
     if (found != 0) atomicAdd(differences, found);
 }
 
@@ -68,16 +66,12 @@ __global__ void __launch_bounds__(threads) sum(const ulonglong2* pairs, std::uin
 
 template <class Bits>
 __global__ void fill_elements(Bits* into, std::uint64_t count, element kind, std::uint64_t seed) {
-    const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride)
-        into[i] = static_cast<Bits>(element_bits(kind, seed, i));
+    for_share(count, [&](std::uint64_t i) { into[i] = static_cast<Bits>(element_bits(kind, seed, i)); });
 }
 
 /// (rank + 1) * (i % 7 + 1): sums of these over ranks are exact in fp32.
 __global__ void fill_ranked(float* into, std::uint64_t count, int rank) {
-    const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x;
-    for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride)
-        into[i] = static_cast<float>((rank + 1) * static_cast<int>(i % 7 + 1));
+    for_share(count, [&](std::uint64_t i) { into[i] = static_cast<float>((rank + 1) * static_cast<int>(i % 7 + 1)); });
 }
 
 inline void launch_fill(void* address, std::uint64_t size, std::uint64_t seed) {
@@ -85,7 +79,8 @@ inline void launch_fill(void* address, std::uint64_t size, std::uint64_t seed) {
     must("fill kernel", cudaGetLastError());
 }
 
-/// How many words differ from what launch_fill() writes; waits. `count` is 8 bytes of device memory.
+/// How many words, and bytes behind the last, differ from what launch_fill() writes; waits. `count` is 8 bytes of
+/// device memory.
 inline std::int64_t differences(const void* address, std::uint64_t size, std::uint64_t seed, counter* count) {
     must("cudaMemset", cudaMemset(count, 0, sizeof *count));
     count_differences<<<blocks_for(size / 8), threads>>>(static_cast<const std::uint64_t*>(address), size, seed, count);
@@ -96,18 +91,14 @@ inline std::int64_t differences(const void* address, std::uint64_t size, std::ui
 }
 
 inline void launch_fill_elements(void* address, std::uint64_t count, element kind, std::uint64_t seed) {
-    switch (element_bytes(kind)) {
-        case 4:
-            fill_elements<<<blocks_for(count), threads>>>(static_cast<std::uint32_t*>(address), count, kind, seed);
-            break;
-        case 2:
-            fill_elements<<<blocks_for(count), threads>>>(static_cast<std::uint16_t*>(address), count, kind, seed);
-            break;
-        default:
-            fill_elements<<<blocks_for(count), threads>>>(static_cast<std::uint8_t*>(address), count, kind, seed);
-            break;
-    }
-    must("element kernel", cudaGetLastError());
+    const auto fill_as = [&]<class Bits>(Bits* into) {
+        fill_elements<<<blocks_for(count), threads>>>(into, count, kind, seed);
+        must("element kernel", cudaGetLastError());
+    };
+    const int width = element_bytes(kind);
+    if (width == 4) return fill_as(static_cast<std::uint32_t*>(address));
+    if (width == 2) return fill_as(static_cast<std::uint16_t*>(address));
+    fill_as(static_cast<std::uint8_t*>(address));
 }
 
 }  // namespace llmres::probe::kernels
