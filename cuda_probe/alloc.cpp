@@ -11,16 +11,6 @@ namespace llmres::probe {
 
 namespace {
 
-/// Why a run ends before everything is held.
-struct run_ended {
-    run_outcome outcome;
-    std::string why;
-};
-
-void go_on(const stop_signal& stop) {
-    if (std::string why = stop.why(); !why.empty()) throw run_ended{run_outcome::stopped, std::move(why)};
-}
-
 /// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
 std::vector<plan_buffer> requests_of(const tested_plan& plan, const alloc_options& options) {
     const std::vector<plan_buffer> beside = stand_ins(plan, options.own, options.caching);
@@ -61,7 +51,7 @@ public:
     void hold_all() {
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             run_.failed_at = -1;
-            go_on(around_.stop);
+            around_.stop.heed();
             const byte_count wanted = requests_[i].size;
             const byte_count from_device = options_.caching ? segment_for(wanted) : wanted;
             run_.failed_at = static_cast<std::int64_t>(i);
@@ -75,7 +65,7 @@ public:
 
     void verify_all() const {
         for (std::size_t i = 0; i < held_.size(); ++i) {
-            go_on(around_.stop);
+            around_.stop.heed();
             if (const std::int64_t differ = around_.memory.verify(held_[i], seed_of(options_, i + 1)); differ != 0)
                 throw run_ended{run_outcome::wrong_content,
                                 fmt::format("{} words of block {} are not what was written", differ, i)};
@@ -216,26 +206,14 @@ judgement judge(const alloc_run& run) {
     const std::string at = run.failed_at < 0 ? ""
                                              : fmt::format(" at buffer {} ({}, {} bytes)", run.failed_at,
                                                            run.failed_name, run.failed_size.base());
-    judgement found;
-    switch (run.outcome) {
-        case run_outcome::held:
-            found = {verdict::fits, "the whole plan was held at once and kept its content"};
-            break;
-        case run_outcome::no_room:
-            found = {verdict::does_not_fit, "no room" + at + ": " + run.reason};
-            break;
-        case run_outcome::guarded:
-            found = {verdict::skipped, run.reason + at};
-            break;
-        case run_outcome::stopped:
-            return {verdict::skipped, run.reason};
-        case run_outcome::overcommitted:
-            return {verdict::inconclusive, run.reason};
-        case run_outcome::wrong_content:
-        case run_outcome::failed:
-            return {verdict::failed, run.reason + at};
-    }
-    return run.moved.empty() ? found : judgement{verdict::inconclusive, found.reason + ", but " + run.moved};
+    constexpr std::array<verdict, 8> verdicts{verdict::fits,    verdict::fits,         verdict::does_not_fit,
+                                              verdict::skipped, verdict::inconclusive, verdict::skipped,
+                                              verdict::failed,  verdict::failed};
+    judgement found{verdicts[static_cast<std::size_t>(run.outcome)], run.reason + at};
+    if (run.outcome == run_outcome::held) found.reason = "the whole plan was held at once and kept its content";
+    if (run.outcome == run_outcome::no_room) found.reason = "no room" + at + ": " + run.reason;
+    const bool doubtful = !run.moved.empty() && run.outcome <= run_outcome::guarded;
+    return doubtful ? judgement{verdict::inconclusive, found.reason + ", but " + run.moved} : found;
 }
 
 judgement judge(std::span<const alloc_run> runs) {

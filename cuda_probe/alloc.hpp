@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "baselines.hpp"
+#include "measure.hpp"
 #include "stop.hpp"
 #include "tested_plan.hpp"
 
-/// The honest allocation test: all of a plan's buffers, one by one, at once; what it shows; and the largest batch or
-/// context that a device really takes, by bisection.
+/// The honest allocation test: all of a plan's buffers, one by one, at once; what it shows; the largest batch or
+/// context that a device really takes, by bisection; and a training step replayed on it.
 namespace llmres::probe {
 
 /// What stands around the allocation: the device, who else is on it, and when to stop.
@@ -42,16 +42,6 @@ struct buffer_result {
     byte_count granted{};     ///< by how much the device's free memory fell
     byte_count cumulative{};  ///< granted so far
     byte_count free_after{};
-};
-
-enum class run_outcome : std::uint8_t {
-    held,           ///< all buffers at once, every word of them as written
-    no_room,        ///< the device refused buffer `failed_at`, or it is beyond what the plan may use
-    guarded,        ///< buffer `failed_at` would have left less than the guard band
-    stopped,        ///< interrupted or timed out
-    wrong_content,  ///< memory did not keep what was written
-    overcommitted,  ///< free memory did not fall by what was handed out: this is not the device's own memory
-    failed,         ///< a call failed for another reason than room
 };
 
 struct alloc_run {
@@ -150,5 +140,29 @@ using plan_at = std::function<result<tested_plan>(std::int64_t)>;
 /// verdict.
 search_result search_largest(const alloc_environment& around, const plan_at& plan, const alloc_options& options,
                              std::optional<std::int64_t> planned = {});
+
+// ---- a training step, each tensor of it allocated and freed in its turn
+
+/// The step that is replayed.
+struct replayed_step {
+    const job& what;
+    const layout& over;
+    const gpu& card;
+    std::int32_t stage = 0;
+    std::int32_t steps = 2;
+};
+
+struct replay_result {
+    run_outcome outcome = run_outcome::done;
+    std::string why;
+    byte_count peak_requested{};  ///< tensors, as the step asks for them
+    byte_count peak_allocated{};  ///< as the allocator hands them out
+    byte_count peak_reserved{};   ///< by how much the device's free memory fell at most
+    std::int64_t events = 0;
+};
+
+/// Whatever happens, nothing stays held. `guard`: never leave the device with less free than this.
+replay_result replay(memory_api& memory, const replayed_step& step, const tensor_allocator& through, byte_count guard,
+                     const stop_signal& stop);
 
 }  // namespace llmres::probe

@@ -108,7 +108,7 @@ public:
     virtual void release(const block& held) = 0;
     /// Writes the whole block with words that only this seed gives.
     virtual void touch(const block& held, std::uint64_t seed) = 0;
-    /// How many 8-byte words of the block are not what touch() wrote.
+    /// How many 8-byte words of the block, and bytes behind the last, are not what touch() wrote.
     virtual std::int64_t verify(const block& held, std::uint64_t seed) = 0;
     /// Waits for the device and gives unused pool memory back to it.
     virtual void trim() = 0;

@@ -4,11 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "cuda_error.cuh"
 #include "cuda_facts.cuh"
 #include "cuda_kernels.cuh"
 #include "cuda_memory.cuh"
-#include "cuda_peers.cuh"
 #include "cuda_timing.cuh"
 
 namespace llmres::probe {

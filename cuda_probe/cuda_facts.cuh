@@ -50,20 +50,19 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
         must("cudaGetDeviceProperties", cudaGetDeviceProperties(&all, device));
         return all;
     });
-    id.uuid = then(about, [&](const cudaDeviceProp& all) {
+    const auto told = [&](auto&& fact) { return then(about, fact); };
+    id.uuid = told([&](const auto& all) {
         // The newer driver function gives an instance's own UUID, the property may give the card's.
         auto* const own_uuid = driver_function<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", 11040);
         CUuuid own{};
-        const bool told = own_uuid != nullptr && own_uuid(&own, device) == CUDA_SUCCESS;
-        return uuid_text(told ? own.bytes : all.uuid.bytes);
+        const bool has_own = own_uuid != nullptr && own_uuid(&own, device) == CUDA_SUCCESS;
+        return uuid_text(has_own ? own.bytes : all.uuid.bytes);
     });
-    id.name = then(about, [](const cudaDeviceProp& all) { return text<63>{std::string_view{all.name}}; });
-    id.architecture =
-        then(about, [](const cudaDeviceProp& all) { return text<31>{architecture_of(all.major, all.minor)}; });
-    memory.cuda_total =
-        then(about, [](const cudaDeviceProp& all) { return bytes(static_cast<std::int64_t>(all.totalGlobalMem)); });
-    compute.capability_major = then(about, [](const cudaDeviceProp& all) { return std::int32_t{all.major}; });
-    compute.capability_minor = then(about, [](const cudaDeviceProp& all) { return std::int32_t{all.minor}; });
+    id.name = told([](const auto& all) { return text<63>{std::string_view{all.name}}; });
+    id.architecture = told([](const auto& all) { return text<31>{architecture_of(all.major, all.minor)}; });
+    memory.cuda_total = told([](const auto& all) { return bytes(static_cast<std::int64_t>(all.totalGlobalMem)); });
+    compute.capability_major = told([](const auto& all) { return std::int32_t{all.major}; });
+    compute.capability_minor = told([](const auto& all) { return std::int32_t{all.minor}; });
     id.pci_bus_id = reading_of([&] {
         std::array<char, 32> room{};
         must("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(room.data(), static_cast<int>(room.size()), device));
@@ -94,6 +93,17 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
     memory.allocation.granularity_minimum = granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
     memory.allocation.granularity_recommended = granularity(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
     memory.allocation.virtual_memory_supported = memory.allocation.granularity_minimum.known;
+}
+
+/// What devices of one machine can do to each other.
+inline void peer_facts(int from, int to, device_peer& into) {
+    const auto ask = [&](cudaDeviceP2PAttr which) {
+        return number_of("cudaDeviceGetP2PAttribute",
+                         [&](int* value) { return cudaDeviceGetP2PAttribute(value, which, from, to); });
+    };
+    into.access = then(ask(cudaDevP2PAttrAccessSupported), is_set);
+    into.native_atomics = then(ask(cudaDevP2PAttrNativeAtomicSupported), is_set);
+    into.performance_rank = ask(cudaDevP2PAttrPerformanceRank);
 }
 
 }  // namespace llmres::probe

@@ -4,20 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iostream>
 #include <llmres/io/plan_json.hpp>
 
 #include "alloc.hpp"
 #include "commands.hpp"
 #include "host_room.hpp"
-#include "replay.hpp"
 
 namespace llmres::probe {
 
 namespace {
-
-constexpr std::string_view outcomes[] = {"done", "no_room", "stopped", "failed"};
 
 double fragmentation_of(const replay_result& r) {
     const auto of = [](byte_count size) { return static_cast<double>(size.in(bytes)); };
@@ -26,7 +22,7 @@ double fragmentation_of(const replay_result& r) {
 
 nlohmann::ordered_json to_json(std::string_view name, const replay_result& r) {
     nlohmann::ordered_json out{{"allocator", name},
-                               {"outcome", outcomes[static_cast<std::size_t>(r.outcome)]},
+                               {"outcome", name_of(r.outcome)},
                                {"events", r.events},
                                {"requested", r.peak_requested.in(bytes)},
                                {"allocated", r.peak_allocated.in(bytes)},
@@ -36,22 +32,16 @@ nlohmann::ordered_json to_json(std::string_view name, const replay_result& r) {
     return out;
 }
 
-int exit_of(replay_outcome outcome) {
-    constexpr std::array<exit_code, 4> codes{exit_done, exit_does_not_fit, exit_skipped, exit_internal};
-    return codes[static_cast<std::size_t>(outcome)];
-}
-
-/// A fault before a stop, a stop before what has no room.
-int worse(int a, int b) {
-    for (const int code : {int{exit_internal}, int{exit_skipped}, int{exit_does_not_fit}})
-        if (a == code || b == code) return code;
-    return exit_done;
+exit_code exit_of(run_outcome worst) {
+    if (worst == run_outcome::done) return exit_done;
+    if (worst == run_outcome::no_room) return exit_does_not_fit;
+    return worst == run_outcome::stopped ? exit_skipped : exit_internal;
 }
 
 void print_line(std::string_view name, const replay_result& r) {
     std::cerr << fmt::format("{:20} {:8} allocated {:8.3f} GiB, reserved {:8.3f} GiB ({:+.2f} %){}{}\n", name,
-                             outcomes[static_cast<std::size_t>(r.outcome)], r.peak_allocated.in(gib),
-                             r.peak_reserved.in(gib), fragmentation_of(r) * 100, r.why.empty() ? "" : ": ", r.why);
+                             name_of(r.outcome), r.peak_allocated.in(gib), r.peak_reserved.in(gib),
+                             fragmentation_of(r) * 100, r.why.empty() ? "" : ": ", r.why);
 }
 
 /// What stays free: the guard band of a shared device, and what the host keeps of memory that it shares with the GPU.
@@ -92,11 +82,11 @@ ending run_replay(const options& o) {
     const memory_breakdown& m = planned.memory;
     const replayed_step step{request.job, planned.layout, request.cluster.gpu, m.stage, o.steps};
     nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    int worst = exit_done;
+    run_outcome worst = run_outcome::done;
     for (const tensor_allocator& one : allocators) {
         if (!o.allocator.empty() && o.allocator != one.name) continue;
         const replay_result r = replay(*here.cuda, step, one, guard_on(here.live(), now), here.stop);
-        worst = worse(worst, exit_of(r.outcome));
+        worst = std::max(worst, r.outcome);
         all.push_back(to_json(one.name, r));
         print_line(one.name, r);
     }
@@ -110,7 +100,7 @@ ending run_replay(const options& o) {
              {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
              {"replays", all}},
             *o.json);
-    return {worst, ""};
+    return {exit_of(worst), ""};
 }
 
 }  // namespace llmres::probe

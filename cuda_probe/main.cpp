@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
-#include <llmres/values/version.hpp>
 #include <string>
 #include <vector>
 
@@ -16,16 +15,17 @@ namespace {
 
 using namespace llmres::probe;
 
+/// An option that takes a number within bounds.
+template <class Number, class Bound>
+CLI::Option* add_number(CLI::App* command, const char* name, Number& into, Bound low, Bound high, const char* what) {
+    return command->add_option(name, into, what)->check(CLI::Range(low, high));
+}
+
 void add_measure_options(CLI::App* command, measure_options& o) {
-    command->add_option("--repeats", o.repeats, "samples of each measurement")
-        ->check(CLI::Range(1, 100'000))
-        ->capture_default_str();
+    add_number(command, "--repeats", o.repeats, 1, 100'000, "samples of each measurement")->capture_default_str();
     command->add_flag("--quick", o.quick, "fewer shapes, smaller transfers, a tenth of the long runs");
-    command->add_option("--warm", o.warm_s, "seconds of work before the samples")
-        ->check(CLI::Range(0.0, 60.0))
-        ->capture_default_str();
-    command->add_option("--long", o.long_s, "seconds of a product before its rate is one of long runs")
-        ->check(CLI::Range(0.0, 600.0))
+    add_number(command, "--warm", o.warm_s, 0.0, 60.0, "seconds of work before the samples")->capture_default_str();
+    add_number(command, "--long", o.long_s, 0.0, 600.0, "seconds of a product before its rate is one of long runs")
         ->capture_default_str();
 }
 
@@ -34,9 +34,8 @@ void add_job_options(CLI::App* command, const char* what, job_request& job) {
     command->add_option(plan ? "PLAN" : "JOB", job.model, what)->required()->type_name("");
     command->add_option("--task", job.task, "of a preset: serving, pretraining or finetuning");
     command->add_option("--runtime", job.runtime, "of a preset: an engine of `llmres runtimes`");
-    command->add_option("--batch", job.batch, "of a preset: sequences, or the micro-batch")
-        ->check(CLI::Range(1, 1 << 24));
-    command->add_option("--context", job.context, "of a preset: tokens of a sequence")->check(CLI::Range(1, 1 << 30));
+    add_number(command, "--batch", job.batch, 1, 1 << 24, "of a preset: sequences, or the micro-batch");
+    add_number(command, "--context", job.context, 1, 1 << 30, "of a preset: tokens of a sequence");
 }
 
 void add_alloc_options(CLI::App* alloc, options& o) {
@@ -44,14 +43,11 @@ void add_alloc_options(CLI::App* alloc, options& o) {
                       "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching; default: the plan's");
     alloc->add_option("--search", o.search, "find the largest batch or context that the device holds, by bisection")
         ->check(CLI::IsMember({"batch", "context"}));
-    alloc->add_option("--gpus", o.gpus, "refuse a plan for another number of GPUs; default: for more than are here")
-        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-    alloc
-        ->add_option("--guard-mib", o.guard_mib,
-                     "always leave so much free; default: max(256 MiB, 1 %) where others use the device")
-        ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 24));
-    alloc->add_option("--repeats", o.runs, "runs; the last of several is in another order")
-        ->check(CLI::Range(1, 1000))
+    add_number(alloc, "--gpus", o.gpus, 1, 1 << 20,
+               "refuse a plan for another number of GPUs; default: for more than are here");
+    add_number(alloc, "--guard-mib", o.guard_mib, 0, 1 << 24,
+               "always leave so much free; default: max(256 MiB, 1 %) where others use the device");
+    add_number(alloc, "--repeats", o.runs, 1, 1000, "runs; the last of several is in another order")
         ->capture_default_str();
     alloc->add_flag("--any-gpu", o.any_gpu, "also a plan that was made for another GPU than this");
 }
@@ -64,8 +60,7 @@ void add_commands(CLI::App& app, options& o, ending& end) {
         command->add_option("--device", o.device, "CUDA index or UUID; default: the first");
         command->add_option("--simulate", o.simulate, "work on a recorded device file, as far as that goes")
             ->type_name("FILE");
-        command->add_option("--timeout", o.timeout_s, "give up after so many seconds; 0: never")
-            ->check(CLI::Range(0.0, 1e9));
+        add_number(command, "--timeout", o.timeout_s, 0.0, 1e9, "give up after so many seconds; 0: never");
         command->add_option("--json", o.json, "the result as JSON, to stdout or to --json=FILE")->type_name("[=FILE]");
         command->callback([&o, &end, holds, work] {
             stop_signal::end_after(o.timeout_s > 0 && holds ? o.timeout_s + 20 : o.timeout_s, exit_internal);
@@ -93,22 +88,20 @@ void add_commands(CLI::App& app, options& o, ending& end) {
 
     CLI::App* plan = add("plan", true, run_plan, "plans a job for this device, as `llmres plan --json` writes it");
     add_job_options(plan, "a job document, or a preset's name", o.job);
-    plan->add_option("--fill", o.fill, "the largest batch that takes so many percent of what is usable")
-        ->check(CLI::Range(0.0, 1000.0));
+    add_number(plan, "--fill", o.fill, 0.0, 1000.0, "the largest batch that takes so many percent of what is usable");
 
     CLI::App* replay = add("replay", true, run_replay, "a training step, tensor by tensor, through each allocator");
     add_job_options(replay, "a job document, or a preset's name", o.job);
-    replay->add_option("--allocator", o.allocator, "one of them alone")
-        ->check(CLI::IsMember(
-            {"cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching", "pytorch_expandable"}));
-    replay->add_option("--steps", o.steps, "training steps")->check(CLI::Range(1, 100))->capture_default_str();
+    std::vector<std::string> names;
+    for (const tensor_allocator& one : allocators) names.emplace_back(one.name);
+    replay->add_option("--allocator", o.allocator, "one of them alone")->check(CLI::IsMember(names));
+    add_number(replay, "--steps", o.steps, 1, 100, "training steps")->capture_default_str();
 }
 
 int run(int count, char** arguments) {
     CLI::App app{"What a GPU is, what it does, and whether a plan's buffers really fit on it.", "llmres-probe"};
     app.require_subcommand(1);
-    using llmres::version;
-    app.set_version_flag("--version", fmt::format("{}.{}.{}", version.major, version.minor, version.patch));
+    app.set_version_flag("--version", std::string{file_of({}).probe_version.view()});
     app.footer(
         "Exit codes: 0 done or fits, 1 internal, 2 usage, 3 does not fit, 4 no device, 5 skipped, 6 inconclusive.");
     options o;

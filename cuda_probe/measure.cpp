@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::string_view one_a_precision = "measured of one shape in each precision";
 
-template <class Rate, class Work>
-measured<Rate> rate(samples seconds, Work work, const device_conditions& during) {
-    if (seconds.empty()) throw call_failed{"no samples"};
-    std::sort(seconds.begin(), seconds.end());
-    if (!(seconds.front() > 0)) throw call_failed{"a time of zero"};
-    const std::size_t size = seconds.size();
-    const auto in = [&](double s) { return Rate::from_base(static_cast<double>(work.base()) / s); };
-    return {in((seconds[(size - 1) / 2] + seconds[size / 2]) / 2), in(seconds.back()), in(seconds.front()),
-            static_cast<std::int32_t>(size), during};
-}
-
 /// Looks at the device every 10 ms, on a thread of its own, from when it is warm until a figure is taken.
 class observer {
 public:
@@ -133,13 +122,6 @@ private:
 };
 
 }  // namespace
-
-measured<byte_rate> rate_of(samples seconds, byte_count moved, const device_conditions& during) {
-    return rate<byte_rate>(std::move(seconds), moved, during);
-}
-measured<flop_rate> rate_of(samples seconds, flop_count done, const device_conditions& during) {
-    return rate<flop_rate>(std::move(seconds), done, during);
-}
 
 std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor, bool quick) {
     const std::int32_t capability = major * 10 + minor;

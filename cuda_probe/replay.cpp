@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "replay.hpp"
-
 #include <algorithm>
 #include <llmres/memory/events/caching_allocator.hpp>
 #include <llmres/memory/tensor_events.hpp>
 #include <map>
 #include <vector>
+
+#include "alloc.hpp"
 
 namespace llmres::probe {
 
@@ -13,13 +13,7 @@ namespace {
 
 using llmres::detail::caching_allocator;
 
-/// Why a replay ends before its last event.
-struct replay_ended {
-    replay_outcome outcome;
-    std::string why;
-};
-
-/// Hands the events of a step to the device, or to PyTorch's rules in front of it. Throws replay_ended or call_failed.
+/// Hands the events of a step to the device, or to PyTorch's rules in front of it. Throws run_ended or call_failed.
 class player final : public caching_allocator::segment_source {
 public:
     player(memory_api& memory, const tensor_allocator& through, byte_count guard, const stop_signal& stop,
@@ -33,7 +27,7 @@ public:
           caching_{through.expands, this} {}
 
     void operator()(const tensor_event& e) {
-        if (std::string why = stop_.why(); !why.empty()) throw replay_ended{replay_outcome::stopped, std::move(why)};
+        stop_.heed();
         ++result_.events;
         if (e.size > byte_count{}) return allocate(e);
         for (const tensor& t : groups_[e.group]) {
@@ -86,8 +80,8 @@ private:
         const std::int64_t size = e.size.in(bytes);
         if (through_.caching) made.cached = caching_.take(size, static_cast<std::size_t>(e.stream));
         if (through_.caching ? made.cached == nullptr : !take(made.name, size))
-            throw replay_ended{replay_outcome::no_room,
-                               "there was no room for a tensor of " + std::to_string(size) + " bytes"};
+            throw run_ended{run_outcome::no_room,
+                            "there was no room for a tensor of " + std::to_string(size) + " bytes"};
         groups_[e.group].push_back(made);
         requested_ += e.size;
         result_.peak_requested = std::max(result_.peak_requested, requested_);
@@ -112,21 +106,21 @@ private:
 replay_result replay(memory_api& memory, const replayed_step& step, const tensor_allocator& through, byte_count guard,
                      const stop_signal& stop) {
     replay_result result;
-    const auto end = [&result](replay_outcome outcome, std::string why) {
+    const auto end = [&result](run_outcome outcome, std::string why) {
         result.outcome = outcome, result.why = std::move(why);
     };
     try {
         player plays{memory, through, guard, stop, result};
         try {
             for_each_tensor_event(step.what, step.over, step.card, step.stage, step.steps, plays);
-        } catch (const replay_ended& ended) {
+        } catch (const run_ended& ended) {
             end(ended.outcome, ended.why);
         } catch (const std::exception& fault) {
-            end(replay_outcome::failed, fault.what());
+            end(run_outcome::failed, fault.what());
         }
         plays.give_all();
     } catch (const std::exception& fault) {
-        if (result.outcome != replay_outcome::failed) end(replay_outcome::failed, fault.what());
+        if (result.outcome != run_outcome::failed) end(run_outcome::failed, fault.what());
     }
     return result;
 }

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 namespace llmres::probe {
 
@@ -138,11 +137,8 @@ void put(json& into, const char* key, const reading<T>& field) {
     if (!field) into["unavailable"].update(unavailable);
 }
 
-constexpr std::array<std::string_view, 7> run_outcomes{"held",          "no_room",       "guarded", "stopped",
-                                                       "wrong_content", "overcommitted", "failed"};
-
 json run_json(const alloc_run& run, bool every_buffer) {
-    json out{{"outcome", run_outcomes[static_cast<std::size_t>(run.outcome)]},
+    json out{{"outcome", name_of(run.outcome)},
              {"order", run.shuffled ? "shuffled" : "plan"},
              {"requested_bytes", run.requested.in(bytes)},
              {"granted_bytes", run.granted.in(bytes)},

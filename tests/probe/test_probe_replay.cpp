@@ -6,7 +6,7 @@
 #include <llmres/memory/events/caching_allocator.hpp>
 #include <llmres/models/all.hpp>
 
-#include "replay.hpp"
+#include "alloc.hpp"
 #include "simulated_cuda.hpp"
 
 using namespace llmres;
@@ -29,7 +29,7 @@ replay_result played(simulated_cuda& cuda, const tensor_allocator& through, byte
     const stop_signal stop;
     const replay_result r =
         replay(cuda, {.what = request.job, .over = l, .card = request.cluster.gpu}, through, guard, stop);
-    if (r.outcome != replay_outcome::failed) CHECK(cuda.held() == byte_count{});
+    if (r.outcome != run_outcome::failed) CHECK(cuda.held() == byte_count{});
     return r;
 }
 
@@ -42,7 +42,7 @@ TEST_CASE("each allocator replays the same step, and gives everything back") {
     for (const tensor_allocator& through : allocators) {
         simulated_cuda cuda;
         const replay_result r = played(cuda, through);
-        CHECK(r.outcome == replay_outcome::done);
+        CHECK(r.outcome == run_outcome::done);
         CHECK(r.events > 100);
         CHECK(r.peak_reserved == cuda.peak());
         CHECK(r.peak_requested <= r.peak_allocated);
@@ -65,7 +65,7 @@ TEST_CASE("where there is no room, the step ends there; the guard band is never 
         s.total = mib(1200);
         simulated_cuda cuda{s};
         const replay_result r = played(cuda, through, mib(300));
-        CHECK(r.outcome == replay_outcome::no_room);
+        CHECK(r.outcome == run_outcome::no_room);
         CHECK(r.why.find("no room for a tensor of") != std::string::npos);
         CHECK(cuda.peak() <= mib(900));
     }
@@ -80,7 +80,7 @@ TEST_CASE("any call to the device that fails ends the replay as a fault, and not
             s.fail_at = n;
             simulated_cuda cuda{s};
             const replay_result r = played(cuda, through);
-            CHECK(r.outcome == replay_outcome::failed);
+            CHECK(r.outcome == run_outcome::failed);
             CHECK(r.why == "simulated fault");
             CHECK(cuda.held() == byte_count{});
         }
