@@ -21,6 +21,7 @@ STEPS = ("measure", "alloc", "replay", "search", "calibrate", "sanitize", "inter
 MODELS = ("llama-3.1-8b", "llama-3.2-3b", "llama-3.2-1b", "qwen2.5-1.5b", "qwen2.5-0.5b")
 SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
 TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
+SERVED_PRESET = ("llama-3.2-1b", "--task", "serving", "--runtime", "pytorch", "--context", 2048)
 SMALL = dict(hidden=2048, layers=16, attention=dict(heads=32, kv_heads=8), feed_forward=dict(width=8192), vocabulary=128256, tied_head=True)
 LARGE = dict(SMALL, hidden=4096, layers=32, feed_forward=dict(width=14336), tied_head=False)  # Llama 3.2 1B, Llama 3.1 8B
 SERVED = dict(task="serving", batch=8, prompt=1024, output=16)
@@ -42,6 +43,7 @@ class Run:
     def __init__(self, options):
         self.probe, self.out, self.device = options.probe, options.dir, options.device
         self.quick, self.end = options.quick, time.monotonic() + options.seconds
+        self.figures = ("--quick", "--repeats", 5) if self.quick else ()
         self.steps, self.worst = [], 0
         (self.out / "plans").mkdir(parents=True, exist_ok=True)
 
@@ -73,69 +75,63 @@ class Run:
     def asked(self, *arguments):
         return [str(self.probe), *map(str, arguments), *(["--device", self.device] if self.device else [])]
 
-    def step(self, name, *arguments, limit=120):
-        return self.command(name, self.asked(*arguments), limit)
+    def step(self, name, *arguments, leaves="", limit=120):
+        """One command of the probe, whose JSON goes to the file that it leaves: of the step's name, if no other is given."""
+        return self.command(name, self.asked(*arguments, f"--json={self.out / (leaves or name)}.json"), limit)
 
-    def plan(self, name, job, fill):
-        """A plan of the job, as a file, at that share of the device; None where there is none."""
+    def plan(self, name, fill, *job):
+        """A plan of the job (a document, or a preset with flags), as a file, at that share of the device; None where there is none."""
         path = self.out / "plans" / f"{name}.json"
-        done = subprocess.run(self.asked("plan", job, *(["--fill", fill] if fill else []), f"--json={path}"), capture_output=True, text=True)
+        done = subprocess.run(self.asked("plan", *job, *(["--fill", fill] if fill else []), f"--json={path}"), capture_output=True, text=True)
         return path if done.returncode == 0 else None
-
-    def document(self, name, **fields):
-        path = self.out / "plans" / f"{name}.job.json"
-        path.write_text(json.dumps(fields, indent=1) + "\n")
-        return path
 
     # ---- the steps
 
     def measure(self):
-        self.step("measure", "measure", f"--json={self.out / 'measured.json'}", *(["--quick", "--repeats", 5] if self.quick else []))
+        self.step("measure", "measure", *self.figures, leaves="measured")
 
     def calibrate(self):
-        self.step("calibrate", "calibrate", "--out", self.out / "calibrated-device.json", *(["--quick", "--repeats", 5] if self.quick else []))
+        self.command("calibrate", self.asked("calibrate", "--out", self.out / "calibrated-device.json", *self.figures), 120)
 
     def alloc(self):
         """Twenty configurations of each task, one that is too large, and every allocator."""
-        jobs = [("serving", runtime, model, dict(context=2048)) for runtime in SERVING for model in MODELS]
-        jobs += [("pretraining", runtime, model, dict(sequence=1024)) for runtime in TRAINING for model in MODELS]
+        jobs = [("serving", runtime, model, 2048) for runtime in SERVING for model in MODELS]
+        jobs += [("pretraining", runtime, model, 1024) for runtime in TRAINING for model in MODELS]
         fills = (50, 70, 90, 97)
-        for i, (task, runtime, model, more) in enumerate(jobs[:: 10 if self.quick else 1]):
-            name = f"{task}-{runtime}-{model}"
-            plan = self.plan(name, self.document(name, model=model, task=task, runtime=runtime, **more), fills[i % len(fills)])
+        for i, (task, runtime, model, context) in enumerate(jobs[:: 10 if self.quick else 1]):
+            name = f"alloc-{task}-{runtime}-{model}"
+            plan = self.plan(name, fills[i % len(fills)], model, "--task", task, "--runtime", runtime, "--context", context)
             if plan is None:  # too large a model for this device
-                self.steps.append({"step": f"alloc-{name}", "exit_code": 0, "why": "no plan fits"})
+                self.steps.append({"step": name, "exit_code": 0, "why": "no plan fits"})
             else:
-                self.step(f"alloc-{name}", "alloc", plan, "--repeats", 1, f"--json={self.out / f'alloc-{name}.json'}", limit=60)
-        job = self.document("allocators", model="llama-3.2-1b", task="serving", runtime="pytorch", context=2048)
-        if large := self.plan("too-large", job, 120):
-            self.step("alloc-too-large", "alloc", large, f"--json={self.out / 'alloc-too-large.json'}")
-        if most := self.plan("allocators", job, 90):
+                self.step(name, "alloc", plan, "--repeats", 1, limit=60)
+        if large := self.plan("too-large", 120, *SERVED_PRESET):
+            self.step("alloc-too-large", "alloc", large)
+        if most := self.plan("allocators", 90, *SERVED_PRESET):
             for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching"):
-                self.step(f"alloc-{allocator}", "alloc", most, "--allocator", allocator, f"--json={self.out / f'alloc-{allocator}.json'}")
+                self.step(f"alloc-{allocator}", "alloc", most, "--allocator", allocator)
 
     def replay(self):
         """A training step, tensor by tensor, through each allocator."""
         for runtime in TRAINING[:: 2 if self.quick else 1]:
-            job = self.document(f"replay-{runtime}", model="llama-3.2-1b", task="pretraining", runtime=runtime, sequence=1024, micro_batch=1)
-            self.step(f"replay-{runtime}", "replay", job, f"--json={self.out / f'replay-{runtime}.json'}", limit=60)
+            job = ("llama-3.2-1b", "--task", "pretraining", "--runtime", runtime, "--context", 1024, "--batch", 1)
+            self.step(f"replay-{runtime}", "replay", *job, limit=60)
 
     def search(self):
-        for task, runtime, more in (("serving", "vllm", {}), ("pretraining", "pytorch", dict(sequence=1024))):
-            jobs = (self.document(f"search-{task}", model=model, task=task, runtime=runtime, **more) for model in ("llama-3.2-1b", "qwen2.5-0.5b"))
-            plan = next(filter(None, (self.plan(f"search-{task}", job, 50) for job in jobs)), None)  # the larger that the device has room for
+        for task, more in (("serving", ("--runtime", "vllm")), ("pretraining", ("--runtime", "pytorch", "--context", 1024))):
+            plans = (self.plan(f"search-{task}", 50, model, "--task", task, *more) for model in ("llama-3.2-1b", "qwen2.5-0.5b"))
+            plan = next(filter(None, plans), None)  # of the larger model that the device has room for
             for axis in ("batch", "context"):
-                name = f"search-{task}-{axis}"
                 if plan:
-                    self.step(name, "alloc", plan, "--search", axis, f"--json={self.out / f'{name}.json'}")
+                    self.step(f"search-{task}-{axis}", "alloc", plan, "--search", axis)
                 else:
-                    self.ended(name, 5, "no plan fits")
+                    self.ended(f"search-{task}-{axis}", 5, "no plan fits")
 
     def sanitize(self):
         tool = shutil.which("compute-sanitizer") or next((str(p) for p in pathlib.Path("/usr/local").glob("cuda*/bin/compute-sanitizer")), None)
         if tool is None:
             return self.ended("sanitize", 5, "there is no compute-sanitizer")
-        plan = self.plan("sanitize", self.document("sanitize", model="smollm2-135m", task="serving", runtime="pytorch", batch=1, context=512), 0)
+        plan = self.plan("sanitize", 0, "smollm2-135m", "--runtime", "pytorch", "--batch", 1, "--context", 512)
         for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory"):
             checked = [tool, "--error-exitcode", "99", "--leak-check", "full"]
             self.command(f"sanitize-{allocator}", checked + self.asked("alloc", plan, "--allocator", allocator, "--repeats", 1), 120)
@@ -146,7 +142,7 @@ class Run:
 
     def interrupt(self):
         """Ctrl-C in the middle of an allocation: free memory before and after."""
-        plan = self.plan("interrupt", self.document("interrupt", model="llama-3.2-1b", task="serving", runtime="pytorch", context=2048), 90)
+        plan = self.plan("interrupt", 90, *SERVED_PRESET)
         if plan is None:
             return self.ended("interrupt", 5, "no plan fits")
         before = self.free_bytes()
@@ -166,8 +162,9 @@ class Run:
             for layers in (32, 24, 16, 8, 4):
                 model = dict(fields["model"], layers=min(layers, fields["model"]["layers"]))
                 runtime = "transformers" if fields["task"] == "serving" else "huggingface"
-                job = self.document(f"torch-{name}", **{**fields, "model": model, "attention": "sdpa", "runtime": runtime})
-                plan = self.plan(f"torch-{name}", job, 0)
+                job = self.out / "plans" / f"torch-{name}.job.json"
+                job.write_text(json.dumps({**fields, "model": model, "attention": "sdpa", "runtime": runtime}, indent=1) + "\n")
+                plan = self.plan(f"torch-{name}", 0, job)
                 memory = plan and json.loads(plan.read_text())["memory"]
                 if memory and memory["expected"] <= 0.9 * memory["usable"]:
                     break
@@ -203,8 +200,7 @@ def main():
         if name not in STEPS:
             parser.error(f"--only: no step is called '{name}'; there are {', '.join(STEPS)}")
     run = Run(options)
-    described = run.step("describe", "describe", f"--json={run.out / 'devices.json'}")
-    if described:
+    if described := run.step("describe", "describe", leaves="devices"):
         return described
     for name in STEPS:
         if name in wanted:
