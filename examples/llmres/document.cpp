@@ -10,6 +10,7 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/io/plan_json.hpp>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ nlohmann::json read_input() {
     content.resize(std::fread(content.data(), 1, content.size(), stdin));
     if (content.size() > most)
         throw refusal{llmres::refused(llmres::error_code::out_of_range, "job", "standard input", "at most 16 MiB")};
-    nlohmann::json document = accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root;
+    nlohmann::json document =
+        llmres::document_in(accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root);
     if (!document.contains("model"))
         throw refusal{llmres::refused(llmres::error_code::missing, "model", "absent", "a model of `llmres models`")};
     return document;
@@ -52,7 +54,7 @@ nlohmann::json document_of(const std::string& source) {
         // What is no document is a config.json, in which Python may have written Infinity.
         const llmres::json_document read = accept(llmres::parse_json_object(content));
         if (read.root.contains("model") || read.root.contains("cluster"))
-            return accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root;
+            return llmres::document_in(accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root);
     }
     return {{"model", source}};
 }

@@ -50,6 +50,21 @@ llmres::job_answer answered(const plan_options& o) {
     return answer;
 }
 
+/// A document as another folder may read it: the files that it names, by their whole paths.
+void name_files_from_anywhere(nlohmann::json& document, const std::filesystem::path& here) {
+    const auto whole = [&](nlohmann::json& object, const char* key) {
+        const auto named = object.find(key);
+        if (named == object.end() || !named->is_string()) return;
+        const std::filesystem::path file = here / named->get<std::string>();
+        if (std::error_code none; std::filesystem::exists(file, none))
+            *named = std::filesystem::absolute(file).string();
+    };
+    whole(document, "model");
+    whole(document, "runtime");
+    if (const auto cluster = document.find("cluster"); cluster != document.end() && cluster->is_object())
+        whole(*cluster, "device");
+}
+
 int run_plan(const plan_options& o) {
     if (names_several_gpus(o)) return run_mixed(o);
     const nlohmann::json document = merged(o);
@@ -58,6 +73,7 @@ int run_plan(const plan_options& o) {
     llmres::job_answer answer = accept(llmres::answer_job(document, sources));
     llmres::plan_request& request = answer.request;
     if (!request.device.empty()) request.device = std::filesystem::absolute(here / request.device).string();
+    name_files_from_anywhere(answer.document, here);
     print_warnings(document, request);
     if (!o.pictures.empty() && o.svg.empty())
         throw refusal{

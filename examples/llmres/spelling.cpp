@@ -14,6 +14,7 @@
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/document.hpp>
+#include <llmres/io/plan_json.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/nearest.hpp>
 #include <optional>
@@ -38,7 +39,7 @@ struct option_alias {
 constexpr std::array option_aliases{
     // vLLM, SGLang, TensorRT-LLM, TGI, LMDeploy
     option_alias{"model", "*"}, option_alias{"-m", "*"}, option_alias{"model_path", "*"}, option_alias{"hf_repo", "*"},
-    option_alias{"model_name_or_path", "*"},
+    option_alias{"model_name_or_path", "*"}, option_alias{"job", "*"},
     option_alias{"tp", "tensor"}, option_alias{"-tp", "tensor"}, option_alias{"tp_size", "tensor"},
     option_alias{"tensor_parallel", "tensor"}, option_alias{"tensor_parallel_size", "tensor"},
     option_alias{"tensor_model_parallel_size", "tensor"},
@@ -268,8 +269,10 @@ std::optional<std::string> task_of_document(const std::vector<std::string>& type
         if (!argument.ends_with(".json") || argument.starts_with('-')) continue;
         const auto content = llmres::read_job_text(argument);
         if (!content) continue;  // whatever reads it says why not
-        const auto document = llmres::parse_json_object(*content);
-        if (document && document->root.contains("task")) return document->root["task"].dump();
+        const auto read = llmres::parse_json_object(*content);
+        if (!read) continue;
+        const nlohmann::json document = llmres::document_in(read->root);
+        if (document.contains("task")) return document["task"].dump();
     }
     return std::nullopt;
 }

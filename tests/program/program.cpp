@@ -16,6 +16,19 @@ using namespace program_checks;
 using nlohmann::json;
 using run_program::scratch;
 
+TEST_CASE("a plan's answer is planned once more, with other flags where they are given") {
+    const run_program::scratch files;
+    const auto first = run_program::run(
+        {"plan", "llama-3.1-8b", "--adapter", "lora", "--gpu", "h100-sxm5-80gb", "--runtime", "huggingface", "--json"},
+        files.path());
+    std::ofstream{files.path() / "plan.json"} << first.out;
+    CHECK(run_program::run({"plan", "plan.json", "--json"}, files.path()).json() == first.json());
+    CHECK(run_program::run({"plan", "--job", "plan.json", "--json"}, files.path()).json() == first.json());
+    const auto longer = run_program::run({"plan", "plan.json", "--seq-len", "1024", "--json"}, files.path()).json();
+    CHECK(longer["job"]["sequence"] == 1024);
+    CHECK(longer["runtime"] == first.json()["runtime"]);
+}
+
 TEST_CASE("words that name no GPU alone list those whose names hold them") {
     const outcome o = run({"gpus", "apple", "--json"});
     CHECK(o.exit == fits);

@@ -163,6 +163,7 @@ struct job_answer {
     plan_request request{};                     ///< what the document asks for
     requested_plan planned{};                   ///< its plan
     json_value assumed = json_value::object();  ///< what the document leaves unsaid and changes the answer, by key
+    nlohmann::json document{};                  ///< the document
 };
 
 /// What a document leaves unsaid of all that changes its plan, by key; null is unknown.
@@ -195,6 +196,12 @@ inline json_value to_json(const std::vector<document_remedy>& help);
 /// The answer of `plan --json` to a document.
 inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help);
 
+/// The job document that an answer of `plan --json` answers; any other document as it is.
+inline nlohmann::json document_in(nlohmann::json read) {
+    if (!read.is_object() || !read.contains("document") || !read["document"].is_object()) return read;
+    return read.value("schema", nlohmann::json{}) == plan_schema ? nlohmann::json(read["document"]) : read;
+}
+
 /// The sources, each asked once for each name: a pipe is read once, and a file is not opened for every remedy.
 inline job_sources remembered(const job_sources& sources);
 
@@ -203,7 +210,7 @@ inline result<job_answer> answer_job(const nlohmann::json& document, const job_s
     if (!request) return request.error();
     const result<requested_plan> planned = plan(*request);
     if (!planned) return planned.error();
-    return job_answer{*request, *planned, assumptions_of(document, *request, planned->plan)};
+    return job_answer{*request, *planned, assumptions_of(document, *request, planned->plan), document};
 }
 
 inline job_sources remembered(const job_sources& sources) {
@@ -255,6 +262,7 @@ inline json_value to_json(const job_answer& given, const std::vector<document_re
     answer.update(detail::requested_to_json(given.planned, given.request));
     answer["assumed"] = given.assumed;
     answer["would_help"] = to_json(help);
+    answer["document"] = given.document;
     return answer;
 }
 
