@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/memory/serving/remembered.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+/// llama.cpp with a dense model, steps of 64 tokens against caches of 1,024 cells.
+struct laid_out_job {
+    job asked{};
+    layout how{};
+    bool end = true;
+
+    laid_out_job() {
+        model& m = asked.model;
+        m.hidden = 64;
+        m.vocabulary = 4096;
+        m.layers = {4, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}}};
+        asked.batch = 1;
+        asked.prompt = tokens(1000);
+        asked.output = tokens(24);
+        asked.compute = fp16;
+        asked.weights = fp16;
+        runtime& r = asked.runtime;
+        r.identity.name = "ggml";
+        r.cache.pool = cache_pool::allotted;
+        r.cache.block = tokens(256);
+        r.step.logits.rows = scored_tokens::chunk;
+        r.step.logits.bytes = {4.0, 4.0, 4.0};
+        set_batched_tokens(r.step, tokens(64));
+        r.serving_kernels.fp32_activations = true;
+        r.serving_kernels.graph.laid_out = true;
+    }
+
+    template <class Read>
+    auto with(Read&& read) const {
+        const detail::serving_step step{asked, asked.runtime, how};
+        const serving_weights weights{asked, how, asked.runtime, nullptr};
+        const stage_range all{0, asked.model.layers.size};
+        return read(stage_graph{asked, how, asked.runtime, step, weights, all, 0, end, end});
+    }
+    byte_count peak() const {
+        return with([](const stage_graph& g) { return g.peak(g.key()).all().expected; });
+    }
+    byte_count peak(remembered_graphs& graphs) const {
+        return with([&](const stage_graph& g) { return graphs.peak_of(g).all().expected; });
+    }
+    detail::serving_step step() const { return {asked, asked.runtime, how}; }
+};
+
+/// A change that no key tells: a graph of such a job is another, but is taken for the remembered one.
+void widen(laid_out_job& j) { j.asked.model.vocabulary = 8192; }
+
+}  // namespace
+
+TEST_CASE("a graph is laid out once, and anew where its tokens, its layout or its layers are others") {
+    remembered_graphs graphs;
+    laid_out_job j;
+    const byte_count first = j.peak(graphs);
+    CHECK(first == j.peak());
+    widen(j);
+    CHECK(j.peak() != first);
+    CHECK(j.peak(graphs) == first);
+    const auto anew = [&](const std::function<void(laid_out_job&)>& change) {
+        laid_out_job other = j;
+        change(other);
+        remembered_graphs copy = graphs;
+        CHECK(other.peak(copy) == other.peak());
+        CHECK(j.peak(copy) == first);  // and the other one is still known
+    };
+    anew([](laid_out_job& o) { set_batched_tokens(o.asked.runtime.step, tokens(128)); });
+    anew([](laid_out_job& o) { o.how.tensor = 2; });
+    anew([](laid_out_job& o) { o.how.context_parallel = 2; });
+    anew([](laid_out_job& o) { o.how.pipeline = 2; });
+    anew([](laid_out_job& o) { o.asked.batch = 3; });
+    anew([](laid_out_job& o) { o.end = false; });
+    anew([](laid_out_job& o) { o.asked.model.layers = o.asked.model.layers.first(1); });
+    graphs.clear();
+    CHECK(j.peak(graphs) == j.peak());
+}
+
+TEST_CASE("the last twelve graphs are known") {
+    remembered_graphs graphs;
+    const auto of = [](std::int64_t tokens_of_step) {
+        laid_out_job j;
+        set_batched_tokens(j.asked.runtime.step, tokens(tokens_of_step));
+        return j;
+    };
+    const auto knows = [&](std::int64_t tokens_of_step) {
+        laid_out_job other = of(tokens_of_step);
+        widen(other);
+        remembered_graphs copy = graphs;
+        return other.peak(copy) == of(tokens_of_step).peak();
+    };
+    for (std::int64_t i = 1; i <= 12; ++i) of(16 * i).peak(graphs);
+    for (std::int64_t i = 1; i <= 12; ++i) CHECK(knows(16 * i));
+    for (std::int64_t more = 1; more <= 14; ++more) {  // each takes the place of the oldest
+        of(16 * (12 + more)).peak(graphs);
+        for (std::int64_t i = 1; i <= 12 + more; ++i) CHECK(knows(16 * i) == (i > more));
+    }
+}
+
+TEST_CASE("a graph's conditions are the step's tokens and sequences, and the part of the layout that cuts tensors") {
+    laid_out_job j;
+    const graph_conditions one = conditions_of(j.step());
+    CHECK(one.shape == j.step().shape);
+    CHECK(one.sequences == 1);
+    CHECK(one.tensor == 1);
+    CHECK_FALSE(one.pipelined);
+    j.how = {.tensor = 2, .pipeline = 2, .context_parallel = 4};
+    const graph_conditions cut = conditions_of(j.step());
+    CHECK(cut.tensor == 2);
+    CHECK(cut.context_parallel == 4);
+    CHECK(cut.pipelined);
+    j.how.data = 2;
+    j.asked.batch = 6;
+    CHECK(conditions_of(j.step()).sequences == 3);  // of each data rank
+}
+
+TEST_CASE("a layer of a served job is known by its kind, its layout, and the tokens of a step") {
+    laid_out_job j;
+    const auto words = [&](std::int32_t kind, std::int64_t sequences = 1) {
+        return key_of_layer(j.step(), sequences, kind).in_words();
+    };
+    const auto first = words(0);
+    CHECK(first == words(0));
+    CHECK_FALSE(first == words(1));
+    CHECK_FALSE(first == words(0, 2));
+    CHECK(key_of_layer(j.step(), 5, 3).dense_ranks == 5);
+    detail::serving_step step = j.step();
+    CHECK(key_of_layer(step, 1, 3).expert_ranks == step.shape.length);
+    // One sequence's chunk and a token of each of many are folded for each kind.
+    step.shape.sequences = 1;
+    const std::int32_t alone = key_of_layer(step, 1, 3).what, next = key_of_layer(step, 1, 4).what;
+    step.shape.sequences = 2;
+    const std::int32_t many = key_of_layer(step, 1, 3).what;
+    CHECK(many != alone);
+    CHECK(many != next);
+    j.how.tensor = 2;
+    CHECK_FALSE(first == words(0));
+}
+
+TEST_CASE("the weights beside the layers are known by what lies there: each of 36 placements is another") {
+    const layout one{};
+    const auto key = [&](int number) {
+        return key_of_ends(one, {.embeddings = number % 3,
+                                 .beside_embedding = number / 3 % 2 > 0,
+                                 .output = number / 6 % 2 > 0,
+                                 .predictions = number / 12})
+            .in_words();
+    };
+    for (int a = 0; a < 36; ++a)
+        for (int b = 0; b < 36; ++b) CHECK((key(a) == key(b)) == (a == b));
+    CHECK_FALSE(key_of_ends({.tensor = 2}, {}).in_words() == key_of_ends(one, {}).in_words());
+}
+
+TEST_CASE("what is remembered of a served job is forgotten whole") {
+    serving_folds folds;
+    int made = 0;
+    const auto fold = [&] {
+        folds.kinds.get({}, [&] { return ++made, weights_of_kind{}; });
+        folds.layers.get({}, [&] { return ++made, serving_layer{}; });
+        folds.ends.get({}, [&] { return ++made, byte_count{}; });
+    };
+    fold();
+    CHECK(made == 3);
+    fold();
+    CHECK(made == 3);
+    folds.device = runtime{};
+    laid_out_job j;
+    const byte_count first = j.peak(folds.graphs);
+    widen(j);
+    CHECK(j.peak(folds.graphs) == first);
+    folds.clear();
+    CHECK_FALSE(folds.device.known);
+    CHECK(j.peak(folds.graphs) == j.peak());
+    fold();
+    CHECK(made == 6);
+}
