@@ -118,7 +118,22 @@ constexpr std::array option_aliases{
     option_alias{"gradient_accumulation_steps", "gradient_accumulation_steps"},
     option_alias{"optim", "optimizer"},
     option_alias{"gradient_checkpointing", "recompute=full"},
+    option_alias{"use_gradient_checkpointing", "recompute=full"},
     option_alias{"activation_checkpointing", "recompute=full"},
+    option_alias{"enable_activation_checkpointing", "recompute=full"},
+    option_alias{"enable_activation_offloading", "offload_activations=host"},
+    option_alias{"activation_offloading", "offload_activations=host"},
+    option_alias{"activation_checkpoint.mode", "recompute"},
+    option_alias{"packing", "varied_lengths=false"}, option_alias{"sample_packing", "varied_lengths=false"},
+    option_alias{"dataset.packed", "varied_lengths=false"},
+    option_alias{"tokenizer.max_seq_len", "context", "sequence"}, option_alias{"training.seq_len", "context", "sequence"},
+    option_alias{"training.local_batch_size", "batch", "micro_batch"},
+    option_alias{"training.global_batch_size", "global_batch"},
+    option_alias{"parallelism.tensor_parallel_degree", "tensor"},
+    option_alias{"parallelism.pipeline_parallel_degree", "pipeline"},
+    option_alias{"parallelism.context_parallel_degree", "context_parallel"},
+    option_alias{"parallelism.expert_parallel_degree", "expert"},
+    option_alias{"moe_grouped_gemm", "experts=grouped"}, option_alias{"recipe", "recipe"},
     option_alias{"recompute_activations", "recompute=selective"}, option_alias{"recompute_granularity", "recompute"},
     option_alias{"lora", "adapter_kind=lora"}, option_alias{"use_dora", "adapter_kind=dora"},
     option_alias{"use_peft", "adapter_kind=lora"},
@@ -132,7 +147,8 @@ constexpr std::array option_aliases{
     option_alias{"lora_target", "adapter_targets adapter_kind=lora"},
     option_alias{"target_modules", "adapter_targets"},
     option_alias{"load_in_4bit", "weights=nf4"}, option_alias{"load_in_8bit", "weights=bnb_int8"},
-    option_alias{"zero_stage", "zero"}, option_alias{"fsdp", "zero=3"},
+    option_alias{"zero_stage", "zero"}, option_alias{"fsdp", "fsdp"},
+    option_alias{"fsdp2", "zero=3"}, option_alias{"ddp", "zero=0"},
     option_alias{"use_distributed_optimizer", "zero=1"},
     option_alias{"deepspeed", "deepspeed"}, option_alias{"offload_param", "offload_parameters"},
 };
@@ -163,6 +179,15 @@ constexpr std::array word_aliases{
     word_alias{"method", "full", "task=finetuning"}, word_alias{"method", "lora", "task=finetuning adapter_kind=lora"},
     word_alias{"method", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
     word_alias{"adapter_kind", "qlora", "adapter_kind=lora weights=nf4_double"},
+    word_alias{"recipe", "full_finetune_single_device", "task=finetuning runtime=torchtune"},
+    word_alias{"recipe", "full_finetune_distributed", "task=finetuning runtime=torchtune zero=3"},
+    word_alias{"recipe", "lora_finetune_single_device", "task=finetuning adapter_kind=lora runtime=torchtune"},
+    word_alias{"recipe", "lora_finetune_distributed", "task=finetuning adapter_kind=lora runtime=torchtune zero=3"},
+    word_alias{"fsdp", "full_shard", "zero=3"}, word_alias{"fsdp", "full_shard auto_wrap", "zero=3"},
+    word_alias{"fsdp", "full_shard,auto_wrap", "zero=3"}, word_alias{"fsdp", "true", "zero=3"},
+    word_alias{"fsdp", "shard_grad_op", "zero=2"}, word_alias{"fsdp", "shard_grad_op auto_wrap", "zero=2"},
+    word_alias{"fsdp", "full_shard offload", "zero=3 offload_parameters=host offload_optimizer=host"},
+    word_alias{"fsdp", "full_shard auto_wrap offload", "zero=3 offload_parameters=host offload_optimizer=host"},
     word_alias{"deepspeed", "zero1", "zero=1 runtime=deepspeed"},
     word_alias{"deepspeed", "zero2", "zero=2 runtime=deepspeed"},
     word_alias{"deepspeed", "zero3", "zero=3 runtime=deepspeed"},
@@ -171,12 +196,27 @@ constexpr std::array word_aliases{
     word_alias{"optimizer", "adamw_bnb_8bit", "optimizer=adamw_8bit"},
     word_alias{"optimizer", "adamw8bit", "optimizer=adamw_8bit"},
     word_alias{"optimizer", "paged_adamw_32bit", "optimizer=paged_adamw"},
+    word_alias{"optimizer", "adamw_torch_8bit", "optimizer=adamw_8bit_torchao"},
+    word_alias{"optimizer", "torchao.optim.adamw8bit", "optimizer=adamw_8bit_torchao"},
+    word_alias{"optimizer", "torch.optim.adamw", "optimizer=adamw"},
+    word_alias{"optimizer", "torch.optim.sgd", "optimizer=sgd"},
+    word_alias{"optimizer", "bitsandbytes.optim.adamw8bit", "optimizer=adamw_8bit"},
+    word_alias{"optimizer", "bitsandbytes.optim.pagedadamw", "optimizer=paged_adamw"},
+    word_alias{"optimizer", "bitsandbytes.optim.pagedadamw8bit", "optimizer=paged_adamw_8bit"},
+    word_alias{"optimizer", "pagedadamw", "optimizer=paged_adamw"},
+    word_alias{"optimizer", "pagedadamw8bit", "optimizer=paged_adamw_8bit"},
+    word_alias{"optimizer", "adamw_apex_fused", "optimizer=adamw_fused"},
+    word_alias{"optimizer", "galore_adamw", "optimizer=galore"},
+    word_alias{"optimizer", "apollo_adamw", "optimizer=apollo"},
+    word_alias{"optimizer", "schedule_free_adamw", "optimizer=schedule_free"},
     word_alias{"optimizer", "lion_32bit", "optimizer=lion"},
+    word_alias{"optimizer", "paged_lion_32bit", "optimizer=paged_lion"},
     word_alias{"attention", "flash_attention_2", "attention=flash"},
     word_alias{"attention", "flash_attention_3", "attention=flash"},
     word_alias{"attention", "flash_attn", "attention=flash"}, word_alias{"attention", "fa2", "attention=flash"},
     word_alias{"compute", "auto", ""}, word_alias{"compute", "no", "compute=fp32"},
     word_alias{"compute", "float32", "compute=fp32 weights=fp32"}, word_alias{"kv_cache", "auto", ""},
+    word_alias{"recompute", "unsloth", "recompute=full offload_activations=host"},
     word_alias{"recompute", "true", "recompute=full"}, word_alias{"recompute", "false", "recompute=none"},
     word_alias{"offload_optimizer", "cpu", "offload_optimizer=host"},
     word_alias{"offload_parameters", "cpu", "offload_parameters=host"},
@@ -193,11 +233,15 @@ constexpr std::array word_aliases{
 /// Options that are no fields, and stand for what the words behind them do.
 struct word_option {
     std::string_view name;
-    std::string_view words;  ///< those that are known
+    std::string_view words;      ///< those that are known
+    std::string_view bare = "";  ///< what the option means without a word
 };
 constexpr std::array word_options{
     word_option{"method", "full, lora or qlora"},
     word_option{"deepspeed", "zero1, zero2 or zero3"},
+    word_option{"fsdp", "full_shard (zero 3) or shard_grad_op (zero 2), with auto_wrap and offload behind it",
+                "zero=3"},
+    word_option{"recipe", "full_finetune or lora_finetune, each _single_device or _distributed"},
     word_option{"split_mode", "layer, row, tensor or none"},
     word_option{"gradient_accumulation_steps", "global_batch: micro_batch x data ranks x these steps"},
 };
@@ -386,18 +430,28 @@ private:
                 implied(name, std::string{word.substr(equals + 1)});
         }
     }
-    /// A switch that an alias sets, unless a word behind it says otherwise.
+    /// What an alias sets, unless a word behind it says otherwise: no, or another word for the same flag.
     void implied(const std::string& name, const std::string& value) {
-        std::string set = value;
-        if (value == "true") {
-            std::string said = value_.value_or(next_is_value() ? typed_[at_ + 1] : "");
-            const bool is_auto = normal(said) == "auto";
-            const std::optional<std::string> known = truth(said);
-            if (!value_ && (known || is_auto)) ++at_;
-            if (is_auto) return;
-            set = known.value_or(value);
+        const std::string said = value_.value_or(next_is_value() ? typed_[at_ + 1] : "");
+        const bool is_auto = value == "true" && normal(said) == "auto";
+        const std::optional<std::string> known = truth(said);
+        const word_alias* word = known ? nullptr : find_word(name, normal(said));
+        if (!value_ && (known || is_auto || word != nullptr)) ++at_;
+        if (word != nullptr) return take(word->means);
+        if (is_auto || (known == "false" && value != "true")) return;
+        implied_.emplace_back(name, value == "true" ? known.value_or(value) : value);
+    }
+    static const word_alias* find_word(std::string_view flag, std::string_view word) {
+        for (const word_alias& alias : word_aliases)
+            if (alias.flag == flag && alias.typed == word && !alias.means.starts_with('?')) return &alias;
+        return nullptr;
+    }
+    /// Takes what a word stands for: `flag=value`, with spaces between them.
+    void take(std::string_view means) {
+        for (const std::string_view meant : words_of(means)) {
+            const std::size_t equals = meant.find('=');
+            implied_.emplace_back(std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)});
         }
-        implied_.emplace_back(name, set);
     }
     /// llama.cpp computes a prompt in pieces of the smaller of `--batch-size` and `--ubatch-size` (default 512).
     void prompt_batch(const std::string& written) {
@@ -419,6 +473,9 @@ private:
             return;
         }
         if (name == "json" || name == "help") return own_.push_back("--" + name);
+        const word_option* option_of_words = find_word_option(name);
+        if (option_of_words != nullptr && !option_of_words->bare.empty() && !value_ && !next_is_value())
+            return take(option_of_words->bare);
         std::string value = taken_value(written.empty() ? "--" + name : written);
         // "--gpus 8xH100" names a kind of GPU.
         const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
@@ -429,14 +486,10 @@ private:
             if (alias.flag != name || alias.typed != word) continue;
             if (alias.means.starts_with('?'))
                 throw refusal{llmres::refused(llmres::error_code::unknown, name, value, alias.means.substr(1))};
-            for (const std::string_view meant : words_of(alias.means)) {
-                const std::size_t equals = meant.find('=');
-                implied_.emplace_back(std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)});
-            }
-            return;
+            return take(alias.means);
         }
-        if (const word_option* known = find_word_option(name))
-            throw refusal{llmres::refused(llmres::error_code::unknown, name, value, known->words)};
+        if (option_of_words != nullptr)
+            throw refusal{llmres::refused(llmres::error_code::unknown, name, value, option_of_words->words)};
         said_.insert(name);
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
     }
@@ -445,6 +498,9 @@ private:
     std::string without_count(const std::string& value) {
         if (llmres::find_gpu(value) || value.find(',') != std::string::npos) return value;
         if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
+            // "h100:1g.10gb" is a part of one, as "H100 MIG 1g.10gb" is.
+            if (value.find("g.", colon) != std::string::npos)
+                return fmt::format("{} MIG {}", value.substr(0, colon), value.substr(colon + 1));
             count_ = value.substr(colon + 1);
             implied_.emplace_back("gpus", count_);
             return value.substr(0, colon);

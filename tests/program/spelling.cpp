@@ -241,6 +241,35 @@ TEST_CASE("a kind of GPU behind --gpus is one") {
     CHECK(read({"--gpus", "4"}).document["cluster"]["gpus"] == 4);
 }
 
+TEST_CASE("switches of other tools take yes, no, or a word of their own behind them") {
+    const auto training = [](std::vector<std::string> typed) {
+        typed.insert(typed.begin(), {"--task", "finetuning"});
+        const asked made = read(typed);
+        CHECK(made.refusal.code == llmres::error_code::none);
+        return made.document;
+    };
+    CHECK(training({"--gradient_checkpointing", "true"})["recompute"] == "full");
+    CHECK(training({"--gradient_checkpointing=True"})["recompute"] == "full");
+    CHECK_FALSE(training({"--gradient_checkpointing", "false"}).contains("recompute"));
+    const auto unsloth = training({"--use_gradient_checkpointing", "unsloth"});
+    CHECK(unsloth["recompute"] == "full");
+    CHECK(unsloth["offload"]["activations"] == "host");
+    CHECK(training({"--use_dora", "true", "--lora_r", "32"})["adapter"]["kind"] == "dora");
+    CHECK(training({"--bf16", "true"})["compute"] == "bf16");
+    CHECK(training({"--fsdp"})["layout"]["zero"] == 3);
+    CHECK(training({"--fsdp", "full_shard auto_wrap"})["layout"]["zero"] == 3);
+    CHECK(training({"--fsdp", "shard_grad_op"})["layout"]["zero"] == 2);
+    CHECK(training({"--sample_packing", "true"})["varied_lengths"] == false);
+    CHECK(training({"--activation_checkpoint.mode", "selective"})["recompute"] == "selective");
+    CHECK(training({"--optim", "bitsandbytes.optim.PagedAdamW8bit"})["optimizer"] == "paged_adamw_8bit");
+    CHECK(training({"--optim", "paged_lion_8bit"})["optimizer"] == "paged_lion_8bit");
+    const auto recipe = read({"--recipe", "lora_finetune_distributed"}).document;
+    CHECK(recipe["runtime"] == "torchtune");
+    CHECK(recipe["layout"]["zero"] == 3);
+    CHECK(recipe["adapter"]["kind"] == "lora");
+    CHECK(read({"--fsdp", "sometimes"}).names("fsdp"));
+}
+
 TEST_CASE("an adapter is trained, unless a task says otherwise") {
     const asked trained = read({"--lora", "--batch-size", "4", "--seq-len", "4096"});
     CHECK(trained.document["task"] == "finetuning");

@@ -92,6 +92,11 @@ inline constexpr optimizer lion{.name = "lion", .moments = 1, .tensor_temporarie
 /// Lion with 8-bit states (bitsandbytes).
 inline constexpr optimizer lion_8bit{
     .name = "lion_8bit", .moments = 1, .block = 256, .states = state_kind::bitsandbytes};
+/// Lion (bitsandbytes) whose states may be evicted to the host.
+inline constexpr optimizer paged_lion{.name = "paged_lion", .moments = 1, .states = state_kind::paged};
+/// lion_8bit whose states may be evicted to the host.
+inline constexpr optimizer paged_lion_8bit{
+    .name = "paged_lion_8bit", .moments = 1, .block = 256, .states = state_kind::paged};
 /// The average of squared gradients, in torch.optim's foreach implementation.
 inline constexpr optimizer rmsprop{.name = "rmsprop", .moments = 1, .temporaries = 1};
 /// AdamW tensor by tensor (torch.optim: foreach = false).
@@ -120,33 +125,11 @@ inline constexpr optimizer lomo{.name = "lomo", .in_backward = true, .widens = t
 inline constexpr optimizer schedule_free{.name = "schedule_free", .moments = 2, .temporaries = 1};
 
 /// Every optimizer that a job can name.
-inline constexpr std::array optimizers{sgd,
-                                       sgd_momentum,
-                                       adam,
-                                       adamw,
-                                       adamw_fused,
-                                       paged_adamw,
-                                       adamw_8bit,
-                                       paged_adamw_8bit,
-                                       adamw_8bit_torchao,
-                                       adafactor,
-                                       adafactor_hf,
-                                       nadam,
-                                       radam,
-                                       adagrad,
-                                       lion,
-                                       lion_8bit,
-                                       rmsprop,
-                                       adamw_loop,
-                                       lamb,
-                                       muon,
-                                       shampoo,
-                                       soap,
-                                       adam_mini,
-                                       galore,
-                                       apollo,
-                                       lomo,
-                                       schedule_free};
+inline constexpr std::array optimizers{
+    sgd,       sgd_momentum, adam,  adamw, adamw_fused, paged_adamw, adamw_8bit, paged_adamw_8bit, adamw_8bit_torchao,
+    adafactor, adafactor_hf, nadam, radam, adagrad,     lion,        lion_8bit,  paged_lion,       paged_lion_8bit,
+    rmsprop,   adamw_loop,   lamb,  muon,  shampoo,     soap,        adam_mini,  galore,           apollo,
+    lomo,      schedule_free};
 
 /// The optimizer of that name. Another name is an `unknown` error on `field`, which lists the nearest.
 constexpr result<optimizer> find_optimizer(std::string_view name, std::string_view field = "optimizer") {
