@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+// What memory/serving.hpp makes of one stage whose sizes are set by hand, beside tests/memory/serving.cpp, which plans
+// whole jobs.
+#include <llmres/memory/serving.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+constexpr interval<byte_count> between(std::int64_t low, std::int64_t expected, std::int64_t high) {
+    return {mib(low), mib(expected), mib(high)};
+}
+
+/// A stage of two sequences of 400 tokens of prompt and 100 of output, each of its sizes another number of mebibytes.
+struct made_case {
+    job asked{.model = {.vocabulary = 1 << 18, .hidden = 64}, .batch = 2};
+    layout how{};
+    serving_stage stage{.weights = mib(100),
+                        .adapters = mib(3),
+                        .cache = {mib(38), mib(40)},
+                        .state = mib(5),
+                        .last = true,
+                        .index = 0,
+                        .more_weights = mib(7),
+                        .maybe_weights = mib(11),
+                        .graph = {.activations = between(20, 24, 30), .logits = between(1, 2, 4)}};
+
+    made_case() {
+        asked.model.layers = {
+            2, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}}};
+        asked.prompt = tokens(400);
+        asked.output = tokens(100);
+        asked.runtime = {};
+        asked.runtime.cache.pool = cache_pool::grows;
+        asked.runtime.step.logits.bytes = {2.0, 4.0, 6.0};  // of two rows of 2^18: 1, 2 and 3 MiB
+    }
+    runtime& r() { return asked.runtime; }
+    memory_breakdown held() {
+        const detail::serving_step step{asked, asked.runtime, how};
+        return with_engine(stage, step, asked.runtime, how);
+    }
+    serving_phases phases() {
+        const detail::serving_step step{asked, asked.runtime, how};
+        return phases_of(stage, step, asked.runtime);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a stage's tensors: weights with what joins them, adapters, cache, state, and the step's two terms") {
+    made_case c;
+    const memory_breakdown m = c.held();
+    CHECK(m[memory_term::weights] == between(100, 107, 118));
+    CHECK(m[memory_term::adapter] == mib(3));
+    CHECK(m[memory_term::kv_cache] == mib(40));
+    CHECK(m[memory_term::recurrent_state] == mib(5));
+    CHECK(m[memory_term::activations] == between(20, 24, 30));
+    CHECK(m[memory_term::logits] == between(1, 2, 4));
+    CHECK(m.allocated == between(100 + 48 + 21, 107 + 48 + 26, 118 + 48 + 34));
+    CHECK(m.ideal == m.allocated.expected - mib(2));  // what the cache is rounded up by
+    CHECK(m.phase == phase::prefill);
+    CHECK(m.reserved == m.allocated);
+    CHECK(m.total() == m.allocated);
+    CHECK(c.stage.held() == mib(100 + 7 + 3 + 40 + 5));
+    const serving_phases phases = c.phases();
+    CHECK(phases.load == mib(100 + 3 + 7));
+    CHECK(phases.prefill == mib(100 + 3 + 5 + 7 + 40 + 26));
+    CHECK(phases.decode == mib(100 + 3 + 5 + 7 + 40 + 2));
+    c.stage.last = false;  // another stage has the logits
+    CHECK(c.phases().decode == mib(100 + 3 + 5 + 7 + 40));
+}
+
+TEST_CASE("of prompts of unknown lengths, which may be short, a step may hold nothing") {
+    made_case c;
+    c.asked.prompt = c.asked.output = {};
+    c.asked.context = tokens(500);
+    CHECK(c.held()[memory_term::activations] == between(0, 24, 30));
+    CHECK(c.held()[memory_term::logits] == between(0, 2, 4));
+    c.asked.max_batched_tokens = tokens(64);
+    CHECK(c.held()[memory_term::activations] == between(20, 24, 30));
+}
+
+TEST_CASE("projections are joined before the first step: that moment counts where it is the fuller one") {
+    made_case c;
+    c.r().loading.projections = projection_tensors::joined;
+    CHECK(c.held()[memory_term::weights] == between(100, 100, 111));
+    CHECK(c.held().phase == phase::prefill);
+    CHECK(c.phases().load == mib(100 + 3 + 7 + 40 + 5));  // modules have their cache already
+    CHECK(c.phases().prefill == mib(100 + 3 + 5 + 40 + 26));
+    c.stage.more_weights = mib(26);  // as much as the step
+    CHECK(c.held().phase == phase::prefill);
+    c.stage.more_weights = mib(27);
+    const memory_breakdown m = c.held();
+    CHECK(m.phase == phase::load);
+    CHECK(m[memory_term::weights] == between(100 + 21, 100 + 27, 111 + 34));  // the step's bounds hold, too
+    CHECK(m[memory_term::activations] == byte_count{});
+    CHECK(m[memory_term::logits] == byte_count{});
+    c.stage.more_weights = mib(50);
+    CHECK(c.held()[memory_term::weights] == between(100 + 21, 100 + 50, 111 + 50));
+}
+
+TEST_CASE("a cache that grows: prompts beside their part of it, or all of it, with copies, at the last token") {
+    made_case c;
+    c.r().cache.whole_batches = true;
+    // 32 of 40 MiB beside 26 of the prompts' step are more than 40 beside 2 of logits.
+    const memory_breakdown prompts = c.held();
+    CHECK(prompts.phase == phase::prefill);
+    CHECK(prompts[memory_term::kv_cache] == between(32, 32, 40));
+    CHECK(prompts[memory_term::activations].expected == mib(24));
+    CHECK(prompts.allocated.expected - prompts.ideal == scaled_up(mib(2), 0.8));
+    CHECK(c.phases().prefill == mib(100 + 3 + 5 + 7 + 32 + 26));
+    CHECK(c.phases().decode == mib(100 + 3 + 5 + 7 + 40 + 2));
+    c.r().cache.copies = 2;
+    const memory_breakdown last = c.held();
+    CHECK(last.phase == phase::decode);
+    CHECK(last[memory_term::kv_cache] == between(40, 80, 80));
+    CHECK(last[memory_term::activations] == byte_count{});
+    CHECK(last[memory_term::logits] == between(1, 2, 3));
+    CHECK(last.allocated.expected - last.ideal == mib(4));
+    CHECK(c.phases().decode == mib(100 + 3 + 5 + 7 + 80 + 2));
+    c.stage.graph.activations = between(20, 48, 50);  // 32 and 50: as much as 80 and 2
+    CHECK(c.held().phase == phase::prefill);
+    c.stage.graph.activations = between(20, 47, 50);
+    CHECK(c.held().phase == phase::decode);
+    c.asked.output = {};  // no token is made
+    c.asked.prompt = tokens(500);
+    CHECK(c.held()[memory_term::kv_cache] == mib(40));
+    CHECK(c.held().phase == phase::prefill);
+}
+
+TEST_CASE(
+    "what the allocator adds: parts of all, of all but a pool, and blocks of the moments that are not the fullest") {
+    made_case c;
+    c.r().allocator.fragmentation = {0.125, 0.25, 0.5};
+    memory_breakdown m = c.held();
+    CHECK(m[memory_term::fragmentation] == interval<byte_count>{scaled_up(m.allocated.low, 0.125),
+                                                                scaled_up(m.allocated.expected, 0.25),
+                                                                scaled_up(m.allocated.high, 0.5)});
+    CHECK(m.reserved == m.allocated + m[memory_term::fragmentation]);
+    c.r().cache.pool = cache_pool::share_of_total;  // cache and state are one tensor a layer
+    m = c.held();
+    CHECK(m[memory_term::fragmentation] == interval<byte_count>{scaled_up(m.allocated.low - mib(45), 0.125),
+                                                                scaled_up(m.allocated.expected - mib(45), 0.25),
+                                                                scaled_up(m.allocated.high - mib(45), 0.5)});
+    c.r().cache.pool = cache_pool::grows;
+    c.r().allocator = {.caches_freed_blocks = true};
+    c.stage.live = mib(1);  // less than the logits
+    c.asked.attention = attention_kernel::eager;
+    const interval<byte_count> eager = c.held()[memory_term::fragmentation];
+    CHECK(eager == between(0, 1, 1));             // later steps may reuse them
+    c.asked.attention = attention_kernel::flash;  // blocks of one layer may not serve the next
+    CHECK(c.held()[memory_term::fragmentation] == between(0, 1, 1 + 30));
+    c.stage.last = false;
+    CHECK(c.held()[memory_term::fragmentation] == between(0, 0, 30));
+}
+
+TEST_CASE("a pool that is a fraction of what is free leaves the rest of it") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_of_free;
+    c.r().cache.fraction = 0.8;  // of five parts one is left
+    CHECK(c.held()[memory_term::fragmentation].expected == scaled_up(mib(45), 1.0 / 0.8 - 1.0));
+    c.r().cache.whole_batches = true;
+    c.r().cache.copies = 1;
+    CHECK(c.held()[memory_term::fragmentation].low == scaled_up(mib(32 + 5), 1.0 / 0.8 - 1.0));
+    CHECK(c.held()[memory_term::fragmentation].high == scaled_up(mib(40 + 5), 1.0 / 0.8 - 1.0));
+    CHECK(c.held().never_both == byte_count{});
+}
+
+TEST_CASE("weights and cache as a fraction: the step and its workspaces take their room in the rest") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_with_weights;
+    c.r().cache.fraction = 0.5;
+    c.r().process.workspace = between(1, 2, 3);
+    c.r().process.cuda_graphs = between(10, 20, 30);
+    // The rest is as large as weights, cache and state: 145, 152 and 163. The step takes 32, 48 and 67 of it.
+    const memory_breakdown m = c.held();
+    CHECK(m[memory_term::fragmentation] == between(145 - 67, 152 - 48, 163 - 32));
+    CHECK(m.never_both == mib(67 - 32));
+    CHECK(m[memory_term::workspace] == between(1, 2, 3));
+    CHECK(m[memory_term::runtime] == between(10, 20, 30));
+    // Where the step takes more than the rest, nothing is left.
+    c.stage.graph.activations = between(20, 150, 500);
+    CHECK(c.held()[memory_term::fragmentation].low == byte_count{});
+    CHECK(c.held()[memory_term::fragmentation].expected == byte_count{});
+    CHECK(c.held()[memory_term::fragmentation].high == mib(163 - 32));
+    CHECK(c.held().never_both == mib(163 - 32));
+    c.r().cache.fraction = {};  // none is known
+    CHECK(c.held()[memory_term::fragmentation] == byte_count{});
+}
+
+TEST_CASE("a pool that the caller sized is held whole, be it in bytes or in tokens") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_of_total;
+    const auto left = [&] { return c.held()[memory_term::fragmentation].expected; };
+    CHECK(left() == byte_count{});
+    c.asked.options.cache_bytes = mib(60);
+    CHECK(left() == mib(60 - 45));
+    CHECK(pool_holds(c.asked, c.how, c.held()));
+    c.asked.options.cache_bytes = mib(45);
+    CHECK(left() == byte_count{});
+    CHECK(pool_holds(c.asked, c.how, c.held()));
+    c.asked.options.cache_bytes = mib(44);
+    CHECK(left() == byte_count{});
+    CHECK_FALSE(pool_holds(c.asked, c.how, c.held()));
+    c.r().cache.pool = cache_pool::grows;  // the bytes are of a pool
+    CHECK(pool_holds(c.asked, c.how, c.held()));
+    c.r().cache.pool = cache_pool::share_of_total;
+    c.asked.options.cache_bytes = {};
+    // Two sequences of 500 tokens take 45 MiB, twice as many tokens 90.
+    c.asked.options.cache_tokens = tokens(2000);
+    CHECK(left() == mib(45));
+    CHECK(pool_holds(c.asked, c.how, c.held()));
+    c.asked.options.cache_tokens = tokens(1000);
+    CHECK(left() == byte_count{});
+    CHECK(pool_holds(c.asked, c.how, c.held()));
+    c.asked.options.cache_tokens = tokens(999);
+    CHECK_FALSE(pool_holds(c.asked, c.how, c.held()));
+    c.r().cache.pool = cache_pool::grows;
+    CHECK(pool_holds(c.asked, c.how, c.held()));
+    CHECK_FALSE(pool_as_set(c.asked, c.r(), c.how, mib(45)).known);
+}
+
+TEST_CASE("communicators: a pair's buffers and as much again for each doubling, of each group that there is") {
+    runtime r{};
+    r.process.communicator = between(1, 2, 3);
+    const auto of = [&](const layout& l) { return communicators(r, l); };
+    CHECK(of({}) == byte_count{});
+    CHECK(of({.tensor = 2}) == between(1, 2, 3));
+    CHECK(of({.tensor = 4}) == between(1, 4, 6));
+    CHECK(of({.tensor = 5}) == between(1, 6, 9));
+    CHECK(of({.tensor = 8}) == between(1, 6, 9));
+    CHECK(of({.pipeline = 2}) == between(1, 2, 3));
+    CHECK(of({.pipeline = 8}) == between(1, 2, 3));  // neighbours
+    CHECK(of({.data = 4}) == between(1, 4, 6));
+    CHECK(of({.tensor = 2, .pipeline = 2, .data = 2, .expert = 2}) == between(4, 8, 12));
+    // A workspace for all of them, and fused kernels of tensor ranks alone.
+    r.process.communicator_once = true;
+    r.process.fused_all_reduce = between(10, 10, 10);
+    CHECK(of({}) == byte_count{});
+    CHECK(of({.tensor = 8}) == between(11, 12, 13));
+    CHECK(of({.tensor = 8, .pipeline = 2}) == between(1, 2, 3));
+    CHECK(of({.tensor = 8, .data = 2}) == between(1, 2, 3));
+    CHECK(of({.data = 2}) == between(1, 2, 3));
+    CHECK(of({.expert = 2}) == between(1, 2, 3));
+    CHECK(of({.pipeline = 2}) == byte_count{});
+    made_case c;
+    c.r().process.communicator = between(1, 2, 3);
+    CHECK(c.held()[memory_term::communication] == byte_count{});
+    c.how.tensor = 2;
+    CHECK(c.held()[memory_term::communication] == between(1, 2, 3));
+}
+
+TEST_CASE("what the process adds: its context, its graphs, and workspaces, those of a pipeline's stages where it has") {
+    made_case c;
+    c.r().process.context = between(1, 2, 3);
+    c.r().process.workspace = between(4, 5, 6);
+    c.r().process.stage_workspace = between(7, 8, 9);
+    CHECK(c.held()[memory_term::runtime] == between(1, 2, 3));
+    CHECK(c.held()[memory_term::workspace] == between(4, 5, 6));
+    c.how.pipeline = 2;
+    CHECK(c.held()[memory_term::workspace] == between(7, 8, 9));
+    c.r().process.stage_workspace = {};
+    CHECK(c.held()[memory_term::workspace] == between(4, 5, 6));
+}
+
+TEST_CASE(
+    "of a model that is known by its tensors alone a step's activations are known no better than its bounds say") {
+    made_case c;
+    c.asked.model.from_tensors = true;
+    CHECK(c.held()[memory_term::activations] == interval<byte_count>{scaled_up(mib(20), undescribed_activations.low),
+                                                                     mib(24),
+                                                                     scaled_up(mib(30), undescribed_activations.high)});
+    CHECK(c.held()[memory_term::logits] == between(1, 2, 4));
+}
