@@ -103,8 +103,9 @@ reading<text<N>> ask_text(const nvml_library& driver, const char* name, Argument
 
 /// One device, asked by the names of NVML's functions.
 struct asked_device {
+    using handle = nvml::handle;
     const nvml_library& driver;
-    nvml::handle device;
+    handle device;
 
     template <class Answer, class... More>
     reading<Answer> tells(const char* name, Answer answer, More... more) const {
@@ -123,6 +124,12 @@ struct asked_device {
     }
     reading<power> watts_of(const char* name) const {
         return then(number(name, 1, 10'000'000), [](std::int32_t milliwatts) { return watts(milliwatts / 1000.0); });
+    }
+    /// The card that an instance is part of, or itself.
+    asked_device whole_card() const {
+        if (tells("nvmlDeviceIsMigDeviceHandle", 0U).value_or(0) != 1) return *this;
+        const auto parent = tells("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", handle{}).value_or(nullptr);
+        return {driver, parent != nullptr ? parent : device};
     }
     /// Several numbers of one function.
     template <std::size_t N>
@@ -159,58 +166,8 @@ reading<byte_count> used_by(const process_info& process) {
     return process.used > most_memory ? implausible<byte_count>(process.used) : size_of(process.used);
 }
 
-}  // namespace
-
-text<95> throttle_reason_names(unsigned long long mask) {
-    text<95> all;
-    for (std::size_t bit = 0; bit < 64; ++bit) {
-        if (((mask >> bit) & 1U) == 0) continue;
-        if (!all.empty()) all.append(",");
-        all.append(bit < std::size(throttles) ? throttles[bit] : "other");
-    }
-    return all.empty() ? text<95>{"none"} : all;
-}
-
-nvml::nvml(const std::string& library) : driver_{shared_library{library}} {
-    const code said = call(driver_, "nvmlInit_v2");
-    if (!driver_.functions)
-        driver_.unusable = "NVML: " + driver_.functions.reason();
-    else if (said == unknown_function)
-        driver_.unusable = "NVML: " + library + " has no nvmlInit_v2";
-    else if (said != success)
-        driver_.unusable = reason_of(driver_, said);
-    const auto cards = device_count();
-    for (std::int32_t i = 0; cards && i < *cards; ++i)
-        if (const auto card = by_index(i)) at_start_.emplace(*card, memory(*card));
-}
-
-nvml::~nvml() { call(driver_, "nvmlShutdown"); }
-
-reading<std::int32_t> nvml::device_count() const { return bounded(ask(driver_, "nvmlDeviceGetCount_v2", 0U), 0, 1024); }
-
-reading<nvml::handle> nvml::by_index(std::int32_t index) const {
-    return ask(driver_, "nvmlDeviceGetHandleByIndex_v2", handle{}, static_cast<unsigned>(index));
-}
-
-reading<nvml::handle> nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
-    const auto found_by = [&](const char* name, const std::string& key) {
-        const auto found = ask(driver_, name, handle{}, key.c_str());
-        return found && *found == nullptr ? reading<handle>::unavailable("NVML: no such device") : found;
-    };
-    const auto found = found_by("nvmlDeviceGetHandleByUUID", std::string{uuid});
-    if (found || pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
-    return found_by("nvmlDeviceGetHandleByPciBusId_v2", std::string{pci_bus_id});
-}
-
-nvml::handle nvml::whole_card(handle which) const {
-    const asked_device one{driver_, which};
-    if (one.tells("nvmlDeviceIsMigDeviceHandle", 0U).value_or(0) != 1) return which;
-    const handle parent = one.tells("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", handle{}).value_or(nullptr);
-    return parent != nullptr ? parent : which;
-}
-
-reading<memory_v2> nvml::memory(handle which) const {
-    const auto raw = ask(driver_, "nvmlDeviceGetMemoryInfo_v2", memory_v2{}, which);
+reading<memory_v2> memory_of(const nvml_library& driver, nvml::handle which) {
+    const auto raw = ask(driver, "nvmlDeviceGetMemoryInfo_v2", memory_v2{}, which);
     if (!raw) return raw;
     if (raw->total == 0 || raw->total > most_memory) return implausible<memory_v2>(raw->total);
     for (const unsigned long long part : {raw->used, raw->free, raw->reserved})
@@ -218,53 +175,19 @@ reading<memory_v2> nvml::memory(handle which) const {
     return raw;
 }
 
-reading<memory_v2> nvml::memory_at_start(handle which) const {
-    const auto found = at_start_.find(which);
-    return found != at_start_.end() ? found->second : memory(which);
-}
-
-reading<byte_count> nvml::used_at_start(handle which) const { return then(memory_at_start(which), used_of); }
-
-reading<byte_count> nvml::used(handle which) const { return then(memory(which), used_of); }
-
-reading<std::vector<process_info>> nvml::processes(handle which) const {
-    auto all = listed(driver_, "nvmlDeviceGetComputeRunningProcesses_v3", which);
+reading<std::vector<process_info>> processes_of(const nvml_library& driver, nvml::handle which) {
+    auto all = listed(driver, "nvmlDeviceGetComputeRunningProcesses_v3", which);
     if (!all) return all;
     // Displays and clients of MPS have lists of their own, which instances and servers may lack; who is in two has one
     // memory.
     for (const char* more : {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"})
-        for (const process_info& one : listed(driver_, more, which).value_or({}))
+        for (const process_info& one : listed(driver, more, which).value_or({}))
             if (std::none_of(all.value.begin(), all.value.end(), [&](const auto& p) { return p.pid == one.pid; }))
                 all.value.push_back(one);
     return all;
 }
 
-reading<byte_count> nvml::used_by_others(handle which) const {
-    return then(processes(which), [](const std::vector<process_info>& all) {
-        byte_count others{};
-        for (const process_info& one : all) {
-            if (static_cast<pid_t>(one.pid) == getpid()) continue;
-            const auto used = used_by(one);
-            if (!used) return used;
-            others += *used;
-        }
-        return reading<byte_count>{others};
-    });
-}
-
-reading<text<31>> nvml::topology(handle a, handle b) const {
-    return named(ask(driver_, "nvmlDeviceGetTopologyCommonAncestor", -1, a, b), topologies, 10);
-}
-
-void nvml::describe(handle which, device& into) const {
-    describe_identity(which, into);
-    describe_memory(which, into);
-    describe_power(which, into);
-    describe_links(which, into);
-}
-
-void nvml::describe_identity(handle which, device& into) const {
-    const asked_device one{driver_, which}, card{driver_, whole_card(which)};
+void describe_identity(const asked_device& one, const asked_device& card, device& into) {
     device_identity& id = into.identity;
     fill(id.uuid, one.words<63>("nvmlDeviceGetUUID"));
     const auto name = one.words<63>("nvmlDeviceGetName");
@@ -274,7 +197,7 @@ void nvml::describe_identity(handle which, device& into) const {
     fill(id.pci_bus_id, bus_id(card.tells("nvmlDeviceGetPciInfo_v3", pci_info{})));
     id.mig_enabled =
         then(card.numbers<2>("nvmlDeviceGetMigMode"), [](const auto& numbers) { return flag(numbers[0]); });
-    if (card.device != which) {
+    if (card.device != one.device) {
         id.mig_parent_uuid = card.words<63>("nvmlDeviceGetUUID");
         // The profile is the end of the instance's name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb".
         const std::string_view full = name ? name.value.view() : std::string_view{};
@@ -286,17 +209,16 @@ void nvml::describe_identity(handle which, device& into) const {
     }
 
     device_software& sw = into.software;
-    fill(sw.driver_version, ask_text<31>(driver_, "nvmlSystemGetDriverVersion"));
-    fill(sw.nvml_version, ask_text<31>(driver_, "nvmlSystemGetNVMLVersion"));
+    fill(sw.driver_version, ask_text<31>(card.driver, "nvmlSystemGetDriverVersion"));
+    fill(sw.nvml_version, ask_text<31>(card.driver, "nvmlSystemGetNVMLVersion"));
     fill(sw.vbios_version, card.words<31>("nvmlDeviceGetVbiosVersion"));
     fill(sw.persistence_mode, flag(card.tells("nvmlDeviceGetPersistenceMode", 0U)));
     fill(sw.compute_mode, named(card.tells("nvmlDeviceGetComputeMode", 0U), compute_modes));
 }
 
-void nvml::describe_memory(handle which, device& into) const {
-    const asked_device card{driver_, whole_card(which)};
+/// Memory and who holds it.
+void describe_memory(const asked_device& one, const asked_device& card, const reading<memory_v2>& all, device& into) {
     device_memory& m = into.memory;
-    const auto all = memory_at_start(which);
     m.nvml_total = then(all, [](const memory_v2& read) { return size_of(read.total); });
     m.nvml_reserved = then(all, [](const memory_v2& read) { return size_of(read.reserved); });
     m.nvml_used = then(all, used_of);
@@ -319,14 +241,13 @@ void nvml::describe_memory(handle which, device& into) const {
     m.remapping_pending = then(rows, [](const auto& numbers) { return flag(numbers[2]); });
     m.remapping_failed = then(rows, [](const auto& numbers) { return flag(numbers[3]); });
 
-    const auto everyone = processes(which);
+    const auto everyone = processes_of(one.driver, one.device);
     into.process_count = then(everyone, [](const auto& list) { return static_cast<std::int32_t>(list.size()); });
-    for (const process_info& one : everyone.value)  // the first that there is room for
-        into.processes.push({static_cast<std::int64_t>(one.pid), used_by(one)});
+    for (const process_info& process : everyone.value)  // the first that there is room for
+        into.processes.push({static_cast<std::int64_t>(process.pid), used_by(process)});
 }
 
-void nvml::describe_power(handle which, device& into) const {
-    const asked_device card{driver_, whole_card(which)};
+void describe_power(const asked_device& card, device& into) {
     device_compute& c = into.compute;
     fill(c.sm_clock_now, card.clock("nvmlDeviceGetClockInfo", clock_sm));
     fill(c.sm_clock_max, card.clock("nvmlDeviceGetMaxClockInfo", clock_sm));
@@ -341,16 +262,7 @@ void nvml::describe_power(handle which, device& into) const {
     p.throttle_reasons = then(card.throttled(), throttle_reason_names);
 }
 
-nvml::state nvml::now(handle which) const {
-    const asked_device card{driver_, whole_card(which)};
-    state now{card.clock("nvmlDeviceGetClockInfo", clock_sm), card.watts_of("nvmlDeviceGetPowerUsage"),
-              card.throttled()};
-    now.throttled.value &= ~1ULL;  // idle
-    return now;
-}
-
-void nvml::describe_links(handle which, device& into) const {
-    const asked_device card{driver_, whole_card(which)};
+void describe_links(const asked_device& card, device& into) {
     device_pcie& pcie = into.pcie;
     pcie.generation_now = card.number("nvmlDeviceGetCurrPcieLinkGeneration", 1, 8);
     pcie.generation_max = card.number("nvmlDeviceGetMaxPcieLinkGeneration", 1, 8);
@@ -379,6 +291,91 @@ void nvml::describe_links(handle which, device& into) const {
         into.nvlinks.push(one);
     }
     if (!into.nvlinks.empty()) into.nvlinks_active = active;
+}
+
+}  // namespace
+
+text<95> throttle_reason_names(unsigned long long mask) {
+    text<95> all;
+    for (std::size_t bit = 0; bit < 64; ++bit) {
+        if (((mask >> bit) & 1U) == 0) continue;
+        if (!all.empty()) all.append(",");
+        all.append(bit < std::size(throttles) ? throttles[bit] : "other");
+    }
+    return all.empty() ? text<95>{"none"} : all;
+}
+
+nvml::nvml(const std::string& library) : driver_{shared_library{library}} {
+    const code said = call(driver_, "nvmlInit_v2");
+    if (!driver_.functions)
+        driver_.unusable = "NVML: " + driver_.functions.reason();
+    else if (said == unknown_function)
+        driver_.unusable = "NVML: " + library + " has no nvmlInit_v2";
+    else if (said != success)
+        driver_.unusable = reason_of(driver_, said);
+    const auto cards = device_count();
+    for (std::int32_t i = 0; cards && i < *cards; ++i)
+        if (const auto card = by_index(i)) at_start_.emplace(*card, memory_of(driver_, *card));
+}
+
+nvml::~nvml() { call(driver_, "nvmlShutdown"); }
+
+reading<std::int32_t> nvml::device_count() const { return bounded(ask(driver_, "nvmlDeviceGetCount_v2", 0U), 0, 1024); }
+
+reading<nvml::handle> nvml::by_index(std::int32_t index) const {
+    return ask(driver_, "nvmlDeviceGetHandleByIndex_v2", handle{}, static_cast<unsigned>(index));
+}
+
+reading<nvml::handle> nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
+    const auto found_by = [&](const char* name, const std::string& key) {
+        const auto found = ask(driver_, name, handle{}, key.c_str());
+        return found && *found == nullptr ? reading<handle>::unavailable("NVML: no such device") : found;
+    };
+    const auto found = found_by("nvmlDeviceGetHandleByUUID", std::string{uuid});
+    if (found || pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
+    return found_by("nvmlDeviceGetHandleByPciBusId_v2", std::string{pci_bus_id});
+}
+
+reading<memory_v2> nvml::memory_at_start(handle which) const {
+    const auto found = at_start_.find(which);
+    return found != at_start_.end() ? found->second : memory_of(driver_, which);
+}
+
+reading<byte_count> nvml::used_at_start(handle which) const { return then(memory_at_start(which), used_of); }
+
+reading<byte_count> nvml::used(handle which) const { return then(memory_of(driver_, which), used_of); }
+
+reading<byte_count> nvml::used_by_others(handle which) const {
+    return then(processes_of(driver_, which), [](const std::vector<process_info>& all) {
+        byte_count others{};
+        for (const process_info& one : all) {
+            if (static_cast<pid_t>(one.pid) == getpid()) continue;
+            const auto used = used_by(one);
+            if (!used) return used;
+            others += *used;
+        }
+        return reading<byte_count>{others};
+    });
+}
+
+reading<text<31>> nvml::topology(handle a, handle b) const {
+    return named(ask(driver_, "nvmlDeviceGetTopologyCommonAncestor", -1, a, b), topologies, 10);
+}
+
+void nvml::describe(handle which, device& into) const {
+    const asked_device one{driver_, which}, card = one.whole_card();
+    describe_identity(one, card, into);
+    describe_memory(one, card, memory_at_start(which), into);
+    describe_power(card, into);
+    describe_links(card, into);
+}
+
+nvml::state nvml::now(handle which) const {
+    const asked_device card = asked_device{driver_, which}.whole_card();
+    state now{card.clock("nvmlDeviceGetClockInfo", clock_sm), card.watts_of("nvmlDeviceGetPowerUsage"),
+              card.throttled()};
+    now.throttled.value &= ~1ULL;  // idle
+    return now;
 }
 
 }  // namespace llmres::probe

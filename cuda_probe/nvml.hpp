@@ -109,15 +109,7 @@ public:
     reading<text<31>> topology(handle a, handle b) const;
 
 private:
-    reading<nvml_abi::memory_v2> memory(handle which) const;
     reading<nvml_abi::memory_v2> memory_at_start(handle which) const;
-    reading<std::vector<nvml_abi::process_info>> processes(handle which) const;
-    void describe_identity(handle which, device& into) const;
-    /// Memory and who holds it: sizes as they were when this object was made.
-    void describe_memory(handle which, device& into) const;
-    void describe_links(handle which, device& into) const;
-    void describe_power(handle which, device& into) const;
-    handle whole_card(handle which) const;
 
     nvml_library driver_;
     std::map<handle, reading<nvml_abi::memory_v2>> at_start_;
