@@ -12,18 +12,19 @@ namespace llmres::probe {
 namespace {
 
 /// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
-std::vector<plan_buffer> requests_of(const tested_plan& plan, const alloc_options& options) {
-    const std::vector<plan_buffer> beside = stand_ins(plan, options.own, options.caching);
-    std::vector<plan_buffer> all;
-    const auto add_beside = [&](bool runtime) {
-        for (const plan_buffer& b : beside)
-            if ((b.term == "runtime") == runtime) all.push_back(b);
-    };
-    add_beside(true);
-    for (const plan_buffer& b : plan.buffers)
+std::vector<buffer_result> requests_of(const tested_plan& plan, const alloc_options& options) {
+    std::vector<buffer_result> all;
+    const auto add = [&all](const buffer& b) {
+        const std::string name{b.name.view()};
         for (std::int64_t i = 0; i < b.count; ++i)
-            all.push_back({b.count == 1 ? b.name : fmt::format("{}[{}]", b.name, i), b.term, b.size});
-    add_beside(false);
+            all.push_back({b.count == 1 ? name : fmt::format("{}[{}]", name, i), b.term, b.size});
+    };
+    const std::vector<buffer> beside = stand_ins(plan, options.own, options.caching);
+    for (const buffer& b : beside)
+        if (b.term == memory_term::runtime) add(b);
+    for (const buffer& b : plan.buffers) add(b);
+    for (const buffer& b : beside)
+        if (b.term != memory_term::runtime) add(b);
     if (options.shuffled) std::shuffle(all.begin(), all.end(), std::mt19937_64{options.seed});
     return all;
 }
@@ -52,7 +53,7 @@ public:
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             run_.failed_at = -1;
             around_.stop.heed();
-            const byte_count wanted = requests_[i].size;
+            const byte_count wanted = requests_[i].requested;
             const byte_count from_device = options_.caching ? segment_for(wanted) : wanted;
             run_.failed_at = static_cast<std::int64_t>(i);
             run_.failed_name = requests_[i].name;
@@ -106,7 +107,7 @@ private:
         // A request beyond what is free may be tried: the device refuses it, and no other process loses memory.
         if (size <= free_ && free_ - size < options_.guard) {
             byte_count left{};
-            for (std::size_t later = i; later < requests_.size(); ++later) left += requests_[later].size;
+            for (std::size_t later = i; later < requests_.size(); ++later) left += requests_[later].requested;
             if (left > free_ && !options_.caching)
                 throw run_ended{run_outcome::no_room, "the buffers that are left exceed what is free"};
             throw run_ended{run_outcome::guarded, "less than the guard band would stay free"};
@@ -136,7 +137,7 @@ private:
     /// By how much what a device takes for a request may differ from it: allocators' granules.
     byte_count far() const { return std::max(options_.tolerance, mib(64)); }
 
-    void note(const plan_buffer& b, byte_count from_device) {
+    void note(const buffer_result& b, byte_count from_device) {
         const byte_count free = around_.memory.memory().free;
         const byte_count fell = free_ - free;  // below zero where someone left
         // A pool takes more than a request, and then nothing for those that follow.
@@ -144,9 +145,9 @@ private:
             note_moved(run_, "free memory changed by another amount than was allocated");
         free_ = free;
         const byte_count granted = std::max(fell, byte_count{});
-        run_.requested += b.size;
+        run_.requested += b.requested;
         run_.granted += granted;
-        run_.buffers.push_back({b.name, b.term, b.size, granted, run_.granted, free_});
+        run_.buffers.push_back({b.name, b.term, b.requested, granted, run_.granted, free_});
     }
 
     const alloc_environment& around_;
@@ -156,7 +157,7 @@ private:
     llmres::detail::caching_allocator caching_;
     byte_count free_;
     byte_count room_;
-    std::vector<plan_buffer> requests_;
+    std::vector<buffer_result> requests_;
 };
 
 /// Two witnesses: what NVML says others hold, and whether what we released came back. A driver may keep a little of
@@ -206,10 +207,7 @@ judgement judge(const alloc_run& run) {
     const std::string at = run.failed_at < 0 ? ""
                                              : fmt::format(" at buffer {} ({}, {} bytes)", run.failed_at,
                                                            run.failed_name, run.failed_size.base());
-    constexpr std::array<verdict, 8> verdicts{verdict::fits,    verdict::fits,         verdict::does_not_fit,
-                                              verdict::skipped, verdict::inconclusive, verdict::skipped,
-                                              verdict::failed,  verdict::failed};
-    judgement found{verdicts[static_cast<std::size_t>(run.outcome)], run.reason + at};
+    judgement found{verdict_of(run.outcome), run.reason + at};
     if (run.outcome == run_outcome::held) found.reason = "the whole plan was held at once and kept its content";
     if (run.outcome == run_outcome::no_room) found.reason = "no room" + at + ": " + run.reason;
     const bool doubtful = !run.moved.empty() && run.outcome <= run_outcome::guarded;

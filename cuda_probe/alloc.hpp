@@ -37,7 +37,7 @@ struct alloc_options {
 /// One buffer of the plan.
 struct buffer_result {
     std::string name;
-    std::string term;
+    memory_term term = memory_term::weights;
     byte_count requested{};
     byte_count granted{};     ///< by how much the device's free memory fell
     byte_count cumulative{};  ///< granted so far
@@ -95,6 +95,14 @@ constexpr exit_code exit_of(verdict v) {
     constexpr std::array<exit_code, 5> codes{exit_done, exit_does_not_fit, exit_skipped, exit_inconclusive,
                                              exit_internal};
     return codes[static_cast<std::size_t>(v)];
+}
+
+/// What a run says that ended so, while nobody else's memory moved.
+constexpr verdict verdict_of(run_outcome outcome) {
+    constexpr std::array<verdict, 8> verdicts{verdict::fits,    verdict::fits,         verdict::does_not_fit,
+                                              verdict::skipped, verdict::inconclusive, verdict::skipped,
+                                              verdict::failed,  verdict::failed};
+    return verdicts[static_cast<std::size_t>(outcome)];
 }
 
 struct judgement {

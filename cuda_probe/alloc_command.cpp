@@ -38,15 +38,16 @@ std::optional<plan_request> job_before_device(const options& o, const std::strin
 /// Refuses a plan for another machine: one for another GPU says nothing of this one, and one for more GPUs than there
 /// are is of one GPU's part alone.
 void check_machine(const options& o, const tested_plan& plan, const device& live, std::size_t devices) {
-    if (!o.gpus && plan.gpus > static_cast<std::int64_t>(devices))
-        throw exception{refused(error_code::inconsistent, "gpus", plan.gpus,
+    const cluster& planned = plan.request.cluster;
+    if (!o.gpus && planned.gpus > static_cast<std::int64_t>(devices))
+        throw exception{refused(error_code::inconsistent, "gpus", planned.gpus,
                                 fmt::format("a plan for the {} devices here, or --gpus {} to test one GPU's part of it",
-                                            devices, plan.gpus))};
+                                            devices, planned.gpus))};
     const auto sheet = sheet_for(live);
-    const bool same = sheet && sheet->id == std::string_view{plan.gpu};
+    const bool same = sheet && sheet->id == planned.gpu.id;
     if (!same && !o.any_gpu)
         throw exception{
-            refused(error_code::inconsistent, "cluster.gpu", plan.gpu,
+            refused(error_code::inconsistent, "cluster.gpu", planned.gpu.id,
                     fmt::format("a plan for {} ({}), or --any-gpu", sheet ? sheet->id.view() : "a GPU of the tables",
                                 live.identity.name.value.view()))};
 }
@@ -73,20 +74,19 @@ void set_guard(alloc_report& report, const std::optional<std::int64_t>& asked, c
 }
 
 void search_into(alloc_report& report, const alloc_environment& around, const alloc_options& options,
-                 const plan_request& request, const std::string& axis_name) {
+                 const std::string& axis_name) {
     const plan_axis axis = axis_name == "batch" ? plan_axis::batch : plan_axis::context;
     report.search_axis = axis_name;
     report.search = search_largest(
-        around, [&](std::int64_t n) { return memory_of_plan(changed(request, axis, n)); }, options,
-        axis == plan_axis::batch ? report.plan.max_batch : report.plan.max_context);
+        around, [&](std::int64_t n) { return memory_of_plan(changed(report.plan.request, axis, n)); }, options,
+        report.plan.largest(axis_name));
     report.judged = {report.search->says, report.search->reason};
     if (report.judged.reason.empty())
         report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
 }
 
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
-void hold_plan(const options& o, workplace& here, const plan_request& request, const tensor_allocator& through,
-               alloc_report& report) {
+void hold_plan(const options& o, workplace& here, const tensor_allocator& through, alloc_report& report) {
     const auto others = [&] { return here.ask(&nvml::used_by_others); };
     const auto others_before = others();  // before our own context, which a container may show under another id
     baselines& b = report.around;
@@ -108,7 +108,7 @@ void hold_plan(const options& o, workplace& here, const plan_request& request, c
                       .guard = report.guard,
                       .host_room = host_room(report.live)};
     how.tolerance = std::max(how.tolerance, report.live.memory.allocation.granularity_minimum.value_or({}));
-    if (!o.search.empty()) return search_into(report, around, how, request, o.search);
+    if (!o.search.empty()) return search_into(report, around, how, o.search);
     for (std::int32_t i = 0; i < o.runs; ++i) {
         how.shuffled = i > 0 && i == o.runs - 1;  // whether the order matters shows in the last
         how.seed = static_cast<std::uint64_t>(i) + 1;
@@ -125,18 +125,17 @@ ending run_alloc(const options& o) {
     const auto known = job_before_device(o, document);
     workplace here{o};
     alloc_report report;
-    plan_request request = known ? *known : request_for(document, here.live()).value();
-    report.plan = plan_of(request).value();
-    request.layout = report.plan.over;  // that of a search, too
+    report.plan = plan_of(known ? *known : request_for(document, here.live()).value()).value();
     check_machine(o, report.plan, here.live(), here.devices.size());
-    const tensor_allocator through = find_allocator(o.allocator.empty() ? report.plan.allocator : o.allocator);
+    const std::string planned{name_of(report.plan.request.job.runtime.allocator.code)};
+    const tensor_allocator through = find_allocator(o.allocator.empty() ? planned : o.allocator);
     report.stamp = file_of({});
     report.live = here.live();
     report.plan_source = o.job.model;
     report.allocator = through.name;
     report.allocator_source = o.allocator.empty() ? "plan" : "flag";
     if (o.simulate.empty())
-        hold_plan(o, here, request, through, report);
+        hold_plan(o, here, through, report);
     else
         report.judged = {verdict::skipped, "a recorded device: nothing was allocated"};
     if (o.json)

@@ -15,18 +15,11 @@
 /// and is tested on a simulated device. cuda_device.cu is the one real implementation.
 namespace llmres::probe {
 
-template <class T>
-constexpr reading<T> as_reading(reading<T> one) {
-    return one;
-}
-template <class T>
-constexpr reading<T> as_reading(T one) {
-    return one;
-}
 /// What `make` makes of a value that was read; where there is none, the same reason.
 template <class T, class Make>
-constexpr auto then(const reading<T>& from, Make&& make) -> decltype(as_reading(make(from.value))) {
-    return from ? as_reading(make(*from)) : decltype(as_reading(make(from.value)))::unavailable(from.why);
+constexpr auto then(const reading<T>& from, Make&& make) {
+    using made = decltype(reading{make(from.value)});  // of a reading that is made, that one
+    return from ? made{make(*from)} : made::unavailable(from.why);
 }
 
 /// How device memory is obtained.

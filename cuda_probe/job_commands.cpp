@@ -16,8 +16,7 @@ namespace llmres::probe {
 namespace {
 
 double fragmentation_of(const replay_result& r) {
-    const auto of = [](byte_count size) { return static_cast<double>(size.in(bytes)); };
-    return r.peak_allocated > byte_count{} ? of(r.peak_reserved) / of(r.peak_allocated) - 1 : 0;
+    return r.peak_allocated > byte_count{} ? ratio(r.peak_reserved, r.peak_allocated) - 1 : 0;
 }
 
 nlohmann::ordered_json to_json(std::string_view name, const replay_result& r) {
@@ -30,12 +29,6 @@ nlohmann::ordered_json to_json(std::string_view name, const replay_result& r) {
                                {"fragmentation", fragmentation_of(r)}};
     if (!r.why.empty()) out["why"] = r.why;
     return out;
-}
-
-exit_code exit_of(run_outcome worst) {
-    if (worst == run_outcome::done) return exit_done;
-    if (worst == run_outcome::no_room) return exit_does_not_fit;
-    return worst == run_outcome::stopped ? exit_skipped : exit_internal;
 }
 
 void print_line(std::string_view name, const replay_result& r) {
@@ -100,7 +93,7 @@ ending run_replay(const options& o) {
              {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
              {"replays", all}},
             *o.json);
-    return {exit_of(worst), ""};
+    return {exit_of(verdict_of(worst)), ""};
 }
 
 }  // namespace llmres::probe

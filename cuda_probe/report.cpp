@@ -57,7 +57,7 @@ private:
     }
 
     void compare_verdicts() {
-        const std::string& said = plan_.verdict;
+        const std::string_view said = name_of(plan_.verdict);
         const verdict found = report_.judged.says;
         const bool decided = found == verdict::fits || found == verdict::does_not_fit;
         if (!decided || report_.search) return unknown("verdict", said, "not decided on the device");
@@ -85,28 +85,29 @@ private:
     void compare_run(const alloc_run& run) {
         const bool held = run.outcome == run_outcome::held;
         const reading<byte_count> none = reading<byte_count>::unavailable("not all buffers were held");
-        for (const std::string_view term : memory_term_names) {
+        for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+            const auto term = static_cast<memory_term>(i);
             const bool has_buffers = plan_.buffer_total(term) > byte_count{};
-            const byte_count predicted = plan_.predicted(term).value_or(byte_count{});
+            const byte_count predicted = plan_.memory[term].expected;
             if (predicted == byte_count{} && !has_buffers) continue;  // a plan names every term
-            const byte_count took = granted(run, [&](const std::string& t) { return t == term; });
+            const byte_count took = granted(run, [&](memory_term t) { return t == term; });
             const reading<byte_count> measured = held ? reading<byte_count>{took} : none;
             if (has_buffers)
-                size(term, predicted, measured, std::max(mib(4), percent(measured, 1)), "its buffers take");
+                size(name_of(term), predicted, measured, std::max(mib(4), percent(measured, 1)), "its buffers take");
             else
-                unknown(term, predicted.in(bytes), "a block stood in for it", took);
+                unknown(name_of(term), predicted.in(bytes), "a block stood in for it", took);
         }
         const auto taken = held ? then(report_.around.context, [&](byte_count) { return run.granted + own_; }) : none;
-        size("total", plan_.expected, taken, percent(taken, 2), "the device loses",
-             granted(run, [&](const std::string& t) { return plan_.buffer_total(t) == byte_count{}; }));
+        size("total", plan_.memory.expected(), taken, percent(taken, 2), "the device loses",
+             granted(run, [&](memory_term t) { return plan_.buffer_total(t) == byte_count{}; }));
         if (report_.allocator != "pytorch_caching" || !held)
             return unknown("reserved", plan_.reserved().in(bytes), "this run keeps no segments of its own");
-        size("reserved", plan_.reserved(), granted(run, [](const std::string& t) { return t != "runtime"; }),
+        size("reserved", plan_.reserved(), granted(run, [](memory_term t) { return t != memory_term::runtime; }),
              percent(plan_.reserved(), 2), "the allocator reserves");
     }
 
     void compare_largest() {
-        const auto& planned = report_.search_axis == "context" ? plan_.max_context : plan_.max_batch;
+        const auto planned = plan_.largest(report_.search_axis);
         if (!report_.search || report_.search->says != verdict::fits || !planned) return;
         const search_result& found = *report_.search;
         compared("largest", *planned, found.largest,
@@ -126,6 +127,14 @@ private:
 }  // namespace
 
 std::vector<agreement_line> agreement_of(const alloc_report& report) { return lines{report}.all; }
+
+/// The fields of a report's `baselines`, with their keys.
+template <class Write>
+void each_field(const baselines& b, Write&& write) {
+    write("used_before_bytes", b.used_before), write("used_with_context_bytes", b.used_with_context);
+    write("used_with_libraries_bytes", b.used_with_libraries), write("cuda_free_bytes", b.cuda_free);
+    write("context_bytes", b.context), write("libraries_bytes", b.libraries);
+}
 
 namespace {
 
@@ -155,7 +164,7 @@ json run_json(const alloc_run& run, bool every_buffer) {
         out["buffers"] = json::array();
         for (const buffer_result& b : run.buffers)
             out["buffers"].push_back({{"name", b.name},
-                                      {"term", b.term},
+                                      {"term", name_of(b.term)},
                                       {"requested_bytes", b.requested.in(bytes)},
                                       {"granted_bytes", b.granted.in(bytes)},
                                       {"cumulative_bytes", b.cumulative.in(bytes)},
@@ -175,7 +184,7 @@ json search_json(const alloc_report& report) {
              {"largest", found.largest},
              {"predicted_in_guard", found.predicted_in_guard},
              {"possible", found.possible}};
-    const auto& limit = report.search_axis == "batch" ? report.plan.max_batch : report.plan.max_context;
+    const auto limit = report.plan.largest(report.search_axis);
     out["predicted_by_plan"] = limit ? json(*limit) : json(nullptr);
     out["beyond_plan"] = limit && found.largest > *limit ? json(found.largest - *limit) : json(0);
     out["at_plan"] = found.planned ? try_json(*found.planned) : json(nullptr);
@@ -213,22 +222,14 @@ json to_json(const alloc_report& report) {
     put(about, "name", report.live.identity.name);
     put(about, "cuda_total_bytes", report.live.memory.cuda_total);
     out["plan"] = {{"source", report.plan_source},
-                   {"runtime", report.plan.runtime},
-                   {"gpus", report.plan.gpus},
-                   {"expected_bytes", report.plan.expected.in(bytes)},
+                   {"runtime", report.plan.request.job.runtime.identity.name.view()},
+                   {"gpus", report.plan.request.cluster.gpus},
+                   {"expected_bytes", report.plan.memory.expected().in(bytes)},
                    {"usable_bytes", report.plan.usable.in(bytes)},
                    {"buffers_bytes", report.plan.buffer_total().in(bytes)}};
     out["allocator"] = {{"name", report.allocator}, {"source", report.allocator_source}};
     out["guard"] = {{"bytes", report.guard.in(bytes)}, {"reason", report.guard_reason}};
-    json& around = out["baselines"] = json::object();
-    const baselines& b = report.around;
-    for (const auto& [key, field] : {std::pair{"used_before_bytes", &b.used_before},
-                                     {"used_with_context_bytes", &b.used_with_context},
-                                     {"used_with_libraries_bytes", &b.used_with_libraries},
-                                     {"cuda_free_bytes", &b.cuda_free},
-                                     {"context_bytes", &b.context},
-                                     {"libraries_bytes", &b.libraries}})
-        put(around, key, *field);
+    out["baselines"] = llmres::detail::section_json(report.around);
     out["runs"] = json::array();
     for (const alloc_run& run : report.runs) out["runs"].push_back(run_json(run, &run == report.runs.data()));
     if (report.search) out["search"] = search_json(report);

@@ -52,7 +52,7 @@ private:
 /// What a plan takes of the device, with what this process has already.
 byte_count needed_by(const tested_plan& plan, const alloc_options& options) {
     byte_count all = plan.buffer_total();
-    for (const plan_buffer& b : stand_ins(plan, options.own, options.caching)) all += b.size;
+    for (const buffer& b : stand_ins(plan, options.own, options.caching)) all += b.size;
     return all;
 }
 
@@ -88,7 +88,7 @@ search_result search_largest(const alloc_environment& around, const plan_at& pla
     });
     found.possible = largest_that_holds(most, [&](std::int64_t n) {
         const auto at = plan(n);
-        return at && at->low <= at->usable;
+        return at && at->memory.total().low <= at->usable;
     });
 
     trying device{around, plan, options};

@@ -12,16 +12,9 @@ namespace llmres::probe {
 namespace {
 
 tested_plan memory_of_plan(const plan_request& request, const job_plan& made) {
-    tested_plan plan;
-    const interval<byte_count> total = made.memory.total();
-    plan.usable = made.usable;
-    plan.available = available_memory(request.cluster);
-    plan.low = total.low, plan.expected = total.expected, plan.high = total.high;
-    for (std::size_t i = 0; i < memory_term_names.size(); ++i)
-        plan.terms.emplace_back(memory_term_names[i], made.memory.terms[i].expected);
-    for_each_buffer(request.job, request.cluster, made, [&](const buffer& b) {
-        plan.buffers.push_back({std::string{b.name.view()}, std::string{name_of(b.term)}, b.size, b.count});
-    });
+    tested_plan plan{request, made.verdict, made.usable, available_memory(request.cluster), made.memory};
+    plan.request.layout = made.layout;
+    for_each_buffer(request.job, request.cluster, made, [&](const buffer& b) { plan.buffers.push_back(b); });
     return plan;
 }
 
@@ -77,30 +70,31 @@ result<plan_request> request_of_plan(const nlohmann::json& plan) {
 
 byte_count tested_plan::buffer_total() const {
     byte_count total{};
-    for (const plan_buffer& b : buffers) total += b.size * b.count;
+    for (const buffer& b : buffers) total += b.size * b.count;
     return total;
 }
 
-byte_count tested_plan::buffer_total(std::string_view term) const {
+byte_count tested_plan::buffer_total(memory_term term) const {
     byte_count total{};
-    for (const plan_buffer& b : buffers)
+    for (const buffer& b : buffers)
         if (b.term == term) total += b.size * b.count;
     return total;
 }
 
-std::optional<byte_count> tested_plan::predicted(std::string_view term) const {
-    for (const auto& [name, size] : terms)
-        if (name == term) return size;
-    return {};
+std::optional<std::int64_t> tested_plan::largest(std::string_view axis) const {
+    if (axis == "batch") return limits.max_batch ? std::optional{*limits.max_batch} : std::nullopt;
+    return limits.max_context ? std::optional{limits.max_context->in(tokens)} : std::nullopt;
 }
 
-std::vector<plan_buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments) {
-    std::vector<plan_buffer> all;
-    for (const auto& [term, predicted] : plan.terms) {
-        if (fragments && term == "fragmentation") continue;
-        const byte_count without_buffer =
-            predicted - plan.buffer_total(term) - (term == "runtime" ? own : byte_count{});
-        if (without_buffer > byte_count{}) all.push_back({"rest_of_" + term, term, without_buffer});
+std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments) {
+    std::vector<buffer> all;
+    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+        const auto term = static_cast<memory_term>(i);
+        if (fragments && term == memory_term::fragmentation) continue;
+        const byte_count taken = plan.buffer_total(term) + (term == memory_term::runtime ? own : byte_count{});
+        if (plan.memory[term].expected <= taken) continue;
+        buffer& rest = all.emplace_back(buffer{"rest_of_", term, plan.memory[term].expected - taken});
+        rest.name.append(memory_term_names[i]);
     }
     return all;
 }
@@ -114,18 +108,10 @@ result<tested_plan> memory_of_plan(const result<plan_request>& request) {
 result<tested_plan> plan_of(const plan_request& request) {
     const auto made = llmres::plan(request);
     if (!made) return made.error();
-    const auto& [j, over, c] = std::tie(request.job, made->plan.layout, request.cluster);
     tested_plan plan = memory_of_plan(request, made->plan);
-    plan.runtime = j.runtime.identity.name.view();
-    plan.allocator = name_of(j.runtime.allocator.code);
-    plan.gpu = c.gpu.id.view();
-    plan.verdict = name_of(made->plan.verdict);
-    plan.gpus = c.gpus;
-    plan.over = over;
+    const auto& [j, c, over] = std::tie(request.job, request.cluster, made->plan.layout);
     plan.process_context = context_on(on_device(j.runtime, c.gpu, over), c.gpu);
-    const job_limits limits = limits_of(j, over, c);
-    if (limits.max_batch) plan.max_batch = *limits.max_batch;
-    if (limits.max_context) plan.max_context = limits.max_context->in(tokens);
+    plan.limits = limits_of(j, over, c);
     return plan;
 }
 
@@ -145,7 +131,7 @@ result<plan_request> filled_to(const plan_request& request, double percent) {
     if (const auto one = memory_of_plan(at(1)); !one) return one.error();
     const std::int64_t largest = llmres::detail::largest_that_holds(1 << 14, [&](std::int64_t n) {
         const auto made = memory_of_plan(at(n));
-        return made && made->expected <= scaled_up(made->usable, percent / 100);
+        return made && made->memory.expected() <= scaled_up(made->usable, percent / 100);
     });
     if (largest == 0)
         return refused(error_code::out_of_range, "fill", static_cast<std::int64_t>(percent),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <llmres/answers/buffers.hpp>
+#include <llmres/answers/capacity.hpp>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
@@ -10,49 +12,34 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// The prediction to test: what the library plans of a job, which a document, a plan's file or flags name.
 namespace llmres::probe {
 
-struct plan_buffer {
-    std::string name;
-    std::string term;
-    byte_count size{};       ///< of one
-    std::int64_t count = 1;  ///< so many of them, each allocated on its own
-};
-
 struct tested_plan {
-    std::string runtime;
-    std::string allocator;
-    std::string gpu;      ///< the row of the tables that it was made for
-    std::string verdict;  ///< fits, tight or does_not_fit
-    std::int64_t gpus = 1;
-    layout over{};           ///< given, or chosen by the planner
+    plan_request request{};  ///< in the layout that was given, or that the planner chose
+    llmres::verdict verdict = llmres::verdict::does_not_fit;
     byte_count usable{};     ///< by the runtime
     byte_count available{};  ///< on the device
-    byte_count low{};
-    byte_count expected{};
-    byte_count high{};
-    reading<interval<byte_count>>
-        process_context{};  ///< the line of the profile; of `runtime`, the rest is held as blocks
-    std::vector<std::pair<std::string, byte_count>> terms;
-    std::vector<plan_buffer> buffers;       ///< in the order of allocation
-    std::optional<std::int64_t> max_batch;  ///< what the planner says is the largest that fits
-    std::optional<std::int64_t> max_context;
+    memory_breakdown memory{};
+    std::vector<buffer> buffers{};  ///< in the order of allocation
+    job_limits limits{};
+    /// The line of the profile; of `runtime`, the rest is held as blocks.
+    reading<interval<byte_count>> process_context{};
 
     byte_count buffer_total() const;
-    byte_count buffer_total(std::string_view term) const;
-    std::optional<byte_count> predicted(std::string_view term) const;
+    byte_count buffer_total(memory_term term) const;
     /// Tensors, and what the allocator holds beside them.
-    byte_count reserved() const { return buffer_total() + predicted("fragmentation").value_or(byte_count{}); }
+    byte_count reserved() const { return buffer_total() + memory[memory_term::fragmentation].expected; }
+    /// What the planner says is the largest "batch" or "context" that fits.
+    std::optional<std::int64_t> largest(std::string_view axis) const;
 };
 
 /// What the plan counts beside its buffers, as a block for each term that stands in for it: of `runtime` what the
 /// process that tests has not taken itself (`own`: its context and libraries); no `fragmentation` where an allocator
 /// makes that as it goes. With them, a plan that is held is held whole.
-std::vector<plan_buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments);
+std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments);
 
 /// The plan of a job, in its layout or in the best.
 result<tested_plan> plan_of(const plan_request& request);

@@ -11,19 +11,19 @@ namespace {
 /// A plan of 20 GiB on a device of 24 that held it as it says.
 alloc_report report_of() {
     alloc_report made;
-    made.plan.verdict = "fits";
+    made.plan.verdict = llmres::verdict::fits;
     made.plan.usable = made.plan.available = gib(24);
-    made.plan.buffers = {{"w", "weights", gib(19), 1}};
-    made.plan.terms = {{"weights", gib(19)}, {"runtime", gib(1)}};
-    made.plan.expected = gib(20);
+    made.plan.buffers = {{"w", memory_term::weights, gib(19), 1}};
+    made.plan.memory[memory_term::weights].expected = gib(19);
+    made.plan.memory[memory_term::runtime].expected = gib(1);
     made.plan.process_context = interval<byte_count>{mib(300), mib(500), mib(800)};
     made.around = {mib(400), mib(100)};
     made.around.cuda_free = gib(24) - mib(500);
     alloc_run run;
     run.outcome = run_outcome::held;
     run.granted = gib(20) - mib(500);
-    run.buffers = {{"rest_of_runtime", "runtime", mib(524), mib(524), {}, {}},
-                   {"w", "weights", gib(19), gib(19), {}, {}}};
+    run.buffers = {{"rest_of_runtime", memory_term::runtime, mib(524), mib(524), {}, {}},
+                   {"w", memory_term::weights, gib(19), gib(19), {}, {}}};
     made.runs = {run};
     made.judged = {probe::verdict::fits, ""};
     return made;
@@ -57,11 +57,11 @@ TEST_CASE("verdict, usable, context and terms are held against the device, each 
     report.judged.says = probe::verdict::does_not_fit;
     CHECK(differs(report) == "verdict");
     CHECK(agreement_of(report)[0].why == "the plan promises what the device does not hold");
-    report.plan.verdict = "does_not_fit";
+    report.plan.verdict = llmres::verdict::does_not_fit;
     CHECK(differs(report) == "");
     report.judged.says = probe::verdict::fits;
     CHECK(agreement_of(report)[0].why == "the plan refuses what the device holds");
-    report.plan.verdict = "tight";
+    report.plan.verdict = llmres::verdict::tight;
     CHECK(differs(report) == "");
 
     report = report_of();
@@ -80,7 +80,7 @@ TEST_CASE("verdict, usable, context and terms are held against the device, each 
 
 TEST_CASE("the largest batch is held against the planner's, and its lower bound") {
     alloc_report report = report_of();
-    report.plan.max_batch = 8;
+    report.plan.limits.max_batch = 8;
     report.search_axis = "batch";
     report.search = search_result{};
     report.search->says = probe::verdict::fits;

@@ -18,10 +18,10 @@ namespace {
 
 tested_plan plan_of(byte_count weights_a_layer, byte_count cache_a_layer, std::int64_t layers) {
     tested_plan plan;
-    plan.buffers.push_back({"layer.weights", "weights", weights_a_layer, layers});
-    plan.buffers.push_back({"layer.kv", "kv_cache", cache_a_layer, layers});
-    plan.terms = {{"kv_cache", cache_a_layer * layers}, {"weights", weights_a_layer * layers}};
-    plan.expected = (weights_a_layer + cache_a_layer) * layers;
+    plan.buffers.push_back({"layer.weights", memory_term::weights, weights_a_layer, layers});
+    plan.buffers.push_back({"layer.kv", memory_term::kv_cache, cache_a_layer, layers});
+    plan.memory[memory_term::kv_cache].expected = cache_a_layer * layers;
+    plan.memory[memory_term::weights].expected = weights_a_layer * layers;
     plan.usable = plan.available = gib(24);
     return plan;
 }
@@ -210,10 +210,9 @@ TEST_CASE("runs that disagree are inconclusive, a fault in one decides") {
 TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or not at all") {
     bench b;
     tested_plan plan = plan_of(gib(1), mib(448), 16);  // 23 GiB
-    plan.terms.emplace_back("runtime", gib(1));
-    plan.terms.emplace_back("workspace", mib(512));
-    plan.terms.emplace_back("fragmentation", mib(448));
-    plan.expected += mib(1984);  // 24.94 GiB
+    plan.memory[memory_term::runtime].expected = gib(1);
+    plan.memory[memory_term::workspace].expected = mib(512);
+    plan.memory[memory_term::fragmentation].expected = mib(448);  // 24.94 GiB
     const alloc_run run = b.run(plan);
     CHECK(run.outcome == run_outcome::no_room);
     CHECK(run.buffers.front().name == "rest_of_runtime");
@@ -222,7 +221,7 @@ TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or 
     // What the process has taken itself is not held again, and an allocator that fragments does so itself.
     CHECK(stand_ins(plan, {}, false).size() == 3);
     CHECK(stand_ins(plan, gib(1), true).size() == 1);
-    CHECK(stand_ins(plan, mib(24), true).front().size == mib(1000));
+    CHECK(stand_ins(plan, mib(24), true).back().size == mib(1000));
 }
 
 TEST_CASE("a plan takes no more than it says is usable, whatever the device has") {
@@ -292,9 +291,8 @@ TEST_CASE("a neighbour that leaves, passes or grows makes it inconclusive, also 
 TEST_CASE("prediction and measurement are compared term by term") {
     bench b;
     tested_plan plan = plan_of(mib(401), mib(100), 32);
-    plan.terms.emplace_back("runtime", mib(400));
-    plan.terms.emplace_back("workspace", mib(40));
-    plan.expected += mib(440);
+    plan.memory[memory_term::runtime].expected = mib(400);
+    plan.memory[memory_term::workspace].expected = mib(40);
     const baselines around{mib(306), mib(14)};
     const alloc_run run = b.run(plan, {.own = taken_before(plan, around)});
     alloc_report report;
@@ -354,7 +352,7 @@ TEST_CASE("the caching allocator shares segments as PyTorch does") {
 
     bench b;
     tested_plan plan;
-    plan.buffers.push_back({"norms", "weights", kib(16), 100});
+    plan.buffers.push_back({"norms", memory_term::weights, kib(16), 100});
     plan.usable = gib(24);
     CHECK(b.run(plan, {.caching = true}).granted == mib(2));
     CHECK(b.run(plan).granted == mib(200));

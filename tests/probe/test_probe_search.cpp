@@ -13,8 +13,8 @@ namespace {
 /// 8 GiB of weights and, for each sequence, a cache that the device's granularity rounds up.
 tested_plan serving(byte_count cache_a_layer) {
     tested_plan plan;
-    plan.buffers.push_back({"weights", "weights", gib(1), 8});
-    plan.buffers.push_back({"kv", "kv_cache", cache_a_layer, 32});
+    plan.buffers.push_back({"weights", memory_term::weights, gib(1), 8});
+    plan.buffers.push_back({"kv", memory_term::kv_cache, cache_a_layer, 32});
     plan.usable = plan.available = gib(24);
     return plan;
 }
@@ -141,7 +141,6 @@ TEST_CASE("every search of a training plan answers, by batch and by context") {
         REQUIRE(request.has_value());
         const auto plan = plan_of(*request);
         REQUIRE(plan.has_value());
-        request->layout = plan->over;
         for (const plan_axis axis : {plan_axis::batch, plan_axis::context}) {
             simulation s;
             s.total = gib(79);
@@ -149,8 +148,8 @@ TEST_CASE("every search of a training plan answers, by batch and by context") {
             const stop_signal stop;
             const alloc_environment around{cuda, [&] { return reading<byte_count>{cuda.others()}; }, stop};
             const auto found = search_largest(
-                around, [&](std::int64_t n) { return memory_of_plan(changed(*request, axis, n)); }, {},
-                axis == plan_axis::batch ? plan->max_batch : plan->max_context);
+                around, [&](std::int64_t n) { return memory_of_plan(changed(plan->request, axis, n)); }, {},
+                plan->largest(axis == plan_axis::batch ? "batch" : "context"));
             CHECK(found.reason == "");
             CHECK(found.says == probe::verdict::fits);
             CHECK(found.largest >= 1);
