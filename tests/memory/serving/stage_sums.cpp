@@ -278,3 +278,82 @@ TEST_CASE(
                                                                      scaled_up(mib(30), undescribed_activations.high)});
     CHECK(c.held()[memory_term::logits] == between(1, 2, 4));
 }
+
+TEST_CASE("a stage is the sum of its layers by kind, of what stands beside them, and the fullest of their steps") {
+    made_case c;
+    layer other = c.asked.model.layers.kinds[0];
+    other.feed_forward.width = 256;
+    c.asked.model.layers = layer_stack{}.then(2, c.asked.model.layers.kinds[0]).then(3, other);
+    c.how.pipeline = 2;
+    serving_stages stages{c.asked, c.how, c.asked.runtime, nullptr};
+    stages.kinds.set(0, {.held = {.weights = {mib(1), mib(10)}, .adapters = mib(2)},
+                         .live = mib(5),
+                         .cache = {mib(3), mib(4)},
+                         .state = mib(6)});
+    stages.kinds.set(1, {.held = {.weights = {mib(100), mib(1000)}, .adapters = mib(200)},
+                         .live = mib(4),
+                         .cache = {mib(300), mib(400)},
+                         .state = mib(600)});
+    stages.encoders = mib(7);
+    const auto of = [&](std::int32_t stage, const kind_counts& counts, const kind_counts& experts = {}) {
+        return stages.stage({.stage = stage, .counts = counts, .expert_counts = experts});
+    };
+    const serving_stage mixed = of(1, {2, 3}, {1, 2});
+    CHECK(mixed.weights == mib(2 + 10 + 300 + 2000));
+    CHECK(mixed.adapters == mib(4 + 600));
+    CHECK(mixed.cache.allocated == mib(8 + 1200));
+    CHECK(mixed.cache.ideal == mib(6 + 900));
+    CHECK(mixed.state == mib(12 + 1800));
+    CHECK(mixed.live == mib(5));
+    CHECK(mixed.index == 1);
+    CHECK(mixed.last);
+    CHECK(stages.caches_of({.counts = {2, 3}}).allocated() == mib(8 + 1200 + 12 + 1800));
+    CHECK(of(1, {0, 1}).live == mib(4));  // of kinds that are there
+    CHECK(of(1, {1, 0}).live == mib(5));
+    CHECK(of(1, {}).live == byte_count{});
+    const serving_stage first = of(0, {1, 1});  // encoders work on the first GPU
+    CHECK(first.live == mib(7));
+    CHECK_FALSE(first.last);
+    CHECK(first.graph.all().expected == byte_count{});
+}
+
+TEST_CASE("a draft model lies on the last stage, split by the tensor ranks, with the cache of each sequence's tokens") {
+    made_case c;
+    c.how = {.tensor = 4, .pipeline = 2};
+    c.asked.options.draft_kv = bytes_per_token::from_base(2048);
+    const auto added = [&](std::int32_t stage) {
+        const serving_stages stages{c.asked, c.how, c.asked.runtime, nullptr};
+        return stages.stage({.stage = stage});
+    };
+    CHECK(added(1).weights == byte_count{});
+    CHECK(added(1).cache.allocated == byte_count{});  // of no draft model
+    c.asked.options.draft_weights = mib(8);
+    CHECK(added(0).weights == byte_count{});
+    CHECK(added(0).cache.allocated == byte_count{});
+    CHECK(added(1).weights == mib(2));
+    CHECK(added(1).cache.allocated == kib(2 * 500 * 2 / 4));
+    CHECK(added(1).cache.ideal == kib(2 * 500 * 2 / 4));
+}
+
+TEST_CASE("the busiest stage is the one that takes most, whichever it is") {
+    made_case c;
+    c.how.pipeline = 4;
+    c.asked.model.layers = {4, c.asked.model.layers.kinds[0]};
+    for (const std::int32_t prompt : {400, 4000}) {
+        c.asked.prompt = tokens(prompt);
+        const memory_breakdown busiest = serving_memory(c.asked, c.how);
+        for (std::int32_t stage = 0; stage < 4; ++stage)
+            CHECK(serving_memory_of_stage(c.asked, c.how, c.asked.runtime, stage).expected() <= busiest.expected());
+        CHECK(serving_memory_of_stage(c.asked, c.how, c.asked.runtime, busiest.stage).expected() == busiest.expected());
+    }
+    // Alike stages are asked once; the one with layers of another kind is asked, and found.
+    layer wide = c.asked.model.layers.kinds[0];
+    wide.feed_forward.width = 1 << 22;
+    for (std::int32_t at = 0; at < 4; ++at) {
+        made_case d;
+        d.how.pipeline = 4;
+        const layer narrow = d.asked.model.layers.kinds[0];
+        d.asked.model.layers = layer_stack{}.then(at, narrow).then(1, wide).then(3 - at, narrow);
+        CHECK(serving_memory(d.asked, d.how).stage == at);
+    }
+}
