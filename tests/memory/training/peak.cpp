@@ -192,6 +192,18 @@ TEST_CASE("few logits and all activations kept: the final norm, differentiated s
     CHECK(std::abs((most + words - bytes(4186669648)).in(bytes)) < 200'000);  // tables of the rotary embedding
 }
 
+TEST_CASE("a mask of attention is freed with the last layer that reads it: one of those with a window, one of others") {
+    job j = full();
+    j.model = models::gemma_2_2b;
+    j.attention = attention_kernel::eager;
+    j.recompute = recompute::full;
+    const layout one{};
+    const folded_job f{j, one};
+    CHECK(f.ends.masks == bytes(2 * 2) * (4096 * 4096));
+    CHECK(masks_freed(f, f.by_stage.counts(0, 0), 0) == bytes(2) * (4096 * 4096));
+    CHECK(masks_freed(f, f.by_stage.counts(0, 1), 1) == byte_count{});
+}
+
 TEST_CASE("many tokens: the loss, with all that the forward pass saved and 12 bytes a score") {
     const std::int64_t n = 32768;
     const job j = cut_to(2, n);

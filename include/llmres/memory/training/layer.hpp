@@ -525,22 +525,37 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_conte
     return size;
 }
 
-/// The masks, where attention needs them as tensors: one for all layers with a window and one for those without. Eager
-/// attention adds its mask, sdpa's is of bytes.
-constexpr byte_count masks_made(const model& m, const training_context& context) {
-    if (!context.code.attention.causal || context.runtime.kernels.fuses_norms() ||
-        context.attention.kernel == attention_kernel::flash)
-        return {};
+/// The mask that a layer's attention needs as a tensor, if it does. Eager attention adds its mask, sdpa's is of bytes.
+constexpr byte_count mask_of(const layer& kind, const training_context& context) {
     const bool eager = context.attention.kernel == attention_kernel::eager;
-    bool made[2]{};  // without a window, with one
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const llmres::attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        if (a.kind != attention_kind::none && (eager || is_masked(a, context) || context.code.attention.given.mask))
-            made[a.window > token_count{}] = true;
-    }
+    const attention& a = kind.attention;
+    if (!context.code.attention.causal || context.runtime.kernels.fuses_norms() || a.kind == attention_kind::none ||
+        context.attention.kernel == attention_kernel::flash ||
+        (!eager && !is_masked(a, context) && !context.code.attention.given.mask))
+        return {};
     return size_of(eager ? context.formats.embedding : int8, context.tokens.sequences,
-                   product(context.tokens.length, context.tokens.keys)) *
-           (made[0] + made[1]);
+                   product(context.tokens.length, context.tokens.keys));
+}
+
+/// Masks by the layers that read one: those without a window, and those with one.
+using masks_by_window = std::array<byte_count, 2>;
+
+/// The masks of those layers of a model whose kinds are `here`.
+template <class Here>
+constexpr masks_by_window masks_of(const model& m, const training_context& context, Here&& here) {
+    masks_by_window masks{};
+    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
+        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+        if (const byte_count mask = mask_of(kind, context); mask > byte_count{} && here(k))
+            masks[kind.attention.window > token_count{} ? 1U : 0U] = mask;
+    }
+    return masks;
+}
+
+/// All masks of a model.
+constexpr byte_count masks_made(const model& m, const training_context& context) {
+    const masks_by_window masks = masks_of(m, context, [](std::int32_t) { return true; });
+    return masks[0] + masks[1];
 }
 
 }  // namespace llmres::inline v0::detail

@@ -69,6 +69,15 @@ constexpr bool keeps_input_gradients(const stage_step& in) {
            in.folded.job.recompute == recompute::full && in.stage.holds.layers.size() > 2;
 }
 
+/// Masks that none of these earlier layers and none of this kind read: recomputed layers after them alone did.
+constexpr byte_count masks_freed(const folded_job& f, const kind_counts& earlier, std::size_t kind) {
+    const masks_by_window left = masks_of(f.job.model, f.context, [&](std::int32_t k) {
+        const auto index = static_cast<std::size_t>(k);
+        return index == kind || earlier[index] > 0;
+    });
+    return f.ends.masks - left[0] - left[1];
+}
+
 /// When the first layer of a kind begins its backward pass: the activations of this layer and of those before it are
 /// left, and all later gradients exist.
 constexpr backward_state before_first_layer(const stage_step& in, std::size_t kind) {
@@ -84,6 +93,7 @@ constexpr backward_state before_first_layer(const stage_step& in, std::size_t ki
         const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
         const kind_counts earlier = layers.counts(s.holds.layers.first, span.first);
         b = {in.head_gradients - layer.state.gradients.kept, layer.kept + s.saved.before};
+        if (s.first && f.context.recomputes) b.saved -= masks_freed(f, earlier, kind);
         for (std::size_t k = 0; k < f.kinds(); ++k) {
             b.gradients += f.layers[k].state.gradients.kept * (s.holds.counts[k] - earlier[k]);
             if (!s.saved.moves) b.saved += f.layers[k].kept * earlier[k];
