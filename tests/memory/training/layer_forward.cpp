@@ -84,6 +84,15 @@ TEST_CASE("a gated feed-forward multiplies the activated gate by up; its input a
     CHECK(forward_of_layer(written_as(recomputed_job(), "phi3")).feed_forward == beside + b2(inner) * 4);
 }
 
+TEST_CASE("where no norm stands before a half, what its products read is the residual stream itself (OLMo 2)") {
+    layer olmo = llama;
+    olmo.norm_before_attention = olmo.norm_before_feed_forward = false;
+    olmo.norm_after_attention = olmo.norm_after_feed_forward = true;
+    const layer_forward alive = forward_of_layer(written_as(recomputed_job(olmo), "olmo2"));
+    CHECK(alive.mixer == b2(q + 2 * k));
+    CHECK(alive.feed_forward == b2(hidden) + b2(inner) * 3);
+}
+
 TEST_CASE("a feed-forward without a gate has its input and its output, and more where a power is spelt out") {
     layer plain = llama;
     plain.feed_forward.kind = feed_forward_kind::plain;

@@ -421,7 +421,7 @@ constexpr byte_count input_beside_saved(const layer& kind, const job& j, const t
                                         byte_count checkpoint) {
     const bool goes_back =
         j.offload.activations != offload_place::none && !context.runtime.kernels.checkpointing.reentrant;
-    return context.recomputes && !goes_back && !keeps_stream(kind.norm, context) ? checkpoint : byte_count{};
+    return context.recomputes && !goes_back && !keeps_input(kind, context) ? checkpoint : byte_count{};
 }
 
 /// What a layer takes that has these activations, and of whose weights that is kept.

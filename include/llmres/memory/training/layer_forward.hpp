@@ -42,16 +42,31 @@ enum class saved_tensors : std::uint8_t {
     inputs_moved,  ///< recomputed from the layer's input, which lies in main memory
 };
 
+/// Whether products keep what they read as it is: each may make a copy.
+constexpr bool products_keep(norm_kind kind, const training_context& context) {
+    return !context.casts(kind) && !(context.frozen && context.copies_adapter_inputs);
+}
+
 /// Whether autograd keeps the residual stream itself: what a norm in one kernel reads, or one without a cast.
 constexpr bool keeps_stream(norm_kind kind, const training_context& context) {
-    if (context.code.norms.after_sum)  // the products that read it keep it, unless each makes a copy
-        return !context.casts(kind) && !(context.frozen && context.copies_adapter_inputs);
+    if (context.code.norms.after_sum) return products_keep(kind, context);
     const norm_form form = context.code.norms.form;
     if (context.casts_norm_inputs() && context.formats.fp32_stream) return false;
     if (context.formats.fp32_stream || form == norm_form::narrow_scale) return true;
     const bool copies = form == norm_form::wide_kernel || form == norm_form::wide_mean || kind == norm_kind::rms ||
                         context.widens(kind);
     return context.runtime.kernels.fuses_norms() || !copies;
+}
+
+/// Whether the products of a half of the layer read the residual stream itself: no norm stands before them.
+constexpr bool reads_stream(const layer& l, layer_half half) {
+    if (half == layer_half::attention) return !l.norm_before_attention && l.attention.kind != attention_kind::none;
+    return !l.norm_before_attention && !l.norm_before_feed_forward;
+}
+
+/// Whether autograd keeps a layer's input as it is.
+constexpr bool keeps_input(const layer& l, const training_context& context) {
+    return reads_stream(l, layer_half::attention) ? products_keep(l.norm, context) : keeps_stream(l.norm, context);
 }
 
 /// What torchao makes of a 16-bit weight for one product: scaled and clamped in fp32, and in 8 bits.
@@ -96,7 +111,7 @@ public:
           layout_{split},
           visit_{seen_by},
           records_{becomes == saved_tensors::stay},
-          stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_stream(swept.norm, trained))},
+          stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_input(swept, trained))},
           changes_weights_{trained.quantised.expanded || trained.quantised.scaled || trained.code.multiplies_views},
           stream_{size(hidden_width, trained.residual(swept.norm), activation_split::sequence)},
           normed_{size(hidden_width, trained.normed(swept.norm), activation_split::sequence)},
@@ -168,7 +183,8 @@ private:
     }
     /// The norm's output, which a layer's code hands on, unless the products keep it as it is.
     constexpr byte_count normed(bool kept) const {
-        if (context_.code.norms.after_sum || (records_ && kept)) return {};
+        const layer_half half = here_ == &layer_forward::mixer ? layer_half::attention : layer_half::feed_forward;
+        if (context_.code.norms.after_sum || reads_stream(kind_, half) || (records_ && kept)) return {};
         return normed_;
     }
     constexpr byte_count normed_in_feed_forward(const saved_so_far& saved) const {

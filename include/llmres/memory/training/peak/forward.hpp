@@ -64,7 +64,7 @@ constexpr byte_count model_frames(const stage_step& in) {
     const layer& block = m.layers.kinds[0];
     const saved_tensors becomes = saved_tensors_of(f.job, context);
     const bool kept =
-        becomes == saved_tensors::recomputed || (becomes == saved_tensors::stay && keeps_stream(block.norm, context));
+        becomes == saved_tensors::recomputed || (becomes == saved_tensors::stay && keeps_input(block, context));
     const std::int32_t embeddings = context.code.frames.embeddings;
     // PEFT has the embedding's output require a gradient, and autograd holds it (inventory/layers/ends.hpp).
     const bool leaf = context.frozen && context.recomputes && embeddings > 0;
