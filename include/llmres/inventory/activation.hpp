@@ -86,13 +86,14 @@ enum class activation_split : std::uint8_t {
 
 /// The moments of a layer's backward pass at which it may be fullest, in their order.
 enum class backward_point : std::uint8_t {
+    fed,             ///< what follows that: a norm of the feed-forward's output, the weighing of experts' outputs
     output,          ///< the last linear layer of the feed-forward
     inner,           ///< between its linear layers
     norm,            ///< the norm before the feed-forward
     attention,       ///< attention, or the recurrence
     attention_norm,  ///< the norm before it
 };
-inline constexpr std::size_t backward_points = 5;  ///< how many points there are
+inline constexpr std::size_t backward_points = 6;  ///< how many points there are
 
 /// Where in a layer: what mixes tokens, or its feed-forward.
 enum class layer_half : std::uint8_t { attention, feed_forward };

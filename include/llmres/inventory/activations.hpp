@@ -226,14 +226,21 @@ constexpr gradient_flow show_saved(const layer& l, std::int64_t hidden, const tr
 /// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step,
 /// x.pow(2).mean(): the input's gradient by the product, the mean's, the input to the power of one, twice that, and its
 /// product with the mean's (torch/csrc/autograd/FunctionsManual.cpp, pow_backward). `beside_residual`: what it reads
-/// has another gradient, to which a stream that is fp32 adds the first of them at once.
+/// has another gradient, to which a stream that is fp32 adds the first of them at once. Of a norm of the feed-forward's
+/// output, what its weight multiplied counts as saved, but is freed with the weight's gradient, before the five exist.
 constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer& hold,
                               bool beside_residual) {
-    const std::int64_t values = hold.context.tokens.all() * o.reads[0].width;
-    const bool one_kernel = hold.context.runtime.kernels.fuses_norms() || kind != norm_kind::rms;
-    const std::int64_t steps = beside_residual && hold.context.formats.fp32_stream ? 4 : 5;
-    hold.put(activation_role::gradient, (one_kernel ? 2 : steps) * values,
-             one_kernel ? hold.context.formats.stream : fp32, activation_split::sequence, o.at);
+    const training_context& context = hold.context;
+    const std::int64_t values = context.tokens.all() * o.reads[0].width;
+    const auto put = [&](std::int64_t elements, const precision& format) {
+        hold.put(activation_role::gradient, elements, format, activation_split::sequence, o.at);
+    };
+    if (context.runtime.kernels.fuses_norms() || kind != norm_kind::rms) return put(2 * values, context.formats.stream);
+    if (o.at != backward_point::fed || context.frozen)
+        return put((beside_residual && context.formats.fp32_stream ? 4 : 5) * values, fp32);
+    put(4 * values, fp32);
+    if (!multiplies_in_fp32(context.code.norms.form) && !context.formats.fp32_outputs)
+        put(values, context.formats.outputs);
 }
 
 /// Shows what each operation makes in its backward pass.
@@ -252,8 +259,9 @@ private:
     constexpr void pass_back(const layer_operation& o) const {
         const layer_writer hold{context, visit};
         switch (o.code) {
-            case operation_code::norm:  // those of a half's output, and before an encoder's, are lower than these
-                if (o.reads[0].name == operand_name::stream) pass_back_norm(o, of_layer.norm, hold, true);
+            case operation_code::norm:  // those of attention's output, and before an encoder's, are lower than these
+                if (o.reads[0].name == operand_name::stream || o.at == backward_point::fed)
+                    pass_back_norm(o, of_layer.norm, hold, o.at != backward_point::fed);
                 return;
             case operation_code::attention:
                 return pass_back_attention(of_layer.attention, hold);

@@ -114,9 +114,22 @@ TEST_CASE("gradients of a layer's weights come from its last product back, and a
     const detail::training_layer t = layer_of(full());
     const auto so_far = detail::gradients_so_far(t.state);
     for (std::size_t p = 1; p < backward_points; ++p) CHECK(so_far[p] >= so_far[p - 1]);
-    CHECK(so_far.front() == bytes(2) * (4096 * 14336));
+    CHECK(so_far.front() == byte_count{});  // what follows that product
+    CHECK(so_far[static_cast<std::size_t>(backward_point::output)] == bytes(2) * (4096 * 14336));
     CHECK(so_far[static_cast<std::size_t>(backward_point::norm)] == bytes(2) * (3 * 4096 * 14336));
     CHECK(so_far.back() == t.state.gradients.kept);
+}
+
+TEST_CASE(
+    "the norm of a feed-forward's output: all that is saved but what its weight multiplied, and five fp32 tensors") {
+    job j = full();
+    j.model = models::olmo_2_7b;
+    j.runtime = runtimes::huggingface;
+    const byte_count stream = bytes(2) * (n * 4096);  // and the gradient of the layer's output
+    CHECK(layer_of(j).peak == layer_of(j).saved + stream + stream * 2 * (5 - 1));
+    // The products that read the layer's input keep it: recomputed, too, there is one of it.
+    j.recompute = recompute::full;
+    CHECK(layer_of(j).peak == layer_of(j).saved + stream + stream * 2 * (5 - 1));
 }
 
 TEST_CASE(

@@ -416,7 +416,7 @@ constexpr void list_layer_operations(const layer& l, std::int64_t hidden, const 
         else
             list_mlp_operations(f, input, f.width, expert_group::none, visiting<layer_operation>(show));
     }
-    if (l.norm_after_feed_forward) visit(norm_of(l, feed_forward, backward_point::output, fed, fed));
+    if (l.norm_after_feed_forward) visit(norm_of(l, feed_forward, backward_point::fed, fed, fed));
     if (mixes && norms.one_input) visit(residual_sum(attention, whole_operand(operand_name::mixed, hidden), stream));
     if (f.kind != feed_forward_kind::none) visit(residual_sum(feed_forward, fed, stream));
     if (l.norm_before_feed_forward && norms.after_sum) visit(norm);

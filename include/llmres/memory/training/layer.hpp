@@ -50,7 +50,8 @@ using sizes_at_points = std::array<byte_count, backward_points>;
 
 /// Gradients of a layer's weights that are there at each point of its backward pass: from the last product back.
 constexpr sizes_at_points gradients_so_far(const training_state& s) {
-    return {s.gradients.down, s.gradients.down, s.gradients.feed_forward, s.gradients.feed_forward, s.gradients.kept};
+    return {byte_count{},    s.gradients.down, s.gradients.down, s.gradients.feed_forward, s.gradients.feed_forward,
+            s.gradients.kept};
 }
 
 /// Whether a role's product adds a bias.
@@ -379,7 +380,8 @@ constexpr void add_weights(sizes_at_points& held, const training_context& contex
         held[static_cast<std::size_t>(backward_point::output)] += state.largest;
     if (!context.autocast) return;
     const byte_count mixer = state.casts.all - state.casts.feed_forward;  // copies of weights go with their products
-    const sizes_at_points casts{state.casts.all, state.casts.all - state.casts.down, mixer, mixer, byte_count{}};
+    const sizes_at_points casts{state.casts.all, state.casts.all, state.casts.all - state.casts.down,
+                                mixer,           mixer,           byte_count{}};
     for (std::size_t p = 0; p < backward_points; ++p) held[p] += casts[p];
 }
 

@@ -322,9 +322,17 @@ private:
                adapts(weight_role::down_proj) && !kind_.feed_forward.routed() && !kind_.norm_after_feed_forward &&
                !context_.code.norms.after_sum && !context_.dropout;
     }
+    /// Whether it is one whose last operation casts the output of the feed-forward's norm, which its weight multiplied
+    /// in fp32: the gradient is cast before that product asks for what it saved.
+    constexpr bool ends_with_cast() const {
+        return records_ && context_.recomputes && !context_.runtime.kernels.checkpointing.reentrant &&
+               kind_.norm_after_feed_forward && kind_.norm == norm_kind::rms && !context_.formats.fp32_compute &&
+               !context_.runtime.kernels.fuses_norms() && multiplies_in_fp32(context_.code.norms.form);
+    }
     /// What that adapter's backward pass has made when it asks for the recomputation: its output's gradient, scaled,
     /// and without autocast that of the product's output in its own format.
     constexpr byte_count asked_with() const {
+        if (ends_with_cast()) return size(hidden_, fp32, activation_split::sequence);
         if (!ends_with_adapter()) return {};
         const precision& adapter = context_.formats.adapters;
         if (context_.autocast || adapter == context_.formats.outputs) return output_;
