@@ -263,6 +263,8 @@ private:
                 if (o.reads[0].name == operand_name::stream || o.at == backward_point::fed)
                     pass_back_norm(o, of_layer.norm, hold, o.at != backward_point::fed);
                 return;
+            case operation_code::combine:
+                return pass_back_weighing(of_layer.feed_forward, o, hold);
             case operation_code::attention:
                 return pass_back_attention(of_layer.attention, hold);
             case operation_code::scan:

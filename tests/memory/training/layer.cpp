@@ -132,6 +132,24 @@ TEST_CASE(
     CHECK(layer_of(j).peak == layer_of(j).saved + stream + stream * 2 * (5 - 1));
 }
 
+TEST_CASE("the weighing of experts' outputs: three tensors of the choices of all tokens, and a cast of fp32 ones") {
+    job j = full();
+    j.runtime = runtimes::huggingface;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = {weight_role::q_proj}};
+    j.model = models::qwen3_30b_a3b;
+    const byte_count choices = bytes(2) * (n * 2048 * 8), stream = bytes(2) * (n * 2048);
+    CHECK(layer_of(j).peak == layer_of(j).saved + stream + choices * 3);
+    // Mixtral's scores stay fp32.
+    j.model = models::mixtral_8x7b;
+    j.model.layers.kinds[0].feed_forward.experts.width = 2048;
+    const byte_count two = bytes(2) * (n * 4096 * 2), wide = bytes(2) * (n * 4096);
+    CHECK(layer_of(j).peak == layer_of(j).saved + wide + two * 2 * 3 + two);
+    // What was saved of the outputs is freed before the cast, where the layer is recomputed.
+    const byte_count all = layer_of(j).saved;
+    j.recompute = recompute::full;
+    CHECK(layer_of(j).peak == all + wide * 2 + two * 2 * 3);
+}
+
 TEST_CASE(
     "layers that are computed again keep the masks that their attention reads: one of 16 bits for eager, bytes for a "
     "window") {

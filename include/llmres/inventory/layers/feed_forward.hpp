@@ -178,8 +178,11 @@ constexpr void save_combine(const feed_forward& f, const layer_operation& o, con
     const training_context& context = save.context;
     const std::int64_t routed = routed_tokens(f, context);
     const std::int64_t values = routed * o.reads[0].width;
+    // Experts one by one are differentiated whole, each with its part of the sum.
+    const bool together = transformers_experts(context) && computes_together(context.runtime.kernels.experts);
     const auto put = [&](std::int64_t elements, const precision& format) {
-        save.put(activation_role::expert_output, elements, format, activation_split::sequence, o.at);
+        save.put(activation_role::expert_output, elements, format, activation_split::sequence,
+                 together ? o.at : backward_point::output);
     };
     if (transformers_experts(context))
         return put(values * (context.runtime.kernels.experts == expert_code::loop ? 2 : 1), routed_format(context));
@@ -188,10 +191,36 @@ constexpr void save_combine(const feed_forward& f, const layer_operation& o, con
         layer_writer inside = save;
         inside.parts.inside = {layer_part::moe_act, layer_part::moe};
         inside.put(activation_role::gate_activation, routed * f.experts.width, context.formats.compute,
-                   activation_split::tensor, o.at);
+                   activation_split::tensor, backward_point::output);
     }
     if (context.runtime.kernels.experts == expert_code::dispatched)
         put(values, fp32);  // what comes back is weighed in fp32
+}
+
+/// The format in which the router's scores weigh the outputs of transformers' experts. Autocast computes the scores in
+/// 16 bits, even if their code widens what they are made of. Experts one by one add to a sum in the format of the
+/// tokens.
+constexpr const precision& weighed_format(const training_context& context) {
+    const feed_forward_modeling& code = context.code.feed_forward;
+    const bool wide = code.fp32_scores && !(context.autocast && code.fp32_router) &&
+                      context.runtime.kernels.experts != expert_code::loop;
+    return wide ? fp32 : routed_format(context);
+}
+
+/// What the weighing of the outputs of transformers' experts makes in its backward pass (integrations/moe.py,
+/// grouped_mm_experts_forward): the sum's gradient is copied for each expert of a token and put in the order of the
+/// experts, in a tensor of zeros and a copy of it; then the gradients of both factors stand beside that, and the
+/// output's cast to its own format. What a recomputed layer saved is freed before that cast, when the product's
+/// function returns: the graph has but a handle of it (torch/utils/checkpoint.py, _checkpoint_hook).
+constexpr void pass_back_weighing(const feed_forward& f, const layer_operation& o, const layer_writer& hold) {
+    const training_context& context = hold.context;
+    if (!transformers_experts(context) || !computes_together(context.runtime.kernels.experts)) return;
+    const std::int64_t values = routed_tokens(f, context) * o.reads[0].width;
+    const precision& weighed = weighed_format(context);
+    hold.put(activation_role::gradient, 3 * values, weighed, activation_split::sequence, o.at);
+    const bool freed = context.recomputes && !context.runtime.kernels.checkpointing.reentrant;
+    if (!(weighed == routed_format(context)) && !freed)
+        hold.put(activation_role::gradient, values, routed_format(context), activation_split::sequence, o.at);
 }
 
 /// Rows that a feed-forward passes back at once. One expert after the other: the gradients of each are gone before the
@@ -231,8 +260,11 @@ constexpr std::int64_t dropped_gradients(std::int64_t rows, std::int64_t width, 
 constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operation& o, const layer_writer& hold) {
     const training_context& context = hold.context;
     const std::int64_t rows = rows_passed_back(f, context);
+    const bool stacked =
+        o.routed && transformers_experts(context) && computes_together(context.runtime.kernels.experts);
+    const precision& format = stacked ? routed_format(context) : context.formats.compute;
     const auto put = [&](std::int64_t elements, activation_split split) {
-        hold.put(activation_role::gradient, elements, context.formats.compute, split, o.at);
+        hold.put(activation_role::gradient, elements, format, split, o.at);
     };
     const std::int64_t width = o.reads[0].width;
     const bool last = o.code == operation_code::products && o.at == backward_point::output;
@@ -251,7 +283,8 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
     else if (last)
         put(rows * width, activation_split::tensor);
     if (!o.routed) return;
-    if (!last) put(rows * width, activation_split::sequence);
+    if (stacked && last) put(rows * o.writes[0].width, activation_split::sequence);  // of its output
+    if (!stacked && !last) put(rows * width, activation_split::sequence);
     if (context.runtime.kernels.experts == expert_code::batched)
         hold.put(activation_role::gradient,
                  product(rows, (last ? 1 : inner_gradients(f, context) - 1) * width * o.writes[0].width),

@@ -325,7 +325,7 @@ constexpr void list_expert_operations(const feed_forward& f, const operand& inpu
     show(expert_group::none, inner, operation_of(operation_code::route, inside, {logits}, {}));
     list_mlp_operations(f, e.latent > 0 ? latent : input, e.width, expert_group::routed, visit);
     show(
-        expert_group::routed, output,
+        expert_group::routed, backward_point::fed,
         operation_of(operation_code::combine, inside, {output_of_experts}, whole_operand(operand_name::fed, features)));
     if (e.latent > 0)
         show(expert_group::none, output,

@@ -455,14 +455,9 @@ private:
     constexpr void at_combine(const layer_operation& o, const saved_so_far& saved) {
         if (!transformers_experts(context_)) return;
         const auto tokens = [&](const precision& format) { return of_experts_at_once(o.reads[0].width, format); };
-        // Autocast computes a router's scores in 16 bits, even if its code widens what they are made of. Experts one by
-        // one add to a sum in the format of the tokens.
-        const bool wide = context_.code.feed_forward.fp32_scores &&
-                          !(context_.autocast && context_.code.feed_forward.fp32_router) &&
-                          context_.runtime.kernels.experts != expert_code::loop;
         const byte_count plain = tokens(routed_format(context_));
         const byte_count inputs = records_ ? (context_.frozen ? plain : byte_count{}) : plain * 2;
-        const byte_count weighed = tokens(wide ? fp32 : routed_format(context_));
+        const byte_count weighed = tokens(weighed_format(context_));
         consider(saved.all, normed(saved.input), inputs, weighed, weighed);
     }
 
