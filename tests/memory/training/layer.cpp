@@ -150,6 +150,16 @@ TEST_CASE("the weighing of experts' outputs: three tensors of the choices of all
     CHECK(layer_of(j).peak == all + wide * 2 + two * 2 * 3);
 }
 
+TEST_CASE("adapters in fp32 beside the product of gate and up: its gradient twice in fp32, and cast for the product") {
+    job j = full();
+    j.model = models::phi_3_mini_4k;
+    j.runtime = runtimes::huggingface;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    const byte_count stream = bytes(2) * (n * 3072);
+    const byte_count freed = bytes(3 * 2) * (n * 8192) + bytes(4) * (n * 8192) + bytes(4) * (n * 16);
+    CHECK(layer_of(j).peak == layer_of(j).saved - freed + stream + bytes(4 + 4 + 2) * (n * 2 * 8192));
+}
+
 TEST_CASE(
     "layers that are computed again keep the masks that their attention reads: one of 16 bits for eager, bytes for a "
     "window") {

@@ -315,6 +315,41 @@ constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden,
     return needed;
 }
 
+/// Whether PEFT adds adapters in a wider format to the feed-forward's first products, and casts the sums back
+/// (tuners/lora/layer.py, Linear.forward); beside bitsandbytes' layers it casts the adapter's output alone (bnb.py).
+constexpr bool widens_adapted_products(const layer& kind, const training_context& context) {
+    const bool gated = kind.feed_forward.kind == feed_forward_kind::gated;
+    return context.adapter.low_rank() && context.adapter.kind != adapter_kind::dora && context.copies_adapter_inputs &&
+           !context.autocast && !context.quantised.expanded && !kind.feed_forward.routed() &&
+           kind.feed_forward.width > 0 && context.adapter.adapts(gated ? weight_role::gate_proj : weight_role::up_proj);
+}
+
+/// When the gradient of such a sum reaches its adapter: the gradient in the adapter's format, the same scaled, and its
+/// cast for the product; with two products, the gradient of the other's output. What the activation saved is freed.
+constexpr byte_count at_adapter_gradient(const layer& kind, const layout& l, const training_context& context,
+                                         const sizes_at_points& saved, byte_count throughout) {
+    using enum backward_point;
+    const feed_forward& f = kind.feed_forward;
+    const bool gated = f.kind == feed_forward_kind::gated;
+    const bool joined = gated && context.code.feed_forward.joined;
+    const auto size = [&](std::int64_t width, const precision& format) {
+        return local_bytes({activation_role::gradient, context.tokens.all() * width, format, activation_split::tensor},
+                           l);
+    };
+    byte_count freed;
+    const auto free = [&](const activation& a) {
+        if (a.until == inner) freed += local_bytes(a, l);
+    };
+    const auto seen = visiting<activation>(free);
+    save_activation(f.kind, context.tokens.all(), f.width, gradient_flow{true}, layer_writer{context, seen});
+    const std::int64_t width = f.width * (joined ? 2 : 1);
+    byte_count needed = throughout + size(width, context.formats.adapters) * 2 + size(width, context.formats.compute) -
+                        freed + (gated && !joined ? size(width, context.formats.compute) : byte_count{});
+    for (const backward_point p : {inner, norm, attention, attention_norm})
+        needed += saved[static_cast<std::size_t>(p)];
+    return needed;
+}
+
 /// The products before the feed-forward's last one, if autocast has their weights' gradients cast.
 constexpr std::int64_t casts_gradients(const layer& kind, const training_context& context) {
     const bool joined = context.code.feed_forward.joined;
@@ -455,6 +490,11 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
         if (const byte_count fresh = scaled + state.gradients.feed_forward - div_up(later, products);
             fresh > t.fresh_peak)
             t.fresh_peak = fresh;
+    }
+    if (widens_adapted_products(kind, context)) {
+        const byte_count adapted = at_adapter_gradient(kind, l, context, a.sums.saved, throughout);
+        if (adapted > t.peak) t.peak = adapted;
+        if (adapted + state.gradients.down > t.fresh_peak) t.fresh_peak = adapted + state.gradients.down;
     }
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
