@@ -89,6 +89,7 @@ struct attention_context {
     bool joined_heads;           ///< one product makes queries, keys and values
     std::int64_t context_ranks;  ///< GPUs that share each sequence
     cp_communication exchange;   ///< how these see each other's keys and values
+    bool adds_mask;              ///< eager attention to the sequence itself adds a mask to its scores
 };
 
 /// How routed experts are spread.
@@ -151,9 +152,12 @@ struct training_context {
           formats{j, activations_of(j), has_fp32_embedding(j, l),
                   has_fp32_embedding(j, l) || (autocast && !code.norms.after_sum && norms_embedding(j.model)),
                   quantised.four_bit},
-          attention{j.attention, sdpa,
+          attention{j.attention,
+                    sdpa,
                     code.attention.joined_heads || runtime.kernels.joined_heads != joined_heads_code::by_model,
-                    l.context_parallel, l.cp_comm_type},
+                    l.context_parallel,
+                    l.cp_comm_type,
+                    code.attention.causal},
           experts{j.expert_load, l.expert_tensor_ranks()} {}
 
     training_context(const job&&, const layout&,

@@ -77,6 +77,13 @@ TEST_CASE("eager attention repeats keys and values, and has scores in 16 bits, t
     CHECK(forward_of_layer(j).mixer == (b2(hidden) + b2(3 * q)) * 2 + (b2(scores) + b4(scores) * 2) * 4);
 }
 
+TEST_CASE("under autocast scores and an fp32 mask have an fp32 sum, and keys rotated by fp32 tables are repeated") {
+    job j = recomputed_job();
+    j.attention = attention_kernel::eager;
+    j.weights = fp32, j.compute = bf16, j.autocast = true;
+    CHECK(forward_of_layer(j).mixer == b4(hidden) + b4(q + k + q) + b2(k + q) + b4(scores) * 2);
+}
+
 TEST_CASE("a gated feed-forward multiplies the activated gate by up; its input and the residual sum stand beside") {
     const byte_count beside = b2(hidden) * 2;
     CHECK(forward_of_layer(recomputed_job()).feed_forward == beside + b2(inner) * 3);

@@ -80,6 +80,7 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layout& l, const 
         if (e.layers == 0) continue;
         training_context context = decoder;
         context.tokens = encoder_tokens(e, decoder);
+        context.attention.adds_mask = false;
         const training_state block = training_state_of(e.block, e.hidden, how, found.last_step, place);
         weight_fold stem{how, place, block.optimizer.last_step};
         for_each_stem_weight(m, stem);

@@ -207,13 +207,23 @@ private:
             residual_ = o.half == layer_half::attention ? stream_ : byte_count{};
     }
 
-    /// Queries, scaled by sdpa; keys and values, and those repeated for every query head.
+    /// Queries, scaled by sdpa; keys and values, and those repeated for every query head. RoPE's tables have the format
+    /// of the stream, so that eager attention repeats keys that are rotated in it.
     constexpr byte_count heads(bool repeats) const {
         const attention& a = kind_.attention;
-        const bool scales = repeats && context_.attention.kernel != attention_kernel::eager;
-        return size((a.heads * (1 + scales + 2 * repeats) + 2 * a.kv_heads) * a.query_width(), context_.formats.compute,
-                    activation_split::tensor);
+        const bool eager = context_.attention.kernel == attention_kernel::eager;
+        const bool scales = repeats && !eager;
+        const precision& rotated =
+            eager && wide_mask() && context_.code.attention.rotary ? fp32 : context_.formats.compute;
+        const auto of = [&](std::int64_t count, const precision& format) {
+            return size(count * a.query_width(), format, activation_split::tensor);
+        };
+        return of(a.heads * (1 + scales + repeats) + a.kv_heads, rotated) +
+               of(a.heads * repeats + a.kv_heads, context_.formats.compute);
     }
+    /// Whether the mask that eager attention adds, and RoPE's tables, are fp32 beside 16-bit products: they have
+    /// the format of the stream.
+    constexpr bool wide_mask() const { return context_.autocast && context_.formats.fp32_stream; }
 
     constexpr void at_attention(const saved_so_far& saved, bool crosses) {
         const attention& a = kind_.attention;
@@ -242,8 +252,10 @@ private:
         // Before the softmax, and widened for it; where it is not saved, its output, too.
         const bool both = eager && context_.code.frames.plain_scores;
         if (eager && context_.code.frames.earlier_probabilities && !records_) earlier_scores_ = scores(format);
-        const byte_count made =
-            (products ? byte_count{} : scores(format) * (both ? 2 : 1)) + (widens ? scores(fp32) : byte_count{});
+        // A sum with an fp32 mask is what the softmax reads, and the scores are freed.
+        const bool sums_wide = eager && context_.attention.adds_mask && !crosses && !both && widens && wide_mask();
+        const byte_count made = (products || sums_wide ? byte_count{} : scores(format) * (both ? 2 : 1)) +
+                                (widens ? scores(fp32) : byte_count{});
         const byte_count softmax = scores(widens ? fp32 : format);
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
