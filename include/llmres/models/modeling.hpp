@@ -43,6 +43,7 @@ struct norm_modeling {
 struct attention_inputs {
     bool mask = false;           ///< sdpa, too: a mask of every pair of tokens, which no flash kernel takes
     bool copied_values = false;  ///< of one product's output, so that nothing keeps the whole
+    bool fp32_tables = false;    ///< cosines and sines of the positions, whatever the format of the stream
 };
 
 /// Attention.
@@ -223,8 +224,12 @@ inline constexpr std::array all_modeling{
              .norms = {.one_input = true, .registered_first = true},
              .attention = {.fp32_heads = true},
              .feed_forward = {.plain_activation = activation_form::composed}},
-    modeling{.architecture = "olmo", .norms = {.form = norm_form::wide_kernel}},
-    modeling{.architecture = "olmo2", .norms = {.form = norm_form::wide_product}},
+    modeling{.architecture = "olmo",
+             .norms = {.form = norm_form::wide_kernel},
+             .attention = {.given = {.fp32_tables = true}}},
+    modeling{.architecture = "olmo2",
+             .norms = {.form = norm_form::wide_product},
+             .attention = {.given = {.fp32_tables = true}}},
     modeling{.architecture = "cohere",
              .norms = {.form = norm_form::wide_mean, .one_input = true},
              .loss = {.scales_logits = true}},

@@ -9,6 +9,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <map>
 #include <string>
+#include <string_view>
 
 #include "../../training_jobs.hpp"
 #include "../../validation/pytorch_runs.hpp"
@@ -70,6 +71,21 @@ TEST_CASE(
         CHECK(static_cast<double>(ours) == doctest::Approx(static_cast<double>(size))
                                                .epsilon(run.starts_with("vit") ? 0.003 : 2e-4));  // a thousand scores
     }
+}
+
+TEST_CASE("tables of cosines and sines have the stream's format, and in OLMo's code stay fp32 (modeling_olmo2.py)") {
+    const auto tables = [](std::string_view architecture) {
+        job j = full();
+        j.model.architecture = architecture;
+        byte_count size;
+        for_each_input_activation(j.model, training_context{j, {}}, [&](const activation& a) {
+            if (a.role == activation_role::query) size += local_bytes(a, {});
+        });
+        return size;
+    };
+    CHECK(tables("llama") == bytes(2) * (2 * 4096 * 128));
+    CHECK(tables("olmo") == bytes(4) * (2 * 4096 * 128));
+    CHECK(tables("olmo2") == bytes(4) * (2 * 4096 * 128));
 }
 
 TEST_CASE("an encoder reads its own tokens, and is gone through backwards after the decoder") {

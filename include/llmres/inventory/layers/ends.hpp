@@ -133,7 +133,8 @@ constexpr void list_input_activations(const model& m, const training_context& co
         save.put(activation_role::query,
                  std::int64_t{2} * context.code.attention.rotary_tables * context.tokens.length *
                      (a.rope_dim > 0 ? a.rope_dim : a.head_dim / context.code.attention.rotary_part),
-                 context.formats.stream, activation_split::whole, backward_point::output);
+                 context.code.attention.given.fp32_tables ? fp32 : context.formats.stream, activation_split::whole,
+                 backward_point::output);
     if (m.encoders[0].layers > 0 && keeps_encoder_output(context))
         save.put(activation_role::linear_input, context.tokens.sequences * context.encoder_tokens * m.hidden,
                  context.formats.stream, activation_split::sequence, backward_point::output);
