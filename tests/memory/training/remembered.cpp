@@ -18,7 +18,7 @@ namespace {
 
 /// How often values are made, and that what is remembered of a key was made for it.
 template <std::size_t Slots>
-struct counted {
+struct counting_folds {
     remembered<std::int64_t, Slots> values{};
     int made = 0;
 
@@ -66,7 +66,7 @@ bool depends(const Key& key, const std::function<void(layout&)>& change, const l
 }  // namespace
 
 TEST_CASE("a value is made once for a key, and anew when all is forgotten") {
-    counted<64> c;
+    counting_folds<64> c;
     const fold_key key{.what = 3, .dense_ranks = 7};
     CHECK_FALSE(c.knows(key));
     CHECK(c.knows(key));
@@ -82,7 +82,7 @@ TEST_CASE("a value is made once for a key, and anew when all is forgotten") {
 }
 
 TEST_CASE("four keys of the same slots are all known, a fifth takes the place of one") {
-    counted<4> c;
+    counting_folds<4> c;
     for (std::int32_t what = 1; what <= 4; ++what) CHECK_FALSE(c.knows({.what = what}));
     for (std::int32_t what = 1; what <= 4; ++what) CHECK(c.knows({.what = what}));
     CHECK(c.made == 4);
@@ -93,14 +93,14 @@ TEST_CASE("four keys of the same slots are all known, a fifth takes the place of
     // Of the last keys four are known, the newest among them. (To ask for another would make room for it.)
     int known = 0;
     for (std::int32_t what = 1; what <= 40; ++what) {
-        counted<4> copy = c;
+        counting_folds<4> copy = c;
         known += copy.knows({.what = what});
     }
     CHECK(known == 4);
 }
 
 TEST_CASE("where there is one key beside others of the same slots, none that is known is replaced") {
-    counted<64> c;
+    counting_folds<64> c;
     for (std::int32_t what = 0; what < 12; ++what) c.knows({.what = what});
     const int made = c.made;
     CHECK(made == 12);

@@ -344,14 +344,14 @@ TEST_CASE("the passes of a step are the most of their moments; one that steps in
     m.folded.ends.masks = mib(1);
     m.folded.ends.loss = {.forward = mib(6), .gradient = mib(7), .held = mib(2)};
     for (std::size_t k = 0; k < 2; ++k) m.folded.layers.set(k, m.layers[k]);
-    const training_passes passes = passes_of(m.folded, m.stage);
+    const llmres::training_passes passes = passes_of(m.folded, m.stage);
     const byte_count stream = bytes(2) * (n * h);
     CHECK(passes.forward == mib(10 + 40 + 3 + 1) + stream);  // a layer beside the stream and the masks: no logits yet
     CHECK(passes.loss == mib(10 + 40 + 6));
     CHECK(passes.backward == mib(10 + 40 + 7 + 2));
     CHECK(passes.step == mib(10 + 5 + 70 + 2));
     m.asked.optimizer.in_backward = true;
-    const training_passes fused = passes_of(m.folded, m.stage);
+    const llmres::training_passes fused = passes_of(m.folded, m.stage);
     CHECK(fused.step == mib(10 + 2));
     CHECK(fused.backward == passes.step);  // each tensor is updated when its gradient is there
 }

@@ -33,14 +33,14 @@ void shard(made_stage& m, sharding_code code) {
 
 TEST_CASE("each point of a step raises the most of one pass") {
     const auto raised = [](peak_point point) {
-        training_passes passes{.forward = mib(1), .loss = mib(1), .backward = mib(1), .step = mib(1)};
+        llmres::training_passes passes{.forward = mib(1), .loss = mib(1), .backward = mib(1), .step = mib(1)};
         take(passes, point, kib(1));  // no more than there was
-        CHECK(passes == training_passes{.forward = mib(1), .loss = mib(1), .backward = mib(1), .step = mib(1)});
+        CHECK(passes == llmres::training_passes{.forward = mib(1), .loss = mib(1), .backward = mib(1), .step = mib(1)});
         take(passes, point, mib(2));
         return passes;
     };
-    const training_passes none{.forward = mib(1), .loss = mib(1), .backward = mib(1), .step = mib(1)};
-    training_passes step = none, forward = none, loss = none, backward = none;
+    const llmres::training_passes none{.forward = mib(1), .loss = mib(1), .backward = mib(1), .step = mib(1)};
+    llmres::training_passes step = none, forward = none, loss = none, backward = none;
     step.step = forward.forward = loss.loss = backward.backward = mib(2);
     CHECK(raised(peak_point::optimizer_step) == step);
     CHECK(raised(peak_point::layers_forward) == forward);
