@@ -7,7 +7,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <initializer_list>
 #include <llmres/io/hf_config.hpp>
+#include <llmres/io/safetensors.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/qwen.hpp>
 #include <nlohmann/json.hpp>
@@ -32,6 +34,18 @@ inline std::string safetensors(const std::string& header, std::size_t data_bytes
     std::string file;
     gguf_writer::put(file, length > 0 ? length : std::uint64_t{header.size()});
     return file + header + std::string(data_bytes, '\0');
+}
+
+/// Tensors one behind another.
+inline llmres::safetensors_checkpoint checkpoint_of(
+    std::initializer_list<std::pair<const char*, std::uint64_t>> sizes) {
+    llmres::safetensors_checkpoint made;
+    std::uint64_t at = 0;
+    for (const auto& [name, size] : sizes) {
+        made.tensors.push_back({.name = name, .begin = at, .end = at + size});
+        at += size;
+    }
+    return made;
 }
 
 /// Every tensor of llama_config() in 16 bit, by the names of transformers; `change` may spoil the list.

@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <initializer_list>
 #include <llmres/io/gguf.hpp>
 #include <string>
 #include <utility>
@@ -16,17 +15,6 @@ using namespace llmres;
 using nlohmann::json;
 
 namespace {
-
-/// Tensors one behind another.
-safetensors_checkpoint checkpoint_of(std::initializer_list<std::pair<const char*, std::uint64_t>> sizes) {
-    safetensors_checkpoint made;
-    std::uint64_t at = 0;
-    for (const auto& [name, size] : sizes) {
-        made.tensors.push_back({.name = name, .begin = at, .end = at + size});
-        at += size;
-    }
-    return made;
-}
 
 /// One layer of 4 features, its head the embedding.
 const model tiny{.vocabulary = 10,
@@ -131,14 +119,14 @@ TEST_CASE("the mix of a GGUF file is known by either spelling; plain formats are
 }
 
 TEST_CASE("fused tensors are what was predicted apart; what is stored otherwise is named") {
-    safetensors_checkpoint stored = checkpoint_of({{"model.embed_tokens.weight", 80},
-                                                   {"model.layers.0.self_attn.qkv_proj.weight", 96},
-                                                   {"model.layers.0.self_attn.o_proj.weight", 32},
-                                                   {"model.layers.0.mlp.gate_up_proj.weight", 128},
-                                                   {"model.layers.0.mlp.down_proj.weight", 64},
-                                                   {"model.layers.0.input_layernorm.weight", 8},
-                                                   {"model.layers.0.post_attention_layernorm.weight", 8},
-                                                   {"model.norm.weight", 8}});
+    safetensors_checkpoint stored = model_files::checkpoint_of({{"model.embed_tokens.weight", 80},
+                                                                {"model.layers.0.self_attn.qkv_proj.weight", 96},
+                                                                {"model.layers.0.self_attn.o_proj.weight", 32},
+                                                                {"model.layers.0.mlp.gate_up_proj.weight", 128},
+                                                                {"model.layers.0.mlp.down_proj.weight", 64},
+                                                                {"model.layers.0.input_layernorm.weight", 8},
+                                                                {"model.layers.0.post_attention_layernorm.weight", 8},
+                                                                {"model.norm.weight", 8}});
     CHECK(compare_safetensors(stored, tiny, formats_for(bf16)).empty());
     stored.tensors.push_back({.name = "lm_head.weight", .begin = 424, .end = 504});
     const auto differences = compare_safetensors(stored, tiny, formats_for(bf16));

@@ -2,10 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <cstring>
-#include <initializer_list>
 #include <llmres/io/safetensors.hpp>
 #include <string>
 #include <utility>
+
+#include "../model_files.hpp"
 
 using namespace llmres;
 
@@ -38,17 +39,6 @@ const std::string good =
     R"("model.layers.0.self_attn.q_proj.weight_scale_inv":{"dtype":"F32","shape":[1,1],"data_offsets":[96,100]},)"
     R"("model.norm.weight":{"dtype":"BF16","shape":[4],"data_offsets":[100,108]},)"
     R"("scalar":{"dtype":"F32","shape":[],"data_offsets":[108,112]}}   )";
-
-/// Tensors one behind another.
-safetensors_checkpoint checkpoint_of(std::initializer_list<std::pair<const char*, std::uint64_t>> sizes) {
-    safetensors_checkpoint made;
-    std::uint64_t at = 0;
-    for (const auto& [name, size] : sizes) {
-        made.tensors.push_back({.name = name, .begin = at, .end = at + size});
-        at += size;
-    }
-    return made;
-}
 
 }  // namespace
 
@@ -169,11 +159,12 @@ TEST_CASE("tensors' names give roles, packed parts and scales with their weight"
 }
 
 TEST_CASE("bytes of a checkpoint are summed by role, scales with their weight; unknown names stand apart") {
-    const auto roles = safetensors_bytes_by_role(checkpoint_of({{"model.embed_tokens.weight", 80},
-                                                                {"model.layers.0.self_attn.q_proj.weight", 16},
-                                                                {"model.layers.0.self_attn.q_proj.weight_scale_inv", 4},
-                                                                {"model.norm.weight", 8},
-                                                                {"scalar", 4}}));
+    const auto roles =
+        safetensors_bytes_by_role(model_files::checkpoint_of({{"model.embed_tokens.weight", 80},
+                                                              {"model.layers.0.self_attn.q_proj.weight", 16},
+                                                              {"model.layers.0.self_attn.q_proj.weight_scale_inv", 4},
+                                                              {"model.norm.weight", 8},
+                                                              {"scalar", 4}}));
     CHECK(roles.size() == 4);
     CHECK(roles.at("embed_tokens") == bytes(80));
     CHECK(roles.at("q_proj") == bytes(20));

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 
+#include "ggml_job.hpp"
+
 using namespace llmres;
 using namespace llmres::detail;
 
@@ -13,29 +15,13 @@ namespace {
 
 /// llama.cpp with a dense model, steps of 64 tokens against caches of 1,024 cells.
 struct laid_out_job {
-    job asked{};
+    job asked = ggml_jobs::laid_out(64, 4096, 64);
     layout how{};
     bool end = true;
 
     laid_out_job() {
-        model& m = asked.model;
-        m.hidden = 64;
-        m.vocabulary = 4096;
-        m.layers = {4, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}}};
-        asked.batch = 1;
-        asked.prompt = tokens(1000);
-        asked.output = tokens(24);
-        asked.compute = fp16;
-        asked.weights = fp16;
-        runtime& r = asked.runtime;
-        r.identity.name = "ggml";
-        r.cache.pool = cache_pool::allotted;
-        r.cache.block = tokens(256);
-        r.step.logits.rows = scored_tokens::chunk;
-        r.step.logits.bytes = {4.0, 4.0, 4.0};
-        set_batched_tokens(r.step, tokens(64));
-        r.serving_kernels.fp32_activations = true;
-        r.serving_kernels.graph.laid_out = true;
+        asked.model.layers = {
+            4, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}}};
     }
 
     template <class Read>

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "../ggml_job.hpp"
+
 using namespace llmres;
 using namespace llmres::detail;
 
@@ -27,36 +29,22 @@ layer routed_layer() {
 
 /// llama.cpp as `r` says, with steps of so many tokens against caches of 1024 cells.
 struct serving_case {
-    job asked{};
+    job asked;
     layout how{};
 
-    serving_case(const std::vector<layer>& kinds, const std::vector<std::uint8_t>& order, std::int64_t step = 64) {
+    serving_case(const std::vector<layer>& kinds, const std::vector<std::uint8_t>& order, std::int64_t step = 64)
+        : asked{ggml_jobs::laid_out(h, words, step)} {
         model& m = asked.model;
-        m.hidden = h;
-        m.vocabulary = words;
         m.layers.kind_count = static_cast<std::int32_t>(kinds.size());
         m.layers.size = static_cast<std::int32_t>(order.size());
         for (std::size_t k = 0; k < kinds.size(); ++k) m.layers.kinds[k] = kinds[k];
         for (std::size_t i = 0; i < order.size(); ++i) m.layers.order[i] = order[i];
-        asked.batch = 1;
-        asked.prompt = tokens(1000);
-        asked.output = tokens(24);
-        asked.compute = fp16;
-        asked.weights = fp16;
         runtime& r = asked.runtime;
-        r.identity.name = "ggml";
-        r.cache.pool = cache_pool::allotted;
-        r.cache.block = tokens(256);
-        r.step.logits.rows = scored_tokens::chunk;
-        r.step.logits.bytes = {4.0, 4.0, 4.0};
-        set_batched_tokens(r.step, tokens(step));
         r.loading.embedding_on_host = true;
         r.loading.host_experts.copied = true;
-        r.serving_kernels.fp32_activations = true;
         r.serving_kernels.written_in_place = true;
         r.serving_kernels.attention_mask = true;
         r.serving_kernels.flash_attention = false;
-        r.serving_kernels.graph.laid_out = true;
     }
 
     /// Calls with the graph of a range of layers.
