@@ -142,11 +142,50 @@ constexpr bool split_stages(const job& j, layout& l) {
     return l.virtual_pipeline == 1 && power_of_two && l.last_stage_layers > 0;
 }
 
-/// Walks a space of layouts, one degree a function, from the outermost loop to the innermost.
+/// What a walk of layouts calls, behind one type: the walk is compiled once, whoever tries its layouts.
+class layout_trial {
+public:
+    /// Tries a layout; returns whether to stop.
+    constexpr bool operator()(const layout& l) const { return try_(*this, l); }
+    /// Whether the layouts of the next pair of tensor ranks and stages are tried.
+    constexpr bool takes() const { return takes_(*this); }
+
+protected:
+    constexpr layout_trial(bool (*try_layout)(const layout_trial&, const layout&), bool (*ask)(const layout_trial&))
+        : try_{try_layout}, takes_{ask} {}
+    constexpr layout_trial(const layout_trial&) = default;
+    constexpr layout_trial& operator=(const layout_trial&) = default;
+    constexpr ~layout_trial() = default;
+
+private:
+    bool (*try_)(const layout_trial&, const layout&);
+    bool (*takes_)(const layout_trial&);
+};
+
+/// A function that tries layouts, to which it refers.
 template <class Try>
+class function_trial final : public layout_trial {
+public:
+    constexpr explicit function_trial(Try& function) : layout_trial{run, ask}, function_{function} {}
+
+private:
+    static constexpr bool run(const layout_trial& self, const layout& l) {
+        return static_cast<const function_trial&>(self).function_(l);
+    }
+    static constexpr bool ask([[maybe_unused]] const layout_trial& self) {
+        if constexpr (requires(Try& asked) { asked.takes(); })
+            return static_cast<const function_trial&>(self).function_.takes();
+        return true;
+    }
+
+    Try& function_;
+};
+
+/// Walks a space of layouts, one degree a function, from the outermost loop to the innermost.
 class layout_walk {
 public:
-    constexpr layout_walk(const job& asked, const layout_space& among, const cluster& on, Try& try_layout)
+    constexpr layout_walk(const job& asked, const layout_space& among, const cluster& on,
+                          const layout_trial& try_layout)
         : job_{asked},
           space_{among},
           rules_{asked.runtime.layouts},
@@ -176,15 +215,10 @@ private:
                                    sequence_of(job_).in(tokens) % l_.tensor == 0;
         const std::int32_t layers = job_.model.layers.size;
         const std::int32_t stages = room(l_.tensor) < layers ? room(l_.tensor) : layers;
-        if (!space_.pipeline) return (takes() && virtual_pipeline()) || reset(before);
+        if (!space_.pipeline) return (try_.takes() && virtual_pipeline()) || reset(before);
         for (l_.pipeline = 1; l_.pipeline <= stages && (l_.pipeline == 1 || rules_.pipeline); ++l_.pipeline)
-            if (takes() && virtual_pipeline()) return true;
+            if (try_.takes() && virtual_pipeline()) return true;
         return reset(before);
-    }
-
-    constexpr bool takes() {
-        if constexpr (requires { try_.takes(); }) return try_.takes();
-        return true;
     }
 
     constexpr bool virtual_pipeline() {
@@ -282,7 +316,7 @@ private:
     const job& job_;
     const layout_space& space_;
     const layout_rules& rules_;
-    Try& try_;
+    const layout_trial& try_;
     std::int32_t most_;
     std::int32_t node_;
     std::int64_t experts_;
@@ -320,7 +354,8 @@ constexpr layout with_data_ranks(layout l, const job& j, const cluster& c) {
 
 template <class Try>
 constexpr bool for_each_layout(const job& j, const layout_space& space, const cluster& c, Try&& try_layout) {
-    return detail::layout_walk<Try>{j, space, c, try_layout}.tensor();
+    const detail::function_trial trial{try_layout};
+    return detail::layout_walk{j, space, c, trial}.tensor();
 }
 
 }  // namespace llmres::inline v0
