@@ -88,7 +88,8 @@ struct search_share {
     bool takes_choices() const { return all.by_choice; }
     template <class Running>
     bool takes(Running& running) {
-        if (!running.best.empty() && running.counts.best == running.best.size()) offer(running.best.back().score);
+        if (!running.best.empty() && running.counts.best == running.best.size())
+            offer(running.best[running.best.size() - 1].score);
         running.elsewhere = all.known.load(std::memory_order_relaxed);
         if (drawn < running.part) drawn = all.next_part.fetch_add(1, std::memory_order_relaxed);
         return drawn == running.part;
@@ -117,8 +118,8 @@ struct search_worker {
           share{all, thread},
           running{.c = c,
                   .r = r,
-                  .best = best,
-                  .front = front,
+                  .best = v0::detail::room_of(best),
+                  .front = v0::detail::room_of(front),
                   .against = against,
                   .watch = share,
                   .bounded = r.skip_slower,

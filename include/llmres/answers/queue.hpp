@@ -252,21 +252,26 @@ private:
         if (available_memory(c) * gpus < least_ || (one_.limits.one_node && gpus > c.node_size())) return {};
         one_.space.layouts.least_gpus = one_.space.layouts.most_gpus = gpus;
         if (!any_fits(job_, tried_, one_, c)) return {};
-        std::array<found_layout, 1> best{};
-        const auto on = [](const search_counts&) { return true; };
-        running_search<decltype(on)> running{
-            .c = c, .r = one_, .best = best, .front = {}, .against = one_.objective, .watch = on, .bounded = true};
+        found_layout best{};
+        unwatched watch;
+        running_search<unwatched> running{.c = c,
+                                          .r = one_,
+                                          .best = {&best, 1},
+                                          .front = {},
+                                          .against = one_.objective,
+                                          .watch = watch,
+                                          .bounded = true};
         search_layouts(running, one_.space.layouts, job_, c);
         if (running.counts.best == 0) return {};
-        const job_plan& p = best[0].plan;
+        const job_plan& p = best.plan;
         const std::int32_t each = gpus < c.node_size() ? gpus : c.node_size();
         return {.kind = static_cast<std::int32_t>(kind),
                 .nodes = gpus / each,
                 .each = each,
                 .layout = p.layout,
-                .choice = best[0].choice,
+                .choice = best.choice,
                 .tokens_per_second = p.speed.tokens_per_second,
-                .score = best[0].score};
+                .score = best.score};
     }
 
     const job& job_;

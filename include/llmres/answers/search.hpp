@@ -61,12 +61,12 @@ constexpr result<search_counts> search(const job& j, const cluster& c, const sea
 
 namespace detail {
 
-/// Whether the first number in which two lists differ is smaller in a.
+/// The order of the first numbers in which two lists differ: below 0 where a's is smaller, 0 where the lists are equal.
 template <std::size_t Count>
-constexpr bool earlier(const std::array<std::int64_t, Count>& a, const std::array<std::int64_t, Count>& b) {
+constexpr int order_of(const std::array<std::int64_t, Count>& a, const std::array<std::int64_t, Count>& b) {
     for (std::size_t i = 0; i < Count; ++i)
-        if (a[i] != b[i]) return a[i] < b[i];
-    return false;
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
 }
 
 /// Whether layout a is simpler than layout b: fewer GPUs, then fewer ranks of the kinds that take the most to set up.
@@ -86,7 +86,7 @@ constexpr bool simpler(const layout& a, const layout& b) {
                                             l.embedding_as_layer ? 1 : 0,
                                             l.last_stage_layers};
     };
-    return earlier(parts(a), parts(b));
+    return order_of(parts(a), parts(b)) < 0;
 }
 
 /// Whether a choice is simpler: less in main memory, less recomputed, fewer sequences, then the name of its formats.
@@ -101,7 +101,7 @@ constexpr bool simpler(const job_choice& a, const job_choice& b) {
                                            c.micro_batch,
                                            c.batch};
     };
-    if (parts(a) != parts(b)) return earlier(parts(a), parts(b));
+    if (const int order = order_of(parts(a), parts(b)); order != 0) return order < 0;
     const auto name = [](const maybe<precision>& format) { return format ? format->name.view() : std::string_view{}; };
     if (name(a.weights) != name(b.weights)) return name(a.weights) < name(b.weights);
     return name(a.kv_cache) < name(b.kv_cache);
@@ -166,13 +166,29 @@ constexpr void add_counts(search_counts& sum, const search_counts& part) {
     sum.cancelled = sum.cancelled || part.cancelled;
 }
 
+/// Room for layouts that a search finds: the part of a span that it needs. (To construct a span of an array, a compiler
+/// checks the concepts of ranges, which took a twentieth of the time that plan.hpp takes to include.)
+struct found_room {
+    found_layout* first = nullptr;
+    std::size_t count = 0;
+    constexpr std::size_t size() const { return count; }
+    constexpr bool empty() const { return count == 0; }
+    constexpr found_layout& operator[](std::size_t i) const { return first[i]; }
+};
+constexpr found_room room_of(std::span<found_layout> all) { return {all.data(), all.size()}; }
+
+/// The watcher of a search that nobody watches.
+struct unwatched {
+    constexpr bool operator()(const search_counts&) const { return true; }
+};
+
 /// A search as it runs.
 template <class Watch>
 struct running_search {
     const cluster& c;
     const search_request& r;
-    std::span<found_layout> best;
-    std::span<found_layout> front;
+    found_room best;
+    found_room front;
     objective against;
     Watch& watch;
     bool bounded = false;           ///< skips layouts whose bound says that they are not among the best
@@ -511,24 +527,34 @@ constexpr result<search_counts> search(const job& j, const cluster& c, const sea
                                        std::span<found_layout> best, std::span<found_layout> front, objective against,
                                        Watch&& watch) {
     if (const status s = detail::validate_objective(against, j, c, r.gpu_hour); !s) return s.error();
-    detail::running_search<Watch> running{
-        .c = c, .r = r, .best = best, .front = front, .against = against, .watch = watch, .bounded = r.skip_slower};
+    detail::running_search<Watch> running{.c = c,
+                                          .r = r,
+                                          .best = detail::room_of(best),
+                                          .front = detail::room_of(front),
+                                          .against = against,
+                                          .watch = watch,
+                                          .bounded = r.skip_slower};
     if (const status s = detail::run(running, j, c); !s) return s.error();
     return running.counts;
 }
 
 constexpr result<search_counts> search(const job& j, const cluster& c, const search_request& r,
                                        std::span<found_layout> best) {
-    return search(j, c, r, best, {}, objective::throughput, [](const search_counts&) { return true; });
+    return search(j, c, r, best, {}, objective::throughput, detail::unwatched{});
 }
 
 constexpr result<found_layout> search(const job& j, const cluster& c, const search_request& r) {
-    std::array<found_layout, 1> best{};
-    const auto on = [](const search_counts&) { return true; };
-    detail::running_search<decltype(on)> running{
-        .c = c, .r = r, .best = best, .front = {}, .against = objective::throughput, .watch = on, .bounded = true};
+    found_layout best{};
+    detail::unwatched watch;
+    detail::running_search<detail::unwatched> running{.c = c,
+                                                      .r = r,
+                                                      .best = {&best, 1},
+                                                      .front = {},
+                                                      .against = objective::throughput,
+                                                      .watch = watch,
+                                                      .bounded = true};
     if (const status s = detail::run(running, j, c); !s) return s.error();
-    if (running.counts.best > 0) return best[0];
+    if (running.counts.best > 0) return best;
     if (running.any_slow) return detail::too_slow(r.limits, running.fastest_too_slow.plan);
     if (running.first_refusal && !running.any_near) return *running.first_refusal;
     if (!running.any_near) return detail::no_layout(j, *detail::layouts_of(r, j, c), c);
