@@ -461,6 +461,28 @@ constexpr byte_count input_beside_saved(const layer& kind, const job& j, const t
     return context.recomputes && !goes_back && !keeps_input(kind, context) ? checkpoint : byte_count{};
 }
 
+/// The peaks when the feed-forward's first products are differentiated, where that takes more than the activation
+/// between them and the last one.
+constexpr void set_first_product_peaks(training_layer& t, const layer& kind, std::int64_t hidden, const layout& l,
+                                       const training_context& context, const sizes_at_points& saved,
+                                       byte_count throughout) {
+    const training_state& state = t.state;
+    if (kind.feed_forward.width > 0 && context.quantised.scaled && !context.frozen) {
+        const byte_count scaled = at_scaled_gradient(kind, hidden, l, context, saved, throughout);
+        const std::int64_t products = kind.feed_forward.kind == feed_forward_kind::gated ? 2 : 1;
+        const byte_count later = state.gradients.feed_forward - state.gradients.down;
+        if (scaled > t.peak) t.peak = scaled;
+        if (const byte_count fresh = scaled + state.gradients.feed_forward - div_up(later, products);
+            fresh > t.fresh_peak)
+            t.fresh_peak = fresh;
+    }
+    if (widens_adapted_products(kind, context)) {
+        const byte_count adapted = at_adapter_gradient(kind, l, context, saved, throughout);
+        if (adapted > t.peak) t.peak = adapted;
+        if (adapted + state.gradients.down > t.fresh_peak) t.fresh_peak = adapted + state.gradients.down;
+    }
+}
+
 /// What a layer takes that has these activations, and of whose weights that is kept.
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const layer_activations& a,
@@ -482,20 +504,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     } else {
         set_peaks(t, held, state.gradients.down);
     }
-    if (kind.feed_forward.width > 0 && context.quantised.scaled && !context.frozen) {
-        const byte_count scaled = at_scaled_gradient(kind, j.model.hidden, l, context, a.sums.saved, throughout);
-        const std::int64_t products = kind.feed_forward.kind == feed_forward_kind::gated ? 2 : 1;
-        const byte_count later = state.gradients.feed_forward - state.gradients.down;
-        if (scaled > t.peak) t.peak = scaled;
-        if (const byte_count fresh = scaled + state.gradients.feed_forward - div_up(later, products);
-            fresh > t.fresh_peak)
-            t.fresh_peak = fresh;
-    }
-    if (widens_adapted_products(kind, context)) {
-        const byte_count adapted = at_adapter_gradient(kind, l, context, a.sums.saved, throughout);
-        if (adapted > t.peak) t.peak = adapted;
-        if (adapted + state.gradients.down > t.fresh_peak) t.fresh_peak = adapted + state.gradients.down;
-    }
+    set_first_product_peaks(t, kind, j.model.hidden, l, context, a.sums.saved, throughout);
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::loop && !context.frozen) {
         const byte_count looped = held[static_cast<std::size_t>(backward_point::inner)] +
                                   beside_next_to_last_expert(kind, l, context, state, a.sums.routed);
