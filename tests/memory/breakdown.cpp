@@ -108,3 +108,60 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         CHECK(m.allocated == held.allocated);
     }
 }
+
+TEST_CASE("what is given back is what each end lacks, in gibibytes counted by hand") {
+    const auto between = [](std::int64_t low, std::int64_t expected, std::int64_t high) {
+        return interval<byte_count>{gib(low), gib(expected), gib(high)};
+    };
+    memory_breakdown held;
+    held[memory_term::weights] = gib(10);
+    held[memory_term::fragmentation] = between(1, 4, 6);
+    held.reserved = between(11, 14, 16);
+    held.releasable = between(1, 3, 5);
+    const auto left = [&](std::int64_t available) {
+        memory_breakdown m = held;
+        m.release_beyond(gib(available));
+        return m;
+    };
+    CHECK(left(16).total() == between(11, 14, 16));
+    CHECK(left(15).total() == between(11, 14, 15));
+    CHECK(left(13).total() == between(11, 13, 13));  // 1 is expected to be lacking, and 3 at most
+    CHECK(left(13).reserved == between(11, 13, 13));
+    CHECK(left(13).released == gib(3));
+    CHECK(left(11).total() == between(11, 11, 11));
+    CHECK(left(10).total() == between(10, 11, 11));  // even the low end lacks memory: all of it goes
+    CHECK(left(10).reserved == between(10, 11, 11));
+    // Where all else takes least, the allocator may hold more than where all takes most.
+    held[memory_term::runtime] = between(2, 2, 4);
+    CHECK(left(17).total() == between(13, 16, 17));
+    CHECK(left(17).reserved == between(11, 14, 15));
+    // The low end is no more than what is expected.
+    held[memory_term::runtime] = {};
+    held[memory_term::fragmentation] = between(3, 4, 6);
+    held.reserved = between(13, 14, 16);
+    held.releasable = between(0, 3, 5);
+    CHECK(left(12).total() == between(12, 12, 12));
+    CHECK(left(12).reserved == between(12, 12, 12));
+}
+
+TEST_CASE("the driver evicts what is expected to be lacking of paged states, and the upper bound keeps all") {
+    const auto between = [](std::int64_t low, std::int64_t expected, std::int64_t high) {
+        return interval<byte_count>{gib(low), gib(expected), gib(high)};
+    };
+    memory_breakdown held;
+    held[memory_term::optimizer] = gib(8);
+    held[memory_term::activations] = between(2, 4, 6);
+    held.evictable = gib(5);
+    const auto left = [&](std::int64_t available) {
+        memory_breakdown m = held;
+        m.evict_beyond(gib(available));
+        return m;
+    };
+    CHECK(left(14).total() == held.total());
+    CHECK(left(14).evicted == byte_count{});
+    CHECK(left(11)[memory_term::optimizer] == between(7, 7, 8));
+    CHECK(left(11).evicted == between(0, 1, 3));
+    CHECK(left(5)[memory_term::optimizer] == between(3, 3, 8));  // no more than is evictable
+    CHECK(left(5).evicted == between(5, 5, 5));
+    CHECK(left(5)[memory_term::activations] == held[memory_term::activations]);
+}

@@ -74,3 +74,67 @@ TEST_CASE("an engine that insists on its fraction uses nothing where others hold
     j.runtime.cache.fraction = 0.5;
     CHECK(memory_fits(j, layout{}, shared));
 }
+
+TEST_CASE("defaults that follow the device: cuBLAS's workspace, samplers' rows, fused all-reduce, MXFP4's kernels") {
+    const auto card_of = [](int major, int minor = 0) {
+        gpu card = gpus::h100_sxm5_80gb;
+        card.capability = {major, minor};
+        card.sm_count = 132;
+        return card;
+    };
+    const auto on = [](const runtime& r, const gpu& card) { return on_device(r, card, layout{}); };
+    runtime r{};
+    CHECK(on(r, card_of(9)).process.product_workspace == byte_count{});
+    CHECK(on(r, card_of(9)).step.logits.filter_rows == 0);
+    r.process.product_workspace = mib(8);
+    CHECK(on(r, card_of(8, 9)).process.product_workspace == mib(8));
+    CHECK(on(r, card_of(9)).process.product_workspace == mib(32));  // cublasCreate() on Hopper, and on what came later
+    CHECK(on(r, card_of(12)).process.product_workspace == mib(32));
+    r.step.logits.filter_rows = 1;
+    CHECK(on(r, card_of(9)).step.logits.filter_rows == 132);
+    gpu unknown = card_of(9);
+    unknown.sm_count = {};
+    CHECK(on(r, unknown).step.logits.filter_rows == 1);
+    r.process.fused_all_reduce = mib(64);
+    CHECK(on(r, card_of(8)).process.fused_all_reduce == byte_count{});
+    CHECK(on(r, card_of(9)).process.fused_all_reduce == mib(64));
+    CHECK(on(r, card_of(10)).process.fused_all_reduce == mib(64));
+    CHECK(on(r, card_of(11)).process.fused_all_reduce == byte_count{});
+    r.loading.mxfp4.scales_again = true;
+    CHECK(on(r, card_of(8)).loading.mxfp4.scales_again);  // of weights that are not padded nothing follows
+    r.loading.mxfp4.padded = true;
+    CHECK_FALSE(on(r, card_of(8)).loading.mxfp4.scales_again);
+    CHECK(on(r, card_of(9)).loading.mxfp4.scales_again);
+    CHECK_FALSE(on(r, card_of(10)).loading.mxfp4.scales_again);
+    gpu measured = card_of(9);
+    measured.measured.context = gib(9);
+    r.process.context = mib(300);
+    CHECK(on(r, card_of(9)).process.context == mib(300));
+    CHECK(on(r, measured).process.context == gib(9));
+}
+
+TEST_CASE("a pool that the caller sized is allocated whatever the fraction; graphs count into it in some versions") {
+    job j = chat({});
+    const cluster c{.gpu = gpus::h100_sxm5_80gb};
+    const byte_count free = usable_memory(j, c), device = usable_memory(c.gpu);
+    j.runtime.cache.pool = cache_pool::share_of_total;
+    CHECK(usable_memory(j, c) == free);  // no fraction is known
+    j.runtime.cache.fraction = 0.5;
+    j.runtime.process.context = mib(500);
+    j.runtime.process.cuda_graphs = mib(700);
+    const byte_count half = scaled_down(device, 0.5);
+    CHECK(usable_memory(j, c) == half + mib(500 + 700));
+    j.runtime.cache.graphs_deducted = true;
+    CHECK(usable_memory(j, c) == half + mib(500));
+    j.options.cache_bytes = bytes(1);
+    CHECK(usable_memory(j, c) == free);
+    j.options.cache_bytes = {};
+    j.options.cache_blocks = 1;
+    CHECK(usable_memory(j, c) == free);
+    j.options.cache_blocks = 0;
+    j.runtime.cache.fraction = 1.0;
+    CHECK(usable_memory(j, c) == free);  // there is no more
+    j.runtime.cache.pool = cache_pool::grows;
+    j.runtime.cache.fraction = 0.5;
+    CHECK(usable_memory(j, c) == free);
+}
