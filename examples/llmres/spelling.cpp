@@ -134,6 +134,17 @@ constexpr std::array option_aliases{
     option_alias{"parallelism.context_parallel_degree", "context_parallel"},
     option_alias{"parallelism.expert_parallel_degree", "expert"},
     option_alias{"moe_grouped_gemm", "experts=grouped"}, option_alias{"recipe", "recipe"},
+    option_alias{"use_liger_kernel", "loss=fused_linear fused_norms=true fused_gates=true"},
+    option_alias{"torch_compile", "compiled=true"}, option_alias{"use_rslora", "adapter_kind=rslora"},
+    option_alias{"fsdp_cpu_offload", "offload_parameters=host offload_optimizer=host"},
+    option_alias{"fsdp_offload_params", "offload_parameters=host offload_optimizer=host"},
+    option_alias{"bnb_4bit_use_double_quant", "weights=nf4_double"},
+    option_alias{"quantization_bit", "quantization_bit"}, option_alias{"modules_to_save", "modules_to_save"},
+    option_alias{"additional_target", "modules_to_save"},
+    option_alias{"num_train_epochs", ""}, option_alias{"num_epochs", ""}, option_alias{"max_steps", ""},
+    option_alias{"warmup_ratio", ""}, option_alias{"warmup_steps", ""}, option_alias{"weight_decay", ""},
+    option_alias{"lr_scheduler_type", ""}, option_alias{"logging_steps", ""}, option_alias{"save_steps", ""},
+    option_alias{"output_dir", ""}, option_alias{"seed", ""},
     option_alias{"recompute_activations", "recompute=selective"}, option_alias{"recompute_granularity", "recompute"},
     option_alias{"lora", "adapter_kind=lora"}, option_alias{"use_dora", "adapter_kind=dora"},
     option_alias{"use_peft", "adapter_kind=lora"},
@@ -179,6 +190,7 @@ constexpr std::array word_aliases{
     word_alias{"method", "full", "task=finetuning"}, word_alias{"method", "lora", "task=finetuning adapter_kind=lora"},
     word_alias{"method", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
     word_alias{"adapter_kind", "qlora", "adapter_kind=lora weights=nf4_double"},
+    word_alias{"quantization_bit", "4", "weights=nf4_double"}, word_alias{"quantization_bit", "8", "weights=bnb_int8"},
     word_alias{"recipe", "full_finetune_single_device", "task=finetuning runtime=torchtune"},
     word_alias{"recipe", "full_finetune_distributed", "task=finetuning runtime=torchtune zero=3"},
     word_alias{"recipe", "lora_finetune_single_device", "task=finetuning adapter_kind=lora runtime=torchtune"},
@@ -241,6 +253,8 @@ constexpr std::array word_options{
     word_option{"deepspeed", "zero1, zero2 or zero3"},
     word_option{"fsdp", "full_shard (zero 3) or shard_grad_op (zero 2), with auto_wrap and offload behind it",
                 "zero=3"},
+    word_option{"quantization_bit", "4 or 8"},
+    word_option{"modules_to_save", "no modules: layers that are trained whole beside an adapter are not planned"},
     word_option{"recipe", "full_finetune or lora_finetune, each _single_device or _distributed"},
     word_option{"split_mode", "layer, row, tensor or none"},
     word_option{"gradient_accumulation_steps", "global_batch: micro_batch x data ranks x these steps"},
@@ -417,7 +431,11 @@ private:
             notes_.push_back(written + " has no bearing on a plan");
             return;
         }
-        for (const std::string_view word : words_of(means)) {
+        const std::vector<std::string_view> words = words_of(means);
+        const bool takes_value = std::any_of(words.begin(), words.end(), [](const std::string_view word) {
+            return word.find('=') == std::string_view::npos;
+        });
+        for (const std::string_view word : words) {
             const std::size_t equals = word.find('=');
             const std::string name{word.substr(0, equals)};
             if (word == "*")
@@ -427,19 +445,23 @@ private:
             else if (equals == std::string_view::npos)
                 is_flag(name) || find_word_option(name) != nullptr ? flag(name, written) : knob(name);
             else
-                implied(name, std::string{word.substr(equals + 1)});
+                implied(name, std::string{word.substr(equals + 1)}, takes_value);
         }
     }
-    /// What an alias sets, unless a word behind it says otherwise: no, or another word for the same flag.
-    void implied(const std::string& name, const std::string& value) {
+    /// What an alias sets, unless a word behind it says otherwise: no, or another word for the same flag. What follows
+    /// an alias that takes a value for another flag is that value.
+    void implied(const std::string& name, const std::string& value, bool takes_value) {
+        if (takes_value) return implied_.emplace_back(name, value), void();
         const std::string said = value_.value_or(next_is_value() ? typed_[at_ + 1] : "");
         const bool is_auto = value == "true" && normal(said) == "auto";
         const std::optional<std::string> known = truth(said);
         const word_alias* word = known ? nullptr : find_word(name, normal(said));
-        if (!value_ && (known || is_auto || word != nullptr)) ++at_;
+        if (!value_ && (known || is_auto || word != nullptr)) ++at_, value_ = said;
         if (word != nullptr) return take(word->means);
         if (is_auto || (known == "false" && value != "true")) return;
-        implied_.emplace_back(name, value == "true" ? known.value_or(value) : value);
+        // Double quantisation is said beside 4 bits, which do without.
+        const auto at = value == "nf4_double" ? implied_.begin() : implied_.end();
+        implied_.emplace(at, name, value == "true" ? known.value_or(value) : value);
     }
     static const word_alias* find_word(std::string_view flag, std::string_view word) {
         for (const word_alias& alias : word_aliases)

@@ -268,6 +268,21 @@ TEST_CASE("switches of other tools take yes, no, or a word of their own behind t
     CHECK(recipe["layout"]["zero"] == 3);
     CHECK(recipe["adapter"]["kind"] == "lora");
     CHECK(read({"--fsdp", "sometimes"}).names("fsdp"));
+    CHECK(read({"--lora", "--modules_to_save", "lm_head"}).names("modules_to_save"));
+    CHECK(training({"--lora", "--load_in_4bit", "--bnb_4bit_use_double_quant", "true"})["weights"] == "nf4_double");
+    CHECK(training({"--lora", "--quantization_bit", "8"})["weights"] == "bnb_int8");
+    CHECK(training({"--use_rslora", "true", "--lora_r", "16"})["adapter"]["kind"] == "rslora");
+    const auto liger = training({"--use_liger_kernel", "true", "--runtime", "huggingface"})["runtime"];
+    CHECK(liger["loss"] == "fused_linear");
+    CHECK(liger["fused_norms"] == true);
+    CHECK_FALSE(
+        training({"--use_liger_kernel", "false", "--runtime", "huggingface"})["runtime"].contains("fused_norms"));
+    CHECK(training({"--lora_dropout=0"})["adapter"]["kind"] == "lora");
+    const auto offloaded = training({"--fsdp_cpu_offload", "True", "--zero", "3"})["offload"];
+    CHECK(offloaded["parameters"] == "host");
+    CHECK(offloaded["optimizer"] == "host");
+    const asked plain = read({"--task", "finetuning", "--num_train_epochs", "3", "--weight_decay", "0.1"});
+    CHECK(plain.refusal.code == llmres::error_code::none);
 }
 
 TEST_CASE("an adapter is trained, unless a task says otherwise") {
