@@ -339,6 +339,7 @@ TEST_CASE("a bias of the scores that layers share: its gradient is added up unti
     constexpr std::int64_t heads = made_stage::heads, n = made_stage::length;
     constexpr std::int64_t there = 128;  // tokens of the encoder
     m.folded.context.encoder_tokens = there;
+    m.folded.ends.masks = byte_count{};
     m.layers[0].saved = mib(2);
     m.layers[0].fresh_peak = mib(64);
     const auto first_layer = [&] {
