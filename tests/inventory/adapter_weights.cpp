@@ -89,6 +89,11 @@ TEST_CASE("projections that are one layer share the A of their adapter") {
         REQUIRE(one.size() == 1);
         CHECK((one[0].rows == 96 && one[0].columns == 8));
     }
+    // The name of one layer among the targets says so, too, where the code is not known.
+    adapter named = lora;
+    named.joined_heads = true;
+    CHECK(added_to(weight_role::q_proj, named, {}).size() == 2);
+    CHECK(added_to(weight_role::v_proj, named, {}).size() == 1);
     joined = {};
     joined.feed_forward.joined = true;
     CHECK(added_to(weight_role::gate_proj, lora, joined).size() == 2);

@@ -77,6 +77,21 @@ TEST_CASE("a document without a layout leaves it to the planner") {
     CHECK(read(document).layout == maybe<layout>{layout{}});
 }
 
+TEST_CASE("an adapter's target may be one layer that makes queries, keys and values") {
+    const auto read = [](const char* targets) {
+        const auto found = read_job(nlohmann::json{{"model", "qwen-7b"},
+                                                   {"task", "finetuning"},
+                                                   {"sequence", 1024},
+                                                   {"adapter", {{"kind", "lora"}, {"targets", targets}}},
+                                                   {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 1}}}});
+        REQUIRE(found);
+        return found->job.adapter;
+    };
+    CHECK(read("c_attn").targets == joined_head_roles);
+    CHECK(read("c_attn").joined_heads);
+    CHECK_FALSE(read("q_proj,k_proj,v_proj").joined_heads);
+}
+
 TEST_CASE("a draft model is a MODEL, in serving") {
     json document = minimal();
     document["runtime"] = {{"name", "vllm"}, {"draft", "llama-3.2-1b"}};

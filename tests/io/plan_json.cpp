@@ -116,6 +116,19 @@ TEST_CASE("a plan's job, runtime, cluster and layout are a document that gives t
     CHECK(planned > draws / 8);
 }
 
+TEST_CASE("targets that are one layer of the model's code are shown by the name of one") {
+    const auto targets = [](role_set roles, bool joined) {
+        job j{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(1024)};
+        j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = roles, .joined_heads = joined};
+        return plan_of(j)["job"]["adapter"]["targets"];
+    };
+    CHECK(targets(joined_head_roles, false) == "q_proj,k_proj,v_proj");
+    CHECK(targets(joined_head_roles, true) == "qkv_proj");
+    role_set more = joined_head_roles;
+    more.insert(weight_role::o_proj);
+    CHECK(targets(more, true) == "qkv_proj,o_proj");
+}
+
 TEST_CASE("the pool of caches in tokens, blocks and sequences") {
     const job j{.model = models::llama_3_1_8b, .batch = 4, .context = tokens(4096), .runtime = runtimes::vllm};
     const json_value pool = plan_of(j)["cache_pool"];

@@ -30,6 +30,25 @@ TEST_CASE("targets are the names of modules, and one that is not is refused") {
     CHECK(*find_roles("all-linear") == all_linears);
     CHECK(!find_roles("q_proj,query"));
 }
+TEST_CASE("what models' code calls one layer for queries, keys and values is all three, which are joined") {
+    const role_set heads{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
+    for (const std::string_view name : {"query_key_value", "W_pack", "c_attn", "qkv_proj", "Wqkv", "wqkv"}) {
+        CHECK(*find_roles(name) == heads);
+        CHECK(name_joined_heads(name));
+    }
+    CHECK(name_joined_heads("o_proj, W_pack"));
+    CHECK(find_roles("o_proj, W_pack")->contains(weight_role::o_proj));
+    CHECK(!name_joined_heads("q_proj,k_proj,v_proj"));
+    CHECK(!name_joined_heads("all-linear"));
+}
+TEST_CASE("one adapter beside queries, keys and values has one A") {
+    adapter a{.kind = adapter_kind::lora,
+              .rank = 8,
+              .targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj}};
+    CHECK(trained(a) == parameters(32 * 8 * (3 * 4096 + 4096 + 2 * 1024)));
+    a.joined_heads = true;
+    CHECK(trained(a) == parameters(32 * 8 * (4096 + 4096 + 2 * 1024)));
+}
 TEST_CASE("targets that match no tensor of the model are refused by name") {
     const adapter a{.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::kv_a_proj}};
     const status s = validate(a, models::mistral_7b_v0_1);

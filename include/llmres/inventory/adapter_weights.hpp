@@ -18,8 +18,9 @@ inline constexpr std::int32_t unprompted_layers = 2;
 namespace detail {
 
 /// Whether this role's weight is one layer with the one before it: its adapter has no A of its own.
-constexpr bool shares_input_matrix(weight_role role, const modeling& code) {
-    return (code.attention.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) ||
+constexpr bool shares_input_matrix(weight_role role, const adapter& a, const modeling& code) {
+    return ((code.attention.joined_heads || a.joined_heads) &&
+            (role == weight_role::k_proj || role == weight_role::v_proj)) ||
            (code.feed_forward.joined && role == weight_role::up_proj);
 }
 
@@ -47,7 +48,7 @@ constexpr void for_each_adapter_weight(const adapter& a, const modeling& code, c
     }
     if (w.columns <= 1 || w.rows <= 1) return;
     if (a.adapts(w.role, w.routed)) {
-        if (!detail::shares_input_matrix(w.role, code)) {
+        if (!detail::shares_input_matrix(w.role, a, code)) {
             weight down = w;
             down.rows = a.rank;
             down.quantised = false;

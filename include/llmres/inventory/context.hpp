@@ -154,7 +154,8 @@ struct training_context {
                   quantised.four_bit},
           attention{j.attention,
                     sdpa,
-                    code.attention.joined_heads || runtime.kernels.joined_heads != joined_heads_code::by_model,
+                    code.attention.joined_heads || j.adapter.joined_heads ||
+                        runtime.kernels.joined_heads != joined_heads_code::by_model,
                     l.context_parallel,
                     l.cp_comm_type,
                     code.attention.causal},

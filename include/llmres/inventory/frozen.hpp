@@ -41,7 +41,7 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
         for (std::size_t i = 0; i < o.products() && !flow.reaches(o.reads[0].name) && !o.routed; ++i) {
             if (frozen_too) size += size_of(compute, o.writes[i].width, o.reads[0].width);
             if (adapters_too && context.adapter.adapts(o.weights[i]) &&
-                !shares_input_matrix(o.weights[i], context.code))
+                !shares_input_matrix(o.weights[i], context.adapter, context.code))
                 size += size_of(compute, context.adapter.rank, o.reads[0].width);
         }
         flow.pass(o, context.adapter);

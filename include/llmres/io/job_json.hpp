@@ -89,7 +89,10 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     read.choice("kind", adapter_kind_names, a.kind);
     if (a.low_rank()) a.rank = 8;  // PEFT's default (LoraConfig), as are litgpt's and torchtune's
     read.integer("rank", a.rank);
-    read.names("targets", a.targets, [](std::string_view names) { return find_roles(names); });
+    read.names("targets", a.targets, [&a](std::string_view names) {
+        a.joined_heads = name_joined_heads(names);
+        return find_roles(names);
+    });
     read.flag("experts", a.experts);
     a.dropout = read.real("dropout", a.dropout);
     if (const status s = read.checked(); !s) return s.error();

@@ -44,6 +44,8 @@ struct role_set {
     }
     /// Adds a role.
     constexpr void insert(weight_role r) { bits |= std::uint64_t{1} << static_cast<unsigned>(r); }
+    /// Adds the roles of another set.
+    constexpr void insert(const role_set& others) { bits |= others.bits; }
     /// Whether a role is in the set.
     constexpr bool contains(weight_role r) const { return (bits >> static_cast<unsigned>(r) & 1) != 0; }
     /// Whether no role is in the set.
@@ -71,6 +73,8 @@ struct adapter {
     /// target_parameters adapts those that transformers 5 stacks in bare parameters, and all-linear does not).
     maybe<bool> experts{};
     double dropout = 0;  ///< dropout of the adapter's input; above zero it costs a mask and a copy
+    /// Queries, keys and values are one layer in the model's code, whose name is among the targets: one A, one B.
+    bool joined_heads = false;
 
     /// Whether it consists of factors A and B.
     constexpr bool low_rank() const {
@@ -95,6 +99,31 @@ struct adapter {
     friend constexpr bool operator==(const adapter&, const adapter&) = default;
 };
 
+/// The projections that make queries, keys and values.
+inline constexpr role_set joined_head_roles{weight_role::q_proj, weight_role::k_proj, weight_role::v_proj};
+
+/// What models' code calls one layer that makes queries, keys and values (ms-swift's swift/llm/utils/model.py, LoRATM;
+/// phi3's is qkv_proj). The first is what answers call it.
+inline constexpr std::array<std::string_view, 6> joined_heads_names{
+    "qkv_proj", "query_key_value", "W_pack", "c_attn", "Wqkv", "wqkv"};
+
+/// Whether a module's name is that of one layer for queries, keys and values.
+constexpr bool is_joined_heads(std::string_view name) {
+    for (const std::string_view joined : joined_heads_names)
+        if (name == joined) return true;
+    return false;
+}
+
+/// Whether one of the names of modules, separated by commas or spaces, is of one layer for queries, keys and values.
+constexpr bool name_joined_heads(std::string_view names) {
+    while (!names.empty()) {
+        const std::size_t end = names.find_first_of(", ");
+        if (is_joined_heads(names.substr(0, end))) return true;
+        names = end == std::string_view::npos ? std::string_view{} : names.substr(end + 1);
+    }
+    return false;
+}
+
 /// Roles by the names of their modules: "all-linear", "attention", or names separated by commas or spaces. Another name
 /// is an `unknown` error on `field`.
 constexpr result<role_set> find_roles(std::string_view names, std::string_view field = "adapter.targets") {
@@ -106,7 +135,8 @@ constexpr result<role_set> find_roles(std::string_view names, std::string_view f
         const std::string_view name = names.substr(0, end);
         names = end == std::string_view::npos ? std::string_view{} : names.substr(end + 1);
         if (name.empty()) continue;
-        bool known = false;
+        bool known = is_joined_heads(name);
+        if (known) found.insert(joined_head_roles);
         for (std::size_t i = 0; i < weight_role_names.size(); ++i)
             if (weight_role_names[i] == name) found.insert(static_cast<weight_role>(i)), known = true;
         if (!known)

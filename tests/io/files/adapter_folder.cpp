@@ -57,6 +57,18 @@ TEST_CASE("an adapter's folder is its base, with the adapter resident in serving
     CHECK(folder.job(own)->job.adapter.rank == 8);
 }
 
+TEST_CASE("one layer that makes queries, keys and values is all three of an adapter's targets") {
+    nlohmann::json config = config_of("Qwen/Qwen-7B");
+    CHECK_FALSE(saved_adapter{config}.read()->adapter->joined_heads);
+    for (const nlohmann::json& modules : {nlohmann::json{"transformer.h.0.attn.c_attn"}, nlohmann::json("c_attn")}) {
+        config["target_modules"] = modules;
+        const auto read = saved_adapter{config}.read();
+        REQUIRE(read);
+        CHECK(read->adapter->targets == joined_head_roles);
+        CHECK(read->adapter->joined_heads);
+    }
+}
+
 TEST_CASE("the base may lie beside the adapter; one that nobody knows is refused by the field, with the remedy") {
     const saved_adapter folder{config_of("base")};
     const error unknown = folder.read().error();

@@ -139,7 +139,9 @@ def swift(row, document, measured):
         document["layout"] |= {"pipeline": 2, "data": 1}
         measured["stage"] = "first"  # the figure is the first GPU's
     if is_lora(row):
-        document["adapter"]["targets"] = "q_proj,k_proj,v_proj"
+        # swift/llm/utils/model.py, LoRATM: the layers that make queries, keys and values, by the names of each model's own code.
+        document["adapter"]["targets"] = "query_key_value" if "chatglm" in name else "W_pack" if "baichuan" in name else \
+            "c_attn" if name.startswith("Qwen-") else "q_proj,k_proj,v_proj"
 
 
 def fsdp_qlora(row, document, measured):

@@ -31,22 +31,33 @@ inline bool holds_adapter_alone(const std::filesystem::path& folder) {
            !std::filesystem::exists(folder / "config.json", failed);
 }
 
-/// The roles that `target_modules` names: a list of modules, or "all-linear".
-inline result<role_set> read_target_modules(config_fields& c) {
-    if (!c.has("target_modules")) return all_linears;
-    if (c.holds_text("target_modules")) return find_roles(c.text_or("target_modules", ""), "target_modules");
-    role_set targets;
+/// What `target_modules` names: a list of modules, or "all-linear".
+inline status read_target_modules(config_fields& c, llmres::adapter& into) {
+    if (!c.has("target_modules")) return done{};
+    if (c.holds_text("target_modules")) {
+        const std::string_view names = c.text_or("target_modules", "");
+        const result<role_set> found = find_roles(names, "target_modules");
+        if (!found) return found.error();
+        into.targets = *found;
+        into.joined_heads = name_joined_heads(names);
+        return done{};
+    }
+    into.targets = {};
     const nlohmann::json* names = c.list("target_modules");
     for (std::size_t i = 0; names != nullptr && i < names->size() && c.ok(); ++i) {
         const std::string_view path = c.text_at("target_modules", i);
         const std::string_view name = path.substr(path.find_last_of('.') + 1);
-        if (const maybe<weight_role> role = role_in(safetensors::modules, name))
-            targets.insert(*role);
-        else if (c.ok())
+        if (is_joined_heads(name)) {
+            into.joined_heads = true;
+            into.targets.insert(joined_head_roles);
+        } else if (const maybe<weight_role> role = role_in(safetensors::modules, name)) {
+            into.targets.insert(*role);
+        } else if (c.ok()) {
             c.fail({error_code::unknown, "target_modules", std::string_view{printable(path)},
                     "names of linear layers, such as q_proj, v_proj or gate_proj"});
+        }
     }
-    return c.ok() ? result<role_set>{targets} : result<role_set>{c.error()};
+    return c.ok() ? status{done{}} : status{c.error()};
 }
 
 /// Reads adapter_config.json (peft's PeftConfig and LoraConfig).
@@ -67,9 +78,7 @@ inline result<adapter_folder> read_adapter_folder(const std::filesystem::path& f
                                                          : adapter_kind::lora;
     read.adapter.rank = c.number("r", 1, 65536);
     if (!c.ok()) return c.error();
-    const result<role_set> targets = read_target_modules(c);
-    if (!targets) return targets.error();
-    read.adapter.targets = *targets;
+    if (const status s = read_target_modules(c, read.adapter); !s) return s.error();
     if (read.base.empty())
         return refused(error_code::missing, "base_model_name_or_path", "absent",
                        "the model of the adapter: write its name or path there, or plan that model with --max_loras 1");

@@ -27,11 +27,15 @@ inline std::string to_text(layer_part_set modules) {
 }
 
 /// The roles of the weights that an adapter is attached to, with commas between them, as find_roles() reads them.
-inline std::string target_names(const role_set& targets) {
+inline std::string target_names(const adapter& a) {
     std::string names;
-    for (std::size_t i = 0; i < weight_role_names.size(); ++i)
-        if (targets.contains(static_cast<weight_role>(i)))
-            names += (names.empty() ? "" : ",") + std::string{weight_role_names[i]};
+    for (std::size_t i = 0; i < weight_role_names.size(); ++i) {
+        const auto role = static_cast<weight_role>(i);
+        if (!a.targets.contains(role)) continue;
+        if (a.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) continue;
+        const bool joined = a.joined_heads && role == weight_role::q_proj;
+        names += (names.empty() ? "" : ",") + std::string{joined ? joined_heads_names[0] : weight_role_names[i]};
+    }
     return names;
 }
 
@@ -171,7 +175,7 @@ inline json_value to_json(const job& j) {
         if (j.steps > 0) out["steps"] = j.steps;
         out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
         out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
-        if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter.targets);
+        if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter);
         if (j.adapter.experts) out["adapter"]["experts"] = *j.adapter.experts;
         out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
                           {"parameters", name_of(j.offload.parameters)},

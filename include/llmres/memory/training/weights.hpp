@@ -176,7 +176,7 @@ private:
     /// Whether a role's weight is one tensor with that of the role trained before it: q, k and v, or gate and up. The
     /// factors of an adapter beside stacked experts are tensors of their own.
     constexpr bool joins(const trained_tensor& t) const {
-        const bool shares = shares_input_matrix(t.role, how_.context.code) ||
+        const bool shares = shares_input_matrix(t.role, how_.context.adapter, how_.context.code) ||
                             (t.stacked && !how_.context.frozen && t.role == weight_role::up_proj);
         return shares && static_cast<int>(t.role) == static_cast<int>(joined_role_) + 1;
     }
@@ -409,7 +409,7 @@ constexpr void basic_weight_fold<Plain>::normalise(const weight_shape& shape, we
     const training_context& c = how_.context;
     const precision& adapter = c.formats.adapters;
     const precision& compute = c.formats.compute;
-    magnitude_rows_ = shares_input_matrix(role, c.code) ? magnitude_rows_ + shape.rows : shape.rows;
+    magnitude_rows_ = shares_input_matrix(role, c.adapter, c.code) ? magnitude_rows_ + shape.rows : shape.rows;
     const bool casts = c.autocast && !(adapter == compute);
     const byte_count identity = size_of(adapter, shape.columns, shape.columns);
     const byte_count cast = casts ? size_of(compute, shape.columns, shape.columns) : byte_count{};
