@@ -31,7 +31,7 @@ std::vector<buffer_result> requests_of(const tested_plan& plan, const alloc_opti
 
 std::uint64_t seed_of(const alloc_options& options, std::size_t block) { return options.seed * 1'000'003 + block + 1; }
 
-bool apart(byte_count a, byte_count b, byte_count tolerance) { return (a > b ? a - b : b - a) > tolerance; }
+bool differ(byte_count a, byte_count b, byte_count tolerance) { return (a > b ? a - b : b - a) > tolerance; }
 
 /// Notes that someone else's memory moved, the first time that it shows.
 void note_moved(alloc_run& run, std::string how) {
@@ -39,9 +39,10 @@ void note_moved(alloc_run& run, std::string how) {
 }
 
 /// One run: blocks are allocated, held together and freed. Its steps throw run_ended or call_failed.
-class filling {
+class allocation_in_progress {
 public:
-    filling(const alloc_environment& around, const tested_plan& plan, const alloc_options& options, alloc_run& run)
+    allocation_in_progress(const alloc_environment& around, const tested_plan& plan, const alloc_options& options,
+                           alloc_run& run)
         : around_{around},
           options_{options},
           run_{run},
@@ -126,22 +127,22 @@ private:
     void ask_neighbours(byte_count size) {
         const byte_count free = around_.memory.memory().free;
         const auto others = around_.used_by_others();
-        if (apart(free, free_, options_.tolerance))
+        if (differ(free, free_, options_.tolerance))
             note_moved(run_, "free memory was another than before when the device refused");
-        else if (free >= size + far())
+        else if (free >= size + granule_slack())
             note_moved(run_, "the device refused what it says is free");
-        else if (others && run_.others_before && apart(*others, *run_.others_before, options_.tolerance))
+        else if (others && run_.others_before && differ(*others, *run_.others_before, options_.tolerance))
             note_moved(run_, "other processes held another amount when the device refused");
     }
 
     /// By how much what a device takes for a request may differ from it: allocators' granules.
-    byte_count far() const { return std::max(options_.tolerance, mib(64)); }
+    byte_count granule_slack() const { return std::max(options_.tolerance, mib(64)); }
 
     void note(const buffer_result& b, byte_count from_device) {
         const byte_count free = around_.memory.memory().free;
         const byte_count fell = free_ - free;  // below zero where someone left
         // A pool takes more than a request, and then nothing for those that follow.
-        if (fell + far() < byte_count{} || fell > from_device + far())
+        if (fell + granule_slack() < byte_count{} || fell > from_device + granule_slack())
             note_moved(run_, "free memory changed by another amount than was allocated");
         free_ = free;
         const byte_count granted = std::max(fell, byte_count{});
@@ -162,11 +163,11 @@ private:
 
 /// Two witnesses: what NVML says others hold, and whether what we released came back. A driver may keep a little of
 /// what it needed to map a lot.
-void look_around(alloc_run& run, bool know_after, byte_count tolerance) {
+void note_what_moved(alloc_run& run, bool know_after, byte_count tolerance) {
     const byte_count kept = std::max(tolerance, div_down(run.granted, 1000));
-    if (run.others_before && run.others_after && apart(*run.others_before, *run.others_after, tolerance))
+    if (run.others_before && run.others_after && differ(*run.others_before, *run.others_after, tolerance))
         note_moved(run, "other processes held another amount before and after");
-    if (know_after && apart(run.free_before, run.free_after, kept))
+    if (know_after && differ(run.free_before, run.free_after, kept))
         note_moved(run, "free memory was another before and after");
 }
 
@@ -182,7 +183,7 @@ alloc_run run_allocation(const alloc_environment& around, const tested_plan& pla
     run.free_before = *before;
     run.others_before = around.used_by_others();
 
-    filling held{around, plan, options, run};
+    allocation_in_progress held{around, plan, options, run};
     try {
         held.hold_all();
         held.verify_all();
@@ -199,7 +200,7 @@ alloc_run run_allocation(const alloc_environment& around, const tested_plan& pla
     run.free_after = after.value_or({});
     const bool tried = run.outcome == run_outcome::held || run.outcome == run_outcome::no_room;
     if (tried && (!wrong.empty() || !after)) end(run_outcome::failed, wrong.empty() ? after.why : wrong);
-    look_around(run, after.known, options.tolerance);
+    note_what_moved(run, after.known, options.tolerance);
     return run;
 }
 

@@ -41,7 +41,7 @@ namespace {
 
 /// The NVML handle of a device that CUDA described: by UUID, as a whole card or as an instance (whose UUID then
 /// replaces the guess in the descriptor), else by PCI address.
-reading<nvml::handle> join(const nvml& driver, device& live) {
+reading<nvml::handle> nvml_handle_of(const nvml& driver, device& live) {
     const std::string uuid{live.identity.uuid.value.view()};
     const std::string pci{live.identity.pci_bus_id.value.view()};
     if (uuid.starts_with("GPU-")) {
@@ -75,7 +75,7 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_
         device& live = all.emplace_back();
         live.memory.cuda_free.why = "no context was opened";
         cuda.describe(i, live);
-        const auto& handle = handles.emplace_back(join(driver, live));
+        const auto& handle = handles.emplace_back(nvml_handle_of(driver, live));
         handle ? driver.describe(*handle, live) : without_nvml(live, handle.why);
     }
     for (std::size_t i = 0; i < all.size(); ++i)
@@ -143,7 +143,7 @@ workplace::workplace(const options& o) : stop{o.timeout_s}, total{.why = text<12
         throw without_device();
     }
     index = select(devices, o.device);
-    handle = join(driver, live());
+    handle = nvml_handle_of(driver, live());
 }
 
 ending workplace::without_device() const {

@@ -141,18 +141,18 @@ public:
     }
     samples time_peer(std::int32_t from, std::int32_t to, byte_count size, const timing& how) override {
         opened_.insert({from, to});
-        return abroad([&] { return time_peer_copy(from, to, size_of(size), how); });
+        return on_several_devices([&] { return time_peer_copy(from, to, size_of(size), how); });
     }
     checked_samples time_all_reduce(std::int32_t devices, byte_count message, const timing& how) override {
         for (int device = 0; device < devices; ++device) opened_.insert(device);
-        return abroad([&] { return probe::time_all_reduce(collective_, devices, size_of(message), how); });
+        return on_several_devices([&] { return probe::time_all_reduce(collective_, devices, size_of(message), how); });
     }
 
 private:
     /// What it measures on several devices, after which the open one is the current one again; a figure after which
     /// that fails is none.
     template <class Measure>
-    auto abroad(Measure&& measure) -> decltype(measure()) {
+    auto on_several_devices(Measure&& measure) -> decltype(measure()) {
         const auto taken = reading_of(measure);
         const problem wrong = problem_of([&] { must("cudaSetDevice", cudaSetDevice(open_)); });
         if (!taken || !wrong.empty()) throw call_failed{taken ? wrong : taken.why};

@@ -31,7 +31,7 @@ inline const char* architecture_of(int major, int minor) {
     return major == 9 ? "hopper" : major >= 10 && major <= 12 ? "blackwell" : "unknown";
 }
 
-/// "GPU-..." of a MIG instance, too: NVML is asked which it is (join() of common.cpp).
+/// "GPU-..." of a MIG instance, too: NVML is asked which it is (nvml_handle_of() of common.cpp).
 inline text<63> uuid_text(const char* raw) {
     std::string made{"GPU"};
     for (int i = 0; i < 16; ++i) {

@@ -14,10 +14,10 @@ namespace {
 using llmres::detail::caching_allocator;
 
 /// Hands the events of a step to the device, or to PyTorch's rules in front of it. Throws run_ended or call_failed.
-class player final : public caching_allocator::segment_source {
+class step_player final : public caching_allocator::segment_source {
 public:
-    player(memory_api& memory, const tensor_allocator& through, byte_count guard, const stop_signal& stop,
-           replay_result& result)
+    step_player(memory_api& memory, const tensor_allocator& through, byte_count guard, const stop_signal& stop,
+                replay_result& result)
         : memory_{memory},
           through_{through},
           guard_{guard},
@@ -110,7 +110,7 @@ replay_result replay(memory_api& memory, const replayed_step& step, const tensor
         result.outcome = outcome, result.why = std::move(why);
     };
     try {
-        player plays{memory, through, guard, stop, result};
+        step_player plays{memory, through, guard, stop, result};
         try {
             for_each_tensor_event(step.what, step.over, step.card, step.stage, step.steps, plays);
         } catch (const run_ended& ended) {

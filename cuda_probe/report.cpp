@@ -25,9 +25,9 @@ byte_count granted(const alloc_run& run, Wanted&& wanted) {
 }
 
 /// Collects the lines of prediction against device.
-class lines {
+class agreement_lines {
 public:
-    explicit lines(const alloc_report& report) : report_{report}, plan_{report.plan} {
+    explicit agreement_lines(const alloc_report& report) : report_{report}, plan_{report.plan} {
         compare_verdicts();
         compare_what_is_there();
         if (!report_.runs.empty()) compare_run(report_.runs.front());
@@ -126,7 +126,7 @@ private:
 
 }  // namespace
 
-std::vector<agreement_line> agreement_of(const alloc_report& report) { return lines{report}.all; }
+std::vector<agreement_line> agreement_of(const alloc_report& report) { return agreement_lines{report}.all; }
 
 /// The fields of a report's `baselines`, with their keys.
 template <class Write>

@@ -18,9 +18,9 @@ constexpr std::int64_t most = std::int64_t{1} << 30;
 std::string refusal_of(const error& wrong) { return fmt::format("{}: {}", wrong.field.view(), wrong.expected.view()); }
 
 /// A search's tries on the device, each n once.
-class trying {
+class tries_on_device {
 public:
-    trying(const alloc_environment& around, const plan_at& plan, const alloc_options& options)
+    tries_on_device(const alloc_environment& around, const plan_at& plan, const alloc_options& options)
         : around_{around}, plan_{plan}, options_{options} {}
 
     /// Throws the judgement where nothing can be said.
@@ -57,7 +57,7 @@ byte_count needed_by(const tested_plan& plan, const alloc_options& options) {
 }
 
 /// The device decides. Rounding makes it a little less than arithmetic says, so the first tries are near the top.
-std::int64_t largest_held(trying& device, std::int64_t by_arithmetic) {
+std::int64_t largest_held(tries_on_device& device, std::int64_t by_arithmetic) {
     std::int64_t held = 0;                     // the largest n known to fit
     std::int64_t refused = by_arithmetic + 1;  // the smallest known not to
     for (std::int64_t step = 1; held == 0 && refused > step; step *= 4)
@@ -91,7 +91,7 @@ search_result search_largest(const alloc_environment& around, const plan_at& pla
         return at && at->memory.total().low <= at->usable;
     });
 
-    trying device{around, plan, options};
+    tries_on_device device{around, plan, options};
     judgement judged{verdict::fits, ""};
     try {
         if (planned && *planned >= 1) {
