@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <llmres/io/device_json.hpp>
 
+#include "nccl.hpp"
 #include "nvml.hpp"
 
 using namespace llmres;
@@ -168,4 +169,12 @@ TEST_CASE("what was in use before CUDA was touched stays known") {
     driver.describe(*handle, live);
     CHECK(*live.memory.nvml_used == *start);
     unsetenv("LLMRES_FAKE_NVML_GROWS");
+}
+
+TEST_CASE("a library that is missing, or that lacks a function, is said by name, and is no fault of the device") {
+    const auto why = [](const auto&... names) { return problem_of([&] { nccl_abi::functions{names...}; }); };
+    CHECK(why("libno-such-thing.so.1", "libno-other-thing.so") == "libno-such-thing.so.1 could not be loaded");
+    CHECK(why("libno-such-thing.so.1", "libm.so.6") == "libm.so.6 lacks a function that the probe needs");
+    CHECK(library_missing(why("libno-such-thing.so.1")));
+    CHECK(library_missing(why("libm.so.6")));
 }
