@@ -243,15 +243,15 @@ std::string to_text(const alloc_report& report) {
         out += fmt::format("largest {}: {} held; {} by arithmetic within the guard band\n", report.search_axis,
                            report.search->largest, report.search->predicted_in_guard);
     if (report.runs.empty() && !report.search) return out;
-    // Large numbers are bytes.
-    const auto shown = [](const json& value) {
-        return value.is_number() && value > (1 << 20)
-                   ? fmt::format("{:.3f} GiB", bytes(value.get<std::int64_t>()).in(gib))
-                   : value.dump();
-    };
-    for (const agreement_line& line : agreement_of(report))
+    for (const agreement_line& line : agreement_of(report)) {
+        const auto shown = [&line](const json& value) {  // numbers are bytes, but of a largest batch or context
+            return value.is_number() && line.what != "largest"
+                       ? fmt::format("{:.3f} GiB", bytes(value.get<std::int64_t>()).in(gib))
+                       : value.dump();
+        };
         out += fmt::format("  {:16} predicted {:>14}  measured {:>14}  {}\n", line.what, shown(line.predicted),
                            shown(line.measured), line.agrees ? line.why : "differs: " + line.why);
+    }
     return out;
 }
 

@@ -93,3 +93,17 @@ TEST_CASE("the largest batch is held against the planner's, and its lower bound"
     report.search->largest = 7;
     CHECK(differs(report) == "largest");
 }
+
+TEST_CASE("in words, sizes are GiB, and a largest context is its tokens however many") {
+    alloc_report report = report_of();
+    report.plan.limits.max_context = tokens(2'000'000);
+    report.search_axis = "context";
+    report.search = search_result{};
+    report.search->says = probe::verdict::fits;
+    report.search->largest = report.search->possible = 1'500'000;
+    const std::string text = to_text(report);
+    CHECK(text.find("weights          predicted     19.000 GiB  measured     19.000 GiB") != std::string::npos);
+    CHECK(
+        text.find("largest          predicted        2000000  measured        1500000  differs: the device does not") !=
+        std::string::npos);
+}
