@@ -170,3 +170,16 @@ TEST_CASE("the bytes behind a block's last whole word are those of the next, fro
     for (std::uint64_t i = 8; i-- > 0;) word = word << 8 | pattern_byte(3, 5, i);
     CHECK(word == pattern_word(3, 5));
 }
+
+TEST_CASE("the bandwidth of an all-reduce is what a ring sends over each link") {
+    simulated_cuda cuda;
+    device live;
+    const device_watch watch{[&] { return reading<byte_count>{cuda.used()}; }, idle, reading<byte_count>{cuda.used()}};
+    measure(cuda, 0, 4, watch, {.repeats = 3, .quick = true}, stop_signal{}, live);
+    REQUIRE(live.measured.all_reduces.size() == 1);
+    CHECK(live.measured.all_reduces[0].devices == 4);
+    CHECK(live.measured.all_reduces[0].message == mib(64));
+    // Of the size of the host's copies, and in their time: each link carries 2 x 3/4 of the message.
+    CHECK(ratio(live.measured.all_reduces[0].bandwidth->median, live.measured.host_to_device_pinned->median) ==
+          doctest::Approx(1.5));
+}
