@@ -186,6 +186,7 @@ inline const std::map<std::string, example>& examples() {
         {"runtime.holds_outputs", {true, [](r q) { return q.job.runtime.kernels.loss.holds_outputs; }}},
         {"runtime.fp32_stream", {false, [](r q) { return !q.job.runtime.kernels.fp32_stream; }}},
         {"runtime.fp32_adapters", {false, [](r q) { return !q.job.runtime.kernels.fp32_adapters; }}},
+        {"runtime.fused_adapters", {true, [](r q) { return q.job.runtime.kernels.adapters == adapter_code::fused; }}},
         {"runtime.four_bit_keeps_inputs", {true, [](r q) { return q.job.runtime.kernels.four_bit_keeps_inputs; }}},
         {"runtime.use_reentrant", {true, [](r q) { return q.job.runtime.kernels.checkpointing.reentrant; }}},
         {"runtime.checkpoints_inside_units",

@@ -230,6 +230,7 @@ const std::map<std::string, turn>& turns() {
         {"runtime.save_on_cpu", {training(object({{"offload", object({{"activations", "host"}})}})), true}},
         {"runtime.fp32_stream", {training(qlora), false}},
         {"runtime.fp32_adapters", {training(lora), false}},
+        {"runtime.fused_adapters", {training(lora), true}},
         {"runtime.four_bit_keeps_inputs", {training(qlora), true}},
         {"runtime.use_reentrant", {training(both(both(qlora, full), zero3)), true}},
         {"runtime.checkpoints_inside_units",

@@ -279,6 +279,9 @@ inline constexpr std::array all{
     job_field{"runtime", "Runtime", "fp32_adapters", flag, 0, 0,
         "huggingface, training: adapters are fp32 beside narrower weights (peft's "
         "autocast_adapter_dtype)", "huggingface"},
+    job_field{"runtime", "Runtime", "fused_adapters", flag, 0, 0,
+        "huggingface, training: adapters and the products beside them are one function, which saves no mask of dropout "
+        "(fms-acceleration's fused ops)", "huggingface"},
     job_field{"runtime", "Runtime", "four_bit_keeps_inputs", flag, 0, 0,
         "huggingface and litgpt, training: 4-bit products save their inputs (bitsandbytes "
         "before 0.43.2)", "huggingface,litgpt"},

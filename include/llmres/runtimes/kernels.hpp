@@ -18,6 +18,14 @@ enum class norm_code : std::uint8_t {
     fused,  ///< one kernel (Apex, Transformer Engine, Liger, torch.nn), which saves the input and its statistics
 };
 
+/// How adapters are computed beside the frozen products of their layers.
+enum class adapter_code : std::uint8_t {
+    modules,  ///< dropout and two products of their own (PEFT)
+    /// One function with the layers' products, which saves its input and what dropout leaves of it, but no mask
+    /// (fms-acceleration, fused_ops/unsloth_lora/gptq/fast_lora.py and bnb/fast_lora.py: LoRA_QKV, LoRA_W).
+    fused,
+};
+
 /// How a gated feed-forward multiplies act(gate) by up.
 enum class gate_code : std::uint8_t {
     eager,     ///< act(gate) is a tensor of its own, and saved
@@ -255,6 +263,7 @@ struct training_kernels {
     bool keeps_gathered_inputs = false;
     /// Adapters are fp32 beside a narrower base (PEFT).
     bool fp32_adapters = true;
+    adapter_code adapters = adapter_code::modules;  ///< how adapters are computed beside frozen products
     /// Embedding, norms and head are fp32 beside 4-bit weights under adapters, unless ZeRO 3 shards them (peft's
     /// prepare_model_for_kbit_training; trl leaves a sharded model as it is).
     bool fp32_stream = false;

@@ -205,3 +205,39 @@ TEST_CASE("HQQ's products are PyTorch's own: autograd saves the weights that the
     // q and o, k and v, gate, up and down of Llama 3.1 8B
     CHECK(layer_of(j).saved.in(bytes)-of_nf4 == 2 * (2 * 4096 * 4096 + 2 * 4096 * 1024 + 3 * 4096 * 14336));
 }
+
+TEST_CASE("fused adapters save the input that they share, and no mask of dropout") {
+    job j = full();
+    j.autocast = true;
+    j.runtime = runtimes::huggingface;
+    j.runtime.kernels.norm = norm_code::fused;
+    j.adapter = {.kind = adapter_kind::lora,
+                 .rank = 8,
+                 .targets = {weight_role::q_proj, weight_role::k_proj, weight_role::v_proj, weight_role::o_proj},
+                 .dropout = 0.1};
+    const byte_count modules = layer_of(j).saved;
+    j.runtime.kernels.adapters = adapter_code::fused;
+    // Four masks, and the products of four A; the input of queries, keys and values. Attention saves its output.
+    CHECK(modules - layer_of(j).saved == bytes(n * (4 * 4096 + 4 * 8 * 2 - 2 * 4096)));
+    j.adapter.dropout = 0;
+    const byte_count without = layer_of(j).saved;
+    j.adapter.dropout = 0.1;
+    CHECK(layer_of(j).saved - without == bytes(n * 4 * 4096 * 2));  // what it leaves of each input
+}
+
+TEST_CASE("a reentrant checkpoint refers to what its layer put out while the layer is differentiated") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.runtime = runtimes::huggingface;
+    j.recompute = recompute::full;
+    const auto other = layer_of(j);
+    j.runtime.kernels.checkpointing.reentrant = true;
+    const byte_count output = bytes(2 * n * 4096);
+    CHECK(layer_of(j).peak - other.peak == output);
+    CHECK(layer_of(j).fresh_peak - other.fresh_peak == output);
+    j.recompute = recompute::none;
+    CHECK(layer_of(j).peak == [&] {
+        j.runtime.kernels.checkpointing.reentrant = false;
+        return layer_of(j).peak;
+    }());
+}

@@ -116,6 +116,9 @@ def fms(row, document, measured):
             document["adapter"]["targets"] = ATTENTION
     if "bnb" in method:
         document["weights"] = "nf4_double"  # bnb_4bit_use_double_quant in framework_plugin_bnb.py
+    # fused_ops_and_kernels, fused_lora, which is for quantised layers alone (framework_plugin_fast_kernels.py, augmentation).
+    if is_lora(row) and "foak" in framework and ("bnb" in method or "gptq" in method):
+        runtime["fused_adapters"] = True
     # The original checkpoints: TheBloke's of these two have one group a row.
     if "gptq" in method and ("70b" in name or "Mixtral" in name):
         document["weights"] = "gptq_int4_channel"

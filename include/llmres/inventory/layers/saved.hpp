@@ -185,23 +185,27 @@ private:
     }
 
     /// What one adapter saves; true if it reads its layer's input as it is. PEFT widens that input to the adapter's
-    /// format, beside 4-bit layers only without autocast (tuners/lora/bnb.py), which `casts` it back.
+    /// format, beside 4-bit layers only without autocast (tuners/lora/bnb.py), which `casts` it back. Fused adapters
+    /// save their layer's input too. What dropout left of it says where it left nothing, and the product of A is made
+    /// again.
     constexpr bool adapts(const input_tensor& in, std::int64_t width, activation_split split,
                           backward_point until) const {
         const bool drops = context.adapter.dropout > 0;
         const precision& copied = context.autocast ? context.formats.compute : context.formats.adapters;
+        const bool fused = context.runtime.kernels.adapters == adapter_code::fused;
         const bool copies =
-            drops || (context.quantised.four_bit && context.autocast ? in.casts : context.copies_adapter_inputs);
+            drops ||
+            (!fused && (context.quantised.four_bit && context.autocast ? in.casts : context.copies_adapter_inputs));
         if (copies) put(activation_role::adapter, in.elements, copied, split, until);
-        if (drops && input_requires_grad) put(activation_role::mask, in.elements, int8, split, until);
+        if (drops && input_requires_grad && !fused) put(activation_role::mask, in.elements, int8, split, until);
         // Its magnitude over the norm scales the adapter's output, and less one the weight's (dora.py).
         if (context.adapter.kind == adapter_kind::dora) {
             put(activation_role::adapter, 2 * in.n * width, context.formats.compute, split, until);
             put(activation_role::adapter, (input_requires_grad ? 3 : 2) * width, context.formats.adapters, split,
                 until);
         }
-        put(activation_role::adapter, in.n * context.adapter.rank, copied, activation_split::whole, until);
-        return !copies;
+        if (!fused) put(activation_role::adapter, in.n * context.adapter.rank, copied, activation_split::whole, until);
+        return !copies || fused;
     }
 };
 

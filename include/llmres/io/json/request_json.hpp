@@ -65,6 +65,7 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
     flag("gradient_accumulation_fusion", k.linear != linear_code::plain, usual.linear != linear_code::plain);
     flag("fp32_stream", k.fp32_stream, usual.fp32_stream);
     flag("fp32_adapters", k.fp32_adapters, usual.fp32_adapters);
+    flag("fused_adapters", k.adapters == adapter_code::fused, usual.adapters == adapter_code::fused);
     flag("four_bit_keeps_inputs", k.four_bit_keeps_inputs, usual.four_bit_keeps_inputs);
     flag("use_reentrant", k.checkpointing.reentrant, usual.checkpointing.reentrant);
     flag("checkpoints_inside_units", k.checkpointing.inside_units, usual.checkpointing.inside_units);

@@ -483,13 +483,20 @@ constexpr void set_first_product_peaks(training_layer& t, const layer& kind, std
     }
 }
 
+/// What a recomputed layer put out, as large as its input: a reentrant checkpoint refers to it until its backward pass
+/// is done (torch/utils/checkpoint.py, CheckpointFunction.backward, `outputs`); another one drops it.
+constexpr byte_count output_beside_saved(const training_context& context, byte_count checkpoint) {
+    return context.recomputes && context.runtime.kernels.checkpointing.reentrant ? checkpoint : byte_count{};
+}
+
 /// What a layer takes that has these activations, and of whose weights that is kept.
 constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
                                            const training_context& context, const layer_activations& a,
                                            const training_state& state) {
     training_layer t{.state = state};
     const bool reads_back = reads_back_by_tensor(j, context);
-    const byte_count throughout = a.output_gradient + input_beside_saved(kind, j, context, a.checkpoint);
+    const byte_count throughout = a.output_gradient + input_beside_saved(kind, j, context, a.checkpoint) +
+                                  output_beside_saved(context, a.checkpoint);
     sizes_at_points held = held_at_points(a.sums, throughout, reads_back);
     constexpr auto inner = static_cast<std::size_t>(backward_point::inner);
     if (reads_back) held[inner] -= beside_activation(kind, l, context, a.sums.saved[inner]);

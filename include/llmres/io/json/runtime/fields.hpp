@@ -255,6 +255,7 @@ inline constexpr auto fields_of<llmres::training_kernels> = std::array{
     profile_field{"casts_weights", "narrower computation casts weights at each operation, not by a narrower copy"},
     profile_field{"keeps_gathered_inputs", "column-parallel products keep what they gathered of the sequence"},
     profile_field{"fp32_adapters", "adapters are fp32 beside a narrower base"},
+    profile_field{"adapters", "how adapters are computed beside the frozen products of their layers"},
     profile_field{"fp32_stream", "embedding, norms and head are fp32 beside 4-bit weights under adapters"},
     profile_field{"four_bit_keeps_inputs", "4-bit products save their input, though the weight alone is needed"},
     profile_field{"asks_for_samples",

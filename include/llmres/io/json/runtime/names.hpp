@@ -27,6 +27,7 @@ constexpr auto names_of(scored_tokens) {
 }
 constexpr auto names_of(profiled_images) { return names_3{"none", "tower", "whole"}; }
 constexpr auto names_of(norm_code) { return std::array<std::string_view, 2>{"eager", "fused"}; }
+constexpr auto names_of(adapter_code) { return std::array<std::string_view, 2>{"modules", "fused"}; }
 constexpr auto names_of(gate_code) { return names_3{"eager", "fused", "in_place"}; }
 constexpr auto names_of(linear_code) { return names_3{"plain", "accumulates", "accumulates_beside"}; }
 constexpr auto names_of(attention_code) { return attention_code_names; }

@@ -131,6 +131,7 @@ inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) 
     read.flag("holds_outputs", kernels.loss.holds_outputs);
     read.flag("fp32_stream", kernels.fp32_stream);
     read.flag("fp32_adapters", kernels.fp32_adapters);
+    read_either(read, "fused_adapters", kernels.adapters, adapter_code::fused, adapter_code::modules);
     read.flag("four_bit_keeps_inputs", kernels.four_bit_keeps_inputs);
     read.flag("use_reentrant", kernels.checkpointing.reentrant);
     read.flag("checkpoints_inside_units", kernels.checkpointing.inside_units);
