@@ -32,10 +32,10 @@ job mixed_job() {
 constexpr byte_count matrices(std::int64_t elements) { return bytes(2) * elements; }
 constexpr byte_count attention_of_layer = matrices(4 * h * h), norms = matrices(2 * h);
 constexpr byte_count dense_layer = matrices(3 * h * inner) + attention_of_layer + norms;
-constexpr byte_count experts_of_layer = matrices(8 * 3 * h * inner);
+constexpr byte_count experts_of_layer = matrices(24 * h * inner);                 // three of each
 constexpr byte_count routed_rest = matrices(8 * h) + attention_of_layer + norms;  // the router
-/// Keys and values of three sequences of 128 tokens, 16 bits each.
-constexpr byte_count cache_of_layer = matrices(3 * 128 * 2 * h);
+/// Keys and values of three sequences of 128 tokens, 768 vectors in 16 bits.
+constexpr byte_count cache_of_layer = matrices(768 * h);
 
 host_share share_of(const job& j, const layout& l = {}) { return host_share_of(j, l, nullptr); }
 
