@@ -37,14 +37,14 @@ opaque_device gpus[] = {
 opaque_device instance = {"MIG-51515151-0000-4000-8000-0000000000a0", "Simulated device MIG 1g.10gb",
                           "00000000:03:00.0", 2, true};
 
-enum class mood { good, errors, unsupported, no_permission, nonsense, init_fails, lost };
+enum class mood { good, errors, unsupported, unpermitted, nonsense, init_fails, lost };
 
 mood now() {
     const char* said = std::getenv("LLMRES_FAKE_NVML");
     const std::string_view name = said ? said : "good";
     if (name == "errors") return mood::errors;
     if (name == "unsupported") return mood::unsupported;
-    if (name == "no_permission") return mood::no_permission;
+    if (name == "no_permission") return mood::unpermitted;
     if (name == "nonsense") return mood::nonsense;
     if (name == "init_fails") return mood::init_fails;
     if (name == "lost") return mood::lost;
@@ -73,7 +73,7 @@ code allowed() {
             return 999;
         case mood::unsupported:
             return not_supported;
-        case mood::no_permission:
+        case mood::unpermitted:
             return no_permission;
         case mood::lost:
             return 15;
