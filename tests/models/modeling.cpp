@@ -19,7 +19,7 @@ TEST_CASE("a model finds the modules of its architecture") {
 }
 
 TEST_CASE("Kimi K2 is trained by DeepSeek-V3's modules") {
-    const model& kimi = find_model("kimi-k2").value();
+    const model kimi = find_model("kimi-k2").value();
     CHECK(is_described(kimi));
     CHECK(modeling_of(kimi).feed_forward.fp32_router);
     CHECK(modeling_of(kimi).feed_forward.fp32_scores);
