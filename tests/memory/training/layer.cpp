@@ -150,6 +150,19 @@ TEST_CASE("the weighing of experts' outputs: three tensors of the choices of all
     CHECK(layer_of(j).peak == all + wide * 2 + two * 2 * 3);
 }
 
+TEST_CASE("a gelu of products passes back three gradients of its width, in fp32 under autocast") {
+    job j = full();  // activations.py, NewGELUActivation
+    j.model = models::gpt2;
+    j.runtime = runtimes::huggingface;
+    const std::int64_t stream = n * 768, inner = 4 * stream;
+    // What the last product read is freed by then: under autocast copies of its input and of its weight.
+    CHECK(layer_of(j).peak == layer_of(j).saved - bytes(2 * inner) + bytes(2 * stream) + bytes(3 * 2) * inner);
+    j.weights = fp32;
+    j.autocast = true;
+    const byte_count copies = bytes(2 * inner) + bytes(2 * 768 * 4 * 768);
+    CHECK(layer_of(j).peak == layer_of(j).saved - copies + bytes(4 * stream) + bytes(3 * 4) * inner);
+}
+
 TEST_CASE("adapters in fp32 beside the product of gate and up: its gradient twice in fp32, and cast for the product") {
     job j = full();
     j.model = models::phi_3_mini_4k;

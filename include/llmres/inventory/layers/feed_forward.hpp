@@ -231,9 +231,15 @@ constexpr std::int64_t rows_passed_back(const feed_forward& f, const training_co
     return ceil_quotient(context.tokens.all() * f.experts.per_token, one_by_one ? f.experts.count : 1);
 }
 
+/// Whether the activation between two linear layers is written as products of a power: the gradients of two of its
+/// factors live beside that of its output, all in its format (activations.py, NewGELUActivation).
+constexpr bool composes_activation(const feed_forward& f, const training_context& context) {
+    return f.kind != feed_forward_kind::gated && activation_form_of(false, context) == activation_form::composed;
+}
+
 /// Gradients that live at once between a feed-forward's linear layers.
 constexpr std::int64_t inner_gradients(const feed_forward& f, const training_context& context) {
-    if (f.kind != feed_forward_kind::gated) return 2;
+    if (f.kind != feed_forward_kind::gated) return composes_activation(f, context) ? 3 : 2;
     return context.runtime.kernels.gate == gate_code::in_place && !f.routed() ? 1 : 3;
 }
 
@@ -273,7 +279,9 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
         // DoRA's magnitude multiplies in fp32, and is differentiated by three such products (tuners/lora/dora.py).
         if (adapted && context.adapter.kind == adapter_kind::dora && context.adapter.adapts(weight_role::up_proj))
             return hold.put(activation_role::gradient, 4 * rows * width, fp32, activation_split::tensor, o.at);
-        return put(inner_gradients(f, context) * rows * width, activation_split::tensor);
+        return hold.put(activation_role::gradient, inner_gradients(f, context) * rows * width,
+                        composes_activation(f, context) ? activated_format(false, context) : format,
+                        activation_split::tensor, o.at);
     }
     if (last && adapted && context.adapter.adapts(weight_role::down_proj) && context.copies_adapter_inputs &&
         (!context.autocast || context.adapter.dropout > 0))  // of the adapter's own copy
