@@ -163,6 +163,17 @@ TEST_CASE("a gelu of products passes back three gradients of its width, in fp32 
     CHECK(layer_of(j).peak == layer_of(j).saved - copies + bytes(4 * stream) + bytes(3 * 4) * inner);
 }
 
+TEST_CASE("a relu's output is there until the relu is differentiated, though the product that reads it was before") {
+    job j = full();  // derivatives.yaml, relu: result; models/opt/modeling_opt.py, OPTDecoderLayer
+    j.model = models::opt_1_3b;
+    j.runtime = runtimes::huggingface;
+    const std::int64_t stream = n * 2048, inner = 4 * stream;
+    CHECK(layer_of(j).peak == layer_of(j).saved + bytes(2 * stream) + bytes(2 * 2) * inner);
+    // Frozen products do not keep what they read: the relu does.
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::q_proj}};
+    CHECK(layer_of(j).peak == layer_of(j).saved + bytes(2 * stream) + bytes(2 * 2) * inner);
+}
+
 TEST_CASE("adapters in fp32 beside the product of gate and up: its gradient twice in fp32, and cast for the product") {
     job j = full();
     j.model = models::phi_3_mini_4k;

@@ -237,9 +237,17 @@ constexpr bool composes_activation(const feed_forward& f, const training_context
     return f.kind != feed_forward_kind::gated && activation_form_of(false, context) == activation_form::composed;
 }
 
-/// Gradients that live at once between a feed-forward's linear layers.
+/// Whether the activation between two linear layers is differentiated from its output, which the last product saves:
+/// the tensor is there until both are differentiated (derivatives.yaml, relu: result).
+constexpr bool keeps_own_output(const feed_forward& f, const training_context& context) {
+    return f.kind != feed_forward_kind::gated && !f.routed() && !context.frozen &&
+           activation_form_of(false, context) == activation_form::from_output;
+}
+
+/// Gradients that live at once between a feed-forward's linear layers, with the output that is still read.
 constexpr std::int64_t inner_gradients(const feed_forward& f, const training_context& context) {
-    if (f.kind != feed_forward_kind::gated) return composes_activation(f, context) ? 3 : 2;
+    if (f.kind != feed_forward_kind::gated)
+        return composes_activation(f, context) || keeps_own_output(f, context) ? 3 : 2;
     return context.runtime.kernels.gate == gate_code::in_place && !f.routed() ? 1 : 3;
 }
 
