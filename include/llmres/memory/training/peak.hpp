@@ -49,7 +49,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
             visit(at_encoder_backward(in, point));
     visit(at_embedding_gradient(in));
     if (s.last) {
-        visit(at_loss(in, peak_point::loss_forward));
+        visit(at_loss_forward(in));
         visit(at_loss(in, peak_point::loss_gradient));
         visit(at_head_backward(in));
         if (f.ends.norm_backward > byte_count{}) visit(at_final_norm_backward(in));

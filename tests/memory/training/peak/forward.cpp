@@ -292,6 +292,27 @@ TEST_CASE("the loss is computed beside what the head read, where autograd keeps 
     CHECK(loss_frames(cast.in) > byte_count{});
 }
 
+TEST_CASE("a frozen head reads a cast of the norm's fp32 output, which is gone when the loss is computed") {
+    made_stage m{autocast_job()};
+    m.folded.context.formats.stream_is_compute = false;
+    m.stage.weights.prediction.logits = mib(1);
+    m.folded.ends.loss.kept = m.folded.ends.loss.forward = byte_count{};  // logits are few beside the cast
+    const auto at_the_loss = [&] { return m.now([&] { return at_loss(m.in, in_forward); }).tensors; };
+    const auto fullest = [&] { return m.now([&] { return at_loss_forward(m.in); }).tensors; };
+    const byte_count cast = bytes(2) * (n * h);
+    CHECK(fullest().all() == at_the_loss().all());  // a trained head keeps what it reads
+    m.folded.context.frozen = true;
+    CHECK(fullest().activations == at_the_loss().activations + cast);
+    CHECK(fullest().logits == bytes(2) * (n * words) + mib(1));
+    m.cut.tensor = 4;
+    CHECK(fullest().logits == bytes(2) * (n * (words / 4)) + mib(1));
+    m.folded.ends.loss.forward = gib(64);  // of many logits the loss holds more
+    CHECK(fullest().all() == at_the_loss().all());
+    m.folded.ends.loss.forward = byte_count{};
+    m.asked.runtime.kernels.loss.code = loss_code::chunked;  // a part of the tokens at a time
+    CHECK(fullest().all() == at_the_loss().all());
+}
+
 TEST_CASE("the head in backward: the logits' gradient, and the head's own as it comes") {
     made_stage m;
     m.stage.weights.prediction.logits = mib(1);

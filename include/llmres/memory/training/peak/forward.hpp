@@ -172,6 +172,24 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point) {
     return {point, 0, t};
 }
 
+/// The fullest moment of the loss in the forward pass. A frozen head reads under autocast a cast of the last norm's
+/// fp32 output, which nothing keeps: where logits are few, the product that makes them all at once holds more than the
+/// loss.
+constexpr peak_candidate at_loss_forward(const stage_step& in) {
+    const training_context& context = in.folded.context;
+    const model& m = in.folded.job.model;
+    const peak_candidate at_the_loss = at_loss(in, peak_point::loss_forward);
+    const bool in_parts = m.vocabulary == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear ||
+                          context.runtime.kernels.loss.code == loss_code::chunked;
+    if (in_parts || !context.frozen || !context.casts(m.final_norm)) return at_the_loss;
+    const std::int64_t rows = ceil_quotient(m.vocabulary, in.folded.layout.tensor);
+    peak_candidate at_head = at_the_loss;
+    at_head.tensors.activations += size_of(context.formats.compute, context.tokens.all(), m.hidden);
+    at_head.tensors.logits =
+        size_of(context.formats.compute, context.tokens.all(), rows) + in.stage.weights.prediction.logits;
+    return at_head.tensors.all() > at_the_loss.tensors.all() ? at_head : at_the_loss;
+}
+
 /// The head's product is differentiated.
 constexpr peak_candidate at_head_backward(const stage_step& in) {
     const folded_job& f = in.folded;
