@@ -77,6 +77,7 @@ struct feed_forward_modeling {
 /// What the code of a forward pass still refers to while layers are computed, though autograd does not keep it.
 struct frame_modeling {
     std::int32_t embeddings = 0;         ///< embeddings of tokens and positions, before their sum or dropout
+    bool shared_positions = false;       ///< those of positions are of one sequence, for all sequences
     bool attention_output = false;       ///< while the feed-forward is computed
     bool casts_probabilities = false;    ///< before their dropout, though the softmax is not fp32 as written
     bool frees_normed = false;           ///< the feed-forward stands in the layer's own code, which rebinds its input
@@ -148,12 +149,13 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "phi3",
              .attention = {.joined_heads = true, .heads_first = true},
              .feed_forward = {.joined = true}},
-    modeling{.architecture = "gpt2",
-             .norms = {.registered_first = true},
-             .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
-             .feed_forward = {.plain_activation = activation_form::composed},
-             .dropout = {.embedding = true},
-             .frames = {.embeddings = 2, .attention_output = true, .casts_probabilities = true}},
+    modeling{
+        .architecture = "gpt2",
+        .norms = {.registered_first = true},
+        .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
+        .feed_forward = {.plain_activation = activation_form::composed},
+        .dropout = {.embedding = true},
+        .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .casts_probabilities = true}},
     modeling{.architecture = "gpt_neox",
              .norms = {.one_input = true, .registered_first = true},
              .attention = {.joined_heads = true, .heads_first = true, .rotary_part = 4}},
@@ -242,13 +244,14 @@ inline constexpr std::array all_modeling{
              .norms = {.registered_first = true},
              .attention = {.joined_heads = true, .rotary = false},
              .dropout = {.embedding = true},
-             .frames = {.embeddings = 2, .attention_output = true},
+             .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true},
              .mask_table = mask_buffer::one},
-    modeling{.architecture = "gpt_neo",
-             .attention = {.fp32_heads = true, .rotary = false},
-             .feed_forward = {.plain_activation = activation_form::composed},
-             .frames = {.embeddings = 2, .attention_output = true, .earlier_probabilities = true},
-             .mask_table = mask_buffer::each_layer},
+    modeling{
+        .architecture = "gpt_neo",
+        .attention = {.fp32_heads = true, .rotary = false},
+        .feed_forward = {.plain_activation = activation_form::composed},
+        .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .earlier_probabilities = true},
+        .mask_table = mask_buffer::each_layer},
     modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };

@@ -160,6 +160,9 @@ TEST_CASE("the code's frames: embeddings before their sum, masks, tables that ar
     CHECK(frames() == bytes(1003));  // the first layer's input
     m.code.frames.embeddings = 2;
     CHECK(frames() == bytes(2003));
+    m.code.frames.shared_positions = true;  // GPT-2's are of one sequence
+    CHECK(frames() == bytes(1003) + div_up(bytes(1000), made_stage::sequences));
+    m.code.frames.shared_positions = false;
     m.folded.context.frozen = true;
     CHECK(frames() == bytes(2003));
     m.folded.context.recomputes = true;  // one of them is a leaf, and layers make their masks themselves

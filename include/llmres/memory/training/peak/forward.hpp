@@ -71,6 +71,7 @@ constexpr byte_count model_frames(const stage_step& in) {
     const bool normed = context.code.norms.after_sum && context.widens(block.norm);
     const byte_count stream = in.residual * (normed && !context.formats.fp32_stream ? 2 : 1);  // fp32 beside 16 bits
     byte_count held = stream * (embeddings > 0 ? embeddings - leaf : kept ? 0 : 1);
+    if (context.code.frames.shared_positions) held -= in.residual - div_up(in.residual, context.tokens.sequences);
     if (context.recomputes) return held;
     if (becomes == saved_tensors::moved && in.stage.first) held += f.ends.rotary_tables;
     held += f.ends.masks;
