@@ -44,7 +44,7 @@ constexpr std::array limits{
     limit{"llama", 1.5e-5, 1.3e-4}, limit{"mistral", 1.5e-4, 3.2e-4}, limit{"qwen2", 5e-5, 1.4e-4},
     limit{"qwen3", 3e-5, 2e-4},     limit{"gemma2", 2e-5, 3e-4},      limit{"gemma3", 1.1e-4, 1e-5},
     limit{"phi3", 5e-5, 4e-4},      limit{"gpt2", 5e-5, 2.5e-4},      limit{"gpt_neox", 5e-5, 5e-4},
-    limit{"opt", 1e-4, 2e-4},       limit{"bert", 1e-5, 2e-4},        limit{"t5", 1e-5, 1.6e-4},
+    limit{"opt", 1.1e-4, 2e-4},     limit{"bert", 1e-5, 2e-4},        limit{"t5", 1e-5, 1.6e-4},
     limit{"whisper", 2e-5, 1.8e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4},
     limit{"qwen3_moe", 5e-4, 6e-4}, limit{"mamba2", 5e-5, 1.6e-3},    limit{"deepseek_v3", 8e-4, 8e-4},
     limit{"bamba", 5e-5, 1.4e-3}};
@@ -67,7 +67,7 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
         CHECK(std::fabs(o.states) < 1.2e-3);
     });
-    CHECK(checked == 1184);
+    CHECK(checked == 1198);
 }
 
 TEST_CASE("each row has one document, which names the profile as it ships and no other model than the row's") {
