@@ -182,3 +182,21 @@ TEST_CASE(
         }
     }
 }
+
+TEST_CASE("a job names parts of a layer by recomputing others than attention's core, or by offloading any") {
+    using enum layer_part;
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .runtime = runtimes::megatron};
+    const auto names = [&](recompute how, layer_part_set again, layer_part_set away) {
+        j.recompute = how;
+        j.recompute_modules = again;
+        j.offload.modules = away;
+        return detail::names_parts(j);
+    };
+    CHECK(names(recompute::selective, mlp, {}));
+    CHECK_FALSE(names(recompute::selective, core_attn, {}));
+    CHECK(names(recompute::selective, core_attn, expert_fc1));
+    CHECK(names(recompute::none, {}, expert_fc1));
+    // Parts that are named beside another recomputation are not recomputed by name.
+    CHECK_FALSE(names(recompute::none, mlp, {}));
+    CHECK_FALSE(names(recompute::full, mlp, {}));
+}
