@@ -120,10 +120,12 @@ struct modeling {
     bool multiplies_views = false;
     bool scales_embedding = false;  ///< the model multiplies its embedding's output
     mask_buffer mask_table =
-        mask_buffer::none;         ///< of every pair of positions, a byte each: whether one sees the other
-    bool fixed_positions = false;  ///< of the encoder: sinusoids, never trained
-    bool class_token = false;      ///< a trained token before all others: the gradient of one sequence's is a view, and
-                                   ///< keeps that of all tokens
+        mask_buffer::none;           ///< of every pair of positions, a byte each: whether one sees the other
+    std::int32_t saved_indices = 0;  ///< tensors of indices that trained tables are looked up by, beside the batch's
+                                     ///< own tokens: of positions, where the forward pass makes them
+    bool fixed_positions = false;    ///< of the encoder: sinusoids, never trained
+    bool class_token = false;        ///< a trained token before all others: the gradient of one sequence's is a view,
+                                     ///< and keeps that of all tokens
 };
 
 /// How the modules of a model's architecture are written.
@@ -155,7 +157,8 @@ inline constexpr std::array all_modeling{
         .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
         .feed_forward = {.plain_activation = activation_form::composed},
         .dropout = {.embedding = true},
-        .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .casts_probabilities = true}},
+        .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .casts_probabilities = true},
+        .saved_indices = 1},
     modeling{.architecture = "gpt_neox",
              .norms = {.one_input = true, .registered_first = true},
              .attention = {.joined_heads = true, .heads_first = true, .rotary_part = 4}},
@@ -163,7 +166,8 @@ inline constexpr std::array all_modeling{
              .attention = {.rotary = false},
              .feed_forward = {.plain_activation = activation_form::from_output},
              .dropout = {.probabilities = false},
-             .frames = {.embeddings = 2, .frees_normed = true}},
+             .frames = {.embeddings = 2, .frees_normed = true},
+             .saved_indices = 1},
     modeling{.architecture = "bloom",
              .attention = {.joined_heads = true, .rotary = false},
              .feed_forward = {.plain_activation = activation_form::function},
@@ -207,12 +211,14 @@ inline constexpr std::array all_modeling{
              .attention = {.heads_first = true, .fp32_softmax = false, .rotary = false},
              .loss = {.fp32_logits = false},
              .frames = {.embeddings = 2, .frees_normed = true},
+             .saved_indices = 1,
              .fixed_positions = true},
     modeling{.architecture = "roberta",
              .norms = {.after_sum = true},
              .attention = {.causal = false, .fp32_softmax = false, .rotary = false},
              .loss = {.fp32_logits = false},
-             .dropout = {.embedding = true}},
+             .dropout = {.embedding = true},
+             .saved_indices = 1},
     modeling{
         .architecture = "glm", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
     modeling{
@@ -245,13 +251,15 @@ inline constexpr std::array all_modeling{
              .attention = {.joined_heads = true, .rotary = false},
              .dropout = {.embedding = true},
              .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true},
-             .mask_table = mask_buffer::one},
+             .mask_table = mask_buffer::one,
+             .saved_indices = 1},
     modeling{
         .architecture = "gpt_neo",
         .attention = {.fp32_heads = true, .rotary = false},
         .feed_forward = {.plain_activation = activation_form::composed},
         .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .earlier_probabilities = true},
-        .mask_table = mask_buffer::each_layer},
+        .mask_table = mask_buffer::each_layer,
+        .saved_indices = 1},
     modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
     modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
 };

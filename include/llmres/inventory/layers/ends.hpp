@@ -48,6 +48,16 @@ constexpr void save_final_dropout(std::int64_t hidden, const layer_writer& save)
                  backward_point::output);
 }
 
+/// The indices, of 8 bytes, by which trained tables are looked up. Those of the tokens are the batch's own.
+constexpr void save_indices(const layer_writer& save) {
+    const training_context& context = save.context;
+    if (context.frozen) return;
+    const std::int64_t tokens = context.code.frames.shared_positions ? context.tokens.length : context.tokens.all();
+    for (std::int32_t i = 0; i < context.code.saved_indices; ++i)
+        save.put(activation_role::mask, product(std::int64_t{8}, tokens), int8, activation_split::whole,
+                 backward_point::output);
+}
+
 /// The bias that is added to attention scores, one for all layers of a stack (T5). It is looked up in a table by the
 /// distance of two tokens, and the look-up saves the distances; attention kernels save the bias itself, unless each
 /// casts or masks it (layers/attention.hpp). Layers that are recomputed all read the same bias.
@@ -127,6 +137,7 @@ constexpr void list_input_activations(const model& m, const training_context& co
                        !(context.formats.embedding == context.formats.stream) ||
                        (context.frozen && has_extra(m, weight_role::positions)),
                    save);
+    save_indices(save);
     save_score_bias(a, save);
     // Cosines and sines of the positions, for all layers.
     if (context.code.attention.rotary && a.kind != attention_kind::none)
