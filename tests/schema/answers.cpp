@@ -61,7 +61,7 @@ result<json_value> planned(dice& d, const document& j) {
 result<json_value> searched(const document& j) {
     const result<plan_request> request = read_job(j);
     if (!request) return request.error();
-    const search_request asked;
+    const search_request asked{.skip_slower = true};
     std::array<found_layout, 3> best;
     std::array<found_layout, 3> front;
     const result<search_counts> counts = search(request->job, request->cluster, asked, best, front,

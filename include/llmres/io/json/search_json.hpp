@@ -15,8 +15,9 @@ namespace llmres::inline v0 {
 
 /// The layouts of a space by what became of them.
 inline json_value to_json(const search_counts& counts) {
-    return {{"tried", counts.tried},       {"refused", counts.refused}, {"too_large", counts.too_large},
-            {"too_slow", counts.too_slow}, {"kept", counts.kept},       {"cancelled", counts.cancelled}};
+    return {{"tried", counts.tried},        {"refused", counts.refused}, {"too_large", counts.too_large},
+            {"too_slow", counts.too_slow},  {"skipped", counts.skipped}, {"kept", counts.kept},
+            {"cancelled", counts.cancelled}};
 }
 
 /// One layout that a search found, with what it chose beside, and the command that starts it.
