@@ -50,8 +50,7 @@ ending run_plan(const options& o) {
     workplace here{o};
     plan_request request = request_for(job_text(o.job), here.live()).value();
     if (o.fill > 0) request = filled_to(request, o.fill).value();
-    const job_plan made = llmres::plan(request).value().plan;
-    write_json(llmres::to_json(made, request.job, request.cluster, !request.layout), o.json.value_or(""));
+    write_json(document_of_plan(request).value(), o.json.value_or(""));
     return {};
 }
 

@@ -115,6 +115,14 @@ result<tested_plan> plan_of(const plan_request& request) {
     return plan;
 }
 
+result<json_value> document_of_plan(plan_request request) {
+    const auto made = llmres::plan(request);
+    if (!made) return made.error();
+    maybe<double>& fraction = request.job.runtime.cache.fraction;
+    fraction = on_device(request.job.runtime, request.cluster.gpu, made->plan.layout).cache.fraction;
+    return to_json(made->plan, request.job, request.cluster, !request.layout);
+}
+
 plan_request changed(plan_request request, plan_axis axis, std::int64_t to) {
     job& j = request.job;
     if (axis == plan_axis::batch) (trains(j) ? j.micro_batch : j.batch) = to;

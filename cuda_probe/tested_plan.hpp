@@ -7,6 +7,7 @@
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/io/json/layout_json.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <optional>
@@ -43,6 +44,9 @@ std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own, bool frag
 
 /// The plan of a job, in its layout or in the best.
 result<tested_plan> plan_of(const plan_request& request);
+/// What the program's `plan` writes and request_of() reads back: with the share of a live device that the engine takes
+/// of it by default, which follows more of the device than a plan's file holds.
+result<json_value> document_of_plan(plan_request request);
 /// Its memory and buffers alone: a search asks for no verdict and no limits.
 result<tested_plan> memory_of_plan(const result<plan_request>& request);
 

@@ -95,6 +95,18 @@ TEST_CASE("a plan on a device's file is read back with that file, and one on a l
     CHECK(plan_of(*request_of(written, {}))->usable == gib(22));
 }
 
+TEST_CASE("a plan on a live device is read back where the engine's default follows what NVML reports of it") {
+    device live = read_device_file(LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-rtx-4090.json")->devices.front();
+    live.memory.cuda_total = gib(30);
+    live.memory.nvml_total = gib(31);
+    const auto asked = request_for(R"({"model":"smollm2-135m","runtime":"sglang"})", live);
+    const auto document = document_of_plan(*asked);
+    REQUIRE(document.has_value());
+    const auto again = plan_of(*request_of(document->dump(), {}));
+    REQUIRE(again.has_value());
+    CHECK(again->memory.total().expected == plan_of(*asked)->memory.total().expected);
+}
+
 TEST_CASE("a plan whose figures are not those of its job is refused") {
     const auto refused_part = [](auto&& change) {
         const error found = refusal_after(change);
