@@ -12,6 +12,18 @@ namespace llmres::probe {
 namespace {
 
 /// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
+/// The plan's buffers as its engine takes them from the device: ggml lays out all tensors of a kind in one
+/// (ggml-alloc.c, ggml_backend_alloc_ctx_tensors_from_buft).
+std::vector<buffer> device_buffers(const tested_plan& plan) {
+    if (plan.request.job.runtime.allocator.code != allocator_code::device) return plan.buffers;
+    std::vector<buffer> all;
+    for (const buffer& b : plan.buffers) {
+        if (all.empty() || all.back().term != b.term) all.push_back({name_of(b.term), b.term, {}});
+        all.back().size += b.size * b.count;
+    }
+    return all;
+}
+
 std::vector<buffer_result> requests_of(const tested_plan& plan, const alloc_options& options) {
     std::vector<buffer_result> all;
     const auto add = [&all](const buffer& b) {
@@ -19,10 +31,10 @@ std::vector<buffer_result> requests_of(const tested_plan& plan, const alloc_opti
         for (std::int64_t i = 0; i < b.count; ++i)
             all.push_back({b.count == 1 ? name : fmt::format("{}[{}]", name, i), b.term, b.size});
     };
-    const std::vector<buffer> beside = stand_ins(plan, options.own, options.caching);
+    const std::vector<buffer> beside = stand_ins(plan, options.own);
     for (const buffer& b : beside)
         if (b.term == memory_term::runtime) add(b);
-    for (const buffer& b : plan.buffers) add(b);
+    for (const buffer& b : device_buffers(plan)) add(b);
     for (const buffer& b : beside)
         if (b.term != memory_term::runtime) add(b);
     if (options.shuffled) std::shuffle(all.begin(), all.end(), std::mt19937_64{options.seed});
@@ -54,8 +66,7 @@ public:
         for (std::size_t i = 0; i < requests_.size(); ++i) {
             run_.failed_at = -1;
             around_.stop.heed();
-            const byte_count wanted = requests_[i].requested;
-            const byte_count from_device = options_.caching ? segment_for(wanted) : wanted;
+            const byte_count from_device = options_.caching ? segment_for(requests_[i]) : requests_[i].requested;
             run_.failed_at = static_cast<std::int64_t>(i);
             run_.failed_name = requests_[i].name;
             run_.failed_size = from_device;
@@ -91,11 +102,17 @@ public:
     }
 
 private:
-    /// The new segment that the caching allocator takes from the device for this request; zero if one has room.
-    byte_count segment_for(byte_count request) {
-        const std::int64_t before = caching_.reserved;
-        caching_.take(request.in(bytes));
-        return bytes(caching_.reserved - before);
+    /// The new segment that the caching allocator takes from the device for this request; zero if one has room. The
+    /// block for what its steps will fragment is none of its tensors, and less by what its segments have free already.
+    byte_count segment_for(buffer_result& request) {
+        const auto [allocated, reserved] = std::pair{caching_.allocated, caching_.reserved};
+        if (request.term == memory_term::fragmentation) {
+            const byte_count unused = bytes(reserved - allocated);
+            return request.requested -= std::min(unused, request.requested);
+        }
+        caching_.take(request.requested.in(bytes));
+        request.allocated = bytes(caching_.allocated - allocated);
+        return bytes(caching_.reserved - reserved);
     }
 
     void hold(std::size_t i, byte_count size) {
@@ -148,7 +165,8 @@ private:
         const byte_count granted = std::max(fell, byte_count{});
         run_.requested += b.requested;
         run_.granted += granted;
-        run_.buffers.push_back({b.name, b.term, b.requested, granted, run_.granted, free_});
+        const byte_count allocated = b.allocated > byte_count{} ? b.allocated : granted;
+        run_.buffers.push_back({b.name, b.term, b.requested, granted, allocated, run_.granted, free_});
     }
 
     const alloc_environment& around_;

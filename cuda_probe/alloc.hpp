@@ -40,6 +40,7 @@ struct buffer_result {
     memory_term term = memory_term::weights;
     byte_count requested{};
     byte_count granted{};     ///< by how much the device's free memory fell
+    byte_count allocated{};   ///< the same, or of a segment of PyTorch's allocator, the block that is the buffer's
     byte_count cumulative{};  ///< granted so far
     byte_count free_after{};
 };

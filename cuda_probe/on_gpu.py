@@ -18,7 +18,8 @@ import sys
 import time
 
 STEPS = ("measure", "alloc", "replay", "search", "calibrate", "sanitize", "interrupt", "torch")
-MODELS = ("llama-3.1-8b", "llama-3.2-3b", "llama-3.2-1b", "qwen2.5-1.5b", "qwen2.5-0.5b")
+MODELS = ("llama-3.1-8b", "llama-3.2-3b", "qwen2.5-1.5b", "llama-3.2-1b", "qwen3-0.6b", "qwen2.5-0.5b", "smollm2-135m")
+FILLS = (50, 70, 90, 97)  # percent of the device
 SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
 TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
 SERVED_PRESET = ("llama-3.2-1b", "--task", "serving", "--runtime", "pytorch", "--context", 2048)
@@ -95,21 +96,27 @@ class Run:
 
     def alloc(self):
         """Twenty configurations of each task, one that is too large, and every allocator."""
-        jobs = [("serving", runtime, model, 2048) for runtime in SERVING for model in MODELS]
-        jobs += [("pretraining", runtime, model, 1024) for runtime in TRAINING for model in MODELS]
-        fills = (50, 70, 90, 97)
-        for i, (task, runtime, model, context) in enumerate(jobs[:: 10 if self.quick else 1]):
-            name = f"alloc-{task}-{runtime}-{model}"
-            plan = self.plan(name, fills[i % len(fills)], model, "--task", task, "--runtime", runtime, "--context", context)
-            if plan is None:  # too large a model for this device
-                self.steps.append({"step": name, "exit_code": 0, "why": "no plan fits"})
-            else:
-                self.step(name, "alloc", plan, "--repeats", 1, limit=60)
+        for task, runtimes, context in (("serving", SERVING, 2048), ("pretraining", TRAINING, 1024)):
+            for first, runtime in list(enumerate(runtimes))[:: 2 if self.quick else 1]:
+                self.alloc_models(task, runtime, context, first, 1 if self.quick else 5)
         if large := self.plan("too-large", 120, *SERVED_PRESET):
             self.step("alloc-too-large", "alloc", large)
         if most := self.plan("allocators", 90, *SERVED_PRESET):
             for allocator in ("cuda_malloc", "stream_ordered", "virtual_memory", "pytorch_caching"):
                 self.step(f"alloc-{allocator}", "alloc", most, "--allocator", allocator)
+
+    def alloc_models(self, task, runtime, context, first, wanted):
+        """So many configurations of one engine, of the largest models that this device has room for."""
+        done = 0
+        for model in MODELS:
+            name = f"alloc-{task}-{runtime}-{model}"
+            fill = FILLS[(first + done) % len(FILLS)]
+            if plan := self.plan(name, fill, model, "--task", task, "--runtime", runtime, "--context", context):
+                self.step(name, "alloc", plan, "--repeats", 1, limit=60)
+                done += 1
+            if done == wanted:
+                return
+        self.ended(f"alloc-{task}-{runtime}", 5, f"{done} of {wanted} configurations have a plan that fits")
 
     def replay(self):
         """A training step, tensor by tensor, through each allocator."""

@@ -17,10 +17,10 @@ byte_count percent(const reading<byte_count>& whole, double part) {
 
 /// What a run's buffers of these terms were granted. A shared segment is charged to the buffer that caused it.
 template <class Wanted>
-byte_count granted(const alloc_run& run, Wanted&& wanted) {
+byte_count granted(const alloc_run& run, Wanted&& wanted, byte_count buffer_result::* size = &buffer_result::granted) {
     byte_count all{};
     for (const buffer_result& b : run.buffers)
-        if (wanted(b.term)) all += b.granted;
+        if (wanted(b.term)) all += b.*size;
     return all;
 }
 
@@ -90,7 +90,7 @@ private:
             const bool has_buffers = plan_.buffer_total(term) > byte_count{};
             const byte_count predicted = plan_.memory[term].expected;
             if (predicted == byte_count{} && !has_buffers) continue;  // a plan names every term
-            const byte_count took = granted(run, [&](memory_term t) { return t == term; });
+            const byte_count took = granted(run, [&](memory_term t) { return t == term; }, &buffer_result::allocated);
             const reading<byte_count> measured = held ? reading<byte_count>{took} : none;
             if (has_buffers)
                 size(name_of(term), predicted, measured, std::max(mib(4), percent(measured, 1)), "its buffers take");
@@ -103,7 +103,8 @@ private:
         if (report_.allocator != "pytorch_caching" || !held)
             return unknown("reserved", plan_.reserved().in(bytes), "this run keeps no segments of its own");
         size("reserved", plan_.reserved(), granted(run, [](memory_term t) { return t != memory_term::runtime; }),
-             percent(plan_.reserved(), 2), "the allocator reserves");
+             percent(plan_.reserved(), 2), "the allocator reserves",
+             granted(run, [](memory_term t) { return t == memory_term::fragmentation; }));
     }
 
     void compare_largest() {

@@ -52,7 +52,7 @@ private:
 /// What a plan takes of the device, with what this process has already.
 byte_count needed_by(const tested_plan& plan, const alloc_options& options) {
     byte_count all = plan.buffer_total();
-    for (const buffer& b : stand_ins(plan, options.own, options.caching)) all += b.size;
+    for (const buffer& b : stand_ins(plan, options.own)) all += b.size;
     return all;
 }
 

@@ -86,11 +86,10 @@ std::optional<std::int64_t> tested_plan::largest(std::string_view axis) const {
     return limits.max_context ? std::optional{limits.max_context->in(tokens)} : std::nullopt;
 }
 
-std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments) {
+std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own) {
     std::vector<buffer> all;
     for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
         const auto term = static_cast<memory_term>(i);
-        if (fragments && term == memory_term::fragmentation) continue;
         const byte_count taken = plan.buffer_total(term) + (term == memory_term::runtime ? own : byte_count{});
         if (plan.memory[term].expected <= taken) continue;
         buffer& rest = all.emplace_back(buffer{"rest_of_", term, plan.memory[term].expected - taken});

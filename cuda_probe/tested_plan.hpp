@@ -38,9 +38,9 @@ struct tested_plan {
 };
 
 /// What the plan counts beside its buffers, as a block for each term that stands in for it: of `runtime` what the
-/// process that tests has not taken itself (`own`: its context and libraries); no `fragmentation` where an allocator
-/// makes that as it goes. With them, a plan that is held is held whole.
-std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own, bool fragments);
+/// process that tests has not taken itself (`own`: its context and libraries). With them, a plan that is held is held
+/// whole.
+std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own);
 
 /// The plan of a job, in its layout or in the best.
 result<tested_plan> plan_of(const plan_request& request);

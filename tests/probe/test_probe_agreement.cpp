@@ -22,8 +22,8 @@ alloc_report report_of() {
     alloc_run run;
     run.outcome = run_outcome::held;
     run.granted = gib(20) - mib(500);
-    run.buffers = {{"rest_of_runtime", memory_term::runtime, mib(524), mib(524), {}, {}},
-                   {"w", memory_term::weights, gib(19), gib(19), {}, {}}};
+    run.buffers = {{"rest_of_runtime", memory_term::runtime, mib(524), mib(524), mib(524), {}, {}},
+                   {"w", memory_term::weights, gib(19), gib(19), gib(19), {}, {}}};
     made.runs = {run};
     made.judged = {probe::verdict::fits, ""};
     return made;
@@ -72,7 +72,7 @@ TEST_CASE("verdict, usable, context and terms are held against the device, each 
     report.around.cuda_free = gib(23);
     CHECK(differs(report) == "context, total");
     report = report_of();
-    report.runs[0].buffers[1].granted += mib(250);
+    report.runs[0].buffers[1].allocated += mib(250);
     CHECK(differs(report) == "weights");
     report.around.context = reading<byte_count>::unavailable("NVML: no permission");
     CHECK(differs(report) == "weights");  // what nobody knows does not differ

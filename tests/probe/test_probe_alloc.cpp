@@ -218,10 +218,36 @@ TEST_CASE("what a plan counts beside its buffers is held, too: it fits whole or 
     CHECK(run.buffers.front().name == "rest_of_runtime");
     CHECK(judge(run).says == probe::verdict::does_not_fit);
     CHECK(b.cuda.held() == byte_count{});
-    // What the process has taken itself is not held again, and an allocator that fragments does so itself.
-    CHECK(stand_ins(plan, {}, false).size() == 3);
-    CHECK(stand_ins(plan, gib(1), true).size() == 1);
-    CHECK(stand_ins(plan, mib(24), true).back().size == mib(1000));
+    // What the process has taken itself is not held again.
+    CHECK(stand_ins(plan, {}).size() == 3);
+    CHECK(stand_ins(plan, gib(1)).size() == 2);
+    CHECK(stand_ins(plan, mib(24))[1].size == mib(1000));
+}
+
+TEST_CASE("of a plan for PyTorch's allocator, what its steps will fragment is held, less what segments have free") {
+    bench b;
+    tested_plan plan = plan_of(gib(1), mib(3), 2);  // each of 3 MiB in one segment of 20
+    plan.memory[memory_term::fragmentation].expected = gib(2);
+    const alloc_run run = b.run(plan, {.caching = true});
+    REQUIRE(run.outcome == run_outcome::held);
+    CHECK(run.buffers.back().name == "rest_of_fragmentation");
+    CHECK(run.granted == plan.memory.expected());
+    CHECK(run.buffers.back().requested < gib(2));
+    byte_count allocated{};
+    for (const buffer_result& buffer : run.buffers) allocated += buffer.allocated;
+    CHECK(allocated < run.granted);
+    plan.memory[memory_term::fragmentation].expected = gib(24);
+    CHECK(judge(b.run(plan, {.caching = true})).says == probe::verdict::does_not_fit);
+}
+
+TEST_CASE("of a plan for ggml, all tensors of a kind are one buffer") {
+    bench b;
+    tested_plan plan = plan_of(mib(3), mib(1), 4);
+    plan.request.job.runtime.allocator.code = allocator_code::device;
+    const alloc_run run = b.run(plan);
+    REQUIRE(run.buffers.size() == 2);
+    CHECK(run.buffers[0].name == "weights");
+    CHECK(run.granted == mib(12 + 4));
 }
 
 TEST_CASE("a plan takes no more than it says is usable, whatever the device has") {

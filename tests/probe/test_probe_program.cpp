@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <unistd.h>
+#include <algorithm>
 
 #include <sys/wait.h>
 #include <array>
@@ -438,7 +439,7 @@ TEST_CASE("one command does it all on a GPU, and what fails ends no other step")
     CHECK(run("large", all + " --quick --only measure,alloc,calibrate").code == 0);
     auto codes = steps_of(all);
     for (const char* step : {"describe", "measure", "calibrate", "alloc-serving-vllm-llama-3.1-8b",
-                             "alloc-pretraining-pytorch-llama-3.1-8b", "alloc-virtual_memory"}) {
+                             "alloc-pretraining-pytorch-qwen2.5-1.5b", "alloc-virtual_memory"}) {
         CAPTURE(step);
         REQUIRE(codes.count(step) == 1);
         CHECK(codes[step] == 0);
@@ -449,6 +450,19 @@ TEST_CASE("one command does it all on a GPU, and what fails ends no other step")
         CAPTURE(file);
         CHECK(fs::exists(all + "/" + file));
     }
+    const std::string twenty = scratch_file("script-twenty");
+    CHECK(run("large", twenty + " --only alloc").code == 0);
+    for (const std::string task : {"serving", "pretraining"}) {
+        CAPTURE(task);
+        const auto steps = steps_of(twenty);
+        CHECK(std::count_if(steps.begin(), steps.end(), [&](const auto& step) {
+                  return step.first.starts_with("alloc-" + task) && step.second == 0;
+              }) == 20);
+    }
+    const std::string few = scratch_file("script-few");
+    CHECK(run("small", few + " --only alloc").code != 0);
+    CHECK(steps_of(few)["alloc-pretraining-pytorch"] == 5);  // no five have a plan there
+
     const std::string faulty = scratch_file("script-faulty");
     CHECK(run("wrong", faulty + " --quick --only measure,calibrate").code == 1);
     CHECK(steps_of(faulty).size() == 3);
