@@ -342,7 +342,7 @@ bool makes_adapter(const std::string& argument) {
     if (!argument.starts_with("--")) return false;
     const std::string name = normal(argument.substr(2, argument.find('=') - 2));
     return name == "adapter_kind" || std::any_of(option_aliases.begin(), option_aliases.end(), [&](const auto& alias) {
-               return alias.typed == name && alias.means.starts_with("adapter_kind");
+               return alias.typed == name && alias.means.find("adapter_kind") != std::string_view::npos;
            });
 }
 

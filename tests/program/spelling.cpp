@@ -294,3 +294,14 @@ TEST_CASE("an adapter is trained, unless a task says otherwise") {
     CHECK(trained.refusal.code == llmres::error_code::none);
     CHECK(read({"--lora", "--task", "pretraining"}).document["task"] == "pretraining");
 }
+    // What sets more than the adapter makes one, too.
+    for (const char* option : {"--lora-r", "--lora_rank", "--lora_dropout", "--qlora"}) {
+        CAPTURE(option);
+        std::vector<std::string> typed{option};
+        if (std::string_view{option} != "--qlora")
+            typed.emplace_back(std::string_view{option} == "--lora_dropout" ? "0" : "16");
+        typed.insert(typed.end(), {"--seq-len", "4096", "--micro-batch-size", "4"});
+        const asked made = read(typed);
+        CHECK(made.refusal.code == llmres::error_code::none);
+        CHECK(made.document["sequence"] == 4096);
+    }
