@@ -172,6 +172,7 @@ struct word_alias {
     std::string_view flag;
     std::string_view typed;
     std::string_view means;
+    std::string_view option = "";  ///< the other tool's option behind which it is that word; else behind each
 };
 constexpr std::array word_aliases{
     word_alias{"task", "serve", "task=serving"}, word_alias{"task", "inference", "task=serving"},
@@ -205,6 +206,9 @@ constexpr std::array word_aliases{
     word_alias{"deepspeed", "zero1", "zero=1 runtime=deepspeed"},
     word_alias{"deepspeed", "zero2", "zero=2 runtime=deepspeed"},
     word_alias{"deepspeed", "zero3", "zero=3 runtime=deepspeed"},
+    // The Trainer's own (transformers, trainer_optimizer.py, _get_adafactor()), which --optim names.
+    word_alias{"optimizer", "adafactor", "optimizer=adafactor_hf", "optim"},
+    word_alias{"optimizer", "torch.optim.adafactor", "optimizer=adafactor"},
     word_alias{"optimizer", "adamw_torch", "optimizer=adamw"}, word_alias{"optimizer", "adamw_hf", "optimizer=adamw"},
     word_alias{"optimizer", "adamw_torch_fused", "optimizer=adamw_fused"},
     word_alias{"optimizer", "adamw_bnb_8bit", "optimizer=adamw_8bit"},
@@ -506,8 +510,10 @@ private:
         if (name == "gpus" && digits > 0 && value.substr(digits).find_first_of("xX") == 0) name = "gpu";
         if (name == "gpu") value = without_count(value);
         const std::string word = normal(value);
+        const std::string option = normal(written.substr(std::min<std::size_t>(2, written.size())));
         for (const word_alias& alias : word_aliases) {
             if (alias.flag != name || alias.typed != word) continue;
+            if (!alias.option.empty() && alias.option != option) continue;
             if (alias.means.starts_with('?'))
                 throw refusal{llmres::refused(llmres::error_code::unknown, name, value, alias.means.substr(1))};
             return take(alias.means);

@@ -173,7 +173,7 @@ TEST_CASE("every option of other tools is refused by the field it stands for whe
 
 TEST_CASE("every word of other tools is read as what it stands for, or is refused with what it could mean") {
     for (const program::word_alias& alias : program::word_aliases) {
-        const std::string flag = "--" + std::string{alias.flag};
+        const std::string flag = "--" + std::string{alias.option.empty() ? alias.flag : alias.option};
         CAPTURE(flag);
         CAPTURE(std::string{alias.typed});
         std::vector<std::string> typed{flag, std::string{alias.typed}};
@@ -286,14 +286,17 @@ TEST_CASE("switches of other tools take yes, no, or a word of their own behind t
     CHECK(plain.refusal.code == llmres::error_code::none);
 }
 
-TEST_CASE("an adapter is trained, unless a task says otherwise") {
-    const asked trained = read({"--lora", "--batch-size", "4", "--seq-len", "4096"});
-    CHECK(trained.document["task"] == "finetuning");
-    CHECK(trained.document["micro_batch"] == 4);
-    CHECK(read({"--adapter_kind", "lora"}).document["task"] == "finetuning");
-    CHECK(trained.refusal.code == llmres::error_code::none);
-    CHECK(read({"--lora", "--task", "pretraining"}).document["task"] == "pretraining");
+TEST_CASE("--optim names the optimizers of transformers' Trainer, --optimizer those of the library") {
+    const auto chosen = [](const char* option, const char* word) {
+        return read({"--task", "finetuning", option, word}).document["optimizer"];
+    };
+    CHECK(chosen("--optim", "adafactor") == "adafactor_hf");
+    CHECK(chosen("--optim", "Adafactor") == "adafactor_hf");
+    CHECK(chosen("--optim", "torch.optim.Adafactor") == "adafactor");
+    CHECK(chosen("--optimizer", "adafactor") == "adafactor");
 }
+
+TEST_CASE("an adapter is trained, unless a task says otherwise") {
     // What sets more than the adapter makes one, too.
     for (const char* option : {"--lora-r", "--lora_rank", "--lora_dropout", "--qlora"}) {
         CAPTURE(option);
@@ -305,3 +308,10 @@ TEST_CASE("an adapter is trained, unless a task says otherwise") {
         CHECK(made.refusal.code == llmres::error_code::none);
         CHECK(made.document["sequence"] == 4096);
     }
+    const asked trained = read({"--lora", "--batch-size", "4", "--seq-len", "4096"});
+    CHECK(trained.document["task"] == "finetuning");
+    CHECK(trained.document["micro_batch"] == 4);
+    CHECK(read({"--adapter_kind", "lora"}).document["task"] == "finetuning");
+    CHECK(trained.refusal.code == llmres::error_code::none);
+    CHECK(read({"--lora", "--task", "pretraining"}).document["task"] == "pretraining");
+}
