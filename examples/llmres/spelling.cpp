@@ -3,6 +3,7 @@
 #include "spelling.hpp"
 
 #include "commands.hpp"
+#include "deepspeed_config.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -256,7 +257,7 @@ struct word_option {
 };
 constexpr std::array word_options{
     word_option{"method", "full, lora or qlora"},
-    word_option{"deepspeed", "zero1, zero2 or zero3"},
+    word_option{"deepspeed", "zero1, zero2, zero3 or a DeepSpeed configuration: FILE.json"},
     word_option{"fsdp", "full_shard (zero 3) or shard_grad_op (zero 2), with auto_wrap and offload behind it",
                 "zero=3"},
     word_option{"quantization_bit", "4 or 8"},
@@ -396,6 +397,10 @@ public:
         if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};
+        const std::string runtime = normal(runtime_named(typed_));
+        if (of_deepspeed_ && !runtime.empty() && runtime.find("deepspeed") == std::string::npos)
+            throw refusal{llmres::refused(llmres::error_code::malformed, "runtime", runtime,
+                                          "deepspeed, as --deepspeed says, or one of both")};
         // What an alias only implies gives way to what is said.
         const std::string gpus = value_of("gpus").value_or(count_.empty() ? "1" : count_);
         for (const auto& [flag, value] : implied_)
@@ -511,6 +516,8 @@ private:
         if (name == "gpu") value = without_count(value);
         const std::string word = normal(value);
         const std::string option = normal(written.substr(std::min<std::size_t>(2, written.size())));
+        of_deepspeed_ = of_deepspeed_ || name == "deepspeed";
+        if (name == "deepspeed" && word.ends_with(".json")) return take(flags_of_deepspeed_config(value));
         for (const word_alias& alias : word_aliases) {
             if (alias.flag != name || alias.typed != word) continue;
             if (!alias.option.empty() && alias.option != option) continue;
@@ -575,7 +582,8 @@ private:
     std::vector<std::string> own_{};
     std::vector<std::pair<std::string, std::string>> implied_{};
     std::set<std::string> said_{};
-    std::string count_{};  ///< how many GPUs the kind of GPU is written with
+    std::string count_{};        ///< how many GPUs the kind of GPU is written with
+    bool of_deepspeed_ = false;  ///< --deepspeed is said, which names the runtime
 };
 
 /// What a suffix multiplies by; of two readings, both are named.

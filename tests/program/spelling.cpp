@@ -3,6 +3,7 @@
 // name of the field. In one process, for the tables of examples/llmres/spelling.cpp row by row.
 #include <doctest/doctest.h>
 
+#include "../run_program.hpp"
 #include "spelling_sources.hpp"
 
 #include <llmres/io/job_json.hpp>
@@ -294,6 +295,44 @@ TEST_CASE("--optim names the optimizers of transformers' Trainer, --optimizer th
     CHECK(chosen("--optim", "Adafactor") == "adafactor_hf");
     CHECK(chosen("--optim", "torch.optim.Adafactor") == "adafactor");
     CHECK(chosen("--optimizer", "adafactor") == "adafactor");
+}
+
+TEST_CASE("--deepspeed takes a configuration of DeepSpeed's, and gives way to what is said") {
+    const run_program::scratch folder;
+    const auto with = [&](const json& config, std::vector<std::string> typed = {}) {
+        typed.insert(typed.begin(), {"--task", "finetuning", "--deepspeed", folder.file("ds.json", config.dump())});
+        return read(typed);
+    };
+    const json zero3 = json::parse(R"({"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "cpu",
+        "pin_memory": true}, "offload_param": {"device": "nvme"}, "reduce_bucket_size": 2e8, "sub_group_size": 1e9,
+        "overlap_comm": true}, "train_micro_batch_size_per_gpu": 4, "train_batch_size": "auto",
+        "optimizer": {"type": "AdamW"}, "fp16": {"enabled": false}, "bf16": {"enabled": true}})");
+    const json read_as = with(zero3, {"--micro_batch", "2"}).document;
+    CHECK(read_as["runtime"]["name"] == "deepspeed");
+    CHECK(read_as["runtime"]["reduce_bucket_size"] == 200'000'000);
+    CHECK(read_as["runtime"]["sub_group_size"] == 1'000'000'000);
+    CHECK(read_as["runtime"]["overlap_comm"] == true);
+    CHECK(read_as["layout"]["zero"] == 3);
+    CHECK(read_as["offload"]["optimizer"] == "host");
+    CHECK(read_as["offload"]["parameters"] == "nvme");
+    CHECK(read_as["micro_batch"] == 2);
+    CHECK_FALSE(read_as.contains("global_batch"));
+    CHECK(read_as["optimizer"] == "adamw");
+    CHECK(read_as["compute"] == "bf16");
+    const json some = json::parse(R"({"zero_optimization": {"stage": 2, "offload_optimizer": {"device": "none"},
+        "reduce_bucket_size": "auto"}, "fp16": {"enabled": true}, "bf16": {"enabled": "auto"}})");
+    const json automatic = with(some).document;
+    CHECK(automatic["compute"] == "fp16");
+    CHECK_FALSE(automatic.contains("offload"));
+    CHECK_FALSE(automatic["runtime"].contains("reduce_bucket_size"));
+    CHECK(with({{"zero_optimization", {{"stage", "three"}}}}).names("zero_optimization/stage"));
+    CHECK(with({{"zero_optimization", {{"overlap_comm", 1}}}}).names("zero_optimization/overlap_comm"));
+    CHECK(with({{"zero_optimization", {{"offload_param", {{"device", "disk"}}}}}}).names("offload_param/device"));
+    CHECK(with({{"train_batch_size", 0.5}}).names("train_batch_size"));
+    CHECK(with({{"optimizer", {{"type", 7}}}}).names("optimizer/type"));
+    CHECK(read({"--task", "finetuning", "--deepspeed", "no-such-file.json"}).refusal.code != llmres::error_code::none);
+    CHECK(with(zero3, {"--runtime", "huggingface"}).names("runtime"));
+    CHECK(with(zero3, {"--runtime", "deepspeed"}).refusal.code == llmres::error_code::none);
 }
 
 TEST_CASE("an adapter is trained, unless a task says otherwise") {

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+// Reads the configuration files that DeepSpeed and transformers' Trainer take behind --deepspeed.
+#include "deepspeed_config.hpp"
+
+#include "commands.hpp"
+
+#include <fmt/format.h>
+#include <array>
+#include <cmath>
+#include <llmres/io/files.hpp>
+#include <llmres/io/json/document.hpp>
+#include <nlohmann/json.hpp>
+
+namespace program {
+namespace {
+
+/// What a setting of DeepSpeed's is. A device is `cpu`, `nvme` or `none`.
+enum class deepspeed_value { count, flag, device, name };
+
+/// A setting of DeepSpeed's (runtime/config.py, runtime/zero/config.py and offload_config.py) and the flag it sets.
+struct deepspeed_setting {
+    std::string_view path;
+    std::string_view flag;
+    deepspeed_value value;
+};
+constexpr std::array deepspeed_settings{
+    deepspeed_setting{"/zero_optimization/stage", "zero", deepspeed_value::count},
+    deepspeed_setting{"/zero_optimization/offload_optimizer/device", "offload_optimizer", deepspeed_value::device},
+    deepspeed_setting{"/zero_optimization/offload_param/device", "offload_parameters", deepspeed_value::device},
+    deepspeed_setting{"/zero_optimization/reduce_bucket_size", "reduce_bucket_size", deepspeed_value::count},
+    deepspeed_setting{"/zero_optimization/sub_group_size", "sub_group_size", deepspeed_value::count},
+    deepspeed_setting{"/zero_optimization/overlap_comm", "overlap_comm", deepspeed_value::flag},
+    deepspeed_setting{"/train_micro_batch_size_per_gpu", "micro_batch", deepspeed_value::count},
+    deepspeed_setting{"/train_batch_size", "global_batch", deepspeed_value::count},
+    deepspeed_setting{"/optimizer/type", "optimizer", deepspeed_value::name},
+};
+
+std::string lower_case(std::string text) {
+    for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return text;
+}
+
+/// The value in this program's words; nothing where it sets nothing. A value of another type is refused.
+std::string in_own_words(const deepspeed_setting& setting, const nlohmann::json& value) {
+    const auto other_than = [&](std::string_view expected) {
+        return refusal{llmres::refused(llmres::error_code::malformed, setting.path.substr(1), value.dump(), expected)};
+    };
+    if (value == "auto") return {};
+    switch (setting.value) {
+        case deepspeed_value::flag:
+            if (!value.is_boolean()) throw other_than("true, false or auto");
+            return value.get<bool>() ? "true" : "false";
+        case deepspeed_value::count: {
+            const double count = value.is_number() ? value.get<double>() : -1;  // 5e8 is how most files write it
+            if (!(count >= 0 && count < 9e15) || std::floor(count) != count) throw other_than("a whole number or auto");
+            return fmt::format("{:.0f}", count);
+        }
+        case deepspeed_value::device:
+            if (value == "cpu") return "host";
+            if (value != "nvme" && value != "none" && !value.is_null()) throw other_than("cpu, nvme or none");
+            return value == "nvme" ? "nvme" : "";
+        case deepspeed_value::name:
+            break;
+    }
+    if (!value.is_string()) throw other_than("a name");
+    return lower_case(value.get<std::string>());
+}
+
+}  // namespace
+
+std::string flags_of_deepspeed_config(std::string_view path) {
+    const nlohmann::json config = accept(llmres::parse_json_object(accept(llmres::read_job_text(path)))).root;
+    std::string flags = "runtime=deepspeed";
+    for (const deepspeed_setting& setting : deepspeed_settings) {
+        const nlohmann::json::json_pointer at{std::string{setting.path}};
+        if (!config.contains(at)) continue;
+        const std::string value = in_own_words(setting, config.at(at));
+        if (!value.empty()) flags += fmt::format(" {}={}", setting.flag, value);
+    }
+    for (const char* format : {"bf16", "fp16"}) {
+        const auto section = config.find(format);
+        if (section != config.end() && section->is_object() && section->value("enabled", nlohmann::json{}) == true)
+            flags += fmt::format(" compute={}", format);
+    }
+    return flags;
+}
+
+}  // namespace program
