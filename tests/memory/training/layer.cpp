@@ -174,6 +174,19 @@ TEST_CASE("a relu's output is there until the relu is differentiated, though the
     CHECK(layer_of(j).peak == layer_of(j).saved + bytes(2 * stream) + bytes(2 * 2) * inner);
 }
 
+TEST_CASE("the gradient of the product that reads a relu's output is cast to fp32 beside that output") {
+    job j = full();
+    j.model = models::opt_1_3b;
+    j.runtime = runtimes::huggingface;
+    j.weights = fp32;
+    j.autocast = true;
+    j.recompute = recompute::full;
+    const std::int64_t stream = n * 2048, inner = 4 * stream;
+    const byte_count cast = bytes(4) * (std::int64_t{4} * 2048 * 2048);
+    // The gradients of the layer's output, of what the product read, and of its weight.
+    CHECK(layer_of(j).added_peak == layer_of(j).saved + bytes(4 * stream) + bytes(2 * inner) + cast);
+}
+
 TEST_CASE("adapters in fp32 beside the product of gate and up: its gradient twice in fp32, and cast for the product") {
     job j = full();
     j.model = models::phi_3_mini_4k;

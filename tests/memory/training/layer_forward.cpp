@@ -52,8 +52,8 @@ job written_as(job j, std::string_view architecture) {
 
 }  // namespace
 
-TEST_CASE("attention by a kernel reads queries, keys and values, beside the norm's output that made them") {
-    CHECK(forward_of_layer(recomputed_job()).mixer == b2(hidden) + b2(q + 2 * k));
+TEST_CASE("attention's output is projected beside queries, keys and values, and the norm's output that made them") {
+    CHECK(forward_of_layer(recomputed_job()).mixer == b2(hidden) + b2(q + 2 * k) + b2(q) + b2(hidden));
 }
 
 TEST_CASE("eager attention repeats keys and values, and has scores in 16 bits, their fp32 copy and its softmax") {
@@ -68,13 +68,14 @@ TEST_CASE("eager attention repeats keys and values, and has scores in 16 bits, t
     // As many key heads as query heads are not repeated.
     j.attention = attention_kernel::eager;
     j.model.layers.kinds[0].attention.kv_heads = heads;
-    CHECK(forward_of_layer(j).mixer == b2(hidden) + b2(3 * q) + b2(scores) + b4(scores) * 2);
-    // Two sequences have pairs of their own; a longer one has more of each.
-    j.micro_batch = 2;
-    CHECK(forward_of_layer(j).mixer == (b2(hidden) + b2(3 * q) + b2(scores) + b4(scores) * 2) * 2);
-    j.micro_batch = 1;
+    // Of so short a sequence the projection holds more.
+    CHECK(forward_of_layer(j).mixer == b2(hidden) + b2(4 * q) + b2(scores) + b2(hidden));
+    // A longer one has more pairs of each token; two sequences have pairs of their own.
     j.sequence = tokens(2 * n);
-    CHECK(forward_of_layer(j).mixer == (b2(hidden) + b2(3 * q)) * 2 + (b2(scores) + b4(scores) * 2) * 4);
+    const byte_count of_pairs = (b2(hidden) + b2(3 * q)) * 2 + (b2(scores) + b4(scores) * 2) * 4;
+    CHECK(forward_of_layer(j).mixer == of_pairs);
+    j.micro_batch = 2;
+    CHECK(forward_of_layer(j).mixer == of_pairs * 2);
 }
 
 TEST_CASE("under autocast scores and an fp32 mask have an fp32 sum, and keys rotated by fp32 tables are repeated") {
@@ -96,7 +97,7 @@ TEST_CASE("where no norm stands before a half, what its products read is the res
     olmo.norm_before_attention = olmo.norm_before_feed_forward = false;
     olmo.norm_after_attention = olmo.norm_after_feed_forward = true;
     const layer_forward alive = forward_of_layer(written_as(recomputed_job(olmo), "olmo2"));
-    CHECK(alive.mixer == b2(q + 2 * k));
+    CHECK(alive.mixer == b2(q + 2 * k) + b2(q) + b2(hidden));
     CHECK(alive.feed_forward == b2(hidden) + b2(inner) * 3);
 }
 
@@ -120,7 +121,7 @@ TEST_CASE("tensor ranks share heads and inner features; the hidden width is whol
         const layout two{.tensor = 2, .sequence_parallel = cut};
         const byte_count whole = cut ? b1(hidden) : b2(hidden);
         const layer_forward alive = forward_of_layer(j, two);
-        CHECK(alive.mixer == whole + b1(q + 2 * k));
+        CHECK(alive.mixer == whole + b1(q + 2 * k) + b1(q) + whole);
         CHECK(alive.feed_forward == whole * 2 + b1(inner) * 3);
     }
 }
@@ -140,6 +141,13 @@ TEST_CASE("LoRA beside the last product: its input and its output, B's output, t
     CHECK(adapted(0) == beside + b4(inner) + b2(hidden) + b4(hidden) * 2);
     // What dropout leaves of the copy stands beside the product's output alone.
     CHECK(adapted(0.1) == beside + b4(inner) + b2(hidden) + (b4(inner) > b4(hidden) * 2 ? b4(inner) : b4(hidden) * 2));
+}
+
+TEST_CASE("LoRA beside attention's projection: queries, keys, values and attention's output are still referred to") {
+    job j = recomputed_job();
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::o_proj}};
+    // The product's output, the adapter's and the same scaled; then the sum in place of the adapter's.
+    CHECK(forward_of_layer(j).mixer == b2(hidden) + b2(q + 2 * k) + b2(q) + b2(3 * hidden));
 }
 
 TEST_CASE("LoRA beside up: the activated gate stands there already") {
@@ -182,11 +190,12 @@ TEST_CASE("4-bit weights are expanded whole for a product, HQQ's in three tensor
     j.runtime.kernels.fp32_stream = false;
     j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::k_proj}};
     j.weights = nf4;
-    CHECK(forward_of_layer(j).mixer == b2(hidden) + query + b2(q));
+    const byte_count projected = b2(hidden) + b2(q + 2 * k) + b2(q) + b2(hidden);
+    CHECK(forward_of_layer(j).mixer == projected + query);
     // The activated gate is there while up's weight is expanded.
     CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + gate + b2(inner) * 2);
     j.weights = hqq(4, 64);
-    CHECK(forward_of_layer(j).mixer == b2(hidden) + query * 3 + b2(q));
+    CHECK(forward_of_layer(j).mixer == projected + query * 3);
     CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + gate * 3 + b2(inner) * 2);
 }
 

@@ -135,16 +135,22 @@ constexpr saved_tensors saved_tensors_of(const job& j, const training_context& c
                                                           : saved_tensors::stay;
 }
 
-/// Which moments of a layer's forward pass are asked for. The backward pass holds more, so that a peak is none of them.
+/// Whether the forward pass may be the fullest moment of a step: adapters' temporaries are beside what all layers save;
+/// of recomputed layers it has the casts of all weights (peak/forward.hpp, cached_casts), the backward pass those of
+/// one.
+constexpr bool forward_may_be_fullest(const training_context& context) {
+    return context.recomputes ? context.autocast && !context.frozen : context.adapter.low_rank();
+}
+
+/// Which moments of a layer's forward pass are asked for.
 enum class forward_moments : bool {
-    of_adapters,  ///< those beside which adapters' temporaries may make a peak
+    of_peaks,  ///< those that may be the fullest of a step
     all,
 };
 
 /// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
 constexpr bool follows_forward(const training_context& context, forward_moments asked) {
-    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
-           (context.adapter.low_rank() && !context.recomputes);
+    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step || forward_may_be_fullest(context);
 }
 
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
@@ -376,19 +382,25 @@ constexpr byte_count at_first_cast(const layer& kind, std::int64_t hidden, const
     return needed;
 }
 
+/// What the last product of a feed-forward saved that the activation before it reads, too.
+constexpr byte_count own_output(const layer& kind, const layout& l, const training_context& context) {
+    if (!keeps_own_output(kind.feed_forward, context)) return {};
+    return local_bytes({activation_role::linear_input, context.tokens.all() * kind.feed_forward.width,
+                        context.formats.compute, activation_split::tensor},
+                       l);
+}
+
 /// Under autocast the gradient of a weight is made in the format of the products, and cast: of the feed-forward's last
-/// product when what it read is freed, and its weight in the narrow format. `first`: what is held when that of its
-/// first of `products` others is cast.
-constexpr void set_cast_peaks(training_layer& t, const sizes_at_points& held, const sizes_at_points& saved,
-                              byte_count first, std::int64_t products) {
-    using enum backward_point;
-    const auto at_output = static_cast<std::size_t>(output);
+/// product when what it saved is freed, and its weight in the narrow format. `last`, `first`: what is held when that of
+/// its last product is cast, and of its first of `products` others.
+constexpr void set_cast_peaks(training_layer& t, byte_count last, byte_count first, std::int64_t products) {
+    const auto at_output = static_cast<std::size_t>(backward_point::output);
     const sizes_at_points fresh = gradients_so_far(t.state);
     const auto consider = [&](byte_count others, byte_count added, byte_count size) {
         if (size + others > t.fresh_peak) t.fresh_peak = size + others;
         if (size + added > t.added_peak) t.added_peak = size + added;
     };
-    consider(fresh[at_output], fresh[at_output], held[at_output] - saved[at_output]);
+    consider(fresh[at_output], fresh[at_output], last);
     const cast_memory& casts = t.state.casts;
     const byte_count later = t.state.gradients.feed_forward - t.state.gradients.down;
     consider(t.state.gradients.feed_forward, div_up(later, products),
@@ -506,7 +518,9 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     if (const std::int64_t products = casts_gradients(kind, context); products > 0) {
         const byte_count first = at_first_cast(kind, j.model.hidden, l, context, a.sums.saved, throughout) +
                                  (state.casts.all - state.casts.feed_forward);
-        set_cast_peaks(t, held, a.sums.saved, first, products);
+        constexpr auto output = static_cast<std::size_t>(backward_point::output);
+        const byte_count last = held[output] - a.sums.saved[output] + own_output(kind, l, context);
+        set_cast_peaks(t, last, first, products);
         set_peaks(t, held, state.casts.down);
     } else {
         set_peaks(t, held, state.gradients.down);

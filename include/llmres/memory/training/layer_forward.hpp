@@ -386,7 +386,15 @@ private:
         if (adapts(o.weights[0]))
             at_magnitudes(o.reads[0], o.writes[0], context_.normed(kind_.norm),
                           saved.before + frames() + normed(saved.input), most_.beside_magnitudes);
-        consider(saved.all, normed(saved.input), made);
+        const bool projects = o.weights[0] == weight_role::o_proj && !records_;
+        if (projects) made = larger(made, size(o.writes[0], context_.formats.outputs));
+        consider(saved.all, normed(saved.input), made, projects ? attended() : byte_count{});
+    }
+
+    /// What attention's code still refers to when its output is projected: queries, keys, values, and that output.
+    constexpr byte_count attended() const {
+        const attention& a = kind_.attention;
+        return heads(false) + size(a.heads * a.value_width(), context_.formats.compute, activation_split::tensor);
     }
 
     /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.

@@ -79,7 +79,7 @@ struct folded_job {
     byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
     std::int64_t micro_batches;  ///< of each rank in a step
     training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
-    forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, of adapters alone
+    forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, those of peaks
 
     // Before the constructor: Clang evaluates no template in a constant expression that is defined behind its use.
     /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
@@ -117,7 +117,7 @@ struct folded_job {
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
                          sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr,
-                         forward_moments forward = forward_moments::of_adapters)
+                         forward_moments forward = forward_moments::of_peaks)
         : job{j},
           layout{l},
           by_stage{in_stage_order},
