@@ -48,6 +48,18 @@ TEST_CASE("what a document leaves unsaid is told with the value that was taken, 
     CHECK(answer_job(document)->assumed["optimizer_states"] == "fp32");
 }
 
+TEST_CASE("the prompt that a served context leaves room for is told, unless it is given") {
+    json document{{"model", "qwen3-8b"}, {"context", 4096}, {"output", 96}, {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+    CHECK(answer_job(document)->assumed["prompt"] == 4000);
+    document.erase("output");
+    CHECK(answer_job(document)->assumed["prompt"] == 4096);
+    document["prompt"] = 1000;
+    CHECK_FALSE(answer_job(document)->assumed.contains("prompt"));
+    document["task"] = "finetuning";
+    for (const char* key : {"prompt", "context"}) document.erase(key);
+    CHECK_FALSE(answer_job(document)->assumed.contains("prompt"));
+}
+
 TEST_CASE("a remedy's patch, merged into the document, makes a document that fits") {
     for (json document : {json{{"model", "llama-3.1-70b"},
                                {"weights", "q4_k_m"},

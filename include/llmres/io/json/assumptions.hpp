@@ -37,6 +37,7 @@ private:
 
 inline void assume_serving(assumption_list& a, const job& j) {
     if (!a.says("prompt") && !a.says("output")) a.add("context", context_of(j).in(tokens));
+    a.add("prompt", prompt_of(j).in(tokens));
     a.add("batch", j.batch);
     a.add("kv_cache", kv_cache_of(j).name.view());
 }
