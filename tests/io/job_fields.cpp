@@ -6,6 +6,8 @@
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/knobs.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -259,6 +261,13 @@ const std::map<std::string, turn>& turns() {
     return all;
 }
 
+bool is_planned(const json& document) {
+    const result<plan_request> asked = read_job(document);
+    if (!asked) return false;
+    return asked->layout ? static_cast<bool>(plan(asked->job, *asked->layout, asked->cluster))
+                         : static_cast<bool>(plan(asked->job, asked->cluster));
+}
+
 /// All that is said of a plan but what repeats the document.
 json figures(const json& document) {
     CAPTURE(document.dump());
@@ -291,6 +300,53 @@ TEST_CASE("every option moves a figure of some plan when it is turned") {
         CHECK(moved);
     }
     CHECK(turns().size() + 4 == job_fields.size());
+}
+
+TEST_CASE("every knob that software has under its own name moves a figure of some plan when it is turned") {
+    using enum knob_setting;
+    const std::map<knob_setting, json> values{
+        {batched_tokens, 1024},   {sequences, 2},         {cache_block, 1024},       {cache_bytes, 1LL << 30},
+        {cache_tokens, 2048},     {cache_blocks, 4096},   {window_part, 0.1},        {max_loras, 8},
+        {max_lora_rank, 256},     {no_cuda_graphs, true}, {graph_context, 64},       {gpu_layers, 4},
+        {flash_attention, false}, {whole_windows, true},  {experts_on_host, true},   {host_expert_layers, 2},
+        {latent_part, 64},        {latent_use, 0},        {no_mapped_weights, true}, {repacks_on_host, true},
+        {host_computes, true},
+    };
+    const json on_host = object({{"gpu_layers", 2}});
+    const json adapters = object({{"max_loras", 4}});
+    // Beside which other knobs, of which models.
+    const std::initializer_list<std::pair<const char*, json>> jobs{
+        {"llama-3.2-1b", json::object()},
+        {"llama-3.2-1b", on_host},
+        {"llama-3.2-1b", adapters},
+        {"gemma-3-4b", json::object()},
+        {"mixtral-8x7b", on_host},
+        {"deepseek-v2-lite", json::object()},
+        {"mixtral-8x7b", object({{"experts_on_host", true}})},
+    };
+    std::set<std::string> software;
+    for (const runtime* r : runtimes::all) {
+        const std::string name{r->identity.name.view()};
+        if (!software.insert(name).second) continue;  // all versions of one software have the same knobs
+        for (const knob& k : r->identity.knobs) {
+            CAPTURE(name);
+            CAPTURE(std::string{k.name});
+            bool moved = false;
+            // What an older version alone does is set of it; ik_llama.cpp keeps windows whole whatever is said.
+            const std::string version = k.setting == graph_context ? "@0.6" : "";
+            if (k.setting == whole_windows && r->cache.windows == window_cells::whole) continue;
+            for (const auto& [model, beside] : jobs) {
+                json document = serving(object({{"model", model}, {"context", 4100}, {"output", 100}}));
+                document["cluster"] = object({{"gpu", name == "mlx" ? "apple-m2-ultra" : "rtx-4090"}});
+                document["runtime"] = both(object({{"name", name + version}}), beside);
+                json turned = document;
+                turned["runtime"][std::string{k.name}] = values.at(k.setting);
+                moved = moved || (is_planned(document) && is_planned(turned) && figures(turned) != figures(document));
+            }
+            CHECK(moved);
+        }
+    }
+    CHECK(software.size() >= 15);
 }
 
 TEST_CASE("a knob that only some runtimes have is refused under others, by its name") {
