@@ -9,6 +9,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
+#include <llmres/models/others.hpp>
 #include <llmres/models/phi.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
@@ -350,6 +351,23 @@ TEST_CASE("autocast's casts of trained weights exist while the loss is computed,
     const training_state adapted = training_state_of(j, {});
     CHECK(adapted.casts.cached < mib(64));
     CHECK(adapted.casts.cached > byte_count{});
+}
+
+TEST_CASE("where saved activations are offloaded the forward pass may be the fullest: recomputation takes no more") {
+    job j{.model = models::olmo_2_7b,
+          .task = task::pretraining,
+          .weights = fp32,
+          .sequence = tokens(8192),
+          .global_batch = 16,
+          .optimizer = paged_lion_8bit,
+          .attention = attention_kernel::eager,
+          .recompute = recompute::selective,
+          .offload = {.activations = offload_place::nvme},
+          .dropout = true,
+          .runtime = runtimes::huggingface};
+    const byte_count selective = peak(j);
+    j.recompute = recompute::full;
+    CHECK(peak(j) <= selective);
 }
 
 TEST_CASE("the second gradient of a tied embedding is of a tensor rank's part") {

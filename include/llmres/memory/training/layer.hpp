@@ -136,10 +136,12 @@ constexpr saved_tensors saved_tensors_of(const job& j, const training_context& c
 }
 
 /// Whether the forward pass may be the fullest moment of a step: adapters' temporaries are beside what all layers save;
-/// of recomputed layers it has the casts of all weights (peak/forward.hpp, cached_casts), the backward pass those of
-/// one.
-constexpr bool forward_may_be_fullest(const training_context& context) {
-    return context.recomputes ? context.autocast && !context.frozen : context.adapter.low_rank();
+/// of layers that are recomputed, or whose saved activations are offloaded, it has the casts of all weights
+/// (peak/forward.hpp, cached_casts), the backward pass those of one.
+constexpr bool forward_may_be_fullest(const job& j, const training_context& context) {
+    const bool casts = context.autocast && !context.frozen;
+    if (context.recomputes) return casts;
+    return context.adapter.low_rank() || (casts && j.offload.activations != offload_place::none);
 }
 
 /// Which moments of a layer's forward pass are asked for.
@@ -149,8 +151,9 @@ enum class forward_moments : bool {
 };
 
 /// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
-constexpr bool follows_forward(const training_context& context, forward_moments asked) {
-    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step || forward_may_be_fullest(context);
+constexpr bool follows_forward(const job& j, const training_context& context, forward_moments asked) {
+    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
+           forward_may_be_fullest(j, context);
 }
 
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
@@ -172,7 +175,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
             },
             [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); }, after);
     };
-    const bool follows = follows_forward(context, asked);
+    const bool follows = follows_forward(j, context, asked);
     const bool follows_again = context.recomputes && context.adapter.low_rank();
     if (!follows && !follows_again) {
         walk([](const layer_operation&, bool) {});
@@ -446,7 +449,7 @@ constexpr layer_activations layer_activations_of(const layer& kind, const job& j
                                                  const training_context& context, forward_moments asked) {
     const std::int64_t stream = context.tokens.all() * j.model.hidden;
     layer_activations a{.sums = layer_sums_of(kind, j, l, context, asked)};
-    a.follows_forward = follows_forward(context, asked);
+    a.follows_forward = follows_forward(j, context, asked);
     a.output_gradient =
         local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
     a.checkpoint =
