@@ -136,12 +136,11 @@ constexpr saved_tensors saved_tensors_of(const job& j, const training_context& c
 }
 
 /// Whether the forward pass may be the fullest moment of a step: adapters' temporaries are beside what all layers save;
-/// of layers that are recomputed, or whose saved activations are offloaded, it has the casts of all weights
-/// (peak/forward.hpp, cached_casts), the backward pass those of one.
-constexpr bool forward_may_be_fullest(const job& j, const training_context& context) {
-    const bool casts = context.autocast && !context.frozen;
-    if (context.recomputes) return casts;
-    return context.adapter.low_rank() || (casts && j.offload.activations != offload_place::none);
+/// and autocast keeps casts of all weights (peak/forward.hpp, cached_casts), of which the backward pass of a layer that
+/// is recomputed or comes from main memory has its own alone.
+constexpr bool forward_may_be_fullest(const training_context& context) {
+    if (context.autocast && !context.frozen) return true;
+    return !context.recomputes && context.adapter.low_rank();
 }
 
 /// Which moments of a layer's forward pass are asked for.
@@ -151,9 +150,8 @@ enum class forward_moments : bool {
 };
 
 /// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
-constexpr bool follows_forward(const job& j, const training_context& context, forward_moments asked) {
-    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
-           forward_may_be_fullest(j, context);
+constexpr bool follows_forward(const training_context& context, forward_moments asked) {
+    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step || forward_may_be_fullest(context);
 }
 
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
@@ -175,7 +173,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
             },
             [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); }, after);
     };
-    const bool follows = follows_forward(j, context, asked);
+    const bool follows = follows_forward(context, asked);
     const bool follows_again = context.recomputes && context.adapter.low_rank();
     if (!follows && !follows_again) {
         walk([](const layer_operation&, bool) {});
@@ -449,7 +447,7 @@ constexpr layer_activations layer_activations_of(const layer& kind, const job& j
                                                  const training_context& context, forward_moments asked) {
     const std::int64_t stream = context.tokens.all() * j.model.hidden;
     layer_activations a{.sums = layer_sums_of(kind, j, l, context, asked)};
-    a.follows_forward = follows_forward(j, context, asked);
+    a.follows_forward = follows_forward(context, asked);
     a.output_gradient =
         local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
     a.checkpoint =

@@ -35,7 +35,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
         if (s.holds.counts[k] == 0) continue;
         visit(at_layer_backward(in, peak_point::last_layer_backward, k));
         visit(at_layer_backward(in, peak_point::first_layer_backward, k));
-        if (forward_may_be_fullest(f.job, f.context)) visit(at_layer_forward(in, k));
+        if (forward_may_be_fullest(f.context)) visit(at_layer_forward(in, k));
         if (!f.context.adapter.low_rank() || !f.context.recomputes) continue;
         visit(at_adapter_recomputation(in, peak_point::last_adapter_recomputation, k));
         visit(at_adapter_recomputation(in, peak_point::first_adapter_recomputation, k));
