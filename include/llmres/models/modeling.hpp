@@ -46,16 +46,23 @@ struct attention_inputs {
     bool fp32_tables = false;    ///< cosines and sines of the positions, whatever the format of the stream
 };
 
+/// The format of a softmax beside narrower products.
+enum class softmax_format : std::uint8_t {
+    wide,                ///< fp32, as written
+    as_autocast_has_it,  ///< that of the scores; under autocast fp32
+    of_scores,           ///< named by the code, so that autocast leaves it
+};
+
 /// Attention.
 struct attention_modeling {
     bool joined_heads = false;  ///< one product makes queries, keys and values, which then share its memory
     bool heads_first = false;   ///< queries lie head by head, and so does the flash kernel's output: the output
                                 ///< projection reads a copy
     bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
-    bool fp32_softmax = true;   ///< of eager attention's scores
-    bool fp32_heads = false;    ///< eager attention multiplies fp32 queries by fp32 keys
-    bool caps_scores = false;   ///< a tanh over eager attention's scores
-    attention_inputs given{};   ///< what attention is given
+    softmax_format softmax = softmax_format::wide;  ///< of eager attention's scores
+    bool fp32_heads = false;                        ///< eager attention multiplies fp32 queries by fp32 keys
+    bool caps_scores = false;                       ///< a tanh over eager attention's scores
+    attention_inputs given{};                       ///< what attention is given
     /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
     bool biased_scores = false;
     bool rotary = true;              ///< rotated queries and keys are tensors of their own
@@ -78,7 +85,9 @@ struct feed_forward_modeling {
 struct frame_modeling {
     std::int32_t embeddings = 0;         ///< embeddings of tokens and positions, before their sum or dropout
     bool shared_positions = false;       ///< those of positions are of one sequence, for all sequences
+    bool attention_input = false;        ///< while the feed-forward is computed
     bool attention_output = false;       ///< while the feed-forward is computed
+    bool joined_heads = false;           ///< queries, keys and values as one product made them: attention reads copies
     bool casts_probabilities = false;    ///< before their dropout, though the softmax is not fp32 as written
     bool frees_normed = false;           ///< the feed-forward stands in the layer's own code, which rebinds its input
     bool plain_scores = false;           ///< eager attention's scores before the mask is added, beside those after it
@@ -154,7 +163,7 @@ inline constexpr std::array all_modeling{
     modeling{
         .architecture = "gpt2",
         .norms = {.registered_first = true},
-        .attention = {.joined_heads = true, .fp32_softmax = false, .rotary = false},
+        .attention = {.joined_heads = true, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
         .feed_forward = {.plain_activation = activation_form::composed},
         .dropout = {.embedding = true},
         .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .casts_probabilities = true},
@@ -171,10 +180,12 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "bloom",
              .attention = {.joined_heads = true, .rotary = false},
              .feed_forward = {.plain_activation = activation_form::function},
-             .frames = {.plain_scores = true, .earlier_probabilities = true}},
+             .frames = {.joined_heads = true, .plain_scores = true, .earlier_probabilities = true}},
     modeling{.architecture = "falcon",
              .norms = {.one_input = true},
-             .attention = {.joined_heads = true, .fp32_softmax = false, .given = {.mask = true, .copied_values = true}},
+             .attention = {.joined_heads = true,
+                           .softmax = softmax_format::as_autocast_has_it,
+                           .given = {.mask = true, .copied_values = true}},
              .frames = {.plain_scores = true},
              .multiplies_views = true},
     modeling{.architecture = "arcee", .feed_forward = {.plain_activation = activation_form::squared}},
@@ -192,7 +203,7 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "mixtral", .feed_forward = {.fp32_scores = true}},
     modeling{.architecture = "bert",
              .norms = {.after_sum = true},
-             .attention = {.causal = false, .fp32_softmax = false, .rotary = false},
+             .attention = {.causal = false, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
              .loss = {.fp32_logits = false},
              .dropout = {.embedding = true}},
     modeling{.architecture = "vit",
@@ -202,20 +213,20 @@ inline constexpr std::array all_modeling{
     modeling{
         .architecture = "t5",
         .norms = {.form = norm_form::narrow_scale},
-        .attention = {.fp32_softmax = false, .biased_scores = true, .rotary = false},
+        .attention = {.softmax = softmax_format::as_autocast_has_it, .biased_scores = true, .rotary = false},
         .feed_forward = {.activation = activation_form::composed, .plain_activation = activation_form::from_output},
         .loss = {.fp32_logits = false},
         .dropout = {.inner = true, .embedding = true, .final = true},
         .frames = {.embeddings = 1}},
     modeling{.architecture = "whisper",
-             .attention = {.heads_first = true, .fp32_softmax = false, .rotary = false},
+             .attention = {.heads_first = true, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
              .loss = {.fp32_logits = false},
              .frames = {.embeddings = 2, .frees_normed = true},
              .saved_indices = 1,
              .fixed_positions = true},
     modeling{.architecture = "roberta",
              .norms = {.after_sum = true},
-             .attention = {.causal = false, .fp32_softmax = false, .rotary = false},
+             .attention = {.causal = false, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
              .loss = {.fp32_logits = false},
              .dropout = {.embedding = true},
              .saved_indices = 1},
@@ -223,7 +234,9 @@ inline constexpr std::array all_modeling{
         .architecture = "glm", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
     modeling{
         .architecture = "glm4", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
-    modeling{.architecture = "stablelm", .attention = {.heads_first = true, .rotary_part = 4}},
+    modeling{.architecture = "stablelm",
+             .attention = {.heads_first = true, .rotary_part = 4},
+             .frames = {.attention_input = true, .attention_output = true}},
     modeling{.architecture = "phi",
              .norms = {.one_input = true},
              .attention = {.heads_first = true, .rotary_part = 2},
@@ -231,7 +244,8 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "gptj",
              .norms = {.one_input = true, .registered_first = true},
              .attention = {.fp32_heads = true},
-             .feed_forward = {.plain_activation = activation_form::composed}},
+             .feed_forward = {.plain_activation = activation_form::composed},
+             .frames = {.earlier_probabilities = true}},
     modeling{.architecture = "olmo",
              .norms = {.form = norm_form::wide_kernel},
              .attention = {.given = {.fp32_tables = true}}},
@@ -244,8 +258,9 @@ inline constexpr std::array all_modeling{
     modeling{.architecture = "granite", .loss = {.scales_logits = true}, .scales_embedding = true},
     modeling{.architecture = "gpt_oss",
              .norms = {.form = norm_form::wide_product},
-             .attention = {.fp32_softmax = false},
-             .feed_forward = {.clamped_experts = true}},
+             .attention = {.softmax = softmax_format::of_scores},
+             .feed_forward = {.clamped_experts = true},
+             .frames = {.plain_scores = true}},
     modeling{.architecture = "gpt_bigcode",
              .norms = {.registered_first = true},
              .attention = {.joined_heads = true, .rotary = false},

@@ -126,6 +126,39 @@ TEST_CASE("tensor ranks share heads and inner features; the hidden width is whol
     }
 }
 
+TEST_CASE("what a layer's own code refers to is alive beside its feed-forward or its scores") {
+    layer plain = llama;
+    plain.norm = norm_kind::layer;
+    // modeling_stablelm.py, StableLmDecoderLayer: hidden_states is the first norm's output, self_attn_output
+    // attention's.
+    const job named = written_as(recomputed_job(plain), "stablelm"), other = recomputed_job(plain);
+    CHECK(forward_of_layer(named).feed_forward == forward_of_layer(other).feed_forward + b2(hidden) * 2);
+    // modeling_gpt_oss.py, eager_attention_forward: scores, the same beside the sinks, and those less their maximum.
+    job j = recomputed_job();
+    j.attention = attention_kernel::eager;
+    j.sequence = tokens(16 * n);
+    const byte_count three = (b2(hidden) + b2(q + 2 * k + 2 * q)) * 16 + b2(scores) * 3 * 256;
+    CHECK(forward_of_layer(written_as(j, "gpt_oss")).mixer == three);
+    // modeling_bloom.py, BloomAttention: fused_qkv, the scores and their sum with alibi, to the end of attention.
+    layer whole = plain;
+    whole.attention.kv_heads = heads;
+    job bloom = recomputed_job(whole);
+    bloom.attention = attention_kernel::eager;
+    const byte_count beside = forward_of_layer(written_as(bloom, "bloom")).mixer;
+    CHECK(beside > forward_of_layer(bloom).mixer + b2(3 * q));
+}
+
+TEST_CASE("one head of keys, a mask and sdpa: plain products, of queries in fp32, as made, rotated, cast and scaled") {
+    layer falcon = llama;  // aten/src/ATen/native/transformers/attention.cpp, _scaled_dot_product_attention_math
+    falcon.attention.kv_heads = 1;
+    falcon.norm = norm_kind::layer;
+    job j = written_as(recomputed_job(falcon), "falcon");
+    j.attention = attention_kernel::sdpa;
+    j.sequence = tokens(16 * n);
+    const byte_count queries = b2(q + 2 * head_dim) + b2(q) + b4(q) * 2;
+    CHECK(forward_of_layer(j).mixer == (b2(hidden) + queries) * 16 + b4(scores) * 2 * 256);
+}
+
 TEST_CASE("LoRA beside the last product: its input and its output, B's output, the same scaled, and their sum") {
     job j = recomputed_job();
     const byte_count beside = b2(hidden) * 2 + b2(inner);  // what the product reads stands beside, too

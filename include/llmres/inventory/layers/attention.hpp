@@ -62,10 +62,13 @@ constexpr score_code score_code_of(const attention& a, const training_context& c
     return shares ? score_code::by_pair : score_code::tiled;
 }
 
-/// Whether eager attention's softmax is fp32 beside narrower products: as written, or as autocast has it.
+/// Whether eager attention's softmax is fp32 beside narrower products: as written, as autocast has it, or as the mask
+/// makes the scores that are added to it.
 constexpr bool widens_scores(const training_context& context) {
     const bool one_kernel = context.runtime.kernels.fuses_norms();
-    return !one_kernel && (context.code.attention.fp32_softmax || context.autocast || context.formats.fp32_compute);
+    const softmax_format format = context.code.attention.softmax;
+    const bool autocast = context.autocast && (format != softmax_format::of_scores || context.formats.fp32_stream);
+    return !one_kernel && (format == softmax_format::wide || autocast || context.formats.fp32_compute);
 }
 
 /// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
@@ -120,7 +123,9 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
     const bool repeats =
         repeats_heads(a, context) || (eager && !falls_to_products(a, context) &&
                                       (a.kv_heads != 1 || context.attention.kernel != attention_kernel::eager));
-    const std::int64_t kv_heads = repeats ? a.heads : a.kv_heads;
+    // A batched product reads one head for all queries as a view, but of several sequences as a copy (Matmul: reshape).
+    const bool spreads = falls_to_products(a, context) && context.tokens.sequences > 1;
+    const std::int64_t kv_heads = repeats || spreads ? a.heads : a.kv_heads;
     // One head is repeated as a view, which a cast of rotated keys, or of fp32 values, makes whole.
     const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, context)) &&
                         !context.code.attention.given.copied_values;  // which broadcasts it inside of the product

@@ -303,10 +303,11 @@ constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, 
 
 /// When the first product of stacked experts is differentiated, gate and up being one weight: its gradient, and those
 /// of its output and its input, beside that input; autograd has freed what its output was saved for. Shared experts
-/// that were computed later are differentiated earlier: the gradient of what they read is there.
+/// that were computed later are differentiated earlier: the gradient of what they read is there. All that earlier ones
+/// save is.
 constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layout& l,
                                          const training_context& context, const sizes_at_points& saved,
-                                         byte_count output_gradient) {
+                                         const sizes_at_points& routed, byte_count output_gradient) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const std::int64_t tokens = routed_tokens(f, context);
@@ -315,11 +316,25 @@ constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden,
         return local_bytes(
             {activation_role::gradient, tokens * width, routed_format(context), activation_split::tensor}, l);
     };
-    byte_count needed = output_gradient + size(products * f.experts.width + 2 * hidden) +
-                        read_by_first_products(kind, hidden, l, context);
-    if (f.experts.shared_width > 0 && !context.code.feed_forward.shared_first) needed += output_gradient;
+    const byte_count read = read_by_first_products(kind, hidden, l, context);
+    byte_count needed = output_gradient + size(products * f.experts.width + 2 * hidden) + read;
+    if (f.experts.shared_width > 0 && context.code.feed_forward.shared_first) {
+        needed -= read;  // as they do
+        for (const backward_point p : {output, inner})
+            needed += saved[static_cast<std::size_t>(p)] - routed[static_cast<std::size_t>(p)];
+    } else if (f.experts.shared_width > 0) {
+        needed += output_gradient;
+    }
     for (const backward_point p : {norm, attention, attention_norm}) needed += saved[static_cast<std::size_t>(p)];
     return needed;
+}
+
+/// The gradients of shared experts that are differentiated after the routed ones, as a part of the feed-forward's.
+constexpr byte_count made_later(const layer& kind, const training_context& context, const training_state& state) {
+    const experts& e = kind.feed_forward.experts;
+    if (!context.code.feed_forward.shared_first || e.shared_width == 0) return {};
+    const std::int64_t all = product(e.count, e.width) + e.shared_width;
+    return scaled_down(state.gradients.feed_forward, static_cast<double>(e.shared_width) / static_cast<double>(all));
 }
 
 /// Whether PEFT adds adapters in a wider format to the feed-forward's first products, and casts the sums back
@@ -535,12 +550,13 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     }
     if (kind.feed_forward.routed() && context.runtime.kernels.experts == expert_code::grouped && !context.frozen) {
         const byte_count stacked =
-            at_stacked_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.output_gradient) + throughout -
-            a.output_gradient + (context.autocast ? state.casts.all - state.casts.feed_forward : byte_count{});
-        const byte_count up = state.gradients.feed_forward - state.gradients.down;
+            at_stacked_gradient(kind, j.model.hidden, l, context, a.sums.saved, a.sums.routed, a.output_gradient) +
+            throughout - a.output_gradient +
+            (context.autocast ? state.casts.all - state.casts.feed_forward : byte_count{});
+        const byte_count made = state.gradients.feed_forward - made_later(kind, context, state);
+        const byte_count up = made - state.gradients.down;
         if (stacked + up > t.peak) t.peak = stacked + up;
-        if (stacked + state.gradients.feed_forward > t.fresh_peak)
-            t.fresh_peak = stacked + state.gradients.feed_forward;
+        if (stacked + made > t.fresh_peak) t.fresh_peak = stacked + made;
     }
     if (t.peak > t.added_peak) t.added_peak = t.peak;
     t.saved += state.casts.all;

@@ -112,7 +112,6 @@ public:
           visit_{seen_by},
           records_{becomes == saved_tensors::stay},
           stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_input(swept, trained))},
-          changes_weights_{trained.quantised.expanded || trained.quantised.scaled || trained.code.multiplies_views},
           stream_{size(hidden_width, trained.residual(swept.norm), activation_split::sequence)},
           normed_{size(hidden_width, trained.normed(swept.norm), activation_split::sequence)},
           output_{size(hidden_width, trained.formats.outputs, activation_split::sequence)},
@@ -171,10 +170,15 @@ private:
 
     /// What the layer's code refers to, though autograd does not keep it: attention's probabilities and output, the
     /// layer's input, and the residual sum; and the probabilities of the layer before.
-    constexpr std::array<byte_count, 5> referred() const {
+    constexpr std::array<byte_count, 6> referred() const {
         const bool holds_attended = context_.code.frames.attention_output || one_input();
-        return {scores_, holds_attended ? attended_ : byte_count{}, stream_kept_ ? byte_count{} : stream_,
-                records_ && stream_kept_ ? byte_count{} : residual_, earlier_scores_};
+        const bool holds_input = context_.code.frames.attention_input && !records_ && attended_ > byte_count{};
+        return {holds_input ? normed_ : byte_count{},
+                scores_,
+                holds_attended ? attended_ : byte_count{},
+                stream_kept_ ? byte_count{} : stream_,
+                records_ && stream_kept_ ? byte_count{} : residual_,
+                earlier_scores_};
     }
     constexpr byte_count frames() const {
         byte_count held = asked_with_;
@@ -226,13 +230,25 @@ private:
     constexpr bool wide_mask() const { return context_.autocast && context_.formats.fp32_stream; }
 
     constexpr void at_attention(const saved_so_far& saved, bool crosses) {
-        const attention& a = kind_.attention;
-        attended_ = output_;
         const byte_count held = normed(saved.input);
-        if (score_code_of(a, context_) == score_code::by_pair)
+        if (score_code_of(kind_.attention, context_) == score_code::by_pair)
             at_scores(saved, held, crosses);
         else
             consider(saved.all, held, records_ ? byte_count{} : heads(false));
+        attended_ = output_;
+    }
+
+    /// What stands beside the scores where sdpa computes by plain products: queries, keys and values as one product
+    /// made them; queries as they are rotated, in fp32, and scaled. Values are cast when the softmax is computed.
+    constexpr byte_count beside_products() const {
+        const attention& a = kind_.attention;
+        const std::int64_t queries = a.heads * a.query_width(), shared = 2 * a.kv_heads * a.query_width();
+        const byte_count made = size(2 * queries + shared, context_.formats.compute, activation_split::tensor) +
+                                size(queries, fp32, activation_split::tensor) * (context_.formats.fp32_compute ? 1 : 2);
+        if (!records_) return made;
+        const std::int64_t copies = context_.tokens.sequences > 1 ? a.heads : a.kv_heads;
+        const byte_count values = size(copies * a.value_width(), fp32, activation_split::tensor);
+        return made > values ? made - values : byte_count{};
     }
 
     /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
@@ -240,6 +256,9 @@ private:
         const attention& a = kind_.attention;
         const precision& format = context_.formats.compute;
         const bool eager = context_.attention.kernel == attention_kernel::eager;
+        const bool joined = context_.code.frames.joined_heads;
+        held += joined ? size((a.heads + 2 * a.kv_heads) * a.query_width(), format, activation_split::tensor)
+                       : byte_count{};
         const bool repeats = a.kind != attention_kind::latent && a.kv_heads != a.heads && (a.kv_heads > 1 || !eager);
         const std::int64_t keys = crosses ? context_.encoder_tokens : context_.tokens.keys;
         const std::int64_t pairs = product(context_.tokens.all(), product(a.heads, keys));
@@ -259,17 +278,19 @@ private:
         const byte_count softmax = scores(widens ? fp32 : format);
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
-            consider(saved.all - saved.late, made, held, repeats ? own : byte_count{});
+            consider(saved.all - saved.late, made, held, products ? beside_products() : repeats ? own : byte_count{});
         } else {
             const byte_count dropped = drops ? softmax * 2 + scores(int8) : byte_count{};
-            consider(saved.all, larger(made + softmax, dropped), held, heads(repeats));
+            consider(saved.all, larger(made + softmax, dropped), held, products ? beside_products() : heads(repeats));
         }
         if (!eager) return;
         // Eager attention returns what the softmax or the dropout put out, before a cast for the values.
-        const bool casts = context_.code.attention.fp32_softmax || context_.code.frames.casts_probabilities;
+        const bool casts =
+            context_.code.attention.softmax == softmax_format::wide || context_.code.frames.casts_probabilities;
         const precision& output = context_.autocast && !casts ? fp32 : format;
         const byte_count earlier = scores_;  // of self-attention, beside those of attention to an encoder
         if (!records_ || (drops && !(output == format))) scores_ = scores(output);
+        if (!records_ && joined) inner_ = made + held - normed(saved.input);
         consider(saved.all, held, earlier);
     }
 
@@ -307,7 +328,8 @@ private:
     /// What a product makes of its weight: bitsandbytes expands it (backends/cuda/ops.py, gemm_4bit); torchao scales it
     /// in fp32, clamps it, and casts it to 8 bits beside its input (float8/float8_scaling_utils.py).
     constexpr byte_count for_weight(const operand& read, const operand& target) const {
-        return changes_weights_ ? changed_weight(read, target) : byte_count{};
+        const bool changes = context_.quantised.expanded || context_.quantised.scaled || context_.code.multiplies_views;
+        return changes ? changed_weight(read, target) : byte_count{};
     }
     constexpr byte_count changed_weight(const operand& read, const operand& target) const {
         const auto whole = [&](const precision& format) {
@@ -394,7 +416,8 @@ private:
     /// What attention's code still refers to when its output is projected: queries, keys, values, and that output.
     constexpr byte_count attended() const {
         const attention& a = kind_.attention;
-        return heads(false) + size(a.heads * a.value_width(), context_.formats.compute, activation_split::tensor);
+        return inner_ + heads(false) +
+               size(a.heads * a.value_width(), context_.formats.compute, activation_split::tensor);
     }
 
     /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.
@@ -486,19 +509,19 @@ private:
     const training_context& context_;
     const layout& layout_;
     const live_tensor_visitor* visit_;
-    bool records_;                                              ///< what autograd saves stays
-    bool stream_kept_;                                          ///< the layer's input is kept
-    bool changes_weights_;                                      ///< products make tensors of their weights
-    byte_count stream_;                                         ///< the residual stream
-    byte_count normed_;                                         ///< a norm's output
-    byte_count output_;                                         ///< a linear layer's output of the hidden width
-    byte_count asked_with_;                                     ///< by the backward pass, where this is a recomputation
-    byte_count residual_{};                                     ///< the residual sum after the first half
-    byte_count scores_{};                                       ///< attention's probabilities
-    byte_count earlier_scores_{};                               ///< of the layer before
-    byte_count attended_{};                                     ///< attention's output
-    byte_count activated_{};                                    ///< what the feed-forward's last product reads
-    byte_count held_inner_{};                                   ///< one product's output that gate and up are views of
+    bool records_;                 ///< what autograd saves stays
+    bool stream_kept_;             ///< the layer's input is kept
+    byte_count stream_;            ///< the residual stream
+    byte_count normed_;            ///< a norm's output
+    byte_count output_;            ///< a linear layer's output of the hidden width
+    byte_count asked_with_;        ///< by the backward pass, where this is a recomputation
+    byte_count residual_{};        ///< the residual sum after the first half
+    byte_count scores_{};          ///< attention's probabilities
+    byte_count earlier_scores_{};  ///< of the layer before
+    byte_count attended_{};        ///< attention's output
+    byte_count inner_{};           ///< scores and joined heads, of attention that is written in its module
+    byte_count activated_{};       ///< what the feed-forward's last product reads
+    byte_count held_inner_{};      ///< one product's output that gate and up are views of
     byte_count layer_forward::* here_ = &layer_forward::mixer;  ///< the moment that has come
     layer_forward most_{};
 };

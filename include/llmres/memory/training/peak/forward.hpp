@@ -85,14 +85,15 @@ constexpr byte_count model_frames(const stage_step& in) {
     return held;
 }
 
-/// What the final norm holds beside what it and the head save: the stream before it, unless it keeps that, and an RMS
-/// norm's product in fp32.
+/// What the final norm holds beside what it and the head save: the stream before it, unless it keeps that, and the
+/// product in fp32 of an RMS norm, or of one that is written out in it.
 constexpr byte_count at_final_norm(const stage_step& in) {
     const training_context& context = in.folded.context;
     const norm_kind kind = in.folded.job.model.final_norm;
     if (context.code.norms.after_sum || keeps_stream(kind, context)) return {};
-    const bool rms = kind == norm_kind::rms && !context.runtime.kernels.fuses_norms();
-    return in.residual + (rms ? size_of(fp32, context.tokens.all(), in.folded.job.model.hidden) : byte_count{});
+    const bool multiplies = kind == norm_kind::rms || context.code.norms.form == norm_form::wide_mean;
+    const bool written_out = multiplies && !context.runtime.kernels.fuses_norms();
+    return in.residual + (written_out ? size_of(fp32, context.tokens.all(), in.folded.job.model.hidden) : byte_count{});
 }
 
 /// What the model's code refers to while the loss is computed: what its head reads, and its encoder's output, unless
