@@ -401,3 +401,19 @@ TEST_CASE("a gradient is made beside an earlier one's only where it is added to 
     j.global_batch = 1;
     CHECK_FALSE(adds());
 }
+
+TEST_CASE(
+    "selective recomputation has the scores of the layer before, too, where the loop over layers refers to them") {
+    job j{.model = models::bloom_560m,  // modeling_bloom.py, BloomModel.forward: outputs of the block before
+          .task = task::pretraining,
+          .weights = fp32,
+          .sequence = tokens(32'768),
+          .micro_batch = 2,
+          .global_batch = 2,
+          .attention = attention_kernel::eager,
+          .recompute = recompute::full,
+          .runtime = runtimes::huggingface};
+    const byte_count whole = peak(j);
+    j.recompute = recompute::selective;
+    CHECK(whole <= peak(j));
+}

@@ -158,7 +158,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
                                    forward_moments asked) {
     layer_sums s;
     const bool by_parts = recomputes_or_offloads_parts(j);
-    saved_so_far saved;
+    saved_so_far saved{.parts = j.recompute == recompute::selective};
     const auto walk = [&](const auto& after) {
         for_each_training_activation(
             kind, j.model.hidden, context,

@@ -32,6 +32,7 @@ struct saved_so_far {
     byte_count all{};     ///< by this one, too
     byte_count late{};    ///< of `all`, what attention makes after its softmax
     bool input = false;   ///< the norm's output, as it is, by the products that read it
+    bool parts = false;   ///< of earlier layers parts alone, without the scores of attention
 };
 
 /// What becomes of what the layers of a job save.
@@ -270,7 +271,8 @@ private:
         const bool drops = context_.dropout && context_.code.dropout.probabilities;
         // Before the softmax, and widened for it; where it is not saved, its output, too.
         const bool both = eager && context_.code.frames.plain_scores;
-        if (eager && context_.code.frames.earlier_probabilities && !records_) earlier_scores_ = scores(format);
+        if (eager && context_.code.frames.earlier_probabilities && (!records_ || saved.parts))
+            earlier_scores_ = scores(format);
         // A sum with an fp32 mask is what the softmax reads, and the scores are freed.
         const bool sums_wide = eager && context_.attention.adds_mask && !crosses && !both && widens && wide_mask();
         const byte_count made = (products || sums_wide ? byte_count{} : scores(format) * (both ? 2 : 1)) +
