@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <llmres/io/files.hpp>
 #include <llmres/io/json/document.hpp>
 #include <nlohmann/json.hpp>
@@ -15,7 +16,7 @@ namespace program {
 namespace {
 
 /// What a setting of DeepSpeed's is. A device is `cpu`, `nvme` or `none`.
-enum class deepspeed_value { count, flag, device, name };
+enum class deepspeed_value : std::uint8_t { count, flag, device, name };
 
 /// A setting of DeepSpeed's (runtime/config.py, runtime/zero/config.py and offload_config.py) and the flag it sets.
 struct deepspeed_setting {
