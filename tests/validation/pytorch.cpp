@@ -67,7 +67,25 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
         CHECK(std::fabs(o.states) < 1.2e-3);
     });
-    CHECK(checked == 1276);
+    CHECK(checked == 1280);
+}
+
+TEST_CASE("every family has configurations as deep as real models are") {
+    std::map<std::string, std::int64_t> deepest;
+    int deep = 0;
+    for (const csv::row& cells : rows()) {
+        const row r{cells};
+        const std::int64_t layers = r.number("layers");
+        std::int64_t& most = deepest[r.text("family")];
+        most = std::max(most, layers);
+        deep += layers >= 24;
+    }
+    CHECK(deepest.size() >= 30);
+    CHECK(deep >= 100);
+    for (const auto& [family, layers] : deepest) {
+        INFO(family);
+        CHECK(layers >= 24);
+    }
 }
 
 TEST_CASE("each row has one document, which names the profile as it ships and no other model than the row's") {
