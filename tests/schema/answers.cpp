@@ -71,13 +71,10 @@ result<json_value> searched(const document& j) {
     const auto list = [&](const auto& found, std::size_t count) {
         return to_json(std::span<const found_layout>{found.data(), count}, request->job, request->cluster);
     };
-    return json_value{{"schema", "llmres/search/1"},
-                      {"objective", name_of(asked.objective)},
-                      {"job", to_json(request->job)},
-                      {"cluster", to_json(request->cluster)},
-                      {"assumed", assumptions_of(j, *request, best[0].plan)},
-                      {"searched", to_json(*counts)},
-                      {"best", list(best, counts->best)},
+    return json_value{{"schema", "llmres/search/1"},          {"objective", name_of(asked.objective)},
+                      {"job", to_json(request->job)},         {"cluster", to_json(request->cluster)},
+                      {"runtime", runtime_to_json(*request)}, {"assumed", assumptions_of(j, *request, best[0].plan)},
+                      {"searched", to_json(*counts)},         {"best", list(best, counts->best)},
                       {"front", list(front, counts->front)}};
 }
 
