@@ -1,44 +1,49 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Runs one job in PyTorch, and holds the memory and the time that it took against its plan:
+"""Runs jobs in PyTorch, and holds the memory and the time that each took against its plan:
 
-    cuda_probe/compare_torch.py JOB.json PLAN.json [--cpu]
+    cuda_probe/compare_torch.py [--cpu] JOB.json PLAN.json [JOB.json PLAN.json ...]
 
-Random weights, random tokens: prompts are generated from, or three steps trained. One JSON object goes to stdout: what was predicted and
-measured (bytes and seconds), and by how much that differs. On a CPU weights alone can be held against the plan. Exit codes: 0 done, 1 the
-job failed, 5 skipped because PyTorch, transformers or a GPU is missing."""
+Random weights, random tokens: prompts are generated from, or four steps trained. One process runs the jobs one after the other, and a job that
+fails ends no other. A line of JSON for each goes to stdout: what was predicted and measured (bytes and seconds), and by how much that
+differs. On a CPU weights alone can be held against the plan. Exit codes: 0 done, 1 a job failed, 5 skipped because PyTorch, transformers or
+a GPU is missing."""
 
+import gc
 import json
 import pathlib
-import subprocess
 import sys
 import time
 
 
 def device_used():
-    """Bytes in use on the device as NVML counts them, by anyone; None where nvidia-smi is missing."""
-    command = ["nvidia-smi", "--query-gpu=memory.used", "--format=csv,noheader,nounits", "--id=0"]
+    """Bytes in use on the first device as NVML counts them, by anyone; None where the Python package of NVML is missing."""
     try:
-        said = subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout
-        return int(said.splitlines()[0]) << 20
-    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        import pynvml
+
+        pynvml.nvmlInit()
+        return pynvml.nvmlDeviceGetMemoryInfo(pynvml.nvmlDeviceGetHandleByIndex(0)).used
+    except Exception:  # the package, its library or the device: whichever is missing
         return None
 
 
 def build(job, dtype, device):
-    """A decoder of Llama's kind, as Hugging Face writes it."""
+    """A decoder of Llama's kind, as Hugging Face writes it. What its making took besides is given back: a head of its own before it was tied."""
     import torch
     from transformers import LlamaConfig, LlamaForCausalLM
 
     shape = job["model"]  # described number by number
     config = LlamaConfig(hidden_size=shape["hidden"], num_hidden_layers=shape["layers"], num_attention_heads=shape["attention"]["heads"],
                          num_key_value_heads=shape["attention"]["kv_heads"], intermediate_size=shape["feed_forward"]["width"],
-                         vocab_size=shape["vocabulary"], tie_word_embeddings=shape.get("tied_head", False),
-                         attn_implementation="sdpa", rope_parameters={"rope_type": "default", "rope_theta": 5e5})
+                         vocab_size=shape["vocabulary"], tie_word_embeddings=shape.get("tied_head", False), max_position_embeddings=32768,
+                         attn_implementation=job["attention"], rope_parameters={"rope_type": "default", "rope_theta": 5e5})
     torch.set_default_dtype(dtype)  # so that no copy in another format is ever there
     with torch.device(device):
         model = LlamaForCausalLM(config)
     torch.set_default_dtype(torch.float32)
+    if device == "cuda":
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
     return model
 
 
@@ -56,37 +61,53 @@ class Clock:
 
 
 def generate(torch, job, device):
-    model, clock, output = build(job, torch.bfloat16, device).eval(), Clock(), job["output"]
+    """The second of two rounds is timed: in the first one libraries load."""
+    model, output = build(job, torch.bfloat16, device).eval(), job["output"]
     tokens = torch.randint(model.config.vocab_size, (job["batch"], job["prompt"]), device=device)
-    model.generate(tokens, min_new_tokens=output, max_new_tokens=output, do_sample=False, pad_token_id=0, streamer=clock)
+    for _ in range(2):
+        clock, begin = Clock(), time.perf_counter()
+        model.generate(tokens, min_new_tokens=output, max_new_tokens=output, do_sample=False, pad_token_id=0, streamer=clock)
     later = sorted(b - a for a, b in zip(clock.times[1:], clock.times[2:]))
-    return model, {"time_per_output_token_s": later[len(later) // 2]}
+    return model, {"time_to_first_token_s": clock.times[1] - begin, "time_per_output_token_s": later[len(later) // 2]}
 
 
 def train(torch, job, device):
-    wide = job["weights"] == "fp32"
+    """The median of three steps after the first."""
+    wide, every = job["weights"] == "fp32", []
     model = build(job, torch.float32 if wide else torch.bfloat16, device).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5)
+    if job.get("recompute") == "full":
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    optimizer = {"sgd": lambda p: torch.optim.SGD(p, lr=1e-5), "adamw_fused": lambda p: torch.optim.AdamW(p, lr=1e-5, fused=True),
+                 "adamw": lambda p: torch.optim.AdamW(p, lr=1e-5)}[job.get("optimizer", "adamw")](model.parameters())
     tokens = torch.randint(model.config.vocab_size, (job["micro_batch"], job["sequence"]), device=device)
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
-    for _ in range(3):
+    for _ in range(4):
         synchronize()
         begin = time.perf_counter()
         with torch.autocast(device, dtype=torch.bfloat16, enabled=wide):
             loss = model(input_ids=tokens, labels=tokens, use_cache=False).loss
         loss.backward()
+        del loss
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
         synchronize()
-        took = time.perf_counter() - begin
-    return model, {"step_s": took}
+        every.append(time.perf_counter() - begin)
+    return model, {"step_s": sorted(every[1:])[1]}
 
 
-def run(torch, job, device, used_before):
+def run(job, device, used_before):
     """What the job took. `device_bytes` is the device's own view: reserved segments are kept until the end."""
+    import torch
+    import transformers
+
+    if device == "cuda":
+        gc.collect()
+        torch._C._cuda_clearCublasWorkspaces()  # those of the job before: each allocates its own
+        torch.cuda.empty_cache()
     torch.manual_seed(1)
     model, took = (generate if job["task"] == "serving" else train)(torch, job, device)
-    took.update(weights_bytes=sum(p.numel() * p.element_size() for p in model.parameters()), torch_version=torch.__version__)
+    took.update(weights_bytes=sum(p.numel() * p.element_size() for p in model.parameters()), torch_version=torch.__version__,
+                transformers_version=transformers.__version__)
     if device == "cuda":
         used_after = device_used()
         took.update(allocated_bytes=torch.cuda.max_memory_allocated(), reserved_bytes=torch.cuda.max_memory_reserved(),
@@ -97,18 +118,27 @@ def run(torch, job, device, used_before):
 
 def compared(plan, took):
     """Predicted and measured, and the error of the prediction in percent of what was measured."""
-    memory = plan["memory"]
+    memory, times = plan["memory"], plan["time"]
     predicted = {"weights_bytes": memory["terms"]["weights"], "allocated_bytes": memory["allocated"], "reserved_bytes": memory["reserved"],
-                 "device_bytes": memory["expected"], "step_s": plan["time"].get("step"),
-                 "time_per_output_token_s": plan["time"].get("time_per_output_token")}
+                 "device_bytes": memory["expected"], "step_s": times.get("step"), "time_to_first_token_s": times.get("time_to_first_token"),
+                 "time_per_output_token_s": times.get("time_per_output_token")}
     lost = took.get("device_bytes")
     return {"comparison": {name: {"predicted": said, "measured": took[name], "error_percent": 100 * (said / took[name] - 1)}
                            for name, said in predicted.items() if said is not None and took.get(name)},
             "device_within_bounds": None if lost is None else memory["low"] <= lost <= memory["high"]}
 
 
-def main(job_file, plan_file, device):
+def answer(job_file, plan_file, device, used_before):
     job, plan = (json.loads(pathlib.Path(file).read_text()) for file in (job_file, plan_file))
+    said = {"id": pathlib.Path(job_file).name.split(".")[0], "job": job}
+    try:
+        took = run(job, device, used_before)
+        return {**said, "took": took, **compared(plan, took)}
+    except Exception as error:
+        return {**said, "problem": f"{type(error).__name__}: {error}"}
+
+
+def main(files, device):
     used_before = device_used() if device == "cuda" else None  # before PyTorch touches it
     try:
         import torch
@@ -120,14 +150,17 @@ def main(job_file, plan_file, device):
     if missing:
         print(f"compare_torch: {missing}", file=sys.stderr)
         return 5
-    took = run(torch, job, device, used_before)
-    print(json.dumps({"job": job, "took": took, **compared(plan, took)}))
-    return 0
+    failed = False
+    for job_file, plan_file in zip(files[::2], files[1::2]):
+        said = answer(job_file, plan_file, device, used_before)
+        failed = failed or "problem" in said
+        print(json.dumps(said), flush=True)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    files = [given for given in sys.argv[1:] if given != "--cpu"]
-    if len(files) != 2:
+    given = [each for each in sys.argv[1:] if each != "--cpu"]
+    if not given or len(given) % 2:
         print(__doc__, file=sys.stderr)
         sys.exit(2)
-    sys.exit(main(*files, device="cpu" if "--cpu" in sys.argv else "cuda"))
+    sys.exit(main(given, "cpu" if "--cpu" in sys.argv else "cuda"))

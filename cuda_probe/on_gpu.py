@@ -25,15 +25,16 @@ TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
 SERVED_PRESET = ("llama-3.2-1b", "--task", "serving", "--runtime", "pytorch", "--context", 2048)
 SMALL = dict(hidden=2048, layers=16, attention=dict(heads=32, kv_heads=8), feed_forward=dict(width=8192), vocabulary=128256, tied_head=True)
 LARGE = dict(SMALL, hidden=4096, layers=32, feed_forward=dict(width=14336), tied_head=False)  # Llama 3.2 1B, Llama 3.1 8B
-SERVED = dict(task="serving", batch=8, prompt=1024, output=16)
-TRAINED = dict(task="pretraining", sequence=1024)
-TORCH = {
-    "serving-small": dict(SERVED, model=SMALL),
-    "serving-large": dict(SERVED, model=LARGE),
-    "training-small": dict(TRAINED, model=SMALL, weights="fp32", autocast=True, micro_batch=4),
-    "training-large": dict(TRAINED, model=LARGE, weights="bf16", master_weights="bf16", optimizer_states="bf16", micro_batch=1),
-}
-
+SERVED = [dict(task="serving", runtime="transformers", batch=batch, prompt=prompt, output=16)
+          for batch, prompt in ((1, 128), (1, 1024), (1, 4096), (8, 256), (8, 1024), (8, 2048), (32, 512), (32, 1024), (64, 128), (64, 512))]
+MIXED, HALF = (dict(task="pretraining", runtime="huggingface", **formats) for formats in (
+    dict(weights="fp32", autocast=True), dict(weights="bf16", master_weights="bf16", optimizer_states="bf16")))
+TRAINED = [dict(micro_batch=1, sequence=1024), dict(micro_batch=4, sequence=1024), dict(micro_batch=1, sequence=4096),
+           dict(micro_batch=4, sequence=1024, recompute="full"), dict(micro_batch=2, sequence=1024, optimizer="adamw_fused"),
+           dict(micro_batch=2, sequence=1024, optimizer="sgd"), dict(micro_batch=2, sequence=1024, attention="eager")]
+TORCH = [dict(attention="sdpa", **job, model=model) for model in (SMALL, LARGE) for job in SERVED]
+TORCH += [{"attention": "sdpa", **formats, **job, "model": model}
+          for model, formats in ((SMALL, MIXED), (SMALL, HALF), (LARGE, HALF)) for job in TRAINED]
 
 def weight(code):
     """A fault, then doubt, then silence. That a plan does not fit is an answer."""
@@ -164,23 +165,17 @@ class Run:
 
     def torch(self):
         """Jobs of PyTorch's own against their plans, each of so many layers as fit."""
-        jobs = {}
-        for name, fields in TORCH.items():
+        files = []
+        for number, fields in enumerate(TORCH[:: 8 if self.quick else 1]):
             for layers in (32, 24, 16, 8, 4):
-                model = dict(fields["model"], layers=min(layers, fields["model"]["layers"]))
-                runtime = "transformers" if fields["task"] == "serving" else "huggingface"
-                job = self.out / "plans" / f"torch-{name}.job.json"
-                job.write_text(json.dumps({**fields, "model": model, "attention": "sdpa", "runtime": runtime}, indent=1) + "\n")
-                plan = self.plan(f"torch-{name}", 0, job)
+                job = self.out / "plans" / f"torch-{number:02}.job.json"
+                job.write_text(json.dumps({**fields, "model": dict(fields["model"], layers=min(layers, fields["model"]["layers"]))}) + "\n")
+                plan = self.plan(f"torch-{number:02}", 0, job)
                 memory = plan and json.loads(plan.read_text())["memory"]
-                if memory and memory["expected"] <= 0.9 * memory["usable"]:
+                if memory and memory["high"] <= memory["usable"]:
+                    files += [job, plan]
                     break
-            else:
-                continue
-            script = pathlib.Path(__file__).with_name("compare_torch.py")
-            code = self.command(f"torch-{name}", [sys.executable, str(script), str(job), str(plan)], 100)
-            jobs[name] = json.loads((self.out / f"torch-{name}.stdout").read_text()) if code == 0 else {"problem": self.steps[-1]["why"]}
-        (self.out / "torch.json").write_text(json.dumps({"schema_version": 1, "jobs": jobs}, indent=1) + "\n")
+        self.command("torch", [sys.executable, str(pathlib.Path(__file__).with_name("compare_torch.py")), *map(str, files)], 240)
 
     def tell(self):
         """The lines of every allocation and search, as a table."""

@@ -2,7 +2,8 @@
 """Tracked runs as job documents: ``python3 job_documents.py [RUNS.csv] > JOBS.jsonl``, one document a row.
 
 A row's columns say what was asked of transformers, and the document asks llmres for the same with the profile of that version
-of transformers as it ships. Nothing else is set. Needs Python alone.
+of transformers as it ships. Nothing else is set. Rows of a real GPU (``--device cuda``) carry what its allocator said beside the document.
+Needs Python alone.
 """
 
 from __future__ import annotations
@@ -108,11 +109,21 @@ def document(row: dict[str, str]) -> dict[str, Any]:
     return made | {"layout": {}, "cluster": {"gpu": GPUS[row["gpu"]]}, "runtime": runtime(row)}
 
 
+MEASURED = ("allocated_saved_bytes", "allocated_forward_peak_bytes", "allocated_loss_peak_bytes", "allocated_backward_peak_bytes",
+            "allocated_step_peak_bytes", "allocated_peak_bytes", "reserved_peak_bytes")
+
+
+def measured(row: dict[str, str]) -> dict[str, Any]:
+    """What the caching allocator of a real GPU counted."""
+    found = {name.removesuffix("_bytes"): int(row[name]) for name in MEASURED if row.get(name)}
+    return {"measured": found | {"threads": int(row["threads"])}} if found else {}
+
+
 def main() -> None:
     runs = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else DATA / "pytorch_runs.csv"
     with runs.open(newline="") as file:
         for row in csv.DictReader(file):
-            print(json.dumps({"id": row["run_id"], "series": row["family"], "document": document(row)}))
+            print(json.dumps({"id": row["run_id"], "series": row["family"], "document": document(row)} | measured(row)))
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ import argparse
 import csv
 import gc
 import pathlib
+import random
 import re
 import shutil
 import subprocess
@@ -91,11 +92,12 @@ def select(options: argparse.Namespace) -> list[Case]:
     selected = cases.all_cases()
     if options.device == "cuda":
         selected = cases.for_real_gpu(selected, torch.cuda.get_device_capability())
-    return [c for c in selected if re.search(options.only, c.run_id)]
+    selected = [c for c in selected if re.search(options.only, c.run_id)]
+    return random.Random(1).sample(selected, min(options.sample, len(selected))) if options.sample else selected
 
 
-def measure_all(selected: list[Case], device: str, folder: pathlib.Path) -> int:
-    """Writes both CSV files for ``selected`` into ``folder``; returns how many cases failed."""
+def measure_all(selected: list[Case], device: str, folder: pathlib.Path, end: float) -> int:
+    """Writes both CSV files for ``selected`` into ``folder`` until the clock says ``end``; returns how many cases failed."""
     folder.mkdir(parents=True, exist_ok=True)
     failed = 0
     described: set[str] = set()
@@ -107,6 +109,9 @@ def measure_all(selected: list[Case], device: str, folder: pathlib.Path) -> int:
         saved.writeheader()
         for number, case in enumerate(selected, 1):
             start = time.monotonic()
+            if start > end:
+                print(f"the time was up: {len(selected) - number + 1} cases are left", flush=True)
+                break
             try:
                 mode, result = measure(case, device)
             except Exception as error:  # one refused case must not lose the others
@@ -129,7 +134,8 @@ def measure_in_parallel(options: argparse.Namespace, selected: list[Case]) -> in
     with tempfile.TemporaryDirectory() as scratch:
         parts = [pathlib.Path(scratch) / str(i) for i in range(options.jobs)]
         workers = [subprocess.Popen([sys.executable, "-m", "memory_reference", "--device", options.device, "--only",
-                                     options.only, "--part", f"{i}/{options.jobs}", "--output", str(part)])
+                                     options.only, "--sample", str(options.sample), "--seconds", str(options.seconds), "--part", f"{i}/{options.jobs}",
+                                     "--output", str(part)])
                    for i, part in enumerate(parts)]
         failed = sum(worker.wait() != 0 for worker in workers)
         options.output.mkdir(parents=True, exist_ok=True)
@@ -156,7 +162,9 @@ def main() -> int:
                         help="fake: no GPU needed; cuda: real tensors on the GPU of this machine")
     parser.add_argument("--output", type=pathlib.Path, required=True, help="folder for the CSV files")
     parser.add_argument("--only", default="", help="regular expression on run_id")
+    parser.add_argument("--sample", type=int, default=0, help="so many of the cases, drawn at random")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no case later than that")
     parser.add_argument("--part", default="0/1", help="I/N: only every N-th case, from the I-th on")
     parser.add_argument("--list", action="store_true", help="print the run_ids and stop")
     options = parser.parse_args()
@@ -172,11 +180,12 @@ def main() -> int:
     transformers.utils.logging.set_verbosity_error()
     warnings.filterwarnings("ignore", module="peft")
     torch.set_num_threads(1)
-    torch.autograd.set_multithreading_enabled(False)  # the tracker watches backward from this thread
+    if options.device == "fake":
+        torch.autograd.set_multithreading_enabled(False)  # the tracker watches backward from this thread
     gc.collect()
     gc.freeze()  # each case collects garbage: not the libraries again
     start, step = map(int, options.part.split("/"))
-    return min(measure_all(selected[start::step], options.device, options.output), 1)
+    return min(measure_all(selected[start::step], options.device, options.output, time.monotonic() + options.seconds), 1)
 
 
 if __name__ == "__main__":

@@ -262,6 +262,6 @@ def all_cases() -> list[Case]:
 
 
 def for_real_gpu(cases: list[Case], capability: tuple[int, int]) -> list[Case]:
-    """The same cases for the GPU at hand: its own capability, nothing that was meant for the CPU, one micro-batch a step."""
-    plain = [c for c in cases if not (c.real or c.average or c.kernels == "liger" or c.accumulate > 1)]
+    """The same cases for the GPU at hand: its own capability, nothing that was meant for the CPU."""
+    plain = [c for c in cases if not (c.real or c.average or c.kernels == "liger")]
     return list({c.run_id: c for c in (replace(c, capability=capability) for c in plain)}.values())
