@@ -44,9 +44,9 @@ constexpr std::array limits{
     limit{"llama", 1.5e-5, 1.3e-4}, limit{"mistral", 1.5e-4, 3.2e-4}, limit{"qwen2", 5e-5, 1.4e-4},
     limit{"qwen3", 3e-5, 2e-4},     limit{"gemma2", 2e-5, 3e-4},      limit{"gemma3", 1.1e-4, 1e-5},
     limit{"phi3", 5e-5, 4e-4},      limit{"gpt2", 5e-5, 2.5e-4},      limit{"gpt_neox", 5e-5, 5e-4},
-    limit{"opt", 1e-4, 2e-4},       limit{"bert", 1e-5, 2e-4},        limit{"t5", 1e-5, 1.6e-4},
-    limit{"whisper", 2e-5, 1.8e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4},
-    limit{"qwen3_moe", 5e-4, 6e-4}, limit{"mamba2", 5e-5, 1.6e-3},    limit{"deepseek_v3", 8e-4, 8e-4},
+    limit{"opt", 1e-4, 2e-4},       limit{"bert", 1e-5, 2e-4},        limit{"t5", 4e-4, 4e-4},
+    limit{"whisper", 2e-5, 2.1e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4},
+    limit{"qwen3_moe", 5e-4, 6e-4}, limit{"mamba2", 5e-5, 1.6e-3},    limit{"deepseek_v3", 8e-4, 9.8e-4},
     limit{"bamba", 5e-5, 1.4e-3}};
 
 /// Whether how transformers writes the row's model is described; else only the widened bounds hold.

@@ -101,7 +101,10 @@ private:
                 return save_products(o, out);
             case operation_code::attention: {
                 const std::int64_t keys = o.crosses ? context.encoder_tokens : context.tokens.keys;
-                detail::save_attention(of_layer.attention, {o.crosses ? keys : context.tokens.length, keys}, flow, out);
+                const attended_tokens seen{.own_keys = o.crosses ? keys : context.tokens.length,
+                                           .keys = keys,
+                                           .what = o.crosses ? attention_to::encoder : attention_to::itself};
+                detail::save_attention(of_layer.attention, seen, flow, out);
                 if (!o.crosses) save_beside_attention(of_layer.attention, hidden, layer_writer{context, visit});
                 return;
             }

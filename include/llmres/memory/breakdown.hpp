@@ -140,9 +140,9 @@ struct memory_breakdown {
         const byte_count given_back = lacking(held.expected, releasable.expected);
         slack.expected -= given_back;
         reserved.expected -= given_back;
-        // Where even the low end lacks memory, it frees all of them, whatever it lacks; else it may never run out, and
-        // holds them.
-        if (held.low > available) slack.low -= releasable.low, reserved.low -= releasable.low;
+        // Where memory is expected to run out, it may have freed all of them, whatever it lacks; else it may never run
+        // out, and holds them.
+        if (held.expected > available) slack.low -= releasable.low, reserved.low -= releasable.low;
         if (slack.low > slack.expected) reserved.low -= slack.low - slack.expected, slack.low = slack.expected;
         released = lacking(held.high, releasable.high);
         reserved.high -= released;

@@ -38,7 +38,7 @@ constexpr runtime in_any_layout(const runtime& profile, const gpu& card) {
     const byte_count device = usable_memory(card);
     r.step = step_on(r.step, device, card.capability == compute_capability{8, 0});
     if (card.measured.context) r.process.context = context_on(r, card);
-    if (r.process.product_workspace > byte_count{} && card.capability.major >= 9) r.process.product_workspace = mib(32);
+    r.process.product_workspace = product_workspace_on(r.process, card.capability.major >= 9);
     if (r.step.logits.filter_rows > 0) r.step.logits.filter_rows = card.sm_count.value_or(r.step.logits.filter_rows);
     if (card.capability.major != 9 && card.capability.major != 10) r.process.fused_all_reduce = {};
     // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.

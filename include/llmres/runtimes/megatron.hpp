@@ -19,6 +19,7 @@ inline constexpr runtime megatron{
             // Engine's own 4 MiB before Hopper and 32 MiB since; the sum was checked against, and picked among these
             // with, Megatron's own runs.
             p.workspace = {mib(36), mib(96), mib(136)};
+            p.product_workspace = {};
             // Transformer Engine multiplies groups on four streams, a workspace each: 4 MiB before Hopper, 32 MiB since
             // (transformer_engine/pytorch/module/base.py, get_multi_stream_cublas_workspace); grouped tensors have
             // another for each of three layouts of a product (cpp_extensions/gemm.py, _get_grouped_cublas_workspace).

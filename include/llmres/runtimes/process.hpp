@@ -19,8 +19,8 @@ struct runtime_process {
     interval<byte_count> stage_workspace{};
     /// Workspaces of routed experts' grouped matrix products.
     interval<byte_count> expert_workspace{};
-    /// Of matrix products, from PyTorch's allocator and therefore a part of its peak (CUDABlas.cpp: 8.1 MiB, 32 MiB
-    /// from Hopper on).
+    /// Of matrix products, one for each thread that multiplies, from PyTorch's allocator and therefore a part of its
+    /// peak (CublasHandlePool.cpp: 8.1 MiB; from Hopper on, see product_workspace_on(), 32).
     byte_count product_workspace{};
     /// NCCL, once for each group of more than one rank that the GPU is in. When serving it is that of a pair, and as
     /// much again for each doubling of the group: 0.48 to 0.72 GiB for two ranks (vLLM's logs), 1.45 for eight
@@ -40,6 +40,12 @@ struct runtime_process {
     interval<byte_count> layer_graphs{};
 };
 
+/// The workspace of matrix products of one thread on a GPU, `since_hopper`: of compute capability 9.0 or later.
+/// (CublasHandlePool.cpp, parseChosenWorkspaceSize; 32.0 MiB a thread in runs on an H100, docs/accuracy.md.)
+constexpr byte_count product_workspace_on(const runtime_process& p, bool since_hopper) {
+    return since_hopper && p.product_workspace > byte_count{} ? mib(32) : p.product_workspace;
+}
+
 /// The context under CUDA 11, which loads every kernel of PyTorch: 1.78 GiB (torch 1.10 on an A100).
 inline constexpr interval<byte_count> context_of_cuda_11{mib(1200), mib(1823), mib(2300)};
 
@@ -48,8 +54,9 @@ inline constexpr runtime_process training_process{
     // 0.3 to 0.55 GiB with lazily loaded kernels, 0.92 with all of them (pytorch/pytorch issues 107667 and 109888;
     // ml-engineering, training/performance).
     .context = {mib(400), mib(600), mib(1200)},
-    // 8.1 MiB a handle before Hopper, 32 MiB since (CublasHandlePool.cpp).
-    .workspace = {mib(8), mib(16), mib(64)},
+    // Of libraries other than cuBLAS, and of more streams than one.
+    .workspace = {mib(0), mib(0), mib(48)},
+    .product_workspace = kib(8320),
     // 484 to 700 MiB for a group (NVIDIA/nccl issue 964); 1.45 GiB after the first barrier on 8 GPU nodes.
     .communicator = {mib(300), mib(700), mib(1700)},
 };

@@ -40,15 +40,24 @@ constexpr bool repeats_heads(const attention& a, const training_context& context
            is_masked(a, context) || context.code.attention.given.mask;
 }
 
+/// What a layer's tokens attend to.
+enum class attention_to : std::uint8_t {
+    itself,   ///< the sequence that they are in
+    encoder,  ///< an encoder's output
+};
+
 /// Whether sdpa computes attention by plain products, in fp32 (attention.cpp, _scaled_dot_product_attention_math): no
-/// kernel takes one head of keys that is broadcast to all queries beside a mask.
-constexpr bool falls_to_products(const attention& a, const training_context& context) {
-    return context.attention.kernel == attention_kernel::sdpa && context.code.attention.given.mask && a.heads > 1 &&
-           a.kv_heads == 1;
+/// kernel takes one head of keys that is broadcast to all queries beside a mask, nor a mask whose columns do not lie
+/// side by side (sdp_utils_cpp.h, check_last_dim_stride_equals_1_dense), as T5's biases of scores do not, which an
+/// embedding gives row by row.
+constexpr bool falls_to_products(const attention& a, const training_context& context, attention_to seen) {
+    const bool broadcasts = context.code.attention.given.mask && a.heads > 1 && a.kv_heads == 1;
+    const bool biased = context.code.attention.biased_scores && seen == attention_to::itself;
+    return context.attention.kernel == attention_kernel::sdpa && (broadcasts || biased);
 }
 
-constexpr score_code score_code_of(const attention& a, const training_context& context) {
-    if (context.attention.kernel == attention_kernel::eager || falls_to_products(a, context))
+constexpr score_code score_code_of(const attention& a, const training_context& context, attention_to seen) {
+    if (context.attention.kernel == attention_kernel::eager || falls_to_products(a, context, seen))
         return score_code::by_pair;
     if (context.attention.kernel == attention_kernel::flash) return score_code::flash;
     if (context.attention.kernel == attention_kernel::cudnn) return score_code::tiled;
@@ -62,24 +71,26 @@ constexpr score_code score_code_of(const attention& a, const training_context& c
     return shares ? score_code::by_pair : score_code::tiled;
 }
 
+/// Whether one kernel scales and masks scores and takes their softmax.
+constexpr bool fuses_softmax(const training_context& context) { return context.runtime.kernels.fuses_norms(); }
+
 /// Whether eager attention's softmax is fp32 beside narrower products: as written, as autocast has it, or as the mask
 /// makes the scores that are added to it.
 constexpr bool widens_scores(const training_context& context) {
-    const bool one_kernel = context.runtime.kernels.fuses_norms();
     const softmax_format format = context.code.attention.softmax;
     const bool autocast = context.autocast && (format != softmax_format::of_scores || context.formats.fp32_stream);
-    return !one_kernel && (format == softmax_format::wide || autocast || context.formats.fp32_compute);
+    return !fuses_softmax(context) && (format == softmax_format::wide || autocast || context.formats.fp32_compute);
 }
 
 /// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
-constexpr void save_scores(const attention& a, std::int64_t pairs, const gradient_flow& flow,
+constexpr void save_scores(const attention& a, std::int64_t pairs, attention_to seen, const gradient_flow& flow,
                            const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
     constexpr auto split = activation_split::tensor;
     const bool drops = context.dropout && context.code.dropout.probabilities;
-    const bool products = falls_to_products(a, context);
+    const bool products = falls_to_products(a, context, seen);
     const bool widens = products || widens_scores(context);
     if (flow.reaches(operand_name::query) || flow.reaches(operand_name::key)) {
         if (context.code.attention.caps_scores && context.attention.kernel == attention_kernel::eager)
@@ -90,7 +101,7 @@ constexpr void save_scores(const attention& a, std::int64_t pairs, const gradien
     }
     // What multiplies the values: dropped out, or returned to the compute format.
     if ((drops || (widens && !products && !context.formats.fp32_compute)) && flow.reaches(operand_name::value))
-        save.put(role::probabilities, pairs, context.formats.compute, split, norm);
+        save.put(role::probabilities, pairs, products ? fp32 : context.formats.compute, split, norm);
 }
 
 /// Sequences of an attention: keys and values of `own_keys` tokens of each are here, of the `keys` that are attended
@@ -98,13 +109,14 @@ constexpr void save_scores(const attention& a, std::int64_t pairs, const gradien
 struct attended_tokens {
     std::int64_t own_keys;
     std::int64_t keys;
+    attention_to what;
 };
 
 /// Whether the output projection reads a copy of attention's output, in which a token's heads lie side by side.
 /// (cuDNN's output lies as the queries do, and those of two parts are joined head by head: Attention.cpp,
 /// alloc_with_matching_layout.)
-constexpr bool copies_output(const attention& a, const training_context& context) {
-    const score_code scores = score_code_of(a, context);
+constexpr bool copies_output(const attention& a, const training_context& context, attention_to seen) {
+    const score_code scores = score_code_of(a, context, seen);
     const bool by_heads = a.kind == attention_kind::latent && context.attention.sdpa == sdpa_backend::cudnn &&
                           context.attention.kernel == attention_kernel::sdpa;
     return scores == score_code::by_pair || (scores == score_code::flash && context.code.attention.heads_first) ||
@@ -119,12 +131,13 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
     const training_context& context = save.context;
     const std::int64_t n = context.tokens.all();
     const std::int64_t m = context.tokens.sequences * seen.own_keys;
-    const bool eager = score_code_of(a, context) == score_code::by_pair;
+    const bool eager = score_code_of(a, context, seen.what) == score_code::by_pair;
+    const bool products = falls_to_products(a, context, seen.what);
     const bool repeats =
-        repeats_heads(a, context) || (eager && !falls_to_products(a, context) &&
-                                      (a.kv_heads != 1 || context.attention.kernel != attention_kernel::eager));
+        repeats_heads(a, context) ||
+        (eager && !products && (a.kv_heads != 1 || context.attention.kernel != attention_kernel::eager));
     // A batched product reads one head for all queries as a view, but of several sequences as a copy (Matmul: reshape).
-    const bool spreads = falls_to_products(a, context) && context.tokens.sequences > 1;
+    const bool spreads = products && context.tokens.sequences > 1;
     const std::int64_t kv_heads = repeats || spreads ? a.heads : a.kv_heads;
     // One head is repeated as a view, which a cast of rotated keys, or of fp32 values, makes whole.
     const bool viewed = a.kv_heads == 1 && !repeats && (eager || is_masked(a, context)) &&
@@ -141,7 +154,7 @@ constexpr void save_heads(const attention& a, const attended_tokens& seen, const
         context.code.attention.given.copied_values || ((code == joined_heads_code::copies || spread) && a.kv_heads > 1);
     const bool joined = context.attention.joined_heads && !copied && !casts && !(eager && context.tokens.sequences > 1);
     const std::int64_t query = n * a.heads * a.query_width();
-    const precision& format = falls_to_products(a, context) ? fp32 : context.formats.compute;
+    const precision& format = products ? fp32 : context.formats.compute;
     if (context.code.attention.rotary || !joined) {
         const precision& scored = eager && context.code.attention.fp32_heads && !context.autocast ? fp32 : format;
         if (!eager || flow.reaches(operand_name::key)) save.put_input(role::query, query, scored, split, attention);
@@ -166,8 +179,9 @@ constexpr void save_attention(const attention& a, const attended_tokens& seen, c
     constexpr auto split = activation_split::tensor;
     save_heads(a, seen, flow, save);
     const token_shape& t = context.tokens;
-    if (score_code_of(a, context) == score_code::by_pair)
-        return save_scores(a, product(product(t.sequences, a.heads), product(t.length, seen.keys)), flow, save);
+    if (score_code_of(a, context, seen.what) == score_code::by_pair)
+        return save_scores(a, product(product(t.sequences, a.heads), product(t.length, seen.keys)), seen.what, flow,
+                           save);
     save.put(role::softmax_statistics, n * a.heads, fp32, split, attention);
     layer_writer beside = save;
     beside.parts = {};
@@ -186,7 +200,8 @@ constexpr void save_beside_attention(const attention& a, std::int64_t hidden, co
     const std::int64_t n = context.tokens.all();
     constexpr auto by_tensor = activation_split::tensor;
     const precision& format = context.formats.compute;
-    if (context.code.attention.biased_scores && score_code_of(a, context) != score_code::by_pair) {
+    if (context.code.attention.biased_scores &&
+        score_code_of(a, context, attention_to::itself) != score_code::by_pair) {
         // One bias for all layers, but each casts it, and each of a decoder masks it.
         const std::int64_t pairs = product(context.tokens.length, context.tokens.keys);
         const bool masks = a.cross != cross_attention::none;
@@ -208,7 +223,7 @@ constexpr void save_output_projection(const attention& a, const layer_operation&
     const training_context& context = save.context;
     const std::int64_t n = context.tokens.all();
     const std::int64_t values = n * o.reads[0].width;
-    const bool copied = copies_output(a, context);
+    const bool copied = copies_output(a, context, o.crosses ? attention_to::encoder : attention_to::itself);
     const bool reads = !context.frozen || context.quantised.keeps_inputs;
     if ((copied || context.narrows()) && reads)
         save.put_input(activation_role::attention_output, values, context.formats.inputs, activation_split::tensor,
@@ -255,11 +270,17 @@ constexpr void pass_back_attention(const attention& a, const layer_writer& hold)
     const auto put = [&](std::int64_t elements, const precision& format) {
         hold.put(activation_role::gradient, elements, format, split, attention);
     };
-    if (score_code_of(a, context) == score_code::by_pair) {
+    if (score_code_of(a, context, attention_to::itself) == score_code::by_pair) {
         const std::int64_t pairs = product(product(t.sequences, a.heads), product(t.length, t.keys));
-        put(product<std::int64_t>(2, pairs),
-            widens_scores(context) || falls_to_products(a, context) ? fp32 : context.formats.compute);
+        // The gradients of the softmax's output and input, and their product, which PyTorch's kernel makes before
+        // (ATen/native/cuda/SoftMax.cu, softmax_backward_cuda_out).
+        put(product<std::int64_t>(fuses_softmax(context) ? 2 : 3, pairs),
+            widens_scores(context) || falls_to_products(a, context, attention_to::itself) ? fp32
+                                                                                          : context.formats.compute);
         put(t.all() * a.heads * a.value_width(), context.formats.compute);
+        // The gradient of the values of each query head, which one head of several sequences was copied to.
+        if (falls_to_products(a, context, attention_to::itself) && a.kv_heads == 1 && t.sequences > 1)
+            put(t.all() * a.heads * a.value_width(), fp32);
         return;
     }
     const std::int64_t made = 2 * t.all() * a.heads * (a.query_width() + a.value_width());

@@ -59,8 +59,8 @@ constexpr void save_indices(const layer_writer& save) {
 }
 
 /// The bias that is added to attention scores, one for all layers of a stack (T5). It is looked up in a table by the
-/// distance of two tokens, and the look-up saves the distances; attention kernels save the bias itself, unless each
-/// casts or masks it (layers/attention.hpp). Layers that are recomputed all read the same bias.
+/// distance of two tokens, and the look-up saves the distances; attention kernels save the bias of cross-attention
+/// itself (layers/attention.hpp), plain products do not. Layers that are recomputed all read the same bias.
 constexpr void save_score_bias(const attention& a, const layer_writer& save) {
     const training_context& context = save.context;
     if (!context.code.attention.biased_scores || a.kind == attention_kind::none) return;
@@ -79,8 +79,6 @@ constexpr void save_score_bias(const attention& a, const layer_writer& save) {
                  activation_split::whole, backward_point::output);
     if (context.attention.kernel == attention_kernel::eager) return;
     if (decodes) bias(context.encoder_tokens, context.formats.compute);
-    if (!decodes && !(context.autocast && context.formats.fp32_stream))
-        bias(context.tokens.keys, context.formats.compute);
 }
 
 /// Whether the encoder's output is kept as it is: for every layer's keys and values, or to recompute them.

@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/events/writer.hpp>
+#include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
-#include <llmres/runtimes/process.hpp>
 #include <llmres/values/units.hpp>
 
 /// What is allocated and freed before the first training step.
@@ -31,7 +31,7 @@ public:
                 to_.allocate(tensor_group::lasting, rotary_table(to_.folded, to_.folded.job.model.layers.kinds[k]));
         to_.allocate(tensor_group::lasting, mask_table(to_.folded, to_.stage.holds));
         const runtime& r = to_.folded.job.runtime;  // libraries take their workspaces from the same allocator
-        to_.allocate(tensor_group::lasting, r.process.workspace.expected);
+        to_.allocate(tensor_group::lasting, training_workspace(r.process, to_.folded.context.attention.sdpa).expected);
         if (computes_together(r.kernels.experts) && has_experts(to_.folded.job.model))
             to_.allocate(tensor_group::lasting, r.process.expert_workspace.expected);
         if (to_.keeps_gradients() && to_.folded.layout.zero == 0)

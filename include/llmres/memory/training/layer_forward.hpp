@@ -232,7 +232,8 @@ private:
 
     constexpr void at_attention(const saved_so_far& saved, bool crosses) {
         const byte_count held = normed(saved.input);
-        if (score_code_of(kind_.attention, context_) == score_code::by_pair)
+        const attention_to seen = crosses ? attention_to::encoder : attention_to::itself;
+        if (score_code_of(kind_.attention, context_, seen) == score_code::by_pair)
             at_scores(saved, held, crosses);
         else
             consider(saved.all, held, records_ ? byte_count{} : heads(false));
@@ -252,6 +253,21 @@ private:
         return made > values ? made - values : byte_count{};
     }
 
+    /// What stands beside the probabilities when the products return them in 16 bits: queries, keys and values as they
+    /// were given, queries and keys in fp32, the bias with the mask in it, and the output in both formats.
+    constexpr byte_count beside_returned_probabilities() const {
+        const attention& a = kind_.attention;
+        const precision& format = context_.formats.compute;
+        const std::int64_t queries = a.heads * a.query_width(), keys = a.kv_heads * a.query_width();
+        const std::int64_t pairs = product(a.heads, product(context_.tokens.length, context_.tokens.keys));
+        const byte_count bias =
+            context_.code.attention.biased_scores
+                ? local_bytes({activation_role::mask, pairs, format, activation_split::tensor}, layout_)
+                : byte_count{};
+        return bias + size(queries + 2 * keys + a.heads * a.value_width(), format, activation_split::tensor) +
+               size(queries + keys + a.heads * a.value_width(), fp32, activation_split::tensor);
+    }
+
     /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
     constexpr void at_scores(const saved_so_far& saved, byte_count held, bool crosses) {
         const attention& a = kind_.attention;
@@ -266,7 +282,7 @@ private:
         const auto scores = [&](const precision& f) {
             return local_bytes({activation_role::probabilities, pairs, f, activation_split::tensor}, layout_);
         };
-        const bool products = falls_to_products(a, context_);
+        const bool products = falls_to_products(a, context_, crosses ? attention_to::encoder : attention_to::itself);
         const bool widens = products || (widens_scores(context_) && !context_.formats.fp32_compute);
         const bool drops = context_.dropout && context_.code.dropout.probabilities;
         // Before the softmax, and widened for it; where it is not saved, its output, too.
@@ -281,8 +297,12 @@ private:
         if (records_) {  // what autograd keeps are the repeated keys and values
             const byte_count own = size(2 * a.kv_heads * a.query_width(), format, activation_split::tensor);
             consider(saved.all - saved.late, made, held, products ? beside_products() : repeats ? own : byte_count{});
+            if (products && !context_.formats.fp32_compute)
+                consider(saved.all, scores(format), held, beside_returned_probabilities());
         } else {
-            const byte_count dropped = drops ? softmax * 2 + scores(int8) : byte_count{};
+            // Without autograd the noise that is multiplied has the format of what is dropped out (Dropout.cpp).
+            const byte_count noise = products ? softmax : scores(int8);
+            const byte_count dropped = drops ? softmax * 2 + noise : byte_count{};
             consider(saved.all, larger(made + softmax, dropped), held, products ? beside_products() : heads(repeats));
         }
         if (!eager) return;

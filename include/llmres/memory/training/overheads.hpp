@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/inventory/context.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
@@ -57,9 +58,16 @@ constexpr byte_count unsure_buckets(const tensor_memory& t, const runtime& r) {
     return t.buckets < t.communication ? t.buckets : t.communication;
 }
 
+/// Workspaces of libraries, which PyTorch takes from its own allocator. The threads of the forward pass and of autograd
+/// have a handle of cuBLAS each, with a workspace of its own (torch/csrc/autograd/engine.cpp, CublasHandlePool.cpp).
+constexpr interval<byte_count> training_workspace(const runtime_process& p, sdpa_backend sdpa) {
+    const byte_count products = product_workspace_on(p, sdpa == sdpa_backend::cudnn);
+    return p.workspace + interval<byte_count>{products, products * 2, products * 2};
+}
+
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
-/// and the workspaces of libraries, which PyTorch takes from its own allocator.
-constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code) {
+/// and the workspaces of libraries.
+constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code, sdpa_backend sdpa) {
     const runtime& r = j.runtime;
     memory_breakdown m;
     m.reduced = t.reduced;
@@ -76,7 +84,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
     m[memory_term::communication] = t.communication;
     m[memory_term::optimizer_scratch] = t.optimizer_scratch;
     m.ideal = t.all();
-    m[memory_term::workspace] = r.process.workspace;
+    m[memory_term::workspace] = training_workspace(r.process, sdpa);
     if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
         m[memory_term::workspace] += r.process.expert_workspace;
     if (trains(j)) {
@@ -169,10 +177,10 @@ constexpr interval<byte_count> communicators_of(const runtime& r, const layout& 
 /// The memory of a GPU that holds these tensors. Overheads are equal on all GPUs, or grow with a GPU's tensors, so that
 /// the GPU with the largest tensors is the busiest.
 constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, const modeling& code,
-                                        idle_blocks idle = {}) {
+                                        idle_blocks idle = {}, sdpa_backend sdpa = sdpa_backend::flash) {
     const runtime& r = j.runtime;
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
-    memory_breakdown m = terms_of(t, j, code);
+    memory_breakdown m = terms_of(t, j, code, sdpa);
     m.allocated = m.total();
     m.allocated.low -= t.paged, m.allocated.expected -= t.paged, m.allocated.high -= t.paged;
     reserve(m, t, r, idle);

@@ -370,6 +370,9 @@ TEST_CASE("a bias of the scores that layers share: its gradient is added up unti
     CHECK(m.now([&] {
                return at_encoder_backward(m.in, peak_point::decoder_embedding_gradient);
            }).tensors.activations == mib(1) + cross);
+    // Under frozen weights it has no gradient, but is looked up and masked once more where layers are recomputed.
     m.folded.context.frozen = true;
+    CHECK(first_layer() == mib(1) + mib(3) + bias * 2);
+    m.folded.context.recomputes = false;
     CHECK(first_layer() == mib(1) + mib(3));
 }

@@ -23,7 +23,9 @@ def choose_kernel(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, m
     half = query.dtype in HALF
     head_dims = (query.shape[-1], key.shape[-1], value.shape[-1])
     same_heads = query.shape[1] == key.shape[1] == value.shape[1]
-    if capability[0] in (9, 10) and half:  # preferred there when cuDNN is newer than 9.15
+    ordered = mask is None or mask.stride(-1) == 1  # sdp_utils_cpp.h, check_last_dim_stride_equals_1_dense: no kernel takes another
+    differentiated = mask is not None and mask.requires_grad  # check_attn_mask_shape: cuDNN takes none
+    if capability[0] in (9, 10) and half and ordered and not differentiated:  # preferred there when cuDNN is newer than 9.15
         limit = 192 if head_dims[0] == 192 and head_dims[2] == 128 else 128
         dropout_ok = dropout * 16 == math.floor(dropout * 16)
         if max(head_dims) <= limit and all(d % 8 == 0 for d in head_dims) and dropout_ok \
@@ -33,7 +35,7 @@ def choose_kernel(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, m
             and (not causal or query.shape[-2] == key.shape[-2]) and (same_heads or enable_gqa):
         return "flash"
     alignment = 8 if half else 4
-    if head_dims[0] == head_dims[1] and all(d % alignment == 0 for d in head_dims) and same_heads:
+    if head_dims[0] == head_dims[1] and all(d % alignment == 0 for d in head_dims) and same_heads and ordered:
         return "efficient"
     return "math"
 

@@ -95,7 +95,7 @@ class StorageTracker(TorchDispatchMode):
             result = _grouped_mm(args, kwargs)
         else:
             result = func(*args, **kwargs)
-        inside = _expanded_weight(func, args, kwargs)  # alive beside the result
+        inside = _made_inside(func, args, kwargs)  # alive beside the result
         for leaf in tree_leaves((result, inside)):
             if isinstance(leaf, torch.Tensor) and leaf.device.type == self.device_type:
                 self._add(leaf)
@@ -114,12 +114,19 @@ def _scalar(tensor: torch.Tensor) -> bool | int | float:
     return 0.5 if tensor.dtype.is_floating_point else 1
 
 
+def _made_inside(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
+    """What an operator makes and frees on a GPU while it runs, whose kernels do not run here."""
+    if func is aten._softmax_backward_data.default:  # SoftMax.cu, softmax_backward_cuda_out: grad * output
+        return [torch.empty_like(args[1])]
+    return _expanded_weight(func, args, kwargs) if args and isinstance(args[0], FakeTensor) else []
+
+
 def _expanded_weight(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
-    """What bitsandbytes makes inside of a product with a 4-bit weight of fake tensors, whose kernel does not run: the
+    """What bitsandbytes makes inside of a product with a 4-bit weight, whose kernel does not run: the
     weight in the format of the input, and its scales, which are quantised themselves (bitsandbytes 0.50,
     backends/cuda/ops.py, _dequant_linear_fallback: the road of 256 tokens and more on an A100, and of 1,537 and more on
     any GPU)."""
-    if func.name() != "bitsandbytes::gemm_4bit" or not isinstance(args[0], FakeTensor):
+    if func.name() != "bitsandbytes::gemm_4bit":
         return []
     names = ("A", "B", "shapeB", "absmax", "blocksize", "quant_type", "bias", "absmax_8bit")
     given = dict(zip(names, args)) | kwargs

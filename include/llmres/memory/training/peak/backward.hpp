@@ -181,8 +181,9 @@ constexpr byte_count score_bias(const stage_step& in) {
 /// added up by then. If it is recomputed, it makes the bias once more beside all that it saves, and cross-attention's
 /// has a gradient, too (modeling_t5.py: it requires one where gradient checkpointing is on).
 constexpr byte_count first_biased_layer(const stage_step& in, const training_layer& layer, byte_count peak) {
-    if (in.folded.context.frozen) return peak;
     const byte_count bias = score_bias(in);
+    // Recomputed, it is looked up and masked once more.
+    if (in.folded.context.frozen) return in.folded.context.recomputes ? peak + bias * 2 : peak;
     if (!in.folded.context.recomputes) return peak + bias;
     const byte_count recomputed = layer.saved + bias;
     const byte_count cross = in.stage.encoder.kept > byte_count{} ? shared_cross_bias(in) : byte_count{};
