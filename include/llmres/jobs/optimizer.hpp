@@ -50,6 +50,9 @@ struct optimizer {
     bool widens = false;
     /// Temporaries as large as all that is trained, where all tensors are stepped in one call (foreach).
     std::int32_t temporaries = 0;
+    /// How often such a call reads or writes all that is trained, operation by operation. 0: what is read and written
+    /// is so once.
+    std::int32_t passes = 0;
 
     friend constexpr bool operator==(const optimizer&, const optimizer&) = default;
 };
@@ -58,10 +61,11 @@ struct optimizer {
 inline constexpr optimizer sgd{.name = "sgd"};
 /// Gradient descent with momentum.
 inline constexpr optimizer sgd_momentum{.name = "sgd_momentum", .moments = 1};
-/// First and second moment (arXiv 1412.6980). torch.optim: `foreach` takes "~ sizeof(params) more peak memory".
-inline constexpr optimizer adam{.name = "adam", .moments = 2, .temporaries = 1};
-/// The states of Adam (arXiv 1711.05101).
-inline constexpr optimizer adamw{.name = "adamw", .moments = 2, .temporaries = 1};
+/// First and second moment (arXiv 1412.6980). torch.optim: `foreach` takes "~ sizeof(params) more peak memory", and is
+/// seven operations (adam.py, _multi_tensor_adam: lerp, mul, addcmul, sqrt, div, add, addcdiv).
+inline constexpr optimizer adam{.name = "adam", .moments = 2, .temporaries = 1, .passes = 18};
+/// The states of Adam (arXiv 1711.05101); `foreach` multiplies the weights, too.
+inline constexpr optimizer adamw{.name = "adamw", .moments = 2, .temporaries = 1, .passes = 20};
 /// AdamW in one kernel, without temporaries (torch.optim: fused = true).
 inline constexpr optimizer adamw_fused{.name = "adamw_fused", .moments = 2};
 /// AdamW whose states may be evicted to the host (bitsandbytes).
