@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/layers/loss.hpp>
@@ -12,6 +13,7 @@
 #include <llmres/models/modeling.hpp>
 #include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
 
 /// What the evaluations of one job in many layouts have in common: results of folds over layers and weights, each kept
 /// by the part of the layout that it depends on.
@@ -100,40 +102,59 @@ constexpr fold_key with_stages(const layout& l) {
     return key;
 }
 
-/// A few results by key. Each key has four slots; where all are taken, a new result takes the place of one of them.
+/// The keys of a few results, of which there are a power of two. Each key has four places; where all are taken, a new
+/// one takes the place of one of them.
+class remembered_keys {
+public:
+    struct entry {
+        bool known = false;  ///< the result, too
+        fold_key::words key{};
+    };
+
+    /// The place of a key among these. Where it is not known, the place is free for it.
+    [[gnu::noinline]] constexpr std::size_t place_of(std::span<entry> entries, const fold_key& key) {
+        const fold_key::words sought = key.in_words();
+        const auto first = static_cast<std::size_t>(sought.hash() >> 40);
+        std::size_t free = entries.size();
+        for (std::size_t i = 0; i < 4; ++i) {
+            const std::size_t at = (first + i) & (entries.size() - 1);
+            if (entries[at].known && entries[at].key == sought) return at;
+            if (!entries[at].known && free == entries.size()) free = at;
+        }
+        if (free == entries.size()) free = (first + replaced_++ % 4) & (entries.size() - 1);
+        entries[free] = {false, sought};
+        return free;
+    }
+
+private:
+    std::size_t replaced_ = 0;
+};
+
+/// A few results by key.
 template <class Value, std::size_t Slots = 64>
 class remembered {
+    static_assert(std::has_single_bit(Slots));
+
 public:
     /// The value of a key: what make() returned for it last.
     template <class Make>
     constexpr const Value& get(const fold_key& key, const Make& make) {
-        const fold_key::words sought = key.in_words();
-        const auto first = static_cast<std::size_t>(sought.hash() >> 40);
-        entry* free = nullptr;
-        for (std::size_t i = 0; i < 4; ++i) {
-            entry& at = entries_[(first + i) % Slots];
-            if (at.known && at.key == sought) return at.made.value;
-            if (!at.known && free == nullptr) free = &at;
+        const std::size_t at = keys_.place_of(entries_, key);
+        if (!entries_[at].known) {
+            values_[at] = slot<Value>{make()};
+            entries_[at].known = true;
         }
-        entry& at = free != nullptr ? *free : entries_[(first + replaced_++ % 4) % Slots];
-        at.made = slot<Value>{make()};
-        at.key = sought;
-        at.known = true;
-        return at.made.value;
+        return values_[at].value;
     }
     /// Forgets all, since the job is another.
     constexpr void clear() {
-        for (entry& each : entries_) each.known = false;
+        for (remembered_keys::entry& each : entries_) each.known = false;
     }
 
 private:
-    struct entry {
-        bool known = false;
-        fold_key::words key{};
-        slot<Value> made{};
-    };
-    std::array<entry, Slots> entries_{};
-    std::size_t replaced_ = 0;
+    std::array<remembered_keys::entry, Slots> entries_{};
+    std::array<slot<Value>, Slots> values_{};
+    remembered_keys keys_;
 };
 
 /// What one micro-batch makes before and after the layers.
