@@ -154,17 +154,21 @@ constexpr bool is_naive_pipeline(const job& j, const layout& l) {
 constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
     const model& m = j.model;
     const weight_format_view formats = formats_of(j, activations_of(j));
-    byte_count input;
-    byte_count output;
-    for_each_input_weight(m, [&](const weight& w) { input += size_of(local_part(w, l), formats); });
-    if (!m.tied_head) for_each_output_weight(m, [&](const weight& w) { output += size_of(local_part(w, l), formats); });
+    byte_count sum;
+    const auto add = [&](const weight& w) { sum += size_of(local_part(w, l), formats); };
+    for_each_input_weight(m, add);
+    const byte_count input = sum;
+    sum = {};
+    if (!m.tied_head) for_each_output_weight(m, add);
+    const byte_count output = sum;
     std::array<byte_count, layer_stack::max_kinds> size{};
     byte_count all = input + output;
     byte_count largest;
     const kind_counts counts = m.layers.counts();
     for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-        for_each_weight(m.layers.kinds[k], m.hidden,
-                        [&](const weight& w) { size[k] += size_of(local_part(w, l), formats); });
+        sum = {};
+        for_each_weight(m.layers.kinds[k], m.hidden, add);
+        size[k] = sum;
         if (size[k] > largest) largest = size[k];
         all += size[k] * counts[k];
     }
@@ -276,11 +280,37 @@ constexpr stage_range serving_layers(const job& j, const layout& l, std::int32_t
     return {first + dealt.first, first + dealt.last};
 }
 
-/// Calls visit(weight) for what stands before the layers and lies in that place.
+/// What stands before the layers and lies in that place.
+constexpr void list_placed_input(const model& m, const placement& p, const weight_visitor& visit) {
+    for (std::int32_t i = 0; i < p.embeddings; ++i) list_embedding(m, visit);
+    if (p.beside_embedding) list_beside_embedding(m, visit);
+}
 template <class Visit>
 constexpr void for_each_placed_input_weight(const model& m, const placement& p, Visit&& visit) {
-    for (std::int32_t i = 0; i < p.embeddings; ++i) for_each_embedding_weight(m, visit);
-    if (p.beside_embedding) for_each_weight_beside_embedding(m, visit);
+    list_placed_input(m, p, visiting<weight>(visit));
+}
+
+constexpr void list_placed(const job& j, const placement& p, const visitor<weight, std::int32_t, weight_place>& visit) {
+    const model& m = j.model;
+    std::int32_t times = 1;
+    std::int32_t expert_times = 1;
+    weight_place place = weight_place::input;
+    const auto each = [&](const weight& w) {
+        if (const std::int32_t own = w.routed ? expert_times : times; own > 0) visit(w, own, place);
+    };
+    for_each_placed_input_weight(m, p, each);
+    place = weight_place::layer;
+    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+        times = p.counts[k];
+        expert_times = p.expert_counts[k];
+        if (times > 0 || expert_times > 0) for_each_weight(m.layers.kinds[k], m.hidden, each);
+    }
+    place = weight_place::prediction;
+    times = expert_times = p.predictions;
+    if (times > 0) trains(j) ? for_each_depth_weight(m, each) : for_each_prediction_weight(m, each);
+    place = weight_place::output;
+    times = expert_times = 1;
+    if (p.output) for_each_output_weight(m, each);
 }
 
 }  // namespace detail
@@ -305,19 +335,7 @@ constexpr placement placement_on_host(const job& j) {
 
 template <class Visit>
 constexpr void for_each_weight(const job& j, const placement& p, Visit&& visit) {
-    const model& m = j.model;
-    detail::for_each_placed_input_weight(m, p,
-                                         [&](const weight& w) { visit(w, std::int32_t{1}, weight_place::input); });
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
-        if (p.counts[k] > 0 || p.expert_counts[k] > 0)
-            for_each_weight(m.layers.kinds[k], m.hidden, [&](const weight& w) {
-                if (const std::int32_t times = w.routed ? p.expert_counts[k] : p.counts[k]; times > 0)
-                    visit(w, times, weight_place::layer);
-            });
-    const auto predict = [&](const weight& w) { visit(w, p.predictions, weight_place::prediction); };
-    if (p.predictions > 0)
-        trains(j) ? detail::for_each_depth_weight(m, predict) : for_each_prediction_weight(m, predict);
-    if (p.output) for_each_output_weight(m, [&](const weight& w) { visit(w, std::int32_t{1}, weight_place::output); });
+    detail::list_placed(j, p, visiting<weight, std::int32_t, weight_place>(visit));
 }
 
 template <class Visit>

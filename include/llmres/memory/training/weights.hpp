@@ -428,16 +428,18 @@ constexpr void basic_weight_fold<Plain>::normalise(const weight_shape& shape, we
 
 // ---- the weights of one place ---------------------------------------------------------------------------------------
 
-/// What training keeps of the weights that each(fold) calls a fold with.
-template <class Each>
+/// What training keeps of the weights that list(visitor) shows, and of a trained prompt behind them.
 constexpr training_state folded_weights(const weight_training& how, weight_place place, byte_count last_step,
-                                        const Each& each) {
-    const auto with = [&](auto fold) {
-        each(fold);
+                                        const visitor<weight_visitor>& list, bool prompt = false) {
+    if (how.is_plain()) {
+        basic_weight_fold<true> fold{how, place, last_step};
+        list(visiting<weight>(fold));
         return fold.state();
-    };
-    return how.is_plain() ? with(basic_weight_fold<true>{how, place, last_step})
-                          : with(weight_fold{how, place, last_step});
+    }
+    weight_fold fold{how, place, last_step};
+    list(visiting<weight>(fold));
+    if (prompt) fold.add_prompt(how.job.model.hidden);
+    return fold.state();
 }
 
 /// What training keeps of one weight.
@@ -450,7 +452,8 @@ constexpr training_state training_state_of(const weight& w, const weight_trainin
 /// What training keeps of the weights of a layer. `last_step`: temporaries of the tensor that is updated before.
 constexpr training_state training_state_of(const layer& kind, std::int64_t hidden, const weight_training& how,
                                            byte_count last_step = {}, weight_place place = weight_place::layer) {
-    return folded_weights(how, place, last_step, [&](auto& fold) { for_each_weight(kind, hidden, fold); });
+    const auto list = [&](const weight_visitor& visit) { list_layer(kind, hidden, visit); };
+    return folded_weights(how, place, last_step, visiting<weight_visitor>(list));
 }
 
 /// A trained prompt that stands before the tokens here.
@@ -473,10 +476,9 @@ constexpr byte_count class_token_gradient(const weight_training& how, const plac
 
 /// What training keeps of the weights before the layers, as far as they lie here.
 constexpr training_state state_before_layers(const weight_training& how, const placement& here) {
-    training_state state = folded_weights(how, weight_place::input, {}, [&](auto& fold) {
-        for_each_placed_input_weight(how.job.model, here, fold);
-        if (trains_prompt(how, here)) fold.add_prompt(how.job.model.hidden);
-    });
+    const auto list = [&](const weight_visitor& visit) { list_placed_input(how.job.model, here, visit); };
+    training_state state =
+        folded_weights(how, weight_place::input, {}, visiting<weight_visitor>(list), trains_prompt(how, here));
     state.gradients.kept += class_token_gradient(how, here);
     return state;
 }
@@ -492,9 +494,10 @@ constexpr byte_count table_gradient(const weight_training& how, const placement&
 
 /// What training keeps of the weights after the layers, as far as they lie here.
 constexpr training_state state_after_layers(const weight_training& how, const placement& here, byte_count last_step) {
-    return folded_weights(how, weight_place::output, last_step, [&](auto& fold) {
-        if (here.output) for_each_output_weight(how.job.model, fold);
-    });
+    const auto list = [&](const weight_visitor& visit) {
+        if (here.output) list_output(how.job.model, visit);
+    };
+    return folded_weights(how, weight_place::output, last_step, visiting<weight_visitor>(list));
 }
 
 }  // namespace llmres::inline v0::detail
