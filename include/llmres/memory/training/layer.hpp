@@ -159,19 +159,18 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
     layer_sums s;
     const bool by_parts = recomputes_or_offloads_parts(j);
     saved_so_far saved{.parts = j.recompute == recompute::selective};
+    const auto save = [&](const activation& a) {
+        const byte_count size = local_bytes(a, l);
+        const auto point = static_cast<std::size_t>(a.until);
+        s.saved[point] += size;
+        saved.all += size;
+        if (a.role == activation_role::probabilities && a.until == backward_point::norm) saved.late += size;
+        if (a.routed) s.routed[point] += size;
+        if (by_parts) s.parts.add(a, size, j);
+    };
+    const auto make = [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); };
     const auto walk = [&](const auto& after) {
-        for_each_training_activation(
-            kind, j.model.hidden, context,
-            [&](const activation& a) {
-                const byte_count size = local_bytes(a, l);
-                const auto point = static_cast<std::size_t>(a.until);
-                s.saved[point] += size;
-                saved.all += size;
-                if (a.role == activation_role::probabilities && a.until == backward_point::norm) saved.late += size;
-                if (a.routed) s.routed[point] += size;
-                if (by_parts) s.parts.add(a, size, j);
-            },
-            [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); }, after);
+        for_each_training_activation(kind, j.model.hidden, context, save, make, after);
     };
     const bool follows = follows_forward(context, asked);
     const bool follows_again = context.recomputes && context.adapter.low_rank();
