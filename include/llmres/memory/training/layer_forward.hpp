@@ -154,13 +154,11 @@ private:
     /// `saved` by autograd, what the layer's code refers to, and these tensors are alive.
     template <class... Sizes>
     constexpr void consider(byte_count saved, Sizes... beside) {
-        byte_count alive = saved + frames();
-        ((alive += beside), ...);
         byte_count& most = most_.*here_;
-        most = larger(most, alive);
+        most = larger(most, (saved + ... + beside) + frames());
         if (visit_) show({beside...});
     }
-    constexpr void show(std::initializer_list<byte_count> beside) const {
+    [[gnu::noinline]] constexpr void show(std::initializer_list<byte_count> beside) const {
         for (const byte_count size : referred()) (*visit_)(size);
         for (const byte_count size : beside) (*visit_)(size);
         visit_->end();
@@ -181,7 +179,7 @@ private:
                 records_ && stream_kept_ ? byte_count{} : residual_,
                 earlier_scores_};
     }
-    constexpr byte_count frames() const {
+    [[gnu::noinline]] constexpr byte_count frames() const {
         byte_count held = asked_with_;
         for (const byte_count size : referred()) held += size;
         return held;
