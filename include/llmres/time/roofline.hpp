@@ -73,7 +73,8 @@ constexpr time_breakdown operator*(time_breakdown t, double n) {
     return t;
 }
 /// The ranks of a group as nodes hold them: `stride` apart, so that a node of consecutive ranks holds some of them.
-constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride, bool own_kernels = false) {
+[[gnu::noinline]] constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride,
+                                                bool own_kernels = false) {
     const std::int64_t there = c.node_size() / (stride > 0 ? stride : 1);
     return {.ranks = ranks,
             .in_node = there < 1       ? 1
@@ -219,24 +220,10 @@ struct pricer {
     }
 
     [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
-        const auto moved = static_cast<double>((o.read + o.written).in(bytes));
-        priced_pass& to = sum[pass];
-        if (o.kind == operation_kind::elementwise) {
-            to.memory += seconds(moved * a_byte / (reach.bandwidth.expected * elementwise));
-            return;
-        }
-        if (o.kind != operation_kind::attention) return add_product(o, pass);
-        const rates& at = rates_for(o.arithmetic, sustained[pass]);
-        const double work = o.flops.in(flops);
-        to.flops += o.flops * (degrees.tensor * o.counted);
-        to.at_peak += seconds(work * at.peak * o.counted);
-        const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
-        const double before = (to.compute + to.memory).in(seconds);
-        to.floors += default_kernels.attention_floor;
-        const bool back = o.pass != product_pass::forward;
-        // What one block reads is a share of the bandwidth: few blocks leave memory idle as well.
-        add(to, work * (back ? at.attention_back : at.attention) / busy, moved * a_byte / (cache_traffic * busy));
-        to.attention += to.compute + to.memory - seconds(before);
+        if (o.kind == operation_kind::elementwise)
+            sum[pass].memory += seconds(moved_by(o) * a_byte / (reach.bandwidth.expected * elementwise));
+        else
+            o.kind == operation_kind::attention ? add_attention(o, pass) : add_product(o, pass);
     }
     /// A product of the first pass, and of the second one gradients that multiply and move as much.
     [[gnu::noinline]] constexpr void both(const operation& o) {
@@ -271,13 +258,28 @@ struct pricer {
     }
 
 private:
-    constexpr duration time_among(const exchange& x, std::int64_t ranks, std::int64_t stride) const {
+    [[gnu::noinline]] constexpr duration time_among(const exchange& x, std::int64_t ranks, std::int64_t stride) const {
         return time_of(x.kind, x.message, group_of(hardware, ranks, stride, launches.own_all_reduce), hardware.scale_up,
                        hardware.scale_out);
     }
     /// The longer of both is what the time is spent on.
     static constexpr void add(priced_pass& to, double computing, double moving) {
         (computing > moving ? to.compute : to.memory) += seconds(overlapped(computing, moving));
+    }
+    static constexpr double moved_by(const operation& o) { return static_cast<double>((o.read + o.written).in(bytes)); }
+    [[gnu::noinline]] constexpr void add_attention(const operation& o, std::size_t pass) {
+        priced_pass& to = sum[pass];
+        const rates& at = rates_for(o.arithmetic, sustained[pass]);
+        const double work = o.flops.in(flops);
+        to.flops += o.flops * (degrees.tensor * o.counted);
+        to.at_peak += seconds(work * at.peak * o.counted);
+        const double busy = o.blocks < sms ? o.blocks / sms : 1.0;
+        const double before = (to.compute + to.memory).in(seconds);
+        to.floors += default_kernels.attention_floor;
+        const bool back = o.pass != product_pass::forward;
+        // What one block reads is a share of the bandwidth: few blocks leave memory idle as well.
+        add(to, work * (back ? at.attention_back : at.attention) / busy, moved_by(o) * a_byte / (cache_traffic * busy));
+        to.attention += to.compute + to.memory - seconds(before);
     }
     /// A product with a weight, or of routed experts.
     [[gnu::noinline]] constexpr void add_product(const operation& o, std::size_t pass) {
@@ -294,7 +296,7 @@ private:
     [[gnu::always_inline]] constexpr priced_product product_of(const operation& o, bool runs_long) {
         const rates& at = rates_for(o.arithmetic, runs_long);
         const double work = o.flops.in(flops);
-        const double streamed = static_cast<double>((o.read + o.written).in(bytes)) * product_byte[runs_long ? 1 : 0];
+        const double streamed = moved_by(o) * product_byte[runs_long ? 1 : 0];
         const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
         priced_product made{.at_peak = seconds(work * at.peak * o.counted),
                             .flops = o.flops * (degrees.tensor * o.counted)};
