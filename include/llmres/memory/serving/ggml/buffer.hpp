@@ -29,7 +29,7 @@ public:
         unused = other.unused;
         return *this;
     }
-    constexpr tensor add(byte_count wanted) {
+    [[gnu::noinline]] constexpr tensor add(byte_count wanted) {
         if (wanted > largest_tensor) {
             most = (byte_count::max)().in(bytes);
             return {};

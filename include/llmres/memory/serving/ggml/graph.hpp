@@ -87,26 +87,26 @@ public:
         masks[1] = {.cells = shape.window_cells, .wide = wide};
         if (options.input_copies > 1) {  // these are never freed
             for (std::int32_t i = 0; i < options.input_copies; ++i) {
-                buffer.add(rows_of(shape.hidden)), buffer.add(rows_of(1));
+                add_rows(shape.hidden), add_rows(1);
                 for (const graph_mask& m : masks) buffer.add(bytes(each) * m.cells * rows);
             }
             return;
         }
         const std::int32_t here = options.inputs_here;
-        const tensor rows_read = here > 1 ? buffer.add(rows_of(shape.hidden)) : tensor{};
-        if (here > 0) buffer.add(rows_of(shape.hidden));
-        if (here == 0) at(operand_name::stream) = buffer.add(rows_of(shape.hidden));
-        positions = buffer.add(rows_of(1));
+        const tensor rows_read = here > 1 ? add_rows(shape.hidden) : tensor{};
+        if (here > 0) add_rows(shape.hidden);
+        if (here == 0) at(operand_name::stream) = add_rows(shape.hidden);
+        positions = add_rows(1);
         for (graph_mask& m : masks) {
             if (m.cells == 0) continue;
             if (options.writes.value_rows && !options.flash)
                 m.value_rows = buffer.add(bytes(8) * rows * shape.value_rows);
             m.values = buffer.add(bytes(each) * m.cells * rows);
         }
-        if (here > 0) at(operand_name::stream) = buffer.add(rows_of(shape.hidden));
+        if (here > 0) at(operand_name::stream) = add_rows(shape.hidden);
         if (here <= 1) return;
-        const tensor looked_up = buffer.add(rows_of(shape.hidden));
-        buffer.add(rows_of(shape.hidden));  // read through a view alone, which frees nothing
+        const tensor looked_up = add_rows(shape.hidden);
+        add_rows(shape.hidden);  // read through a view alone, which frees nothing
         buffer.free(rows_read);
         buffer.free(looked_up);
     }
@@ -117,11 +117,11 @@ public:
 
     constexpr void add_logits(std::int64_t vocabulary) {
         if (options.fused) {
-            const tensor normed = buffer.add(rows_of(shape.hidden));
+            const tensor normed = add_rows(shape.hidden);
             free(operand_name::stream);
             at(operand_name::stream) = normed;
         }
-        buffer.add(rows_of(vocabulary));
+        add_rows(vocabulary);
         free(operand_name::stream);
     }
 
@@ -135,6 +135,7 @@ private:
     static constexpr std::size_t most_parts = 256;
     static constexpr std::size_t names = static_cast<std::size_t>(operand_name::fed) + 1;
 
+    [[gnu::noinline]] constexpr tensor add_rows(std::int64_t width) { return buffer.add(rows_of(width)); }
     constexpr tensor& at(operand_name name) { return tensors[static_cast<std::size_t>(name)]; }
     constexpr void free(operand_name name) {
         buffer.free(at(name));
@@ -172,7 +173,7 @@ private:
     /// In the place of what is added. Where rows are picked for the logits, those of the stream are, too.
     constexpr void add_to_stream(operand_name added) {
         if (picks_stream) {
-            const tensor picked = buffer.add(rows_of(shape.hidden));
+            const tensor picked = add_rows(shape.hidden);
             free(operand_name::stream);
             at(operand_name::stream) = picked;
             picks_stream = false;
@@ -185,9 +186,9 @@ private:
     constexpr void add_norm(const layer_operation& o) {
         const operand_name to = o.writes[0].name;
         if (to == operand_name::normed) {
-            at(to) = buffer.add(rows_of(shape.hidden));
+            at(to) = add_rows(shape.hidden);
         } else if (options.fused) {
-            const tensor after = buffer.add(rows_of(shape.hidden));
+            const tensor after = add_rows(shape.hidden);
             free(to);
             at(to) = after;
         }
@@ -202,7 +203,7 @@ private:
             if (o.weights[0] == weight_role::o_proj) return project(operand_name::attended, l.computes_logits);
             if (o.weights[0] == weight_role::out_proj) return project(operand_name::scanned, l.computes_logits);
             if (o.weights[0] == weight_role::in_proj) {
-                at(operand_name::projected) = buffer.add(rows_of(o.writes[0].width));
+                at(operand_name::projected) = add_rows(o.writes[0].width);
                 return free(operand_name::normed);
             }
             if (l.kind.attention.kind == attention_kind::latent) return;  // laid out with the attention itself
@@ -211,11 +212,11 @@ private:
         }
         if (o.weights[0] == weight_role::projector || o.weights[0] == weight_role::shared_gate) return;
         if (o.weights[0] == weight_role::router) {
-            at(operand_name::logits_of_experts) = buffer.add(rows_of(l.kind.feed_forward.experts.count));
+            at(operand_name::logits_of_experts) = add_rows(l.kind.feed_forward.experts.count);
         } else if (o.weights[0] != weight_role::down_proj) {
             return o.routed ? add_routed_products(o, l) : add_gate_and_up(o);
         } else if (!o.routed) {
-            const tensor down = buffer.add(rows_of(shape.hidden));
+            const tensor down = add_rows(shape.hidden);
             free(operand_name::activated);
             if (o.shared)  // added to the routed experts' output in its place
                 buffer.free(down);
@@ -224,7 +225,7 @@ private:
         } else if (l.place != expert_place::first_gpu) {
             const bool stacked = l.place != expert_place::host;
             const tensor down = stacked ? buffer.add(l.down_stack) : tensor{};
-            at(operand_name::expert_output) = buffer.add(rows_of(l.kind.feed_forward.experts.per_token * shape.hidden));
+            at(operand_name::expert_output) = add_rows(l.kind.feed_forward.experts.per_token * shape.hidden);
             buffer.free(down);
             if (stacked) free(operand_name::activated);
         } else {
@@ -239,7 +240,7 @@ private:
         if (options.joined_heads) return add_joined_heads(o, l);
         const bool normed = l.kind.attention.qk_norm != query_key_norm::none;
         at(operand_name::query) = for_cache(rotated(o.writes[0].width, normed), o.writes[0].width);
-        const auto made = [&] { return for_cache(buffer.add(rows_of(o.writes[2].width)), o.writes[2].width); };
+        const auto made = [&] { return for_cache(add_rows(o.writes[2].width), o.writes[2].width); };
         const tensor first = options.writes.values_first ? made() : tensor{};
         const tensor keys = for_cache(rotated(o.writes[1].width, normed), o.writes[1].width);
         if (l.last) buffer.free(positions);
@@ -252,18 +253,18 @@ private:
     /// was copied first until views were rotated.
     constexpr void add_joined_heads(const layer_operation& o, const graph_layer& l) {
         const bool copies = !options.writes.gated_apart;
-        const tensor all = buffer.add(rows_of(o.writes[0].width + o.writes[1].width + o.writes[2].width));
+        const tensor all = add_rows(o.writes[0].width + o.writes[1].width + o.writes[2].width);
         free_normed(l.kind);
         const auto turned = [&](std::int64_t width) {
-            const tensor third = copies ? buffer.add(rows_of(width)) : tensor{};
-            const tensor made = buffer.add(rows_of(width));
+            const tensor third = copies ? add_rows(width) : tensor{};
+            const tensor made = add_rows(width);
             buffer.free(third);
             return for_cache(made, width);
         };
         at(operand_name::query) = turned(o.writes[0].width);
         const tensor keys = turned(o.writes[1].width);
         if (l.last) buffer.free(positions);
-        const tensor values = copies || rotates() ? buffer.add(rows_of(o.writes[2].width)) : tensor{};
+        const tensor values = copies || rotates() ? add_rows(o.writes[2].width) : tensor{};
         buffer.free(all);
         buffer.free(keys);
         buffer.free(values);
@@ -272,16 +273,16 @@ private:
     /// What is rotated for a quantised cache is another tensor.
     constexpr tensor for_cache(tensor made, std::int64_t width) {
         if (!rotates()) return made;
-        const tensor after = buffer.add(rows_of(width));
+        const tensor after = add_rows(width);
         buffer.free(made);
         return after;
     }
     /// Queries or keys, and what follows. A norm or a rotation that reads a view makes a tensor of its own
     /// (ggml-alloc.c: a view has no offset yet); the fused rotation takes its place.
     constexpr tensor rotated(std::int64_t width, bool normed) {
-        const tensor made = buffer.add(rows_of(width));
+        const tensor made = add_rows(width);
         if (!normed && options.fused) return made;
-        const tensor after = buffer.add(rows_of(width));
+        const tensor after = add_rows(width);
         buffer.free(made);
         return after;
     }
@@ -293,7 +294,7 @@ private:
             free(operand_name::query);
             at(operand_name::attended) = for_cache(attended, o.writes[0].width);
         } else {
-            const tensor scores = buffer.add(rows_of(l.kind.attention.heads * mask_of(l).cells));
+            const tensor scores = add_rows(l.kind.attention.heads * mask_of(l).cells);
             free(operand_name::query);
             const tensor by_heads = buffer.add(output);
             buffer.free(scores);
@@ -302,7 +303,7 @@ private:
         }
         free_mask(l);
     }
-    constexpr void free_mask(const graph_layer& l) {
+    [[gnu::noinline]] constexpr void free_mask(const graph_layer& l) {
         if (!l.last_of_mask) return;
         buffer.free(mask_of(l).values);
         buffer.free(mask_of(l).value_rows);
@@ -314,11 +315,11 @@ private:
         const std::int64_t heads = a.heads, rank = a.kv_rank;
         const tensor plain = plain_queries(a);
         const bool rotary_first = !options.writes.values_first;
-        tensor rotary = rotary_first ? buffer.add(rows_of(heads * a.rope_dim)) : tensor{};
-        const tensor wide = buffer.add(rows_of(heads * rank));
-        if (!rotary_first) rotary = buffer.add(rows_of(heads * a.rope_dim));
+        tensor rotary = rotary_first ? add_rows(heads * a.rope_dim) : tensor{};
+        const tensor wide = add_rows(heads * rank);
+        if (!rotary_first) rotary = add_rows(heads * a.rope_dim);
         buffer.free(plain);
-        const tensor queries = buffer.add(rows_of(heads * (rank + a.rope_dim)));
+        const tensor queries = add_rows(heads * (rank + a.rope_dim));
         buffer.free(wide);
         buffer.free(rotary);
         store_latent(a);
@@ -327,17 +328,17 @@ private:
         tensor output{};
         if (options.flash) {
             cast_mask(mask_of(l));
-            output = buffer.add(rows_of(heads * rank));
+            output = add_rows(heads * rank);
             buffer.free(queries);
         } else {
-            const tensor scores = buffer.add(rows_of(heads * shape.cells));
+            const tensor scores = add_rows(heads * shape.cells);
             buffer.free(queries);
-            output = buffer.add(rows_of(heads * rank));
+            output = add_rows(heads * rank);
             buffer.free(scores);
         }
-        const tensor values = buffer.add(rows_of(heads * a.value_width()));
+        const tensor values = add_rows(heads * a.value_width());
         buffer.free(output);
-        at(operand_name::attended) = buffer.add(rows_of(heads * a.value_width()));
+        at(operand_name::attended) = add_rows(heads * a.value_width());
         buffer.free(values);
         free_mask(l);
     }
@@ -348,7 +349,7 @@ private:
         const recurrent& r = l.kind.recurrent;
         const bool first = r.kind == recurrent_kind::mamba;
         if (first) {
-            at(operand_name::projected) = buffer.add(rows_of(2 * r.inner()));
+            at(operand_name::projected) = add_rows(2 * r.inner());
             free(operand_name::normed);
         }
         const std::int64_t channels = r.conv_channels();
@@ -358,34 +359,34 @@ private:
         const tensor state = buffer.add(kept);
         const tensor joined = buffer.add(rows_of(channels) + kept);
         buffer.free(state);
-        const tensor convolved = buffer.add(rows_of(channels));
+        const tensor convolved = add_rows(channels);
         buffer.free(joined);
-        const tensor low = first ? buffer.add(rows_of(r.rank + 2 * r.state)) : tensor{};
-        const tensor part = first ? buffer.add(rows_of(r.rank)) : tensor{};
-        const tensor steps = buffer.add(rows_of(r.heads));
+        const tensor low = first ? add_rows(r.rank + 2 * r.state) : tensor{};
+        const tensor part = first ? add_rows(r.rank) : tensor{};
+        const tensor steps = add_rows(r.heads);
         buffer.free(part);
         const tensor scanned = buffer.add(rows_of(r.inner()) + scan_states);
         buffer.free(copied);
         buffer.free(steps);
         buffer.free(low);
-        const tensor gate = buffer.add(rows_of(r.inner()));
+        const tensor gate = add_rows(r.inner());
         free(operand_name::projected);
-        const tensor skipped = first ? convolved : buffer.add(rows_of(r.inner()));
+        const tensor skipped = first ? convolved : add_rows(r.inner());
         if (!first) buffer.free(convolved);
         buffer.free(scanned);
-        at(operand_name::scanned) = buffer.add(rows_of(r.inner()));
+        at(operand_name::scanned) = add_rows(r.inner());
         buffer.free(gate);
         buffer.free(skipped);
         if (first) project(operand_name::scanned, l.computes_logits);
     }
     /// Attention's last product. Where rows are picked for the logits, all are, as the graph is laid out.
     constexpr void project(operand_name from, bool picks_rows) {
-        tensor output = buffer.add(rows_of(shape.hidden));
+        tensor output = add_rows(shape.hidden);
         free(from);
         if (picks_rows) {
             rows = shape.scored;
             column = bytes(4) * rows;
-            const tensor picked = buffer.add(rows_of(shape.hidden));
+            const tensor picked = add_rows(shape.hidden);
             buffer.free(output);
             output = picked;
         }
@@ -406,7 +407,7 @@ private:
         tensor rotary{}, joined{};
         const auto read = [&](std::size_t i) {
             cast_mask(masks[0]);
-            const tensor one = buffer.add(rows_of(part * a.value_width()));
+            const tensor one = add_rows(part * a.value_width());
             if (i + 1 == parts) buffer.free(queries);
             buffer.free(keys[i]);
             buffer.free(values[i]);
@@ -415,7 +416,7 @@ private:
                 joined = one;
                 return;
             }
-            const tensor more = buffer.add(rows_of(part * a.value_width() * static_cast<std::int64_t>(i + 1)));
+            const tensor more = add_rows(part * a.value_width() * static_cast<std::int64_t>(i + 1));
             buffer.free(joined);
             buffer.free(one);
             joined = more;
@@ -451,7 +452,7 @@ private:
             while (parts < heads && (heads % parts != 0 || whole_mib(product(a, heads)) / parts > limit)) ++parts;
         return parts <= static_cast<std::int64_t>(most_parts) ? heads / parts : heads;
     }
-    constexpr void cast_mask(graph_mask& mask) {
+    [[gnu::noinline]] constexpr void cast_mask(graph_mask& mask) {
         if (!mask.wide) return;
         const tensor wide = mask.values;
         mask.values = buffer.add(bytes(2) * mask.cells * rows);
@@ -462,19 +463,19 @@ private:
 
     constexpr void add_gate_and_up(const layer_operation& o) {
         if (options.joined_gate) {  // halves are copied, or one operation reads both
-            const tensor both = buffer.add(rows_of(o.writes[0].width + o.writes[1].width));
+            const tensor both = add_rows(o.writes[0].width + o.writes[1].width);
             free(operand_name::normed);
             if (options.writes.gated_apart) {
                 at(operand_name::gate) = both;
                 return;
             }
-            at(operand_name::gate) = buffer.add(rows_of(o.writes[0].width));
-            at(operand_name::up) = buffer.add(rows_of(o.writes[1].width));
+            at(operand_name::gate) = add_rows(o.writes[0].width);
+            at(operand_name::up) = add_rows(o.writes[1].width);
             buffer.free(both);
             return;
         }
-        at(operand_name::gate) = buffer.add(rows_of(o.writes[0].width));
-        at(operand_name::up) = buffer.add(rows_of(o.writes[1].width));
+        at(operand_name::gate) = add_rows(o.writes[0].width);
+        at(operand_name::up) = add_rows(o.writes[1].width);
         free(operand_name::normed);
     }
     constexpr void activate(const layer_operation& o) {
@@ -483,21 +484,21 @@ private:
             std::swap(at(operand_name::activated), at(operand_name::gate));
             return;
         }
-        at(operand_name::activated) = buffer.add(rows_of(o.writes[0].width));
+        at(operand_name::activated) = add_rows(o.writes[0].width);
         free(operand_name::gate);
         free(operand_name::up);
     }
     /// The order of experts by score.
     constexpr void add_choice(const experts& e) {
-        const tensor biased = e.score_bias ? buffer.add(rows_of(e.count)) : tensor{};
-        order = buffer.add(rows_of(e.count));
+        const tensor biased = e.score_bias ? add_rows(e.count) : tensor{};
+        order = add_rows(e.count);
         buffer.free(biased);
         if (!options.fused) weigh(e);
     }
     constexpr void weigh(const experts& e) {
-        weights = buffer.add(rows_of(e.per_token));
+        weights = add_rows(e.per_token);
         free(operand_name::logits_of_experts);
-        buffer.free(buffer.add(rows_of(1)));  // their sum
+        buffer.free(add_rows(1));  // their sum
     }
     /// Gate and up of routed experts: one operation that needs both stacks of weights, or one after the other. Experts
     /// on the host are computed there.
@@ -512,10 +513,10 @@ private:
             second_stack = buffer.add(l.gate_stack);
             return;
         }
-        at(operand_name::up) = buffer.add(rows_of(e.per_token * o.writes[1].width));
+        at(operand_name::up) = add_rows(e.per_token * o.writes[1].width);
         buffer.free(first_stack);
         const tensor stack = buffer.add(l.gate_stack);
-        at(operand_name::gate) = buffer.add(rows_of(e.per_token * o.writes[0].width));
+        at(operand_name::gate) = add_rows(e.per_token * o.writes[0].width);
         buffer.free(stack);
         if (e.shared_width == 0) free(operand_name::normed);
     }
@@ -523,11 +524,11 @@ private:
         const experts& e = l.kind.feed_forward.experts;
         if (l.place == expert_place::host || l.place == expert_place::first_gpu) return;
         if (options.fused) {
-            at(operand_name::activated) = buffer.add(rows_of(e.per_token * o.writes[0].width));
+            at(operand_name::activated) = add_rows(e.per_token * o.writes[0].width);
             buffer.free(first_stack);
             buffer.free(second_stack);
         } else if (options.writes.gated_apart) {
-            at(operand_name::activated) = buffer.add(rows_of(e.per_token * o.writes[0].width));
+            at(operand_name::activated) = add_rows(e.per_token * o.writes[0].width);
             free(operand_name::gate);
             free(operand_name::up);
         } else {
@@ -541,26 +542,26 @@ private:
         if (options.fused) weigh(e);
         buffer.free(order);
         buffer.free(weights);
-        at(operand_name::fed) = buffer.add(rows_of(shape.hidden));
+        at(operand_name::fed) = add_rows(shape.hidden);
         free(operand_name::expert_output);
     }
 
     /// The compressed keys and values, which go to the cache.
     constexpr void store_latent(const attention& a) {
-        const tensor both = buffer.add(rows_of(a.kv_rank + a.rope_dim));
-        const tensor rotated = buffer.add(rows_of(a.rope_dim));
-        const tensor latent = buffer.add(rows_of(a.kv_rank));
+        const tensor both = add_rows(a.kv_rank + a.rope_dim);
+        const tensor rotated = add_rows(a.rope_dim);
+        const tensor latent = add_rows(a.kv_rank);
         buffer.free(both);
-        const tensor joined = buffer.add(rows_of(a.kv_rank + a.rope_dim));
+        const tensor joined = add_rows(a.kv_rank + a.rope_dim);
         buffer.free(rotated);
         buffer.free(latent);
         buffer.free(joined);
     }
     /// Queries before their rotation; compressed ones are normed in their place.
     constexpr tensor plain_queries(const attention& a) {
-        if (a.q_rank == 0) return buffer.add(rows_of(a.heads * a.query_width()));
-        const tensor low = buffer.add(rows_of(a.q_rank));
-        const tensor made = buffer.add(rows_of(a.heads * a.query_width()));
+        if (a.q_rank == 0) return add_rows(a.heads * a.query_width());
+        const tensor low = add_rows(a.q_rank);
+        const tensor made = add_rows(a.heads * a.query_width());
         buffer.free(low);
         return made;
     }
@@ -569,16 +570,16 @@ private:
         tensor input = at(operand_name::normed);
         at(operand_name::normed) = {};
         if (a.q_rank > 0) {
-            const tensor low = buffer.add(rows_of(a.q_rank));
+            const tensor low = add_rows(a.q_rank);
             buffer.free(input);
-            input = buffer.add(rows_of(a.q_rank));
+            input = add_rows(a.q_rank);
             buffer.free(low);
         }
-        const tensor made = buffer.add(rows_of(heads * a.query_width()));
+        const tensor made = add_rows(heads * a.query_width());
         buffer.free(input);
-        const tensor rotated = buffer.add(rows_of(heads * a.rope_dim));
+        const tensor rotated = add_rows(heads * a.rope_dim);
         if (last) buffer.free(positions);
-        const tensor joined = buffer.add(rows_of(heads * a.query_width()));
+        const tensor joined = add_rows(heads * a.query_width());
         buffer.free(rotated);
         buffer.free(made);
         return joined;
