@@ -81,7 +81,7 @@ struct job_plan {
     /// What takes the most time: of a training step, or of making one token.
     constexpr time_term bottleneck() const { return speed.step.largest(); }
     /// Appends a reason.
-    constexpr void because(const reason& r) {
+    [[gnu::cold, gnu::noinline]] constexpr void because(const reason& r) {
         if (static_cast<std::size_t>(reason_count) < reasons.size())
             reasons[static_cast<std::size_t>(reason_count++)] = r;
     }

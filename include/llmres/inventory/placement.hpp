@@ -223,7 +223,7 @@ struct host_part {
 
 /// The caller's wishes are read here alone. llama.cpp counts the head as one more layer than the model has, behind all
 /// others or, where it is loaded first, before them: n_gpu_layers takes that one and the last of the model's.
-constexpr host_part host_part_of(const job& j) {
+[[gnu::noinline]] constexpr host_part host_part_of(const job& j) {
     if (trains(j)) return {};
     const runtime& asked = j.runtime;
     const std::int32_t layers = j.model.layers.size;
@@ -280,6 +280,11 @@ constexpr stage_range serving_layers(const job& j, const layout& l, std::int32_t
     return {first + dealt.first, first + dealt.last};
 }
 
+[[gnu::noinline]] constexpr placement placement_of_stage(const job& j, const layout& l, std::int32_t stage) {
+    return trains(j) ? training_placement(j, l, stage)
+                     : serving_placement(j, stage, serving_layers(j, l, stage), stage == 0, stage == l.pipeline - 1);
+}
+
 /// What stands before the layers and lies in that place.
 constexpr void list_placed_input(const model& m, const placement& p, const weight_visitor& visit) {
     for (std::int32_t i = 0; i < p.embeddings; ++i) list_embedding(m, visit);
@@ -316,9 +321,7 @@ constexpr void list_placed(const job& j, const placement& p, const visitor<weigh
 }  // namespace detail
 
 constexpr placement placement_of(const job& j, const layout& l, std::int32_t stage) {
-    if (trains(j)) return detail::training_placement(j, l, stage);
-    return detail::serving_placement(j, stage, detail::serving_layers(j, l, stage), stage == 0,
-                                     stage == l.pipeline - 1);
+    return detail::placement_of_stage(j, l, stage);
 }
 
 constexpr placement placement_on_host(const job& j) {

@@ -123,7 +123,7 @@ constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std
 }
 
 /// Layers of one chunk of a pipeline that is not partitioned evenly.
-constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
+[[gnu::noinline]] constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
     if (l.stages.chunks > 0) return l.stages.layers[static_cast<std::size_t>(chunk)];
     const std::int32_t stage = l.stage_of(chunk);
     const std::int32_t given = l.first_stage_layers + l.last_stage_layers;

@@ -295,7 +295,8 @@ struct layer_stack {
     /// The layer at an index.
     constexpr const layer& operator[](int index) const { return kinds[order[static_cast<std::size_t>(index)]]; }
     /// How many layers of each kind lie in [first, last).
-    constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first, std::int32_t last) const {
+    [[gnu::noinline]] constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first,
+                                                                           std::int32_t last) const {
         std::array<std::int32_t, max_kinds> found{};
         const auto kind_at = [&](std::int32_t i) { return order[static_cast<std::size_t>(i)]; };
         if (kind_count == 1) found[0] = last - first;

@@ -163,7 +163,7 @@ struct serving_weights {
 
     /// One of the tensors of a weight, as the engine allocates one GPU's part of it. Packed formats are several tensors
     /// a weight, and not rounded here.
-    constexpr byte_count tensor_size(const weight& w, const weight_shape& part) const {
+    [[gnu::noinline]] constexpr byte_count tensor_size(const weight& w, const weight_shape& part) const {
         const byte_count one = size_of(formats.of(w), part.rows, part.columns);
         return runtime.allocator.rounds_to_segments && !is_packed(formats.of(w)) ? one + tail_of(one) : one;
     }

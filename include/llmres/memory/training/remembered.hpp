@@ -71,7 +71,7 @@ struct fold_key {
 };
 
 /// The part of a layout that activations and operations of a layer depend on.
-constexpr fold_key without_shards(const layout& l, std::int32_t what) {
+[[gnu::noinline]] constexpr fold_key without_shards(const layout& l, std::int32_t what) {
     return {.what = what,
             .tensor = l.tensor,
             .context_parallel = l.context_parallel,

@@ -136,7 +136,8 @@ template <bool Plain>
 class basic_weight_fold {
 public:
     /// `last_step`: temporaries of the tensor that is updated before the first of these.
-    constexpr basic_weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
+    [[gnu::noinline]] constexpr basic_weight_fold(const weight_training& how, weight_place place,
+                                                  byte_count last_step = {})
         : how_{how}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
 
     constexpr const training_state& state() const { return state_; }
@@ -429,8 +430,9 @@ constexpr void basic_weight_fold<Plain>::normalise(const weight_shape& shape, we
 // ---- the weights of one place ---------------------------------------------------------------------------------------
 
 /// What training keeps of the weights that list(visitor) shows, and of a trained prompt behind them.
-constexpr training_state folded_weights(const weight_training& how, weight_place place, byte_count last_step,
-                                        const visitor<weight_visitor>& list, bool prompt = false) {
+[[gnu::noinline]] constexpr training_state folded_weights(const weight_training& how, weight_place place,
+                                                          byte_count last_step, const visitor<weight_visitor>& list,
+                                                          bool prompt = false) {
     if (how.is_plain()) {
         basic_weight_fold<true> fold{how, place, last_step};
         list(visiting<weight>(fold));

@@ -293,7 +293,7 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
 }
 
 /// The type that llama.cpp falls back to where a row is not a whole number of blocks (tensor_type_fallback).
-constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
+[[gnu::noinline]] constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
     if (columns % block_of(type) == 0) return type;
     switch (type) {
         case t::Q2_K:

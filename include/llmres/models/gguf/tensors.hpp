@@ -135,7 +135,7 @@ private:
 };
 
 /// The type of a table of tokens that is no output.
-constexpr gguf_type type_of_table(const gguf_mix& mix, std::int64_t columns) {
+[[gnu::noinline]] constexpr gguf_type type_of_table(const gguf_mix& mix, std::int64_t columns) {
     if (mix.stored.embedding) return *mix.stored.embedding;
     if (mix.embedding) return *mix.embedding;
     const gguf_type base = base_of(mix.quantisation);

@@ -85,7 +85,7 @@ private:
 };
 
 /// The time of a message to the next pipeline stage.
-constexpr interval<duration> send_time(byte_count message, const layout& l, const pricing& with) {
+[[gnu::noinline]] constexpr interval<duration> send_time(byte_count message, const layout& l, const pricing& with) {
     const std::int64_t stride = std::int64_t{l.tensor} * l.data * l.context_parallel;
     const rank_group pair = group_of(with.on, 2, stride);
     return at(time_of(collective_kind::send, message, pair, with.on.scale_up, with.on.scale_out), with.reach.link);
