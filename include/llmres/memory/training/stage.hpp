@@ -88,12 +88,14 @@ struct folded_job {
     /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
     template <class Make>
     constexpr training_state state_of(std::int32_t what, const Make& make) const {
-        if (!known) return make();
+        return known ? known->states.get(key_of_state(what), make) : make();
+    }
+    [[gnu::noinline]] constexpr fold_key key_of_state(std::int32_t what) const {
         fold_key key = with_shards(layout, variant(what));
         // Tokens of a rank matter to adapters, and to the gradient of a class token.
         if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
         key.sequence_parallel = false;
-        return known->states.get(key, make);
+        return key;
     }
 
     /// How a model's modules are written, as it was found first.
