@@ -51,6 +51,9 @@ TEST_CASE("a step's tokens: context-parallel ranks have their part of each seque
     CHECK(part.tokens.keys == 4096);
     j.adapter = {.kind = adapter_kind::prompt, .rank = 20};
     CHECK(training_context{j, {}}.tokens.all() == 3 * 4116);
+    training_context other = part;
+    other.tokens = token_shape{3, 50, 70};
+    CHECK(other.tokens.all() == 150);
 }
 
 TEST_CASE("autocast is for wider weights, unless the job says so, and computes layer norms in fp32 but no RMS norm") {

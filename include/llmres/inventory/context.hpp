@@ -109,12 +109,23 @@ struct quantised_context {
     bool scaled;  ///< 16-bit weights are scaled in fp32 and cast to 8 bits for each product (torchao)
 };
 
+/// The tokens that pass at once on one rank, all of them counted once: each tensor of a layer asks how many there are.
+struct counted_tokens : token_shape {
+    // NOLINTNEXTLINE(google-explicit-constructor): the same tokens
+    constexpr counted_tokens(const token_shape& s) : token_shape{s}, all_{s.all()} {}
+    /// Tokens of all sequences.
+    constexpr std::int64_t all() const { return all_; }
+
+private:
+    std::int64_t all_;
+};
+
 /// What decides how a layer is trained.
 struct training_context {
     const modeling& code;            ///< how the model's modules are written
     const llmres::runtime& runtime;  ///< the runtime
     llmres::adapter adapter;         ///< the adapter, with its default for routed experts
-    token_shape tokens;              ///< tokens of a micro-batch
+    counted_tokens tokens;           ///< tokens of a micro-batch
     std::int64_t encoder_tokens;     ///< of each sequence that cross-attention reads
     quantised_context quantised;     ///< products with quantised weights
     bool autocast;                   ///< operations cast their inputs
@@ -137,8 +148,9 @@ struct training_context {
         : code{written},
           runtime{j.runtime},
           adapter{adapter_of(j)},
-          tokens{j.micro_batch, detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
-                 computed_tokens(j).in(llmres::tokens)},
+          tokens{token_shape{j.micro_batch,
+                             detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
+                             computed_tokens(j).in(llmres::tokens)}},
           encoder_tokens{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens)
                                                                     : tokens.keys},
           quantised{quantised_products(j)},
