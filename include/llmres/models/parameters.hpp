@@ -66,13 +66,6 @@ constexpr void for_each_embedding_weight(const model& m, Visit&& visit) {
     detail::list_embedding(m, visiting<weight>(visit));
 }
 
-/// Calls visit(weight) for what stands before the layers beside the token embedding: positions, projections, towers and
-/// encoders.
-template <class Visit>
-constexpr void for_each_weight_beside_embedding(const model& m, Visit&& visit) {
-    detail::list_beside_embedding(m, visiting<weight>(visit));
-}
-
 /// Calls visit(weight) for all that stands before the layers.
 template <class Visit>
 constexpr void for_each_input_weight(const model& m, Visit&& visit) {
