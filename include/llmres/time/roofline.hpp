@@ -73,8 +73,7 @@ constexpr time_breakdown operator*(time_breakdown t, double n) {
     return t;
 }
 /// The ranks of a group as nodes hold them: `stride` apart, so that a node of consecutive ranks holds some of them.
-[[gnu::noinline]] constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride,
-                                                bool own_kernels = false) {
+constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride, bool own_kernels = false) {
     const std::int64_t there = c.node_size() / (stride > 0 ? stride : 1);
     return {.ranks = ranks,
             .in_node = there < 1       ? 1
@@ -258,7 +257,7 @@ struct pricer {
     }
 
 private:
-    [[gnu::noinline]] constexpr duration time_among(const exchange& x, std::int64_t ranks, std::int64_t stride) const {
+    constexpr duration time_among(const exchange& x, std::int64_t ranks, std::int64_t stride) const {
         return time_of(x.kind, x.message, group_of(hardware, ranks, stride, launches.own_all_reduce), hardware.scale_up,
                        hardware.scale_out);
     }

@@ -37,10 +37,9 @@ struct encoder_memory {
     bool reads_tokens = false;     ///< through the decoder's embedding
 };
 
-constexpr token_shape encoder_tokens(const encoder& e, const training_context& context) {
-    token_shape s = context.tokens;
-    if (e.output > token_count{}) s.length = s.keys = e.output.in(tokens);
-    return s;
+constexpr counted_tokens encoder_tokens(const encoder& e, const training_context& context) {
+    if (e.output <= token_count{}) return context.tokens;
+    return token_shape{context.tokens.sequences, e.output.in(tokens), e.output.in(tokens)};
 }
 
 /// Calls visit(weight) for the convolutions before the layers.
