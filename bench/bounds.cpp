@@ -79,7 +79,14 @@ void check(const job& j, const cluster& c, checked& all) {
     for_each_layout(j, {}, c, [&](const layout& l) {
         if (detail::validate_placed(j, l, c)) {
             const result<job_plan> p = detail::evaluated(j, l, c, known.get());
-            if (p) all.add(j, l, detail::speed_of(j, l, c, nullptr, default_efficiency, known.get()), p->speed);
+            if (!p) return --left == 0;
+            all.add(j, l, detail::speed_of(j, l, c, nullptr, default_efficiency, known.get()), p->speed);
+            const byte_count most = p->memory.total().high;
+            if (trains(j) && detail::surely_exceeds(j, l, sdpa_backend_of(c.gpu), most, &known->memory)) {
+                std::printf("%s: bound of memory above %.0f bytes\n", j.model.name.view().data(),
+                            static_cast<double>(most.in(bytes)));
+                std::exit(1);
+            }
         }
         return --left == 0;
     });
@@ -97,6 +104,7 @@ int main() {
             standard_cluster(random.one_of(2) == 0 ? gpus::h100_sxm5_80gb : gpus::a100_sxm4_80gb, gpus).value();
         check(random.of_model(m), c, all);
     }
-    std::printf("%-40s %9lld layouts, none exceeds its value; on average %.3f of it\n", "bounds of a step's time",
-                static_cast<long long>(all.layouts), all.closeness / static_cast<double>(all.layouts));
+    std::printf("%-40s %9lld layouts, none exceeds its value; those of time are %.3f of it\n",
+                "bounds of time and memory", static_cast<long long>(all.layouts),
+                all.closeness / static_cast<double>(all.layouts));
 }

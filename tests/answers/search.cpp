@@ -353,6 +353,28 @@ TEST_CASE("no layout is faster than the bound that a search skips it by") {
     }
 }
 
+TEST_CASE("no layout holds less than the bound by which a search leaves it out as too large") {
+    std::vector<job> jobs{training(models::llama_3_1_8b, 128), training(models::mixtral_8x7b, 128),
+                          training(models::deepseek_v3, 512), training(models::llama_3_1_70b, 64)};
+    jobs[1].offload = {.optimizer = offload_place::host, .activations = offload_place::host};
+    jobs[2].recompute = recompute::full;
+    const sdpa_backend sdpa = sdpa_backend_of(h100(64).gpu);
+    for (const job& j : jobs) {
+        std::int64_t layouts = 0, too_large = 0;
+        for_each_layout(j, {}, h100(64), [&](const layout& l) {
+            const result<job_plan> p = plan(j, l, h100(64));
+            if (!p) return false;
+            CHECK_FALSE(detail::surely_exceeds(j, l, sdpa, p->memory.total().high, nullptr));
+            const bool exceeds = detail::surely_exceeds(j, l, sdpa, p->usable, nullptr);
+            if (exceeds) CHECK(p->verdict != verdict::fits);
+            too_large += exceeds;
+            return ++layouts == (sanitized ? 20 : 200);
+        });
+        CHECK(layouts > 10);
+        CHECK(too_large > 0);
+    }
+}
+
 TEST_CASE("a search that skips by bounds finds what one of all layouts finds") {
     const search_request free{.space = {.micro_batch = true, .recompute = true, .offload = true}};
     for (const job& j : {training(models::llama_3_1_8b, 64), training(models::mixtral_8x7b, 64)}) {

@@ -229,6 +229,7 @@ struct running_search {
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
         if (bounded && known && is_beaten(j, l)) return ++counts.skipped, false;
+        if (is_too_large(j, l)) return ++counts.too_large, false;
         const result<job_plan> made = judged(j, l, c, known);
         if (!made) return refuse(made.error());
         if (!roomy(*made)) return too_large(j, *made);
@@ -273,6 +274,12 @@ private:
         const bool among_best = !best.empty() && !(elsewhere > 0 && less(elsewhere, least.score)) &&
                                 !(full && !better(least, best[counts.best - 1]));
         return !among_best && (front.empty() || beaten_on_front(least));
+    }
+    /// Whether a layout of a training job surely takes more memory than there is. Not asked before one was found that
+    /// fits: until then the nearest to fitting is remembered.
+    constexpr bool is_too_large(const job& j, const layout& l) const {
+        return known && trains(j) && (counts.kept > 0 || any_slow) &&
+               surely_exceeds(j, l, sdpa_backend_of(c.gpu), usable_memory(j, c), &known->memory);
     }
     /// Sets the speed of a layout and what objectives compare. `held`: as speed_of() takes it.
     constexpr void score(found_layout& of_layout, const job& j, const memory_breakdown* held) const {

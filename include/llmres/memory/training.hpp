@@ -94,13 +94,44 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
     return m;
 }
 
+/// What use() makes of a job whose layers were folded in the order of the stages.
+template <class Use>
+constexpr auto with_folds(const job& j, const layout& l, sdpa_backend sdpa, training_folds* known, const Use& use) {
+    if (l.deals_evenly() || j.model.layers.kind_count == 1)  // they are in that order, or all the same
+        return use(folded_job{j, l, j.model.layers, sdpa, known});
+    const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
+    return use(folded_job{j, l, by_stage, sdpa, known});
+}
+
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
                                            std::int32_t end_stage, sdpa_backend sdpa = sdpa_backend::flash,
                                            training_folds* known = nullptr) {
-    if (l.deals_evenly())
-        return memory_of_stages(folded_job{j, l, j.model.layers, sdpa, known}, first_stage, end_stage);
-    const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
-    return memory_of_stages(folded_job{j, l, by_stage, sdpa, known}, first_stage, end_stage);
+    return with_folds(j, l, sdpa, known,
+                      [&](const folded_job& f) { return memory_of_stages(f, first_stage, end_stage); });
+}
+
+/// A lower bound of what the fullest stage holds at its peak: one candidate of the first stage, the beginning of its
+/// last layer's backward pass.
+constexpr byte_count least_peak_of(const folded_job& f) {
+    const placement here = placement_of(f.job, f.layout, 0);
+    if (here.layers.size() == 0) return {};
+    const training_stage s = training_stage_of(f, here);
+    const std::size_t kind = f.by_stage.order[static_cast<std::size_t>(here.layers.last - 1)];
+    return at_layer_backward(stage_step_of(f, s), peak_point::last_layer_backward, kind).tensors.all();
+}
+
+/// Whether no estimate of a runtime's ends below what the inventories count.
+constexpr bool estimates_no_less(const runtime& r) {
+    return r.accuracy.activations.high >= 1 && r.accuracy.undescribed.high >= 1 &&
+           (r.accuracy.logits.high <= 0 || r.accuracy.logits.high >= 1);
+}
+
+/// Whether the upper bound of training_memory() surely exceeds that much: the tensors of one moment do. A third of the
+/// work. False decides nothing.
+constexpr bool surely_exceeds(const job& j, const layout& l, sdpa_backend sdpa, byte_count room,
+                              training_folds* known) {
+    return estimates_no_less(j.runtime) &&
+           with_folds(j, l, sdpa, known, [&](const folded_job& f) { return least_peak_of(f) > room; });
 }
 
 constexpr training_passes passes_of_stages(const folded_job& f) {
