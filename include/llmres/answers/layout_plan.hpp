@@ -62,9 +62,12 @@ constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
 
 /// Whether the busiest GPU has room, and why not.
 constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, const cluster& c) {
-    const byte_count reachable =
-        shares_host_memory(c.gpu) ? p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu)) : p.usable;
-    p.verdict = need.high <= p.usable ? verdict::fits : need.low <= reachable ? verdict::tight : verdict::does_not_fit;
+    const auto reachable = [&] {
+        return shares_host_memory(c.gpu) ? p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu)) : p.usable;
+    };
+    p.verdict = need.high <= p.usable     ? verdict::fits
+                : need.low <= reachable() ? verdict::tight
+                                          : verdict::does_not_fit;
     const byte_count weights = p.memory[memory_term::weights].expected;
     if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
     if (p.verdict == verdict::does_not_fit)

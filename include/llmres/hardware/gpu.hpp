@@ -182,8 +182,8 @@ constexpr byte_count usable_memory(const gpu& card) {
     // The driver keeps 430 MiB and more of every NVIDIA card with memory of its own (docs/sources.md, "Visible
     // memory"): a CUDA-visible size nearer to the reported total repeats that total, or is Windows', and is not used.
     const bool believed = card.memory.cuda_visible &&
-                          !(card.vendor == gpu_vendor::nvidia && !shares_host_memory(card) && card.memory.reported &&
-                            *card.memory.cuda_visible + mib(300) > *card.memory.reported);
+                          !(card.vendor == gpu_vendor::nvidia && card.memory.reported &&
+                            *card.memory.cuda_visible + mib(300) > *card.memory.reported && !shares_host_memory(card));
     if (believed) return *card.memory.cuda_visible;
     if (card.vendor == gpu_vendor::apple) {
         const bool up_to_36_gib = card.memory.fitted <= gib(36);

@@ -139,9 +139,8 @@ constexpr bool dequantises(const job& j) {
 /// Whether a training job loads 16-bit weights in the other 16-bit format, the one it computes in (DeepSpeed,
 /// runtime/engine.py, _cast_module_mixed_precision; torchtune, `dtype: bf16`; Megatron-Core, `bf16`).
 constexpr bool loads_as_computed(const job& j) {
-    if (j.weights || !trains(j) || j.model.mixed.any()) return false;
     const precision& published = j.model.weights;
-    if (published.arithmetic == j.compute.arithmetic) return false;  // most jobs, told without comparing names
+    if (j.weights || !trains(j) || published.arithmetic == j.compute.arithmetic || j.model.mixed.any()) return false;
     return (published == fp16 || published == bf16) && (j.compute == fp16 || j.compute == bf16);
 }
 /// Format of the weights.

@@ -55,11 +55,11 @@ constexpr format_family family_of(const precision& format) {
                                beginning{"iq", format_family::gguf},
                                beginning{"q", format_family::gguf},
                                beginning{"tq", format_family::gguf}};
-    const std::string_view name = format.name.view();
-    if (name == "q6_0" || (name.starts_with("iq") && (name.substr(3, 2) == "_k" || name.ends_with("_r4"))))
-        return format_family::gguf_ik;
+    const text<31>& name = format.name;
+    const auto ends_as_ik = [&] { return name.view().substr(3, 2) == "_k" || name.view().ends_with("_r4"); };
+    if (name == "q6_0" || (name.starts_with("iq") && ends_as_ik())) return format_family::gguf_ik;
     for (const beginning& p : known)
-        if (!name.empty() && name[0] == p.begins[0] && name.starts_with(p.begins)) return p.family;
+        if (name.starts_with(p.begins)) return p.family;
     return format_family::plain;
 }
 

@@ -334,7 +334,7 @@ struct serving_weights {
     }
     /// Routed experts in MXFP4, as kernels want them.
     constexpr expert_kernels mxfp4_of(const layer& kind) const {
-        if (*formats.matrices != mxfp4 || !kind.feed_forward.routed()) return {};
+        if (!kind.feed_forward.routed() || *formats.matrices != mxfp4) return {};
         return expert_kernels_of(kind, job.model.hidden, layout, runtime.loading.mxfp4);
     }
 };
