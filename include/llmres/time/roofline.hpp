@@ -68,9 +68,10 @@ constexpr interval<duration> at(duration ideal, const interval<double>& reached)
 constexpr interval<duration> operator*(const interval<duration>& t, double n) {
     return {t.low * n, t.expected * n, t.high * n};
 }
-constexpr time_breakdown operator*(time_breakdown t, double n) {
-    for (auto& term : t.terms) term = term * n;
-    return t;
+constexpr time_breakdown operator*(const time_breakdown& t, double n) {
+    time_breakdown all;
+    for (std::size_t i = 0; i < t.terms.size(); ++i) all.terms[i] = t.terms[i] * n;
+    return all;
 }
 /// The ranks of a group as nodes hold them: `stride` apart, so that a node of consecutive ranks holds some of them.
 constexpr rank_group group_of(const cluster& c, std::int64_t ranks, std::int64_t stride, bool own_kernels = false) {

@@ -107,22 +107,24 @@ constexpr fold_key with_stages(const layout& l) {
 class remembered_keys {
 public:
     struct entry {
-        bool known = false;  ///< the result, too
+        bool known = false;      ///< the result, too
+        std::uint64_t hash = 0;  ///< of the key, which tells most keys apart
         fold_key::words key{};
     };
 
     /// The place of a key among these. Where it is not known, the place is free for it.
     [[gnu::noinline]] constexpr std::size_t place_of(std::span<entry> entries, const fold_key& key) {
         const fold_key::words sought = key.in_words();
-        const auto first = static_cast<std::size_t>(sought.hash() >> 40);
+        const std::uint64_t hash = sought.hash();
+        const auto first = static_cast<std::size_t>(hash >> 40);
         std::size_t free = entries.size();
         for (std::size_t i = 0; i < 4; ++i) {
             const std::size_t at = (first + i) & (entries.size() - 1);
-            if (entries[at].known && entries[at].key == sought) return at;
+            if (entries[at].known && entries[at].hash == hash && entries[at].key == sought) return at;
             if (!entries[at].known && free == entries.size()) free = at;
         }
         if (free == entries.size()) free = (first + replaced_++ % 4) & (entries.size() - 1);
-        entries[free] = {false, sought};
+        entries[free] = {false, hash, sought};
         return free;
     }
 
@@ -167,16 +169,25 @@ struct end_activations {
     byte_count after_layers{};  ///< saved
 };
 
+/// What training keeps of the weights of a stage beside its layers.
+struct end_states {
+    training_state input{};   ///< before the layers
+    training_state output{};  ///< after the layers
+    training_state ends{};    ///< of both
+};
+
 /// What is remembered of a job that trains, on GPUs of one kind.
 struct training_folds {
-    remembered<training_state> states;          ///< of a kind of layer, or of the weights before or after the layers
-    remembered<layer_activations> activations;  ///< of a kind of layer
-    remembered<training_layer> layers;          ///< of a kind of layer, of both
+    remembered<training_state> states;              ///< of a kind of layer
+    remembered<detail::end_states, 16> end_states;  ///< of what stands on a stage beside the layers
+    remembered<layer_activations> activations;      ///< of a kind of layer
+    remembered<training_layer> layers;              ///< of a kind of layer, of both
     remembered<end_activations> ends;
     const modeling* code = nullptr;  ///< how the model's modules are written; null: not asked for yet
 
     constexpr void clear() {
         states.clear();
+        end_states.clear();
         activations.clear();
         layers.clear();
         ends.clear();

@@ -85,12 +85,8 @@ struct folded_job {
     /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
     constexpr std::int32_t variant(std::int32_t what) const { return job.offload == offload{} ? what : -1 - what; }
 
-    /// The state of a kind of layer's weights, or of those of a place beside the layers, that make() returns.
-    template <class Make>
-    constexpr training_state state_of(std::int32_t what, const Make& make) const {
-        return known ? known->states.get(key_of_state(what), make) : make();
-    }
-    [[gnu::noinline]] constexpr fold_key key_of_state(std::int32_t what) const {
+    /// What the states of a kind of layer's weights, or of those of a place beside the layers, depend on.
+    [[gnu::noinline]] constexpr fold_key key_of_states(std::int32_t what) const {
         fold_key key = with_shards(layout, variant(what));
         // Tokens of a rank matter to adapters, and to the gradient of a class token.
         if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
@@ -108,11 +104,10 @@ struct folded_job {
     /// A kind of layer. `what`: which, and on what its activations depend beside the layout.
     constexpr training_layer layer_of(std::size_t k, std::int32_t what) const {
         const layer& kind = job.model.layers.kinds[k];
-        const training_state state = state_of(static_cast<std::int32_t>(k), [&] {
-            return training_state_of(kind, job.model.hidden, weights, last_step);
-        });
+        const auto of_weights = [&] { return training_state_of(kind, job.model.hidden, weights, last_step); };
         const auto activations = [&] { return layer_activations_of(kind, job, layout, context, asked); };
-        if (!known) return training_layer_of(kind, job, layout, context, activations(), state);
+        if (!known) return training_layer_of(kind, job, layout, context, activations(), of_weights());
+        const training_state& state = known->states.get(key_of_states(static_cast<std::int32_t>(k)), of_weights);
         const layer_activations& remembered = known->activations.get(without_shards(layout, what), activations);
         return training_layer_of(kind, job, layout, context, remembered, state);
     }
@@ -150,32 +145,40 @@ struct folded_job {
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
 };
 
-/// What stands on a stage beside the layers, as a number behind those of the kinds of layers.
+/// What stands on a stage beside the layers, as a number.
 constexpr std::int32_t number_of_place(const placement& here) {
     const bool predicts = here.predictions > 0;
-    return layer_stack::max_kinds + ((here.embeddings * 2 + here.beside_embedding) * 2 + predicts) * 4;
+    return ((here.embeddings * 2 + here.beside_embedding) * 2 + predicts) * 2 + here.output;
 }
 
-/// What training keeps of the weights of a stage.
-struct stage_weights {
+/// What training keeps of the weights of a stage beside its layers, but for layers that predict further tokens.
+constexpr end_states states_of_ends(const folded_job& f, const placement& here) {
+    const auto folded = [&] {
+        end_states made{.input = state_before_layers(f.weights, here),
+                        .output = state_after_layers(f.weights, here, f.last_step)};
+        made.ends = made.input;
+        made.ends.add(made.output, 1);
+        return made;
+    };
+    return f.known ? f.known->end_states.get(f.key_of_states(number_of_place(here)), folded) : folded();
+}
+
+/// What training keeps of the weights of a stage. Layers that predict further tokens count as `output`.
+struct stage_weights : end_states {
     prediction_memory prediction;
-    training_state input;   ///< before the layers
-    training_state output;  ///< after the layers, and of layers that predict further tokens
-    training_state ends;    ///< of both
     training_state all;
 
     // (A constructor: GCC clears an aggregate whole before it writes what does not stay empty.)
     constexpr stage_weights(const folded_job& f, const placement& here)
-        : prediction{here.predictions > 0 ? prediction_memory_of(f.job, f.layout, f.context, f.weights, f.last_step)
+        : end_states{states_of_ends(f, here)},
+          prediction{here.predictions > 0 ? prediction_memory_of(f.job, f.layout, f.context, f.weights, f.last_step)
                                           : prediction_memory{}},
-          input{f.state_of(number_of_place(here), [&] { return state_before_layers(f.weights, here); })},
-          output{f.state_of(number_of_place(here) + 1 + here.output,
-                            [&] { return state_after_layers(f.weights, here, f.last_step); })},
-          ends{input},
-          all{} {
-        if (here.predictions > 0) output.add(prediction.state, 1);
-        ends.add(output, 1);
-        all = ends;
+          all{ends} {
+        if (here.predictions > 0) {
+            output.add(prediction.state, 1);
+            ends.add(prediction.state, 1);
+            all = ends;
+        }
         for (std::size_t k = 0; k < f.kinds(); ++k)
             if (here.counts[k] > 0) all.add(f.layers[k].state, here.counts[k]);
         if (shards_whole_tensors(f.job, f.layout) && f.job.offload.optimizer == offload_place::none)

@@ -170,14 +170,14 @@ struct training_times {
     remembered<stage_work> work;
 };
 
-/// The work of all stages, as another layout left it, if one did: data ranks and ZeRO change it little.
-constexpr stage_work work_of_stages(const job& j, const layout& l, const pricing& with, training_times* known) {
-    if (!known || l.stages.chunks > 0) return work_of_stages_anew(j, l, with, known ? &known->passes : nullptr);
+/// The work of all stages, as another layout left it, if one did: data ranks and ZeRO change it little. Precondition:
+/// no list says what each stage holds.
+constexpr const stage_work& work_of_stages(const job& j, const layout& l, const pricing& with, training_times& known) {
     fold_key key = with_stages(l);
     key.dense_ranks = j.micro_batch;
     key.expert_ranks = adds_gradients(j, l) + 2 * issues_across_nodes(l, with.on);
     key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
-    return known->work.get(key, [&] { return work_of_stages_anew(j, l, with, &known->passes); });
+    return known.work.get(key, [&] { return work_of_stages_anew(j, l, with, &known.passes); });
 }
 
 /// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
@@ -255,11 +255,9 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
 /// `held`: what the busiest GPU holds. Null: the least that a step takes whatever it holds, without the exchanges of
 /// data ranks, offloading and the optimizer's step, none of which makes any other part shorter.
 constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
-                                   training_times* known, training_folds* folds) {
+                                   const stage_work& work, training_folds* folds) {
     const std::int64_t rounds = micro_batches(j, l);
-    const stage_work work = work_of_stages(j, l, with, known);
-    job_speed speed;
-    speed.step = work.busiest * static_cast<double>(rounds);
+    job_speed speed{.step = work.busiest * static_cast<double>(rounds)};
     const interval<duration> busy = speed.step.total();
     speed.step[time_term::pipeline_bubble] += waiting_time(j, l, with, work, busy, rounds);
     // What is hidden behind computing is hidden once: the transfers to the host have what the exchange leaves.
@@ -293,6 +291,13 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     speed.flops = work.flops * (static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));
     speed.mfu = work.at_peak * static_cast<double>(rounds) / step / static_cast<double>(l.pipeline);
     return speed;
+}
+
+constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
+                                   training_times* known, training_folds* folds) {
+    if (known && l.stages.chunks == 0)
+        return training_speed(j, l, held, with, work_of_stages(j, l, with, *known), folds);
+    return training_speed(j, l, held, with, work_of_stages_anew(j, l, with, known ? &known->passes : nullptr), folds);
 }
 
 }  // namespace llmres::inline v0::detail
