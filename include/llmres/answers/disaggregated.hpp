@@ -106,9 +106,9 @@ constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phas
     made.handed_over = kv_cache_bytes(j.model, kv_cache_of(j), j.prompt) + recurrent_state_bytes(j.model);
     const std::int64_t senders = std::int64_t{prefill.layout.tensor} * prefill.layout.pipeline;
     made.hand_over = time_of(collective_kind::send, div_up(made.handed_over, senders), 2, prefill.cluster.scale_out);
-    made.prompts_per_second = static_cast<double>(prompts.batch) / first->speed.prefill.total().expected.in(seconds);
-    made.sequences_per_second = static_cast<double>(j.batch) / (rest->speed.step.total().expected.in(seconds) *
-                                                                static_cast<double>(j.output.in(tokens)));
+    made.prompts_per_second = static_cast<double>(prompts.batch) / first->speed.prefill.expected().in(seconds);
+    made.sequences_per_second = static_cast<double>(j.batch) /
+                                (rest->speed.step.expected().in(seconds) * static_cast<double>(j.output.in(tokens)));
     return made;
 }
 

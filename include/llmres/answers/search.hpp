@@ -131,9 +131,9 @@ constexpr double score_of(objective o, const job_plan& p, const cluster& c, mone
         case objective::throughput:
             return each;
         case objective::time_to_first_token:
-            return p.speed.prefill.total().expected.in(seconds);
+            return p.speed.prefill.expected().in(seconds);
         case objective::time_per_token:
-            return p.speed.step.total().expected.in(seconds);
+            return p.speed.step.expected().in(seconds);
         case objective::fewest_gpus:
             return gpus;
         case objective::cost_per_token:
@@ -305,8 +305,8 @@ private:
     }
     constexpr bool in_time(const job_plan& p) const {
         const search_limits& most = r.limits;
-        return (!most.time_to_first_token || p.speed.prefill.total().expected <= *most.time_to_first_token) &&
-               (!most.time_per_token || p.speed.step.total().expected <= *most.time_per_token);
+        return (!most.time_to_first_token || p.speed.prefill.expected() <= *most.time_to_first_token) &&
+               (!most.time_per_token || p.speed.step.expected() <= *most.time_per_token);
     }
     constexpr void keep(const job& j, const job_plan& p) {
         found_layout made = found(j, p);
@@ -517,9 +517,9 @@ constexpr error no_margin(byte_count margin, const job_plan& nearest) {
 
 /// The error where every layout that fits breaks a limit of time.
 constexpr error too_slow(const search_limits& limits, const job_plan& p) {
-    const bool first = limits.time_to_first_token && p.speed.prefill.total().expected > *limits.time_to_first_token;
+    const bool first = limits.time_to_first_token && p.speed.prefill.expected() > *limits.time_to_first_token;
     const duration asked = first ? *limits.time_to_first_token : *limits.time_per_token;
-    const duration least = first ? p.speed.prefill.total().expected : p.speed.step.total().expected;
+    const duration least = first ? p.speed.prefill.expected() : p.speed.step.expected();
     const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
     text<191> expected{"at least the microseconds of the best layout that fits, "};
     expected.append(digits(micro(least) + 1));

@@ -52,6 +52,12 @@ struct time_breakdown {
         for (const auto& term : terms) sum += term;
         return sum;
     }
+    /// What of it is expected.
+    constexpr duration expected() const {
+        duration sum;
+        for (const auto& term : terms) sum += term.expected;
+        return sum;
+    }
     /// The term with the largest expected time.
     constexpr time_term largest() const {
         std::size_t best = 0;

@@ -259,7 +259,8 @@ constexpr status in_range(std::string_view field, std::int64_t value, std::int64
 namespace detail {
 
 struct bounded_field {
-    std::string_view name;
+    const char*
+        name;  ///< its end is looked for in errors alone: in a constant expression that is a step for each letter
     std::int64_t value;
     std::int64_t low;
     std::int64_t high;

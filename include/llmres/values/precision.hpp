@@ -80,10 +80,14 @@ constexpr byte_count size_of(const precision& format, std::int64_t rows, std::in
 
 /// Whether a format stores scales or packs several values into a byte. Such weights are served, or frozen beside an
 /// adapter; no optimizer updates them.
-constexpr bool is_packed(const precision& format) { return format.parts[1].bytes != 0 || format.parts[0].columns != 1; }
+constexpr bool is_packed(const precision& format) {
+    return format.element_bytes == 0 && (format.parts[1].bytes != 0 || format.parts[0].columns != 1);
+}
 /// Whether a format stores plain numbers of 16 bits or more, as models are trained and published before they are
 /// quantised.
-constexpr bool is_wide(const precision& format) { return !is_packed(format) && format.parts[0].bytes >= 2; }
+constexpr bool is_wide(const precision& format) {
+    return format.element_bytes > 0 ? format.element_bytes >= 2 : !is_packed(format) && format.parts[0].bytes >= 2;
+}
 
 /// Bits that an element takes on average in a large tensor: 4.5 for q4_0. For tables; sizes are never computed from it.
 constexpr double bits_per_element(const precision& format) {

@@ -107,6 +107,13 @@ constexpr Rep product(Rep a, Rep b) {
 
 }  // namespace detail
 
+namespace detail {
+
+/// Says that a bare number is in the base unit of a quantity.
+struct in_base {};
+
+}  // namespace detail
+
 /// A number with a unit. Trivially copyable and structural; zero unless made by a maker.
 template <class Unit, arithmetic Rep>
 struct quantity {
@@ -116,8 +123,11 @@ struct quantity {
     Rep number_{};  ///< public only because template arguments demand it: use a maker and .in()
 
     constexpr quantity() = default;  ///< zero
+    /// The bare number in the base unit. (A constructor: a function that calls it takes three steps of a constant
+    /// expression, not one.)
+    constexpr quantity(Rep number, detail::in_base) : number_{number} {}
     /// The bare number in the base unit. Prefer makers; this is for generic code.
-    static constexpr quantity from_base(Rep number) { return {number, in_base{}}; }
+    static constexpr quantity from_base(Rep number) { return {number, detail::in_base{}}; }
     /// The number in the base unit.
     constexpr Rep base() const { return number_; }
 
@@ -141,14 +151,16 @@ struct quantity {
 
     /// Adds another quantity of the same unit.
     constexpr quantity& operator+=(quantity other) { return number_ = detail::sum(number_, other.number_), *this; }
+    /// Adds another quantity of the same unit. (Most sums of times: no call for what saturates nothing.)
+    constexpr quantity& operator+=(quantity other)
+        requires std::floating_point<Rep>
+    {
+        return number_ += other.number_, *this;
+    }
     /// Subtracts another quantity of the same unit.
     constexpr quantity& operator-=(quantity other) {
         return number_ = detail::difference(number_, other.number_), *this;
     }
-
-private:
-    struct in_base {};
-    constexpr quantity(Rep number, in_base) : number_{number} {}
 };
 
 namespace detail {
@@ -215,11 +227,13 @@ constexpr To saturated(From number) {
 
 /// Bare numbers where the units cancel, quantities where they do not.
 template <class Unit, class Rep>
-constexpr auto with_unit(Rep number) {
-    if constexpr (std::same_as<Unit, no_unit>)
-        return number;
-    else
-        return quantity<Unit, Rep>::from_base(number);
+    requires std::same_as<Unit, no_unit>
+constexpr Rep with_unit(Rep number) {
+    return number;
+}
+template <class Unit, class Rep>
+constexpr quantity<Unit, Rep> with_unit(Rep number) {
+    return {number, in_base{}};
 }
 
 template <class A, class B>
@@ -230,12 +244,12 @@ using common_rep = std::conditional_t<std::integral<A> && std::integral<B>, std:
 /// The sum; a count stays at the end of its range instead of leaving 64 bits.
 template <class U, class R>
 constexpr quantity<U, R> operator+(quantity<U, R> a, quantity<U, R> b) {
-    return quantity<U, R>::from_base(detail::sum(a.number_, b.number_));
+    return a.number_ = detail::sum(a.number_, b.number_), a;
 }
 /// The difference; a count stays at the end of its range instead of leaving 64 bits.
 template <class U, class R>
 constexpr quantity<U, R> operator-(quantity<U, R> a, quantity<U, R> b) {
-    return quantity<U, R>::from_base(detail::difference(a.number_, b.number_));
+    return a.number_ = detail::difference(a.number_, b.number_), a;
 }
 /// Quantities of different units neither add nor compare.
 template <class U, class R, class V, class S>
@@ -254,9 +268,8 @@ refusal::different_units_neither_add_nor_compare operator<=>(quantity<U, R>, qua
 /// The product, in the product of the units.
 template <class U, class R, class V, class S>
 [[gnu::always_inline]] constexpr auto operator*(quantity<U, R> a, quantity<V, S> b) {
-    using rep = detail::common_rep<R, S>;
-    return detail::with_unit<unit_product<U, V>>(
-        detail::product(static_cast<rep>(a.number_), static_cast<rep>(b.number_)));
+    return detail::with_unit<unit_product<U, V>>(detail::product(static_cast<detail::common_rep<R, S>>(a.number_),
+                                                                 static_cast<detail::common_rep<R, S>>(b.number_)));
 }
 /// Division gives doubles. For counts say how to round: div_up, div_down, times_in; ratio() gives the plain quotient.
 template <class U, class R, class V, class S>
@@ -270,10 +283,14 @@ template <class U, std::integral R, arithmetic N>
 refusal::a_count_divided_must_say_how_it_rounds operator/(quantity<U, R>, N) = delete;
 
 /// The quantity times a plain number.
-template <class U, class R, arithmetic N>
-    requires(std::floating_point<R> || std::integral<N>)
+template <class U, std::integral R, std::integral N>
 [[gnu::always_inline]] constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
-    return quantity<U, R>::from_base(detail::product(q.number_, detail::saturated<R>(n)));
+    return q.number_ = detail::product(q.number_, detail::saturated<R>(n)), q;
+}
+/// The quantity times a plain number.
+template <class U, std::floating_point R, arithmetic N>
+[[gnu::always_inline]] constexpr quantity<U, R> operator*(quantity<U, R> q, N n) {
+    return q.number_ *= static_cast<R>(n), q;
 }
 /// The quantity times a plain number.
 template <class U, class R, arithmetic N>
@@ -291,7 +308,7 @@ refusal::a_count_times_a_fraction_must_say_how_it_rounds operator*(N, quantity<U
 /// The quantity divided by a number.
 template <class U, std::floating_point R, arithmetic N>
 constexpr quantity<U, R> operator/(quantity<U, R> q, N n) {
-    return quantity<U, R>::from_base(q.base() / static_cast<R>(n));
+    return q.number_ = q.number_ / static_cast<R>(n), q;
 }
 /// A number divided by the quantity, in the inverse of its unit.
 template <class U, std::floating_point R, arithmetic N>
@@ -310,12 +327,12 @@ constexpr double ratio(quantity<U, R> a, quantity<U, S> b) {
 /// range.
 template <class U>
 constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, std::int64_t n) {
-    return quantity<U, std::int64_t>::from_base(detail::ceil_quotient(q.number_, n));
+    return q.number_ = detail::ceil_quotient(q.number_, n), q;
 }
 namespace detail {
 template <class U>
 constexpr quantity<U, std::int64_t> div_up(quantity<U, std::int64_t> q, const prepared_divisor& n) {
-    return quantity<U, std::int64_t>::from_base(n.quotient_up(q.number_));
+    return q.number_ = n.quotient_up(q.number_), q;
 }
 }  // namespace detail
 /// q / n rounded down: the smallest share of a count that is split n ways.
@@ -335,7 +352,7 @@ constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
     if (!(q.base() < end)) return (quantity<U, std::int64_t>::max)();
     if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base((std::numeric_limits<std::int64_t>::min)());
     const auto whole = static_cast<std::int64_t>(q.base());
-    return quantity<U, std::int64_t>::from_base(whole + (static_cast<double>(whole) < q.base() ? 1 : 0));
+    return {whole + (static_cast<double>(whole) < q.base() ? 1 : 0), detail::in_base{}};
 }
 /// The greatest integer count that is not above q. Beyond 64 bits it is the end of the range, for NaN the upper end.
 template <class U>
@@ -349,7 +366,7 @@ constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
 /// A count as a double quantity of the same unit, for rates and times.
 template <class U, class R>
 constexpr quantity<U, double> approx(quantity<U, R> q) {
-    return quantity<U, double>::from_base(static_cast<double>(q.number_));
+    return {static_cast<double>(q.number_), detail::in_base{}};
 }
 /// A count times a factor, rounded up. Computed in double unless the factor is 1, so that a product above 2^53 is exact
 /// to 53 bits.
@@ -415,7 +432,7 @@ struct maker {
         requires(std::floating_point<rep> || std::integral<N>)
     constexpr Quantity operator()(N number) const {
         if constexpr (Numerator == Denominator)
-            return Quantity::from_base(detail::saturated<rep>(number));
+            return {detail::saturated<rep>(number), detail::in_base{}};
         else
             return Quantity::from_base(
                 static_cast<rep>(detail::product(detail::saturated<rep>(number), static_cast<rep>(Numerator)) /

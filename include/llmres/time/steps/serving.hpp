@@ -70,11 +70,10 @@ constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
     return limit > 0 && limit < j.batch ? limit : j.batch;
 }
 
-/// The speed under load: prompts of new sequences stand between the tokens of those in flight. None where the job does
-/// not say how many tokens a sequence makes, since these decide how often a new prompt comes.
+/// The speed under load: prompts of new sequences stand between the tokens of those in flight. Precondition: the job
+/// says how many tokens a sequence makes, since these decide how often a new prompt comes.
 constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& a_token,
                                  const interval<duration>& prefill) {
-    if (j.output <= token_count{}) return {};
     steady_speed s{.in_flight = sequences_in_flight(j, l)};
     const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
     const double others = static_cast<double>(s.in_flight) / ranks - 1.0;
@@ -238,8 +237,7 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
         term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
                 term.high * launches.prompts.high};
     if (j.output > token_count{})
-        work.together =
-            all[passes.size() - 1].terms(with.reach, of_prompts).total().expected * launches.prompts.expected;
+        work.together = all[passes.size() - 1].terms(with.reach, of_prompts).expected() * launches.prompts.expected;
     work.step[time_term::launch] += launches.step;
     work.prefill[time_term::launch] += launches.step;
     return work;
@@ -284,19 +282,19 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     }
     add_host_layers(speed, together, j, l, with, work.decode);
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
-    const interval<duration> step = speed.step.total();
-    speed.steady = steady_of(j, l, step, speed.prefill.total());
+    if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill.total());
 
     // Prompts are computed together; then every step makes one token of each sequence.
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
-    const duration round = j.output > token_count{} ? together + step.expected * made : step.expected;
+    const duration step = speed.step.expected();
+    const duration round = j.output > token_count{} ? together + step * made : step;
     speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(j.batch) * made) / round;
     // Ranks without a sequence compute nothing.
     const double used = static_cast<double>(j.batch) / static_cast<double>(work.decode.sequences);
     const auto checked = static_cast<double>(work.decode.length);  // tokens of which a step keeps some
     const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
     speed.flops = work.flops * (used / checked);
-    speed.mfu = work.at_peak / step.expected * (used / ranks / checked) / static_cast<double>(l.pipeline);
+    speed.mfu = work.at_peak / step * (used / ranks / checked) / static_cast<double>(l.pipeline);
     return speed;
 }
 

@@ -157,7 +157,7 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
             if (holds.output) work.add(head, 1.0);
             if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
             terms = work.terms(with.reach, launches);
-            time = terms.total().expected;
+            time = terms.expected();
         }
         all.add(work, terms, time);
     }
@@ -286,7 +286,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
 
     const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
     const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
-    const duration step = speed.step.total().expected;
+    const duration step = speed.step.expected();
     speed.tokens_per_second = approx(tokens(trained)) / step;
     speed.flops = work.flops * (static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));
     speed.mfu = work.at_peak * static_cast<double>(rounds) / step / static_cast<double>(l.pipeline);
