@@ -157,7 +157,7 @@ std::vector<work> jobs() {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
+    const cluster machine = standard_cluster(gpus::h100_sxm5_80gb, 128).value();  // room for two replicas of each
     std::vector<work> all = jobs();
     if (argc == 2) {
         for (const work& w : all) std::puts(w.name.data());
