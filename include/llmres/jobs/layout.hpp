@@ -177,12 +177,14 @@ constexpr std::int32_t count_layers_of_stage(const layout& l, std::int32_t layer
 /// models of several kinds of layers whose stages are not partitioned evenly.
 constexpr bool repeats_layers_before(const layer_stack& layers, const layout& l, std::int32_t stage) {
     if (stage == 0) return false;
-    if (layers.kind_count == 1)
-        return count_layers_of_stage(l, layers.size, stage - 1) == count_layers_of_stage(l, layers.size, stage);
-    if (!l.deals_evenly()) return false;
+    if (!l.deals_evenly())
+        return layers.kind_count == 1 &&
+               count_layers_of_stage(l, layers.size, stage - 1) == count_layers_of_stage(l, layers.size, stage);
+    if (stage == layers.size % l.pipeline) return false;  // the stages before it have one more
+    if (layers.kind_count == 1) return true;
     const stage_range before = stage_layers(layers.size, l.pipeline, stage - 1);
     const stage_range here = stage_layers(layers.size, l.pipeline, stage);
-    return before.size() == here.size() && layers.alike(before.first, here.first, here.size());
+    return layers.alike(before.first, here.first, here.size());
 }
 
 /// Layers of the stage with the most.

@@ -90,6 +90,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
     if (trains(j)) {
         const auto estimate = [&](memory_term term, byte_count unsure, const interval<double>& error) {
             const byte_count about = m[term].expected;
+            if (about == byte_count{}) return;  // most terms of most jobs are zero
             m[term] = {scaled_up(about - unsure, error.low), scaled_up(about, error.expected),
                        scaled_up(about, error.high)};
         };
