@@ -197,13 +197,8 @@ constexpr status validate_split_of_layers(const layout& l, const model& m) {
     return done{};
 }
 
-}  // namespace detail
-
-/// Refuses a layout that this model cannot be partitioned into: degrees below one, tensor degrees that do not divide
-/// its heads, more stages than layers, stages that do not hold its layers, expert degrees that do not divide its
-/// experts.
-constexpr status validate(const layout& l, const model& m) {
-    if (const status s = detail::validate_degrees(l); !s) return s;
+/// Refuses degrees within their bounds that this model cannot be partitioned by.
+constexpr status validate_partition(const layout& l, const model& m) {
     if (l.dense_data_ranks() % l.shard_replicas != 0)
         return refused(error_code::inconsistent, "layout.shard_replicas", l.shard_replicas,
                        "a divisor of data x context_parallel");
@@ -212,21 +207,31 @@ constexpr status validate(const layout& l, const model& m) {
                        "at least `pipeline`, with virtual_pipeline above 1");
     if (l.stages.chunks > 0 && l.stages.chunks != std::int64_t{l.pipeline} * l.virtual_pipeline) {
         text<191> expected{"pipeline x virtual_pipeline chunks: "};
-        expected.append(detail::digits(std::int64_t{l.pipeline} * l.virtual_pipeline));
+        expected.append(digits(std::int64_t{l.pipeline} * l.virtual_pipeline));
         return refused(error_code::inconsistent, "layout.stages", l.stages.chunks, expected);
     }
     if (l.stages.chunks == 0 &&
         std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size + l.embedding_as_layer + l.loss_as_layer) {
         text<191> expected{"at most one pipeline stage (or chunk) a layer: "};
-        expected.append(detail::digits(m.layers.size));
+        expected.append(digits(m.layers.size));
         return refused(error_code::out_of_range, "layout.pipeline", std::int64_t{l.pipeline} * l.virtual_pipeline,
                        expected);
     }
     if (!l.deals_evenly() || l.schedule != pipeline_schedule::one_forward_one_backward)
-        if (const status s = detail::validate_stages(l, m.layers.size); !s) return s;
+        if (const status s = validate_stages(l, m.layers.size); !s) return s;
     if (l.sequence_parallel && l.tensor == 1)
         return refused(error_code::inconsistent, "layout.sequence_parallel", "true", "tensor parallelism above 1");
-    return detail::validate_split_of_layers(l, m);
+    return validate_split_of_layers(l, m);
+}
+
+}  // namespace detail
+
+/// Refuses a layout that this model cannot be partitioned into: degrees below one, tensor degrees that do not divide
+/// its heads, more stages than layers, stages that do not hold its layers, expert degrees that do not divide its
+/// experts.
+constexpr status validate(const layout& l, const model& m) {
+    if (const status s = detail::validate_degrees(l); !s) return s;
+    return detail::validate_partition(l, m);
 }
 
 /// Refuses a job whose numbers are out of their bounds or contradict each other. What a layout or a cluster cannot do
