@@ -332,9 +332,8 @@ TEST_CASE("every knob that software has under its own name moves a figure of som
             CAPTURE(name);
             CAPTURE(std::string{k.name});
             bool moved = false;
-            // What an older version alone does is set of it; ik_llama.cpp keeps windows whole whatever is said.
+            // What an older version alone does is set of it.
             const std::string version = k.setting == graph_context ? "@0.6" : "";
-            if (k.setting == whole_windows && r->cache.windows == window_cells::whole) continue;
             for (const auto& [model, beside] : jobs) {
                 json document = serving(object({{"model", model}, {"context", 4100}, {"output", 100}}));
                 document["cluster"] = object({{"gpu", name == "mlx" ? "apple-m2-ultra" : "rtx-4090"}});

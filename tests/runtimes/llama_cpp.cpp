@@ -39,6 +39,12 @@ TEST_CASE("windowed layers keep their window and a micro-batch in llama.cpp, eve
     CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (13 * 8192 + 13 * 4608));
     CHECK(set_knob(j.runtime, j.options, "swa_full", 1));
     CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (26 * 8192));
+    // Builds that keep everything keep it without the option, too; the fork does not have it.
+    j.runtime = runtimes::llama_cpp_5426;
+    CHECK(set_knob(j.runtime, j.options, "swa_full", 0));
+    CHECK(memory_of(j, layout{})[memory_term::kv_cache].expected == bytes(4096) * (26 * 8192));
+    j.runtime = runtimes::ik_llama_cpp;
+    CHECK_FALSE(set_knob(j.runtime, j.options, "swa_full", 1));
 }
 
 TEST_CASE("llama.cpp's server has windows and states for four slots where nothing else is said; Ollama says one") {

@@ -151,7 +151,7 @@ constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
             r.serving_kernels.flash_attention = value != 0;
             return;
         case knob_setting::whole_windows:
-            r.cache.windows = value != 0 ? window_cells::whole : window_cells::window_batch;
+            if (value != 0) r.cache.windows = window_cells::whole;
             return;
         case knob_setting::latent_part:
             if (whole > 0) r.serving_kernels.latent.expanded = mib(whole);

@@ -18,16 +18,20 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
-inline constexpr std::array llama_cpp_knobs{
-    knob{"ubatch_size", knob_setting::batched_tokens},   knob{"parallel", knob_setting::sequences},
-    knob{"n_gpu_layers", knob_setting::gpu_layers},      knob{"flash_attn", knob_setting::flash_attention},
-    knob{"swa_full", knob_setting::whole_windows},       knob{"cpu_moe", knob_setting::experts_on_host},
-    knob{"n_cpu_moe", knob_setting::host_expert_layers}, knob{"no_op_offload", knob_setting::host_computes},
-    knob{"no_mmap", knob_setting::no_mapped_weights},
+/// Of llama.cpp and of ik_llama.cpp.
+inline constexpr std::array both_llama_cpp_knobs{
+    knob{"ubatch_size", knob_setting::batched_tokens},  knob{"parallel", knob_setting::sequences},
+    knob{"n_gpu_layers", knob_setting::gpu_layers},     knob{"flash_attn", knob_setting::flash_attention},
+    knob{"cpu_moe", knob_setting::experts_on_host},     knob{"n_cpu_moe", knob_setting::host_expert_layers},
+    knob{"no_op_offload", knob_setting::host_computes}, knob{"no_mmap", knob_setting::no_mapped_weights},
 };
 
+inline constexpr auto llama_cpp_knobs = with_knobs(both_llama_cpp_knobs, knob{"swa_full", knob_setting::whole_windows});
+
+/// The fork keeps whole windows without an option for it. Its `--swa-compress` (pull request 2266) is for openPangu,
+/// DeepSeek-V4 and Laguna alone, which are not described here.
 inline constexpr auto ik_llama_cpp_knobs =
-    with_knobs(llama_cpp_knobs, knob{"attn_max_batch", knob_setting::latent_part},
+    with_knobs(both_llama_cpp_knobs, knob{"attn_max_batch", knob_setting::latent_part},
                knob{"mla_use", knob_setting::latent_use}, knob{"run_time_repack", knob_setting::repacks_on_host});
 
 inline constexpr runtime llama_cpp_base{
