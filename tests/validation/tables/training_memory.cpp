@@ -46,7 +46,8 @@ void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
 void show_kernels() {
     std::map<std::string, training_runs::errors> by_kernel;
     for (const kernels::run& r : kernels::all())
-        by_kernel["| " + r.kernel + " | " + r.provider + " | "].add(kernels::predicted(r), r.mib / 1024);
+        by_kernel["| " + r.kernel + " | " + r.of + " | "].add(llmres::bytes(kernels::predicted(r)),
+                                                              llmres::bytes(r.measured).in(llmres::gib));
     std::printf("\n| kernel | of | rows | mean error | worst |\n|---|---|---|---|---|\n");
     for (const auto& [name, e] : by_kernel)
         std::printf("%s%d | %.2f %% | %.2f %% |\n", name.c_str(), e.rows, e.mean() * 100, e.worst * 100);
