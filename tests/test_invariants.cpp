@@ -182,20 +182,29 @@ void check_growth(const document& d, const planned& p, findings& broken, const c
 
 byte_count saved(const planned& p, std::int32_t stage) { return saved_activations(p.asked.job, p.plan.layout, stage); }
 
-/// What recomputation may keep beyond what it recomputes: what layers read beside the residual stream (masks, biases of
-/// attention scores, an encoder's output); and of a frozen model the layers before the first adapter, which save
-/// nothing unless they are recomputed, when the embedding's output has to require a gradient (PEFT,
-/// enable_input_require_grads).
-byte_count kept_to_recompute(const planned& less, const planned& more, std::int32_t stage) {
+/// What recomputation may keep of a micro-batch beyond what it recomputes.
+struct kept_to_recompute {
+    byte_count before_layers;  ///< what layers read beside the residual stream: masks, an encoder's output
+    /// Of a frozen model the layers before the first adapter save nothing unless they are recomputed, when the
+    /// embedding's output has to require a gradient (PEFT, enable_input_require_grads).
+    byte_count first_layers;
+    double in_flight;  ///< micro-batches that a stage holds at once, each with its own first layers
+
+    byte_count of_one() const { return before_layers + first_layers; }
+    byte_count of_all() const { return before_layers + scaled_up(first_layers, in_flight); }
+};
+
+kept_to_recompute kept_to_recompute_of(const planned& less, const planned& more, std::int32_t stage) {
     const auto before_layers = [&](const planned& p) {
         const detail::folded_job f{p.asked.job, p.plan.layout};
         const detail::training_stage s = detail::training_stage_of(f, placement_of(p.asked.job, p.plan.layout, stage));
         return detail::saved_before_layers(f, s.holds, s.encoder);
     };
     const detail::folded_job f{more.asked.job, more.plan.layout};
-    const byte_count cut = detail::saved_by_layers(f, placement_of(more.asked.job, more.plan.layout, stage)).cut;
+    const placement here = placement_of(more.asked.job, more.plan.layout, stage);
     const byte_count a = before_layers(less), b = before_layers(more);
-    return (a > b ? a - b : byte_count{}) + cut;
+    return {a > b ? a - b : byte_count{}, detail::saved_by_layers(f, here).cut,
+            detail::micro_batches_held(f, here).most};
 }
 
 /// What the recomputation of a layer has beside all that the layer saves: the layer's input; and what low-rank adapters
@@ -246,10 +255,10 @@ void check_recomputation(const document& d, findings& broken) {
         if (!more || !less) return;
         byte_count extra;
         for (std::int32_t s = 0; s < more->plan.layout.pipeline; ++s) {
-            const byte_count kept = kept_to_recompute(*less, *more, s);
-            if (kept > extra) extra = kept;
-            if (saved(*less, s) > saved(*more, s) + kept)
-                broken.found(rule + " saves no more", d, more_than(saved(*less, s), saved(*more, s) + kept));
+            const kept_to_recompute kept = kept_to_recompute_of(*less, *more, s);
+            if (kept.of_all() > extra) extra = kept.of_all();
+            if (saved(*less, s) > saved(*more, s) + kept.of_one())
+                broken.found(rule + " saves no more", d, more_than(saved(*less, s), saved(*more, s) + kept.of_one()));
         }
         const byte_count a = less->plan.memory.ideal,
                          b = more->plan.memory.ideal + extra + beside_recomputed_layer(*less) +

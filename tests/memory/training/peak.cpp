@@ -9,10 +9,12 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
+#include <llmres/models/nvidia.hpp>
 #include <llmres/models/others.hpp>
 #include <llmres/models/phi.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/torchtitan.hpp>
 #include <string>
 #include <vector>
@@ -368,6 +370,22 @@ TEST_CASE("where saved activations are offloaded the forward pass may be the ful
     const byte_count selective = peak(j);
     j.recompute = recompute::full;
     CHECK(peak(j) <= selective);
+}
+
+TEST_CASE(
+    "of layers of several kinds that are offloaded, one of the two on the GPU is the one that is differentiated") {
+    job j{.model = models::nemotron_3_nano_30b_a3b,
+          .task = task::pretraining,
+          .sequence = tokens(8192),
+          .micro_batch = 4,
+          .global_batch = 128,
+          .attention = attention_kernel::eager,
+          .offload = {.optimizer = offload_place::host, .activations = offload_place::host},
+          .runtime = runtimes::megatron};
+    const layout l{.tensor = 8, .data = 4, .context_parallel = 2};
+    const byte_count whole = peak(j, l);
+    j.recompute = recompute::selective;  // an attention layer keeps less, which is not one more of the widest kind
+    CHECK(peak(j, l) <= whole);
 }
 
 TEST_CASE("the second gradient of a tied embedding is of a tensor rank's part") {

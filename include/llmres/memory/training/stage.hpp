@@ -237,9 +237,16 @@ struct saved_memory {
     byte_count cut{};     ///< what the first layers save less than others
     /// Layers' tensors leave the GPU as they are made, so that `all` has no more of them than what is being copied.
     bool moves = false;
+    byte_count each{};         ///< where layers move: what each of the two that are on the GPU is counted with
     byte_count not_at_loss{};  ///< of `all`, what is not held while the loss is computed and differentiated
     byte_count maybe_more{};   ///< tokens of busier experts than the mean; what is being copied to main memory
 };
+
+/// Where layers move, one of the two that are on the GPU is the one that is computed, or differentiated: what is
+/// counted beyond what it keeps, be it of another kind than the widest.
+constexpr byte_count counted_beyond(const saved_memory& saved, byte_count kept) {
+    return saved.each > kept ? saved.each - kept : byte_count{};
+}
 
 /// What one pipeline stage holds, whatever the point of the step.
 struct training_stage {
@@ -369,6 +376,7 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     const byte_count copied = copied_parts(f, here);
     saved_memory saved{
         .before = saved_before_layers(f, here, encoder), .cut = layers.cut, .moves = moves_layers(f, here)};
+    if (saved.moves) saved.each = div_up(layers.all, 2);
     saved.all = scaled_up(layers.all - layers.cut, batches) + saved.before + copied +
                 kept_by_schedule(f, here, batches) + prediction.kept * predictions_in_flight(l, f.micro_batches);
     saved.not_at_loss =

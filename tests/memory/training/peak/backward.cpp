@@ -58,6 +58,10 @@ TEST_CASE("a kind's last layer in backward: later layers have their gradients, a
     CHECK(backward(m, last, 0) ==
           "gradients: 3 second.gradients + head_gradients; activations: -first.kept + first.fresh_peak + saved" +
               in_backward);
+    // One of the two layers on the GPU is this one, though the widest kind's were counted.
+    m.stage.saved.each = mib(3);
+    CHECK(backward(m, last, 0) ==
+          "gradients: 3 second.gradients + head_gradients; activations: first.fresh_peak + saved - each" + in_backward);
     // Where kinds take turns, one of the first kind follows the second kind's last layer.
     job mixed = made_stage::job_of(2);
     const layer one = mixed.model.layers.kinds[0], other = mixed.model.layers.kinds[1];

@@ -70,6 +70,10 @@ TEST_CASE("of a kind's last layer in forward: what layers behind it save is not 
     CHECK(layer_pass(m, 0) == "activations: first.in_forward - 3 second.kept + saved + " + frames + in_loss);
     m.in.accumulates = m.stage.saved.moves = true;
     CHECK(layer_pass(m, 0) == "gradients: gradients; activations: first.in_forward + saved + " + frames + in_loss);
+    m.stage.saved.each = mib(3);  // one of the two layers on the GPU is this one
+    CHECK(layer_pass(m, 0) ==
+          "gradients: gradients; activations: first.kept + first.in_forward + saved - each + " + frames + in_loss);
+    m.stage.saved.each = {};
     m.in.accumulates = m.stage.saved.moves = false;
     // With every fourth layer recomputed, the second and the fifth layer keep all that they save. The first layer's
     // input is a checkpoint, and layers make their masks themselves.

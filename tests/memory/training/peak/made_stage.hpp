@@ -95,6 +95,7 @@ struct made_stage {
                                {"states", &weights.all.optimizer.states},
                                {"saved", &stage.saved.all},
                                {"before", &stage.saved.before},
+                               {"each", &stage.saved.each},
                                {"cut", &stage.saved.cut},
                                {"not_at_loss", &stage.saved.not_at_loss},
                                {"after_layers", &ends.after_layers},
@@ -203,7 +204,7 @@ private:
     }
     static bool is_rare(const std::string& name) {
         return name.starts_with("encoder") || name.starts_with("prediction") || name == "ahead" ||
-               name == "gathered.last" || name.starts_with("zero.");
+               name == "gathered.last" || name == "each" || name.starts_with("zero.");
     }
     static void add(std::string& sum, const std::string& name, std::int64_t by) {
         if (by == 0) return;

@@ -52,6 +52,7 @@ constexpr backward_state before_last_layer(const stage_step& in, std::size_t kin
     const layer_stack& layers = f.by_stage;
     const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
     const kind_counts later = layers.counts(span.last, s.holds.layers.last);
+    b.saved -= counted_beyond(s.saved, f.layers[kind].kept);
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         b.gradients += f.layers[k].state.gradients.kept * later[k];
         if (!s.saved.moves) b.saved -= f.layers[k].kept * later[k];

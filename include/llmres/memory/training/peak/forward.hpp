@@ -149,7 +149,8 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
     t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
     t.logits = {};
     // The layer's own casts are part of its forward pass.
-    t.activations = s.saved.all + cached_casts(in, here.last - last + 1) + model_frames(in);
+    t.activations = s.saved.all - counted_beyond(s.saved, f.layers[kind].kept) +
+                    cached_casts(in, here.last - last + 1) + model_frames(in);
     const bool kept_whole = f.context.recomputes && last % f.job.recompute_every != 0;
     if (!kept_whole) t.activations += f.layers[kind].in_forward;
     if (last < here.last && !s.saved.moves) {
