@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // What must hold of every model that comes with the library, in every layout it can be cut into.
 #include <doctest/doctest.h>
+#include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/optimizer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/weight_formats.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
+#include <string>
 
 using namespace llmres;
 
@@ -73,6 +77,29 @@ TEST_CASE("gradients and optimizer states follow the weights, and ZeRO divides t
         CHECK(share(memory_term::gradients) == doctest::Approx(stage >= 2 ? 8 : 1).epsilon(1e-4));
         CHECK(share(memory_term::weights) == doctest::Approx(stage >= 3 ? 8 : 1).epsilon(1e-4));
     }
+}
+
+TEST_CASE("one GPU exchanges nothing: what optimizers, losses and libraries make has other names than communication") {
+    int jobs = 0;
+    for (const runtime* r : runtimes::all)
+        for (const optimizer& o : optimizers)
+            for (const loss_code loss : {r->kernels.loss.code, loss_code::chunked, loss_code::fused_linear})
+                for (const std::int64_t rounds : {1, 2}) {
+                    job j{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(512)};
+                    j.optimizer = o;
+                    j.global_batch = rounds;
+                    j.runtime = *r;
+                    j.runtime.kernels.loss.code = loss;
+                    if (loss == loss_code::chunked && j.runtime.kernels.loss.chunk_tokens == 0)
+                        j.runtime.kernels.loss.chunks = 8;
+                    if (!validate(j) || !validate_training(j, {}, gpus::h100_sxm5_80gb)) continue;
+                    CAPTURE(std::string{r->identity.name.view()});
+                    CAPTURE(std::string{o.name.view()});
+                    CAPTURE(std::string{name_of(loss)});
+                    CHECK(memory_of(j, {})[memory_term::communication].high == byte_count{});
+                    ++jobs;
+                }
+    CHECK(jobs > 500);
 }
 
 TEST_CASE(

@@ -34,6 +34,7 @@ struct tensor_memory {
     byte_count updated{};     ///< no memory: what the optimizer's step reads and writes
     byte_count paged{};       ///< of `optimizer`, managed memory, which PyTorch's allocator knows nothing of
     byte_count buckets{};     ///< of `communication`, at most: buffers whose sizes are settings
+    byte_count dummies{};     ///< of `communication`, what a library keeps: no rank gets it from another
 
     constexpr byte_count all() const {
         return weights + adapter + gradients + optimizer + activations + kv_cache + logits + communication +
@@ -66,7 +67,8 @@ constexpr interval<byte_count> training_workspace(const runtime_process& p, sdpa
 }
 
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
-/// and the workspaces of libraries.
+/// and the workspaces of libraries. Transformer Engine's dummies of gradients are among these: it keeps one of each shape
+/// (module/base.py, get_dummy_wgrad).
 constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code, sdpa_backend sdpa) {
     const runtime& r = j.runtime;
     memory_breakdown m;
@@ -81,10 +83,11 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
     m[memory_term::activations] = t.activations;
     m[memory_term::kv_cache] = t.kv_cache;
     m[memory_term::logits] = t.logits;
-    m[memory_term::communication] = t.communication;
+    m[memory_term::communication] = t.communication - t.dummies;
     m[memory_term::optimizer_scratch] = t.optimizer_scratch;
     m.ideal = t.all();
     m[memory_term::workspace] = training_workspace(r.process, sdpa);
+    m[memory_term::workspace] += t.dummies;
     if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
         m[memory_term::workspace] += r.process.expert_workspace;
     if (trains(j)) {

@@ -204,18 +204,18 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
     tensor_memory t = at_loss(in, peak_point::loss_gradient).tensors;
     t.logits = loss.head + loss.held + s.weights.prediction.logits;
     if (plain && !in.accumulates) t.gradients = in.head_gradients;
+    byte_count beside;  // gradients of the head beside the one that is kept
     if (!context.frozen) {
         if (f.job.optimizer.in_backward)
-            t.communication += m.tied_head ? s.weights.input.gradients.whole : s.weights.output.gradients.whole;
+            beside += m.tied_head ? s.weights.input.gradients.whole : s.weights.output.gradients.whole;
         if (context.runtime.kernels.loss.code == loss_code::chunked) {
             // One part's gradient of the head, to be added. The first sum is a tensor of its own, when the logits'
             // gradients of two parts are gone.
             const std::int64_t parts = loss_parts(context);
             const byte_count others = parts > 2 ? div_up(loss.head * (parts - 2), parts) : byte_count{};
-            t.communication += s.weights.ends.largest;
+            beside += s.weights.ends.largest;
             if (others + s.weights.ends.largest > loss.head) {
-                t.logits = others + s.weights.prediction.logits;
-                t.communication += s.weights.ends.largest;
+                t.logits = others + s.weights.prediction.logits + beside + s.weights.ends.largest;
                 if (casts_head(context) && !in.accumulates && plain)  // 16 bits until the last sum
                     t.gradients -= div_up(t.gradients, 2);
                 return {peak_point::head_backward, 0, t};
@@ -224,7 +224,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
         if (in.shards_by_parameter)
             t.communication += s.weights.output.gathered;  // the gradient, before it is scattered
         if (in.shards_tensors) t.communication += s.weights.output.gradients.whole;
-        if (!plain) t.communication += s.weights.ends.largest;
+        if (!plain) beside += s.weights.ends.largest;
     }
     if (!context.frozen && f.micro_batches > 1 && plain && f.layout.zero < 2 && m.vocabulary > 0) {
         // Beside the gradient of earlier micro-batches this one's is made: under autocast in 16 bits, and cast to fp32
@@ -245,6 +245,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
         else if (t.gradients >= in_16_bits)  // an optimizer that steps in the backward pass keeps none
             t.gradients -= in_16_bits;
     }
+    t.logits += beside;
     return {peak_point::head_backward, 0, t};
 }
 

@@ -96,7 +96,7 @@ struct stage_step {
     byte_count residual;        ///< the tensor that layers hand on
     byte_count head_gradients;  ///< of the weights after the layers, when the layers' backward pass begins
     gathering gathered;         ///< FSDP2's buffers
-    byte_count resident;        ///< communication buffers that exist throughout the step
+    byte_count resident;        ///< buffers that exist throughout the step: of communication, and `held.dummies`
     byte_count gathered_in_loss;      ///< weights that are gathered while the loss is computed, and `resident`
     byte_count gathered_in_backward;  ///< weights of the unit that is differentiated and of the prefetched one, and
                                       ///< `resident`
@@ -176,7 +176,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                  .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
                  .updated = s.updated,
                  .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged,
-                 .buckets = s.zero.throughout + s.zero.backward + s.zero.joined}};
+                 .buckets = s.zero.throughout + s.zero.backward + s.zero.joined,
+                 .dummies = dummies}};
     if (by_parameter)
         in.gathered =
             gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
