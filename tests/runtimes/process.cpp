@@ -23,3 +23,11 @@ TEST_CASE("what a process takes is at most its high bound, and expected between 
         }
     }
 }
+
+TEST_CASE("a context under CUDA 11 holds what was measured, 1.3 and 1.78 GiB, which one of CUDA 12 does not take") {
+    for (const double measured : {1.3, 1.78}) {
+        CHECK(context_of_cuda_11.low.in(gib) <= measured);
+        CHECK(context_of_cuda_11.high.in(gib) >= measured);
+        CHECK(training_process.context.high.in(gib) < measured);
+    }
+}

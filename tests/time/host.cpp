@@ -4,11 +4,14 @@
 #include <llmres/hardware/interconnects/memory.hpp>
 #include <llmres/hardware/interconnects/network.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/time/host.hpp>
@@ -221,6 +224,26 @@ TEST_CASE("the first layers of a model with frozen embeddings save less, so that
     job here = j;
     here.offload = {};
     CHECK(training_host_traffic(j, {}).link == saved_by_layers(here, {}) * (2 * 3));
+}
+
+TEST_CASE(
+    "what a frozen model's first layers do not save is taken off once: nothing comes back from disks sooner than at "
+    "once") {
+    job j{.model = models::deepseek_v2_lite,
+          .task = task::finetuning,
+          .sequence = tokens(131072),
+          .attention = attention_kernel::eager,
+          .recompute = recompute::selective,
+          .adapter = {.kind = adapter_kind::ia3, .rank = 1},
+          .offload = {.activations = offload_place::nvme},
+          .runtime = runtimes::huggingface};
+    for (const recompute what : {recompute::none, recompute::selective}) {
+        j.recompute = what;
+        CHECK(saved_activations(j, {}) > byte_count{});
+        CHECK(training_host_traffic(j, {}).disk > byte_count{});
+        const job_plan p = plan(j, {}, machine(gpus::h100_sxm5_80gb, 1)).value();
+        for (const interval<duration>& term : p.speed.step.terms) CHECK(term.low >= duration{});
+    }
 }
 
 TEST_CASE("parts of layers that are offloaded by name go to the host and back, for every layer and micro-batch") {

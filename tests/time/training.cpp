@@ -311,3 +311,26 @@ TEST_CASE("at the fast end computing hides a whole exchange, where it lasts long
     CHECK(step[time_term::data_communication].low == duration{});
     CHECK(step[time_term::data_communication].expected > duration{});
 }
+
+TEST_CASE(
+    "a stage that predicts further tokens is one of those that are waited for: no stage waits less than nothing") {
+    job j = trained();
+    j.runtime = runtimes::megatron;
+    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
+    for (const std::int32_t stages : {2, 4, 8}) {
+        const layout l{.pipeline = stages};
+        j.mtp_layers = 0;
+        const detail::stage_work plain = detail::work_of_stages(j, l, with, nullptr);
+        for (const std::int32_t depths : {1, 4}) {
+            j.mtp_layers = depths;
+            CAPTURE(stages);
+            CAPTURE(depths);
+            const detail::stage_work work = detail::work_of_stages(j, l, with, nullptr);
+            // The last stage has all that is more: the others take no longer than before.
+            CHECK(work.most > plain.most);
+            CHECK(work.sum > work.most);
+            CHECK((work.sum - work.most).in(seconds) <= doctest::Approx(plain.most.in(seconds) * (stages - 1)));
+            CHECK(plan(j, l, sixteen).value().speed.step[time_term::pipeline_bubble].low > duration{});
+        }
+    }
+}

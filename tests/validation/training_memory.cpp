@@ -94,6 +94,33 @@ TEST_CASE("torchtitan: every run lies in its interval, and at most a tenth are t
     }
 }
 
+TEST_CASE("a pair of consumer cards loses no more for sure than was left beside what PyTorch reserved on it") {
+    int pairs = 0;
+    training_runs::for_each_run([&](const training_runs::run& r) {
+        if (r.on.gpu.memory.fitted > llmres::gib(24) || r.on.gpus != 2 || r.reserved <= 0) return;
+        const auto predicted = training_runs::predicted(r);
+        REQUIRE(predicted);
+        CAPTURE(r.id);
+        const llmres::byte_count beside = predicted->total().low - predicted->reserved.low;
+        CHECK(beside.in(llmres::gib) + r.reserved <= llmres::available_memory(r.on).in(llmres::gib));
+        ++pairs;
+    });
+    CHECK(pairs >= 10);
+}
+
+TEST_CASE("lit-gpt rotates a part of each head in place: LoRA of such a model takes at most 1 % less than planned") {
+    int runs = 0;
+    training_runs::for_each_run([&](const training_runs::run& r) {
+        if (r.series != "litgpt" || r.what.model.architecture != "gpt_neox" || !r.what.adapter.low_rank()) return;
+        const auto predicted = training_runs::predicted(r);
+        REQUIRE(predicted);
+        CAPTURE(r.id);
+        CHECK(predicted->allocated.expected.in(llmres::gib) <= r.allocated * 1.01);
+        ++runs;
+    });
+    CHECK(runs >= 4);
+}
+
 TEST_CASE("nothing that ran out of memory is called fits, and little that ran is called does_not_fit") {
     for (const auto& [name, s] : scores()) {
         INFO(name);
