@@ -93,7 +93,7 @@ struct turn {
     json value;
 };
 
-/// Under which job each option is turned: every one of job_fields but those that say on which job or GPU it is.
+/// Under which job each option is turned: every one of job_fields.
 const std::map<std::string, turn>& turns() {
     const json moe = object({{"model", "mixtral-8x7b"}});
     const json lora = object({{"adapter", object({{"kind", "lora"}, {"rank", 8}})}});
@@ -107,7 +107,10 @@ const std::map<std::string, turn>& turns() {
     const json short_ones = object({{"model", "llama-2-7b"}, {"recompute", "full"}, {"sequence", 128}});
     const json draft = object({{"model", "llama-3.1-70b"}, {"layout", object({{"tensor", 8}})}});
     const json checks = object({{"runtime", object({{"name", "vllm"}, {"draft_tokens", 3}, {"acceptance", 0.5}})}});
+    const json on_cpu = object({{"gpu", "cpu"}, {"host", object({{"memory", std::int64_t{64} << 30}, {"cores", 8}})}});
     static const std::map<std::string, turn> all{
+        {".task",
+         {both(serving(), object({{"context", nullptr}, {"batch", nullptr}, {"runtime", nullptr}})), "pretraining"}},
         {".weights", {training(), "fp32"}},
         {".compute", {training(object({{"weights", "bf16"}})), "fp32"}},
         {".attention", {training(), "eager"}},
@@ -177,6 +180,12 @@ const std::map<std::string, turn>& turns() {
                                         layout({{"context_parallel", 8}})))),
           "all_gather"}},
         {"layout.replicas", {training(layout({{"data", 1}})), 2}},
+        {"cluster.gpu", {serving(), "l4"}},
+        {"cluster.device",
+         {serving(object({{"cluster", object({{"gpu", nullptr},
+                                              {"device", job_documents::devices + "synthetic-rtx-4090.json"},
+                                              {"gpus", 1}})}})),
+          job_documents::h100_file}},
         {"cluster.gpu_memory", {training(), 1 << 30}},
         {"cluster.gpu_bandwidth", {training(), 9e11}},
         {"cluster.gpu_flops", {training(), 9e13}},
@@ -188,6 +197,8 @@ const std::map<std::string, turn>& turns() {
         {"cluster.gpus_per_adapter", {training(layout({{"data", 16}})), 8}},
         {"cluster.power_limit", {training(), 100}},
         {"cluster.in_use", {training(), std::int64_t{70} << 30}},
+        {"host.cores",
+         {serving(both(by("llama.cpp"), object({{"cluster", both(on_cpu, object({{"gpus", 1}}))}}))), 64}},
         {"host.memory", {training(offloaded), 1 << 20}},
         {"host.bandwidth", {training(offloaded), 1e9}},
         {"host.link", {training(offloaded), "pcie-gen3-x4"}},
@@ -284,8 +295,6 @@ TEST_CASE("every option moves a figure of some plan when it is turned") {
     for (const job_field& f : job_fields) {
         const std::string key = std::string{f.object} + "." + std::string{f.name};
         CAPTURE(key);
-        // Which job, on which GPU; and cores, which no figure reads yet but those of a host that computes.
-        if (f.name == "task" || f.name == "gpu" || f.name == "device" || f.name == "cores") continue;
         REQUIRE(turns().contains(key));
         const turn& turned = turns().at(key);
         json document = turned.base;
@@ -299,7 +308,7 @@ TEST_CASE("every option moves a figure of some plan when it is turned") {
         const bool moved = figures(document) != figures(turned.base);
         CHECK(moved);
     }
-    CHECK(turns().size() + 4 == job_fields.size());
+    CHECK(turns().size() == job_fields.size());
 }
 
 TEST_CASE("every knob that software has under its own name moves a figure of some plan when it is turned") {
