@@ -107,6 +107,7 @@ struct quantised_context {
     /// hqq/core/quantize.py, HQQLinear.forward_pytorch, its backend unless another is set).
     bool saves_weights;
     bool scaled;  ///< 16-bit weights are scaled in fp32 and cast to 8 bits for each product (torchao)
+    bool words;   ///< GPTQ's weights, packed into words beside scales
 };
 
 /// The tokens that pass at once on one rank, all of them counted once: each tensor of a layer asks how many there are.
@@ -218,10 +219,13 @@ private:
         const precision& stored = weights_of(j);
         const format_family family = family_of(stored);
         const bool four_bit = family == format_family::bitsandbytes && !(stored == bnb_int8);
-        return {four_bit, is_packed(stored) && family != format_family::gptq_words,
-                four_bit && j.runtime.kernels.four_bit_keeps_inputs, family == format_family::half_quadratic,
+        return {four_bit,
+                is_packed(stored) && family != format_family::gptq_words,
+                four_bit && j.runtime.kernels.four_bit_keeps_inputs,
+                family == format_family::half_quadratic,
                 j.compute.arithmetic == arithmetic_kind::fp8 && j.runtime.kernels.fp8.recipe == fp8_recipe::none &&
-                    !j.runtime.kernels.compilation.layers};
+                    !j.runtime.kernels.compilation.layers,
+                family == format_family::gptq_words};
     }
     /// The token embedding is no operation that autocast casts, so it and the stream have its format.
     constexpr bool has_fp32_embedding(const job& j, const layout& l) const {

@@ -13,6 +13,7 @@
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/megatron.hpp>
 
 #include "../../training_jobs.hpp"
@@ -137,6 +138,59 @@ TEST_CASE("LOMO keeps no master copy under ZeRO either: each tensor is widened a
         CHECK(s.optimizer.states == byte_count{});
         CHECK(s.weights == bytes(2) * values);
     }
+}
+
+TEST_CASE("of GPTQ's weights each rank has scales and the order of groups, which are buffers; words are shared") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.weights = gptq(4, 128);
+    const auto weights = [&](const layout& l) { return training_state_of(j, l).weights; };
+    const std::int64_t all = std::int64_t{32} * (4096 * (2 * 4096 + 2 * 1024) + 3 * 4096 * 14336);
+    const byte_count scales = bytes(2) * (all / 128), order = bytes(4) * (std::int64_t{32} * (6 * 4096 + 14336));
+    const byte_count buffers = scales + order;
+    CHECK(weights({.data = 8, .zero = 3}) >= div_up(weights({}) - buffers, 8) + buffers);
+    CHECK(weights({.data = 8, .zero = 3}) < div_up(weights({}) - buffers, 8) + buffers + mib(1));
+    j.weights = gptq(4, 128, {.group_index = false});
+    CHECK(weights({.data = 8, .zero = 3}) < div_up(weights({}) - scales, 8) + scales + mib(1));
+}
+
+TEST_CASE("adapters of fused functions are whole on each rank of FSDP, with their gradients and states") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.weights = nf4;
+    j.runtime = runtimes::huggingface;
+    const layout four{.data = 4, .zero = 3};
+    const training_state one = training_state_of(j, {}), shared = training_state_of(j, four);
+    CHECK(shared.adapter.in(mib) == doctest::Approx(one.adapter.in(mib) / 4).epsilon(1e-3));
+    j.runtime.kernels.adapters = adapter_code::fused;
+    const training_state whole = training_state_of(j, four);
+    CHECK(whole.adapter == one.adapter);
+    CHECK(whole.gradients.kept == one.gradients.kept);
+    CHECK(whole.optimizer.states == one.optimizer.states);
+    CHECK(whole.gathered == shared.gathered - one.adapter);  // and FSDP gathers none of them
+    j.runtime.sharding.code = sharding_code::deepspeed;
+    CHECK(training_state_of(j, four).adapter == shared.adapter);
+}
+
+TEST_CASE("autocast keeps casts of leaves: of no parameter of FSDP1, a view, and of no adapter that a function casts") {
+    job j = full();
+    j.weights = fp32;
+    j.runtime = runtimes::huggingface;
+    CHECK(training_state_of(j, {}).casts.cached > byte_count{});
+    CHECK(training_state_of(j, {.data = 4}).casts.cached == training_state_of(j, {}).casts.cached);
+    for (const std::int32_t zero : {2, 3})
+        CHECK(training_state_of(j, {.data = 4, .zero = zero}).casts.cached == byte_count{});
+    CHECK(training_state_of(j, {.data = 4, .zero = 3}).casts.all == training_state_of(j, {}).casts.all);
+    j.runtime.sharding.code = sharding_code::fsdp2;
+    CHECK(training_state_of(j, {.data = 4, .zero = 3}).casts.cached == training_state_of(j, {}).casts.cached);
+    j = full();
+    j.weights = nf4;
+    j.autocast = true;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.runtime = runtimes::huggingface;
+    CHECK(training_state_of(j, {}).casts.cached > byte_count{});
+    j.runtime.kernels.adapters = adapter_code::fused;
+    CHECK(training_state_of(j, {}).casts.cached == byte_count{});
 }
 
 TEST_CASE("a factored state is of each adapter's own matrix, whatever was trained before it") {

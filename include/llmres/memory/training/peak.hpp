@@ -166,10 +166,12 @@ constexpr byte_count blocks_of_wrapping(const stage_step& in) {
     if (!in.shards_weights || !in.folded.job.runtime.allocator.caches_freed_blocks ||
         runtime.sharding.code != sharding_code::fsdp1)
         return {};
-    // Weights lie there in the format that they are stored in, even if they are gathered in one of fewer bits.
+    // Weights lie there in the format that they are stored in, even if they are gathered in one of fewer bits. Of
+    // quantised ones each rank has a part whole, which is gathered nowhere.
+    const quantised_context& products = in.folded.context.quantised;
     const auto whole = [&](const training_state& unit) {
         const byte_count stored =
-            in.folded.context.quantised.four_bit ? byte_count{} : unit.weights * in.folded.layout.dense_shard_ranks();
+            products.four_bit || products.words ? byte_count{} : unit.weights * in.folded.layout.dense_shard_ranks();
         return stored > unit.gathered ? stored : unit.gathered;
     };
     return left_by_wrapping(whole(in.stage.weights.ends), whole(in.folded.widest));

@@ -39,6 +39,7 @@ struct weight_training {
     const precision& adapter_states;  ///< of the optimizer, for an adapter
     prepared_divisor dense_ranks;     ///< that ZeRO shards weights over
     prepared_divisor expert_ranks;    ///< that ZeRO shards routed experts over
+    prepared_divisor one_rank{1};     ///< of what each rank has whole
 
     constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
         : job{j},
@@ -67,6 +68,23 @@ struct weight_training {
                !context.quantised.four_bit && job.offload.parameters == offload_place::none &&
                job.offload.optimizer == offload_place::none && !job.ema && !o.in_backward &&
                o.states != state_kind::paged && o.quantising == 0 && o.tensor_temporaries == 0;
+    }
+
+    /// Whether each rank has adapters whole, with gradients and states. fms-acceleration has FSDP ignore those of its
+    /// fused functions, and averages gradients by hooks (fused-ops-and-kernels, utils.py,
+    /// lora_adapters_switch_ddp_from_fsdp).
+    constexpr bool replicates_adapters() const {
+        const sharding_code code = context.runtime.sharding.code;
+        return context.runtime.kernels.adapters == adapter_code::fused &&
+               (code == sharding_code::fsdp1 || code == sharding_code::fsdp2);
+    }
+
+    /// Whether autocast keeps the cast of a trained weight for further products (autocast_mode.cpp, cached_cast): it
+    /// has to be a leaf. A view of it is none, and neither is a parameter of FSDP1, a view of the unit's flat one
+    /// (_flat_param.py, _use_unsharded_views).
+    constexpr bool caches_casts() const {
+        return !context.code.multiplies_views &&
+               !(layout.zero >= 2 && context.runtime.sharding.code == sharding_code::fsdp1);
     }
 
     /// A rank's part of what ZeRO shards from this stage on.
@@ -105,6 +123,17 @@ struct counted_shape {
     }
     constexpr bool is_matrix() const { return held.rows > 1 && held.columns > 1; }
 };
+
+/// What of a quantised weight is no parameter, so that every rank of ZeRO 3 has it whole: scales of four-bit weights,
+/// which bitsandbytes keeps beside them; GPTQ's scales and its order of groups, which are buffers where its words have
+/// been made parameters (fms-acceleration, autogptq_utils.py, PATCH_FOR_FSDP_TRITON_V2).
+constexpr byte_count beside_parameters(const quantised_context& products, const precision& stored,
+                                       const counted_shape& shape) {
+    if (products.four_bit) return shape.all(stored) - shape.all(int4);
+    if (!products.words) return {};
+    const precision buffers{.parts = {stored.parts[1], stored.parts[3]}};
+    return shape.all(buffers);
+}
 
 /// A tensor that is trained: a weight of the model, or of an adapter beside one.
 struct trained_tensor {
@@ -167,7 +196,7 @@ private:
     constexpr byte_count& offloaded(offload_place to) { return to == offload_place::nvme ? state_.nvme : state_.host; }
     constexpr void cast(byte_count size, weight_role role, bool trained) {
         state_.casts.all += size;
-        if (trained && !how_.context.code.multiplies_views) state_.casts.cached += size;
+        if (trained && how_.caches_casts()) state_.casts.cached += size;
         if (is_feed_forward(role)) state_.casts.feed_forward += size;
         if (role == weight_role::down_proj) state_.casts.down += size;
     }
@@ -202,11 +231,13 @@ constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place p
     if (whole.buffer) return;
     if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
         return;
+    const bool replicated = !Plain && c.frozen && how_.replicates_adapters();
+    const prepared_divisor& trained_ranks = replicated ? how_.one_rank : ranks;
     const auto tensor = [&](const weight& w, const counted_shape& s, const precision& gradient, const precision& states,
                             const precision* master) {
         return trained_tensor{.role = w.role,
                               .shape = s,
-                              .ranks = ranks,
+                              .ranks = trained_ranks,
                               .gradient = gradient,
                               .states = states,
                               .master = master,
@@ -222,10 +253,11 @@ constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place p
     for_each_adapter_weight(c.adapter, c.code, whole, [&](const weight& added) {
         const counted_shape local{local_shape(added, how_.layout)};
         const byte_count size = local.all(c.formats.adapters);
-        state_.adapter += how_.sharded(size, ranks, 3);
-        state_.gathered += size;
+        state_.adapter += how_.sharded(size, trained_ranks, 3);
+        if (!replicated) state_.gathered += size;
+        // Fused functions cast adapters themselves.
         if (c.autocast && local.held.columns > 1 && !(c.formats.adapters == c.formats.compute))
-            cast(local.all(c.formats.compute), whole.role, true);
+            cast(local.all(c.formats.compute), whole.role, c.runtime.kernels.adapters != adapter_code::fused);
         train(tensor(added, local, c.formats.adapters, how_.adapter_states, nullptr));
     });
 }
@@ -257,9 +289,8 @@ constexpr void basic_weight_fold<Plain>::hold(const weight& whole, const counted
     const byte_count size = shape.all(how_.formats.of(whole));
     const bool matrix = shape.is_matrix();
     const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
-    // Scales of four-bit weights are no parameters: every rank of ZeRO 3 has them all.
-    const bool has_scales = !Plain && whole.quantised && c.quantised.four_bit && how_.layout.zero >= 3;
-    const byte_count scales = has_scales ? size - shape.all(int4) : byte_count{};
+    const bool has_scales = !Plain && whole.quantised && how_.layout.zero >= 3;
+    const byte_count scales = has_scales ? beside_parameters(c.quantised, how_.formats.of(whole), shape) : byte_count{};
     const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
     state_.weights += scales;
     (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
