@@ -8,6 +8,7 @@
 #include <llmres/models/all.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <llmres/models/parameters.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -27,26 +28,17 @@ struct comparison {
     bool equal() const { return published == counted; }
 };
 
-/// What must be known about a row beside its config: which text to read instead of the file's. Two rows come with the
-/// config of another version of the model, whose embedding has other rows; one counts the encoder of a model alone.
-struct amendment {
-    const char* model;
-    const char* from;
-    const char* to;
-    const char* remark;
-};
-inline constexpr amendment amendments[]{
-    {"THUDM/chatglm-6b (v1.0, vocab 150528)", "\"vocab_size\": 130528", "\"vocab_size\": 150528",
-     "the config beside the published file is version 1.1's, with 130528 rows in its embedding; 1.0 has 150528"},
-    {"ibm-granite/granite-3.3-8b-instruct", "\"vocab_size\": 49155", "\"vocab_size\": 49159",
-     "the config held is granite 3.0's, with 49155 rows in its embedding; 3.3 has 49159"},
-    {"google/t5-v1_1-xxl encoder (FLUX text_encoder_2)", "{", "{\"architectures\": [\"T5EncoderModel\"],",
-     "the encoder alone"},
-};
-
 inline std::string content_of(const std::string& path) {
     std::ifstream in{path, std::ios::binary};
     return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+/// What must be known about a row beside its config, by model: fields that differ from the file's, and why. Two rows
+/// come with the config of another version of the model; one counts the encoder of a model alone.
+inline const nlohmann::json& amendments() {
+    static const nlohmann::json all =
+        nlohmann::json::parse(content_of(LLMRES_SOURCE_DIR "/tests/validation/data/count_amendments.json"));
+    return all;
 }
 
 /// The corrections of routing scores, which some files keep in fp32 and some publishers leave out.
@@ -81,11 +73,11 @@ inline comparison compare(const csv::row& row, const std::string& folder) {
     c.model = row.at("model_id");
     c.published = std::strtoll(row.at("exact_total_params").c_str(), nullptr, 10);
     std::string text = content_of(folder + row.at("config_file"));
-    for (const amendment& a : amendments) {
-        if (c.model != a.model) continue;
-        const auto at = text.find(a.from);
-        if (at != std::string::npos) text.replace(at, std::string{a.from}.size(), a.to);
-        c.remark = a.remark;
+    if (const auto found = amendments().find(c.model); found != amendments().end()) {
+        auto config = nlohmann::json::parse(text);
+        config.merge_patch(found->at("config"));
+        text = config.dump();
+        c.remark = found->at("remark");
     }
     const auto read = llmres::read_hf_config(text);
     if (!read) {

@@ -9,8 +9,13 @@
 #include <llmres/io/hf_config.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/tensors.hpp>
+#include <llmres/models/gguf/types.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <map>
+#include <sstream>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../csv.hpp"
@@ -41,6 +46,7 @@ struct comparison {
     std::string repository{};
     std::string quantisation{};
     std::string config{};  ///< the config.json in the collection; empty: it has none
+    std::string recipe{};
     std::int64_t vocabulary = 0;
     std::int64_t file = 0;
     std::int64_t tensors = 0;  ///< predicted
@@ -51,18 +57,31 @@ struct comparison {
     std::int64_t header() const { return file - tensors; }
 };
 
-/// How a publisher runs converter and quantiser, as far as it shows in sizes.
-inline llmres::gguf_mix as_published(llmres::gguf_mix mix, const std::string& repository, const llmres::model& m) {
-    const auto by = [&](const char* publisher) { return repository.starts_with(publisher); };
-    mix.importance_matrix = by("bartowski/") || by("unsloth/") || by("MaziyarPanahi/");
-    // The official small Qwen2.5 files repeat the tied embedding as an output.
-    // ... and so do the checkpoints of Granite 3.0 (the Hub counts 2.63 billion for the 2.53 of its 2B).
-    mix.tied_head_stored = m.tied_head && (by("Qwen/Qwen2.5-") || repository.find("granite-3.0") != std::string::npos);
-    // Made in 2023.
-    mix.before_2024 = by("TheBloke/");
-    // unsloth asks for a Q4_K embedding with IQ4_XS, where it is not the output as well.
-    if (by("unsloth/") && mix.quantisation == llmres::gguf_quantisation::IQ4_XS && !m.tied_head)
-        mix.embedding = llmres::gguf_type::Q4_K;
+/// The type of that name; none where there is none.
+inline llmres::maybe<llmres::gguf_type> type_named(const std::string& name) {
+    const auto format = llmres::find_precision("embedding", name);
+    for (std::uint32_t number = 0; format && number < 64; ++number)
+        if (const auto info = llmres::find_gguf_type(number); info && info->format == *format) return info->type;
+    return {};
+}
+
+/// The mix of a row's quantisation with its recipe: how its publisher ran converter and quantiser, as far as it shows
+/// in sizes (gguf_recipes).
+inline llmres::gguf_mix as_published(llmres::gguf_mix mix, const std::string& recipe) {
+    std::istringstream words{recipe};
+    for (std::string word; words >> word;) {
+        constexpr std::string_view embedding = "embedding=";
+        if (word == "importance_matrix")
+            mix.importance_matrix = true;
+        else if (word == "tied_head_stored")
+            mix.tied_head_stored = true;
+        else if (word == "before_2024")
+            mix.before_2024 = true;
+        else if (word.starts_with(embedding))
+            mix.embedding = type_named(word.substr(embedding.size()));
+        else
+            throw std::runtime_error{"recipe is " + recipe};
+    }
     return mix;
 }
 
@@ -83,7 +102,7 @@ inline void predict(comparison& c, const std::string& folder) {
         return;
     }
     c.vocabulary = m->vocabulary;
-    c.tensors = gguf_tensor_bytes(*m, as_published(*mix, c.repository, *m)).in(bytes);
+    c.tensors = gguf_tensor_bytes(*m, as_published(*mix, c.recipe)).in(bytes);
 }
 
 /// The header that most files of a repository leave.
@@ -110,7 +129,8 @@ inline std::vector<comparison> compare(const std::string& folder = {}) {
         comparison c{.preset = row.at("preset"),
                      .repository = row.at("repository"),
                      .quantisation = row.at("quantisation"),
-                     .config = row.at("config")};
+                     .config = row.at("config"),
+                     .recipe = row.at("recipe")};
         c.file = std::strtoll(row.at("file_bytes").c_str(), nullptr, 10);
         predict(c, folder);
         rows.push_back(c);
