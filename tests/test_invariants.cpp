@@ -99,6 +99,12 @@ void check_memory(const document& d, const planned& p, findings& broken) {
                              " " + in_gib(size.high));
     }
     if (!trains(p.asked.job)) return;
+    // Where no more of a layer's forward pass is followed than may be the fullest, a stage that computes no loss may
+    // have 0.4 % more in it.
+    const training_passes passes = training_passes_of(p.asked.job, p.plan.layout, sdpa_backend_of(p.asked.cluster.gpu));
+    for (const byte_count most : {passes.forward, passes.loss, passes.backward, passes.step})
+        if (most > scaled_up(p.plan.memory.ideal, 1.005))
+            broken.found("no pass of a step takes more than its plan", d, more_than(most, p.plan.memory.ideal));
     for (std::int32_t stage = 0; stage < p.plan.layout.pipeline; ++stage)
         if (const byte_count saved = saved_activations(p.asked.job, p.plan.layout, stage); saved < byte_count{})
             broken.found("no saved activations are negative", d, in_gib(saved));

@@ -135,12 +135,16 @@ constexpr saved_tensors saved_tensors_of(const job& j, const training_context& c
                                                           : saved_tensors::stay;
 }
 
-/// Whether the forward pass may be the fullest moment of a step: adapters' temporaries are beside what all layers save;
-/// and autocast keeps casts of all weights (peak/forward.hpp, cached_casts), of which the backward pass of a layer that
-/// is recomputed or comes from main memory has its own alone.
-constexpr bool forward_may_be_fullest(const training_context& context) {
-    if (context.autocast && !context.frozen) return true;
-    return !context.recomputes && context.adapter.low_rank();
+/// Whether the forward pass may be the fullest moment of a step. A frozen layer's backward pass makes few gradients,
+/// while adapters' temporaries are beside what all layers save. Autocast keeps casts of all weights (peak/forward.hpp,
+/// cached_casts), of which the backward pass of a layer that is recomputed or comes from main memory has its own alone.
+/// Offloaded tensors are on the GPU when they are made, and come back one by one. And eager attention's scores, biases
+/// that all layers add to theirs, and what an encoder puts out are referred to by the model's code.
+constexpr bool forward_may_be_fullest(const job& j, const training_context& context) {
+    if (context.frozen || context.autocast || j.offload.activations != offload_place::none) return true;
+    const bool eager = context.attention.kernel == attention_kernel::eager;
+    return j.model.encoders[0].layers > 0 || context.code.attention.biased_scores ||
+           (eager && j.recompute != recompute::none);
 }
 
 /// Which moments of a layer's forward pass are asked for.
@@ -150,8 +154,9 @@ enum class forward_moments : bool {
 };
 
 /// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
-constexpr bool follows_forward(const training_context& context, forward_moments asked) {
-    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step || forward_may_be_fullest(context);
+constexpr bool follows_forward(const job& j, const training_context& context, forward_moments asked) {
+    return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
+           forward_may_be_fullest(j, context);
 }
 
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
@@ -172,7 +177,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
     const auto walk = [&](const auto& after) {
         for_each_training_activation(kind, j.model.hidden, context, save, make, after);
     };
-    const bool follows = follows_forward(context, asked);
+    const bool follows = follows_forward(j, context, asked);
     const bool follows_again = context.recomputes && context.adapter.low_rank();
     if (!follows && !follows_again) {
         walk([](const layer_operation&, bool) {});
@@ -461,7 +466,7 @@ constexpr layer_activations layer_activations_of(const layer& kind, const job& j
                                                  const training_context& context, forward_moments asked) {
     const std::int64_t stream = context.tokens.all() * j.model.hidden;
     layer_activations a{.sums = layer_sums_of(kind, j, l, context, asked)};
-    a.follows_forward = follows_forward(context, asked);
+    a.follows_forward = follows_forward(j, context, asked);
     a.output_gradient =
         local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
     a.checkpoint =

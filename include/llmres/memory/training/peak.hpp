@@ -30,16 +30,19 @@ template <class Visit>
 constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
     const folded_job& f = in.folded;
     const training_stage& s = in.stage;
+    const bool forward = forward_may_be_fullest(f.job, f.context);
     visit(at_optimizer_step(in));
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         if (s.holds.counts[k] == 0) continue;
         visit(at_layer_backward(in, peak_point::last_layer_backward, k));
         visit(at_layer_backward(in, peak_point::first_layer_backward, k));
-        if (forward_may_be_fullest(f.context)) visit(at_layer_forward(in, k));
+        if (forward) visit(at_layer_forward(in, k));
         if (!f.context.adapter.low_rank() || !f.context.recomputes) continue;
         visit(at_adapter_recomputation(in, peak_point::last_adapter_recomputation, k));
         visit(at_adapter_recomputation(in, peak_point::first_adapter_recomputation, k));
     }
+    if (forward && s.encoder.kept > byte_count{}) visit(at_encoder_forward(in));
+    if (forward && s.last) visit(at_layers_forward(in));
     if (s.encoder.kept > byte_count{})
         for (const peak_point point : {peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,
                                        peak_point::encoder_first_layer_backward})

@@ -72,10 +72,37 @@ TEST_CASE("the moments of a stage: of each kind of layer that it holds, of the l
     m.stage.encoder.kept = byte_count{};
     // Adapters' temporaries stand beside a layer's forward pass, or its recomputation.
     m.folded.context.adapter = {.kind = adapter_kind::lora, .rank = 8};
-    CHECK(candidates(m) == "step, last of second, first of second, embedding, forward of second");
+    m.folded.context.frozen = true;
+    const std::string adapted = "step, last of second, first of second, embedding, ";
+    CHECK(candidates(m) == adapted + "forward of second");
     m.folded.context.recomputes = true;
-    CHECK(candidates(m) ==
-          "step, last of second, first of second, embedding, last adapters of second, first adapters of second");
+    CHECK(candidates(m) == adapted + "last adapters of second, first adapters of second, forward of second");
+}
+
+TEST_CASE(
+    "the forward pass is among the moments where it may be the fullest: of each kind, of an encoder, of the norm") {
+    made_stage m;
+    const auto forward = [&] { return candidates(m).find("forward") != std::string::npos; };
+    CHECK_FALSE(forward());
+    m.asked.offload.activations = offload_place::host;  // what comes back one by one is made at once
+    CHECK(forward());
+    m.asked.offload.activations = offload_place::none;
+    m.folded.context.autocast = true;  // casts of all weights are kept
+    CHECK(forward());
+    m.folded.context.autocast = false;
+    m.folded.context.frozen = true;  // there are few gradients
+    CHECK(candidates(m) == layers + "forward, forward of second, forward, loss, gradient, head, norm");
+    m.stage.encoder.kept = mib(1);
+    m.stage.last = false;
+    CHECK(forward());
+    m.folded.context.frozen = false;
+    CHECK_FALSE(forward());
+    m.folded.context.attention.kernel = attention_kernel::eager;
+    CHECK_FALSE(forward());
+    for (const recompute what : {recompute::selective, recompute::full}) {  // scores that are not saved
+        m.asked.recompute = what;
+        CHECK(forward());
+    }
 }
 
 TEST_CASE("the most of the forward pass: of a layer that is held, of an encoder, or of all layers where the loss is") {

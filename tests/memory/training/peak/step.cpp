@@ -195,7 +195,13 @@ TEST_CASE("the head's gradient is the first of the backward pass, with a tied he
     made_stage m;
     CHECK(grows(m, &stage_step::head_gradients) == "output.gradients");
     const byte_count norm = m.stage.weights.output.gradients.kept;
-    CHECK(step_of(m).residual == bytes(2) * (made_stage::sequences * made_stage::length * made_stage::hidden));
+    const byte_count stream = bytes(2) * (made_stage::sequences * made_stage::length * made_stage::hidden);
+    CHECK(step_of(m).residual == stream);
+    m.cut.tensor = 4;
+    CHECK(step_of(m).residual == stream);
+    m.cut.sequence_parallel = true;  // by tokens
+    CHECK(step_of(m).residual == div_up(stream, 4));
+    m.cut = {};
     m.asked.model.tied_head = true;
     const byte_count table = bytes(2) * (made_stage::words * made_stage::hidden);
     CHECK(step_of(m).head_gradients == norm + table);

@@ -134,6 +134,19 @@ constexpr gathered_units gathered_units_of(const folded_job& f, const training_s
     return units;
 }
 
+/// The tensor that layers hand on: under sequence parallelism a rank's tokens of it.
+constexpr byte_count handed_on(const folded_job& f) {
+    return local_bytes({activation_role::residual, product(f.context.tokens.all(), f.job.model.hidden),
+                        f.context.formats.stream, activation_split::sequence},
+                       f.layout);
+}
+
+/// Transformer Engine's dummies of gradients, where products add to a buffer beside.
+constexpr byte_count dummies_of(const folded_job& f, const training_stage& s) {
+    const bool beside = f.context.runtime.kernels.linear == linear_code::accumulates_beside;
+    return beside ? s.weights.all.dummies : byte_count{};
+}
+
 constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s) {
     const job& j = f.job;
     const layout& l = f.layout;
@@ -141,8 +154,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
     const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
     const bool by_tensor = shards && runtime.sharding.code == sharding_code::deepspeed;
-    const byte_count dummies =
-        runtime.kernels.linear == linear_code::accumulates_beside ? s.weights.all.dummies : byte_count{};
+    const byte_count dummies = dummies_of(f, s);
     stage_step in{
         .folded = f,
         .stage = s,
@@ -156,7 +168,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .adds_gradients = f.micro_batches > 1 && l.zero < 2 && runtime.kernels.linear == linear_code::plain &&
                           !f.context.frozen && !(gradients_of(j) == bf16_and_fp32),
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
-        .residual = size_of(f.context.formats.stream, f.context.tokens.all(), j.model.hidden),
+        .residual = handed_on(f),
         .head_gradients = s.weights.output.gradients.kept +
                           (j.model.tied_head && s.last ? table_gradient(f.weights, s.holds) : byte_count{}),
         .gathered = {},
