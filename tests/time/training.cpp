@@ -320,12 +320,12 @@ TEST_CASE(
     for (const std::int32_t stages : {2, 4, 8}) {
         const layout l{.pipeline = stages};
         j.mtp_layers = 0;
-        const detail::stage_work plain = detail::work_of_stages(j, l, with, nullptr);
+        const detail::stage_work plain = detail::work_of_stages_anew(j, l, with, nullptr);
         for (const std::int32_t depths : {1, 4}) {
             j.mtp_layers = depths;
             CAPTURE(stages);
             CAPTURE(depths);
-            const detail::stage_work work = detail::work_of_stages(j, l, with, nullptr);
+            const detail::stage_work work = detail::work_of_stages_anew(j, l, with, nullptr);
             // The last stage has all that is more: the others take no longer than before.
             CHECK(work.most > plain.most);
             CHECK(work.sum > work.most);

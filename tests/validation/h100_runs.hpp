@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cmath>
 #include <fstream>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "training/scores.hpp"
+#include "replay.hpp"
 
 /// Training steps of transformers' models on an H100 (data/h100/README.md), each as the job document that a user would
 /// write, beside what PyTorch's caching allocator counted.
@@ -73,16 +74,25 @@ inline planned plan_of(const run& r) {
     return {without(m.allocated), without(m.reserved)};
 }
 
+/// How far what a plan's own tensors reserve, one after the other, over what they take is from what was measured.
+inline double replay_error_of(const run& r) {
+    training_runs::run asked;
+    asked.what = r.asked.job, asked.over = *r.asked.layout, asked.on = r.asked.cluster;
+    return training_runs::replay(asked, 0, byte_count{}).ratio() / ratio(r.reserved, r.allocated) - 1;
+}
+
 /// Errors of the runs that were added.
 struct scores {
     training_runs::errors allocated{}, reserved{};
     int within_one_percent = 0;  ///< of what was allocated
+    double replayed = 0;         ///< the sum of the replays' errors, whichever way they are off
 
     void add(const run& r) {
         const planned p = plan_of(r);
         allocated.add(p.allocated, r.allocated.in(gib)), reserved.add(p.reserved, r.reserved.in(gib));
         const double error = ratio(p.allocated.expected, r.allocated) - 1;
         within_one_percent += error <= 0.01 && error >= -0.01;
+        replayed += std::fabs(replay_error_of(r));
     }
 };
 
