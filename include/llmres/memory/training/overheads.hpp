@@ -67,8 +67,8 @@ constexpr interval<byte_count> training_workspace(const runtime_process& p, sdpa
 }
 
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
-/// and the workspaces of libraries. Transformer Engine's dummies of gradients are among these: it keeps one of each shape
-/// (module/base.py, get_dummy_wgrad).
+/// and the workspaces of libraries. Transformer Engine's dummies of gradients are among these: it keeps one of each
+/// shape (module/base.py, get_dummy_wgrad).
 constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code, sdpa_backend sdpa) {
     const runtime& r = j.runtime;
     memory_breakdown m;
