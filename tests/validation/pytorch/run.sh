@@ -19,5 +19,5 @@ fi
 export OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
 export LLMRES_REFERENCE_CACHE="$venv"
 cd "$here"
-"$venv/bin/python" -m pytest -q -p no:cacheprovider test_reference.py
+CUDA_VISIBLE_DEVICES='' "$venv/bin/python" -m pytest -q -p no:cacheprovider test_reference.py  # its tensors are fake
 exec "$venv/bin/python" -m memory_reference --output "$output" "$@"
