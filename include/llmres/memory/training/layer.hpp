@@ -139,9 +139,11 @@ constexpr saved_tensors saved_tensors_of(const job& j, const training_context& c
 /// while adapters' temporaries are beside what all layers save. Autocast keeps casts of all weights (peak/forward.hpp,
 /// cached_casts), of which the backward pass of a layer that is recomputed or comes from main memory has its own alone.
 /// Offloaded tensors are on the GPU when they are made, and come back one by one. And eager attention's scores, biases
-/// that all layers add to theirs, and what an encoder puts out are referred to by the model's code.
-constexpr bool forward_may_be_fullest(const job& j, const training_context& context) {
-    if (context.frozen || context.autocast || j.offload.activations != offload_place::none) return true;
+/// that all layers add to theirs, and what an encoder puts out are referred to by the model's code. And of several
+/// stages only the last one computes a loss when its layers have saved all.
+constexpr bool forward_may_be_fullest(const job& j, const layout& l, const training_context& context) {
+    if (l.pipeline > 1 || context.frozen || context.autocast || j.offload.activations != offload_place::none)
+        return true;
     const bool eager = context.attention.kernel == attention_kernel::eager;
     return j.model.encoders[0].layers > 0 || context.code.attention.biased_scores ||
            (eager && j.recompute != recompute::none);
@@ -154,9 +156,9 @@ enum class forward_moments : bool {
 };
 
 /// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
-constexpr bool follows_forward(const job& j, const training_context& context, forward_moments asked) {
+constexpr bool follows_forward(const job& j, const layout& l, const training_context& context, forward_moments asked) {
     return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
-           forward_may_be_fullest(j, context);
+           forward_may_be_fullest(j, l, context);
 }
 
 constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
@@ -177,7 +179,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout
     const auto walk = [&](const auto& after) {
         for_each_training_activation(kind, j.model.hidden, context, save, make, after);
     };
-    const bool follows = follows_forward(j, context, asked);
+    const bool follows = follows_forward(j, l, context, asked);
     const bool follows_again = context.recomputes && context.adapter.low_rank();
     if (!follows && !follows_again) {
         walk([](const layer_operation&, bool) {});
@@ -466,7 +468,7 @@ constexpr layer_activations layer_activations_of(const layer& kind, const job& j
                                                  const training_context& context, forward_moments asked) {
     const std::int64_t stream = context.tokens.all() * j.model.hidden;
     layer_activations a{.sums = layer_sums_of(kind, j, l, context, asked)};
-    a.follows_forward = follows_forward(j, context, asked);
+    a.follows_forward = follows_forward(j, l, context, asked);
     a.output_gradient =
         local_bytes({activation_role::gradient, stream, context.formats.stream, activation_split::sequence}, l);
     a.checkpoint =

@@ -127,8 +127,8 @@ struct folded_job {
           known{remembers},
           asked{forward} {
         for (std::size_t k = 0; k < kinds(); ++k) {
-            const std::int32_t kernel = sdpa == sdpa_backend::cudnn ? layer_stack::max_kinds : 0;
-            const std::int32_t what = variant(static_cast<std::int32_t>(k) + kernel);
+            const std::int32_t on = (sdpa == sdpa_backend::cudnn) + 2 * (l.pipeline > 1);
+            const std::int32_t what = variant(static_cast<std::int32_t>(k) + on * layer_stack::max_kinds);
             if (known)
                 layers.set(k, known->layers.get(with_shards(l, what), [&] { return layer_of(k, what); }));
             else
