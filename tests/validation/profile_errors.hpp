@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "h100_runs.hpp"
 #include "llama_cpp_runs.hpp"
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
@@ -64,19 +65,27 @@ inline std::vector<entry> all() {
         add("kv", r.planned[llmres::memory_term::kv_cache], "kv_cache");
         add("compute", r.peak(), "compute");
     }
+    const auto add_counter = [&](const llmres::job& what, const char* figure, const llmres::gpu& card,
+                                 const llmres::interval<llmres::byte_count>& said, double measured) {
+        training_runs::errors one;
+        one.add(said, measured);
+        if (one.rows > 0) found[serving::label_of(what.runtime)][figure].add(one.bias, one.inside > 0, card);
+    };
+    // As a user's job is planned: with a workspace for autograd's thread, which runs under a tracker lacked.
+    for (const h100_runs::run& r : h100_runs::all()) {
+        const llmres::job& job = r.asked.job;
+        const llmres::cluster& cluster = r.asked.cluster;
+        const auto planned = llmres::memory_of(job, *r.asked.layout, cluster);
+        add_counter(job, "allocated", cluster.gpu, planned.allocated, r.allocated.in(llmres::gib));
+        add_counter(job, "reserved", cluster.gpu, planned.reserved, r.reserved.in(llmres::gib));
+    }
     training_runs::for_each_run([&](const training_runs::run& r) {
         const auto predicted =
             r.out_of_memory || r.unstated > 0 ? llmres::maybe<llmres::memory_breakdown>{} : training_runs::predicted(r);
         if (!predicted) return;
-        auto& of_profile = found[serving::label_of(r.what.runtime)];
-        const auto add = [&](const char* figure, const llmres::interval<llmres::byte_count>& said, double measured) {
-            training_runs::errors one;
-            one.add(said, measured);
-            if (one.rows > 0) of_profile[figure].add(one.bias, one.inside > 0, r.on.gpu);
-        };
-        add("allocated", predicted->allocated, r.allocated);
-        add("reserved", predicted->reserved, r.reserved);
-        add("nvidia-smi", predicted->total(), r.smi);
+        add_counter(r.what, "allocated", r.on.gpu, predicted->allocated, r.allocated);
+        add_counter(r.what, "reserved", r.on.gpu, predicted->reserved, r.reserved);
+        add_counter(r.what, "nvidia-smi", r.on.gpu, predicted->total(), r.smi);
     });
     std::vector<entry> ordered;
     for (const llmres::runtime* profile : llmres::runtimes::all)
