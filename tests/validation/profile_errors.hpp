@@ -75,6 +75,7 @@ inline std::vector<entry> all() {
     for (const h100_runs::run& r : h100_runs::all()) {
         const llmres::job& job = r.asked.job;
         const llmres::cluster& cluster = r.asked.cluster;
+        if (!llmres::plan(job, *r.asked.layout, cluster)) continue;
         const auto planned = llmres::memory_of(job, *r.asked.layout, cluster);
         add_counter(job, "allocated", cluster.gpu, planned.allocated, r.allocated.in(llmres::gib));
         add_counter(job, "reserved", cluster.gpu, planned.reserved, r.reserved.in(llmres::gib));
