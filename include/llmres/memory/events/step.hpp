@@ -12,7 +12,7 @@
 #include <llmres/memory/events/writer.hpp>
 #include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training/layer.hpp>
-#include <llmres/memory/training/layer_forward.hpp>
+#include <llmres/memory/training/layer/forward.hpp>
 #include <llmres/memory/training/peak/backward.hpp>
 #include <llmres/memory/training/peak/forward.hpp>
 #include <llmres/memory/training/stage.hpp>

@@ -18,6 +18,9 @@
 #include <llmres/memory/training/deferred_gradients.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
+#include <llmres/memory/training/layer/activations.hpp>
+#include <llmres/memory/training/layer/masks.hpp>
+#include <llmres/memory/training/layer/recomputation.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/micro_batches.hpp>
 #include <llmres/memory/training/prediction.hpp>

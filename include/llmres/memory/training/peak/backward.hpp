@@ -10,6 +10,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
+#include <llmres/memory/training/layer/masks.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/peak/step.hpp>
 #include <llmres/memory/training/stage.hpp>

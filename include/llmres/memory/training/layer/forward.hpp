@@ -13,11 +13,12 @@
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
+#include <llmres/models/weight_formats.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>

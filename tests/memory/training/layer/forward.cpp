@@ -2,7 +2,7 @@
 // The fullest moments of a forward pass that autograd does not record, as the modules' code has them:
 // transformers 5.17, models/llama/modeling_llama.py (LlamaMLP, eager_attention_forward, LlamaDecoderLayer) and its kin;
 // PEFT, tuners/lora/layer.py. A layer's input is kept by checkpointing and counted there.
-#include <llmres/memory/training/layer_forward.hpp>
+#include <llmres/memory/training/layer/forward.hpp>
 
 #include <doctest/doctest.h>
 
