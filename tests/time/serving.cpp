@@ -7,6 +7,7 @@
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/throughput.hpp>
@@ -58,6 +59,27 @@ TEST_CASE("a prompt is computed alone, and those of all sequences of a rank toge
     CHECK(detail::priced_passes_of(j, p).size() == 2);
     j = chat(), j.batch = 1;
     CHECK(detail::priced_passes_of(j, detail::serving_passes_of(j, {})).size() == 2);
+}
+
+TEST_CASE("a runtime of whole batches makes no token until all their prompts are computed, and none in between") {
+    job j{.model = models::llama_3_1_8b, .batch = 32, .prompt = tokens(512), .output = tokens(128)};
+    j.runtime = runtimes::transformers;
+    const detail::serving_passes p = detail::serving_passes_of(j, {});
+    CHECK(p.prompt.tokens.sequences == 32);
+    CHECK(p.prompt.tokens.length == 512);
+    const job_speed s = speed(j, {});
+    // 32 such prompts of an 8B model took 461 ms on an H100 (docs/accuracy.md, "On an H100").
+    const interval<duration> first = s.prefill.total();
+    CHECK(first.low.in(milliseconds) < 461);
+    CHECK(first.high.in(milliseconds) > 461);
+    CHECK(first.expected.in(milliseconds) == doctest::Approx(461).epsilon(0.1));
+    CHECK(s.steady.time_to_first_token.expected >= first.expected);
+    CHECK(s.steady.time_per_output_token.expected == s.step.expected());
+    // A batch is its prompts and a step for each token.
+    CHECK(s.steady.tokens_per_second.in(tokens_per_s) ==
+          doctest::Approx(32 * 128 / (first.expected + s.step.expected() * 128.0).in(seconds)));
+    CHECK(s.steady.tokens_per_second.in(tokens_per_s) ==
+          doctest::Approx(s.tokens_per_second.in(tokens_per_s)).epsilon(0.001));
 }
 
 TEST_CASE("a job that limits its step cuts prompts whatever the runtime does; a runtime cuts where it chunks") {

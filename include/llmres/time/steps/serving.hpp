@@ -70,15 +70,17 @@ constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
     return limit > 0 && limit < j.batch ? limit : j.batch;
 }
 
-/// The speed under load: prompts of new sequences stand between the tokens of those in flight. Precondition: the job
-/// says how many tokens a sequence makes, since these decide how often a new prompt comes.
+/// The speed under load: prompts of new sequences stand between the tokens of those in flight, or before all tokens of
+/// a whole batch. Precondition: the job says how many tokens a sequence makes, since these decide how often a new
+/// prompt comes.
 constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& a_token,
                                  const interval<duration>& prefill) {
     steady_speed s{.in_flight = sequences_in_flight(j, l)};
     const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
     const double others = static_cast<double>(s.in_flight) / ranks - 1.0;
     const double made = static_cast<double>(j.output.in(tokens));
-    const double between = others > 0 ? others : 0.0;
+    const bool whole_batches = j.runtime.cache.whole_batches;
+    const double between = others > 0 && !whole_batches ? others : 0.0;
     const auto token = [&](duration one, duration prompt, double share) {
         return one + prompt * (share * between / made);
     };
@@ -95,7 +97,9 @@ constexpr steady_speed steady_of(const job& j, const layout& l, const interval<d
     s.time_to_first_token = {first(request.low, duration{}, prefill.low, queue.low),
                              first(request.expected, a_token.expected, prefill.expected, queue.expected),
                              first(request.high, a_token.high, prefill.high, queue.high)};
-    s.tokens_per_second = approx(tokens(1)) * static_cast<double>(s.in_flight) / s.time_per_output_token.expected;
+    const duration prompts = whole_batches ? prefill.expected / made : duration{};  // for each token of a sequence
+    s.tokens_per_second =
+        approx(tokens(1)) * static_cast<double>(s.in_flight) / (s.time_per_output_token.expected + prompts);
     return s;
 }
 
@@ -144,7 +148,8 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                           .cached = (prompt - computed).in(tokens),
                           .writes_scores = written};
     };
-    p.prompt = chunk(1, p.prompt_chunks);
+    // A first token waits for its own prompt, or for those of the whole batch.
+    p.prompt = chunk(j.runtime.cache.whole_batches ? p.sequences : 1, p.prompt_chunks);
     p.prompts = chunk(p.sequences, p.prompts_chunks);
     return p;
 }
@@ -231,7 +236,7 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
                       .flops = all[0].flops,
                       .at_peak = all[0].at_peak,
                       .decode = p.decode.tokens,
-                      .prompt = p.prompt.tokens.length,
+                      .prompt = p.prompt.tokens.all(),
                       .prompts = p.prompts.tokens.all()};
     for (interval<duration>& term : work.prefill.terms)
         term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
