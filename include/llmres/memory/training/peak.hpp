@@ -42,13 +42,13 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
         visit(at_adapter_recomputation(in, peak_point::first_adapter_recomputation, k));
     }
     if (forward && s.encoder.kept > byte_count{}) visit(at_encoder_forward(in));
-    if (forward && s.last) visit(at_layers_forward(in));
     if (s.encoder.kept > byte_count{})
         for (const peak_point point : {peak_point::decoder_embedding_gradient, peak_point::encoder_last_layer_backward,
                                        peak_point::encoder_first_layer_backward})
             visit(at_encoder_backward(in, point));
     visit(at_embedding_gradient(in));
     if (s.last) {
+        visit(at_layers_forward(in));
         visit(at_loss_forward(in));
         visit(at_loss(in, peak_point::loss_gradient));
         visit(at_head_backward(in));

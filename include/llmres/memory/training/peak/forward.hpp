@@ -93,7 +93,7 @@ constexpr byte_count at_final_norm(const stage_step& in) {
     if (context.code.norms.after_sum || keeps_stream(kind, context)) return {};
     const bool multiplies = kind == norm_kind::rms || context.code.norms.form == norm_form::wide_mean;
     const bool written_out = multiplies && !context.runtime.kernels.fuses_norms();
-    return in.residual + (written_out ? size_of(fp32, context.tokens.all(), in.folded.job.model.hidden) : byte_count{});
+    return in.residual + (written_out ? tokens_in(in.folded, fp32) : byte_count{});
 }
 
 /// What the model's code refers to while the loss is computed: what its head reads, and its encoder's output, unless
@@ -103,8 +103,7 @@ constexpr byte_count loss_frames(const stage_step& in) {
     const model& m = in.folded.job.model;
     if (m.vocabulary == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear) return {};
     byte_count held;
-    if (context.frozen || context.casts(m.final_norm))
-        held += size_of(context.normed(m.final_norm), context.tokens.all(), m.hidden);
+    if (context.frozen || context.casts(m.final_norm)) held += tokens_in(in.folded, context.normed(m.final_norm));
     if (m.encoders[0].layers > 0 && !context.recomputes) held += encoder_output(in);
     return held;
 }

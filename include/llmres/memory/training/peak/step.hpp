@@ -134,10 +134,10 @@ constexpr gathered_units gathered_units_of(const folded_job& f, const training_s
     return units;
 }
 
-/// The tensor that layers hand on: under sequence parallelism a rank's tokens of it.
-constexpr byte_count handed_on(const folded_job& f) {
-    return local_bytes({activation_role::residual, product(f.context.tokens.all(), f.job.model.hidden),
-                        f.context.formats.stream, activation_split::sequence},
+/// A tensor of the model's width for each token, in a format: under sequence parallelism a rank's tokens of it.
+constexpr byte_count tokens_in(const folded_job& f, const precision& format) {
+    return local_bytes({activation_role::residual, product(f.context.tokens.all(), f.job.model.hidden), format,
+                        activation_split::sequence},
                        f.layout);
 }
 
@@ -168,7 +168,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .adds_gradients = f.micro_batches > 1 && l.zero < 2 && runtime.kernels.linear == linear_code::plain &&
                           !f.context.frozen && !(gradients_of(j) == bf16_and_fp32),
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
-        .residual = handed_on(f),
+        .residual = tokens_in(f, f.context.formats.stream),
         .head_gradients = s.weights.output.gradients.kept +
                           (j.model.tied_head && s.last ? table_gradient(f.weights, s.holds) : byte_count{}),
         .gathered = {},
