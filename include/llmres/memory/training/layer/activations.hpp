@@ -49,9 +49,8 @@ constexpr byte_count sum_of(const sizes_at_points& sizes) {
 constexpr bool forward_may_be_fullest(const job& j, const layout& l, const training_context& context) {
     if (l.pipeline > 1 || context.frozen || context.autocast || j.offload.activations != offload_place::none)
         return true;
-    const bool eager = context.attention.kernel == attention_kernel::eager;
     return j.model.encoders[0].layers > 0 || context.code.attention.biased_scores ||
-           (eager && j.recompute != recompute::none);
+           context.attention.kernel == attention_kernel::eager;
 }
 
 /// Which moments of a layer's forward pass are asked for.
