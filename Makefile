@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -48,6 +48,10 @@ mutations:  ## changes one place at a time and asks whether a test notices (hour
 mutations-switched:  ## compiles all changes into one program that switches them on, and asks tests; ARGS: HEADER... -- TEST... [-- OTHER...]
 	@.ci/setup base clang
 	tests/mutations/switched $(ARGS)
+
+mutations-mended:  ## brings back each defect that was mended, and asks whether the test that is there for it fails; ARGS: words of some
+	@.ci/setup base clang
+	tests/mutations/mended $(ARGS)
 
 bench:
 	@.ci/setup base bench
