@@ -137,6 +137,7 @@ private:
             ask_neighbours(size);
             throw run_ended{run_outcome::no_room, refused.what()};
         }
+        requests_[i].rounding = held_.back().size - size;
         around_.memory.touch(held_.back(), seed_of(options_, held_.size()));
     }
 
@@ -166,7 +167,7 @@ private:
         run_.requested += b.requested;
         run_.granted += granted;
         const byte_count allocated = b.allocated > byte_count{} ? b.allocated : granted;
-        run_.buffers.push_back({b.name, b.term, b.requested, granted, allocated, run_.granted, free_});
+        run_.buffers.push_back({b.name, b.term, b.requested, granted, allocated, run_.granted, free_, b.rounding});
     }
 
     const alloc_environment& around_;

@@ -43,6 +43,7 @@ struct buffer_result {
     byte_count allocated{};   ///< the same, or of a segment of PyTorch's allocator, the block that is the buffer's
     byte_count cumulative{};  ///< granted so far
     byte_count free_after{};
+    byte_count rounding{};  ///< what of its block is beyond the request: the allocator hands out whole granules
 };
 
 struct alloc_run {

@@ -15,7 +15,8 @@ byte_count percent(const reading<byte_count>& whole, double part) {
     return whole ? scaled_up(*whole, part / 100) : byte_count{};
 }
 
-/// What a run's buffers of these terms were granted. A shared segment is charged to the buffer that caused it.
+/// What a run's buffers of these terms were granted, or another of their sizes. A shared segment is charged to the
+/// buffer that caused it.
 template <class Wanted>
 byte_count granted(const alloc_run& run, Wanted&& wanted, byte_count buffer_result::* size = &buffer_result::granted) {
     byte_count all{};
@@ -45,15 +46,18 @@ private:
         all.push_back({std::string{what}, std::move(predicted), std::move(measured), wrong.empty(), std::string{wrong},
                        stood_in});
     }
-    /// `verb`: what the device or the buffers do with more or less than the plan says.
+    /// `verb`: what the device or the buffers do with more or less than the plan says. `rounding`: what of the measured
+    /// size fills the allocator's granules; a difference that it makes up is none of the plan's.
     void size(std::string_view what, byte_count predicted, const reading<byte_count>& measured, byte_count tolerance,
-              const char* verb, byte_count stood_in = {}) {
+              const char* verb, byte_count stood_in = {}, byte_count rounding = {}) {
         if (!measured) return unknown(what, predicted.in(bytes), measured.why, stood_in);
+        const auto within = [&](byte_count more) { return more <= tolerance && byte_count{} - more <= tolerance; };
         const byte_count more = *measured - predicted;
-        const bool agrees = more <= tolerance && byte_count{} - more <= tolerance;
+        const bool rounded = !within(more) && within(more - rounding);
         const char* than = more > byte_count{} ? "more" : "less";
         compared(what, predicted.in(bytes), measured->in(bytes),
-                 agrees ? "" : fmt::format("{} {} than the plan says", verb, than), stood_in);
+                 within(more) || rounded ? "" : fmt::format("{} {} than the plan says", verb, than), stood_in);
+        if (rounded) all.back().why = fmt::format("{} bytes of it fill the allocator's granules", rounding.in(bytes));
     }
 
     void compare_verdicts() {
@@ -93,13 +97,15 @@ private:
             const byte_count took = granted(run, [&](memory_term t) { return t == term; }, &buffer_result::allocated);
             const reading<byte_count> measured = held ? reading<byte_count>{took} : none;
             if (has_buffers)
-                size(name_of(term), predicted, measured, std::max(mib(4), percent(measured, 1)), "its buffers take");
+                size(name_of(term), predicted, measured, std::max(mib(4), percent(measured, 1)), "its buffers take", {},
+                     granted(run, [&](memory_term t) { return t == term; }, &buffer_result::rounding));
             else
                 unknown(name_of(term), predicted.in(bytes), "a block stood in for it", took);
         }
         const auto taken = held ? then(report_.around.context, [&](byte_count) { return run.granted + own_; }) : none;
         size("total", plan_.memory.expected(), taken, percent(taken, 2), "the device loses",
-             granted(run, [&](memory_term t) { return plan_.buffer_total(t) == byte_count{}; }));
+             granted(run, [&](memory_term t) { return plan_.buffer_total(t) == byte_count{}; }),
+             granted(run, [](memory_term) { return true; }, &buffer_result::rounding));
         if (report_.allocator != "pytorch_caching" || !held)
             return unknown("reserved", plan_.reserved().in(bytes), "this run keeps no segments of its own");
         size("reserved", plan_.reserved(), granted(run, [](memory_term t) { return t != memory_term::runtime; }),

@@ -39,7 +39,8 @@ struct agreement_line {
 
 /// Verdict, usable, context, each term, total, reserved and the largest batch or context, predicted against the device.
 /// Usable: within 64 MiB or 1 %; context: at most 64 MiB above its bounds; terms: 4 MiB or 1 %; total, reserved: 2 %;
-/// the largest: held at what the planner says, and not beyond what its lower bound allows.
+/// the largest: held at what the planner says, and not beyond what its lower bound allows. What alone fills the
+/// allocator's granules (cuMemGetAllocationGranularity) does not count as a difference; `why` says how much that is.
 std::vector<agreement_line> agreement_of(const alloc_report& report);
 
 nlohmann::ordered_json to_json(const alloc_report& report);

@@ -375,8 +375,9 @@ cudaError_t cudaHostAlloc(void** into, std::size_t size, unsigned) {
 }
 cudaError_t cudaFreeHost(void* address) {
     ENTER("cudaFreeHost");
+    const bool known = device().host.erase(address) == 1;
     std::free(address);
-    return device().host.erase(address) == 1 ? cudaSuccess : cudaErrorInvalidValue;
+    return known ? cudaSuccess : cudaErrorInvalidValue;
 }
 cudaError_t cudaMemset(void* into, int value, std::size_t size) {
     ENTER("cudaMemset");

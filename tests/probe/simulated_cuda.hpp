@@ -65,7 +65,9 @@ public:
         if (granted > memory().free) throw call_failed{"out of memory", true};
         held_ += granted;
         if (held_ > peak_) peak_ = held_;
-        const block made{kind, static_cast<std::uint64_t>(number) + 1, size,
+        // Virtual memory is the caller's in whole granules; of the others nobody may use what fills them.
+        const byte_count usable = kind == allocator_kind::virtual_memory ? aligned_up(size, s_.granule) : size;
+        const block made{kind, static_cast<std::uint64_t>(number) + 1, usable,
                          static_cast<std::uint64_t>(granted.base())};
         contents_[made.address] = 0;
         return made;

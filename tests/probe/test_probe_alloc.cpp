@@ -357,6 +357,40 @@ TEST_CASE("prediction and measurement are compared term by term") {
     CHECK(taken_before(plan, report.around) == mib(250));
 }
 
+TEST_CASE("what an allocator fills its granules with is no difference, and anything beyond is one") {
+    // Llama 3.2 1B as the H100 held it, each tensor in granules of 2 MiB of its own
+    // (tests/validation/data/h100/agreement.csv, alloc-virtual_memory).
+    tested_plan plan;
+    const auto add = [&](byte_count size, std::int64_t count) {
+        plan.buffers.push_back({"tensor", memory_term::weights, size, count});
+        plan.memory[memory_term::weights].expected += size * count;
+    };
+    add(bytes(128'256 * 2048 * 2), 1);  // embedding and head are one
+    add(bytes(2048 * 2048 * 2), 32);    // q, o
+    add(bytes(2048 * 512 * 2), 32);     // k, v
+    add(bytes(2048 * 8192 * 2), 48);    // gate, up, down
+    add(bytes(2048 * 2), 33);           // norms
+    plan.usable = plan.available = gib(24);
+    const auto weights_on = [&](allocator_kind allocator, byte_count more) {
+        bench b;
+        alloc_report report;
+        report.plan = plan;
+        report.plan.memory[memory_term::weights].expected -= more;
+        report.runs = {b.run(plan, {.allocator = allocator})};
+        const auto all = agreement_of(report);
+        return *std::find_if(all.begin(), all.end(), [](const auto& line) { return line.what == "weights"; });
+    };
+    const agreement_line held = weights_on(allocator_kind::virtual_memory, {});
+    CHECK(held.predicted == 2'471'628'800);
+    CHECK(held.measured == 2'541'748'224);
+    CHECK(held.agrees);
+    CHECK(held.why == "70119424 bytes of it fill the allocator's granules");
+    const agreement_line short_of = weights_on(allocator_kind::virtual_memory, mib(30));
+    CHECK_FALSE(short_of.agrees);
+    CHECK(short_of.why == "its buffers take more than the plan says");
+    CHECK_FALSE(weights_on(allocator_kind::cuda_malloc, {}).agrees);
+}
+
 TEST_CASE("the caching allocator shares segments as PyTorch does") {
     llmres::detail::caching_allocator caching;
     const auto segment_for = [&](byte_count request) {

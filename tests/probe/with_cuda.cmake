@@ -27,6 +27,9 @@ if(Python3_FOUND)
     COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/fail_calls.py" $<TARGET_FILE:llmres_probe_fake_cuda>
       "${CMAKE_CURRENT_BINARY_DIR}/fake_libraries")
   set_tests_properties(probe_every_call_fails PROPERTIES TIMEOUT 600)
+  add_test(NAME probe_rounding_to_granules_agrees
+    COMMAND Python3::Interpreter "${CMAKE_CURRENT_LIST_DIR}/check_granules.py" $<TARGET_FILE:llmres_probe_fake_cuda>
+      "${CMAKE_CURRENT_BINARY_DIR}/fake_libraries")
 endif()
 
 # Our declarations of NVIDIA's libraries against its headers, those that are here. nvml.h comes with PyPI's
