@@ -47,10 +47,11 @@ byte_count guard_on(const device& live, const memory_state& now) {
 }  // namespace
 
 ending run_plan(const options& o) {
+    const std::string document = job_text(o.job);
     workplace here{o};
-    plan_request request = request_for(job_text(o.job), here.live()).value();
+    plan_request request = request_for(document, here.live()).value();
     if (o.fill > 0) request = filled_to(request, o.fill).value();
-    write_json(document_of_plan(request).value(), o.json.value_or(""));
+    write_json(document_of_plan(document, request).value(), o.json.value_or(""));
     return {};
 }
 

@@ -23,47 +23,9 @@ result<nlohmann::json> object_of(const std::string& document) {
     auto parsed = nlohmann::json::parse(document, nullptr, false);
     if (!parsed.is_object())
         return refused(error_code::malformed, "plan", document.substr(0, 40), "the JSON object of a job or a plan");
-    if (!parsed.contains("model") && !parsed.contains("job"))
-        return refused(error_code::missing, "model", "", "a job, or a plan with the job that it was made for");
+    if (!document_in(parsed).contains("model"))
+        return refused(error_code::missing, "model", "", "a job, or a plan with the document that it answers");
     return parsed;
-}
-
-std::int64_t number_in(const nlohmann::json& object, const char* key) {
-    const auto found = object.is_object() ? object.value(key, nlohmann::json{}) : nlohmann::json{};
-    return found.is_number_integer() ? found.get<std::int64_t>() : 0;
-}
-
-/// The document of the job that a plan's file was made for.
-nlohmann::json job_of_plan(const nlohmann::json& plan) {
-    nlohmann::json job = plan["job"];
-    for (const char* part : {"runtime", "cluster", "layout"})
-        if (plan.contains(part)) job[part] = plan[part];
-    nlohmann::json& cluster = job["cluster"];
-    if (!cluster.is_object()) return job;
-    const std::int64_t available = number_in(plan["memory"], "available");
-    if (cluster.contains("device")) {  // whose file says all of the GPU and its link to the host
-        cluster.erase("gpu");
-        if (cluster.contains("host") && cluster["host"].is_object()) cluster["host"].erase("link");
-    } else if (available > 0) {  // of a live device another than the table has
-        cluster["gpu_memory"] = available + number_in(cluster, "in_use");
-    }
-    return job;
-}
-
-result<plan_request> request_of_plan(const nlohmann::json& plan) {
-    if (!plan.contains("job") || !plan["job"].is_object())
-        return refused(error_code::malformed, "job", "", "the job that the plan was made for");
-    const auto request = read_job(job_of_plan(plan), std::filesystem::path{});
-    if (!request) return request;
-    const auto made = llmres::plan(*request);
-    if (!made) return made.error();
-    const nlohmann::json again =
-        nlohmann::json::parse(to_json(made->plan, request->job, request->cluster, false).dump());
-    for (const char* part : {"buffers", "memory"})
-        if (plan.value(part, nlohmann::json{}) != again[part])
-            return refused(error_code::inconsistent, part, "",
-                           "what this version plans of the job in it; give the job's document instead");
-    return request;
 }
 
 }  // namespace
@@ -114,12 +76,19 @@ result<tested_plan> plan_of(const plan_request& request) {
     return plan;
 }
 
-result<json_value> document_of_plan(plan_request request) {
+result<json_value> document_of_plan(const std::string& document, plan_request request) {
     const auto made = llmres::plan(request);
     if (!made) return made.error();
     maybe<double>& fraction = request.job.runtime.cache.fraction;
     fraction = on_device(request.job.runtime, request.cluster.gpu, made->plan.layout).cache.fraction;
-    return to_json(made->plan, request.job, request.cluster, !request.layout);
+    json_value answer = to_json(made->plan, request.job, request.cluster, !request.layout);
+    json_value answered = answer["job"];
+    for (const char* part : {"runtime", "cluster", "layout"}) answered[part] = answer[part];
+    answered["model"] = document_in(*object_of(document))["model"];  // which may have been described
+    answered["cluster"]["gpu_memory"] = usable_memory(request.cluster.gpu).in(bytes);
+    answer["schema"] = plan_schema;
+    answer["document"] = answered;
+    return answer;
 }
 
 plan_request changed(plan_request request, plan_axis axis, std::int64_t to) {
@@ -159,23 +128,34 @@ std::string document_of(const job_request& request) {
 result<bool> names_cluster(const std::string& document) {
     const auto parsed = object_of(document);
     if (!parsed) return parsed.error();
-    return parsed->contains("cluster");
+    return document_in(*parsed).contains("cluster");
 }
 
 result<plan_request> request_of(const std::string& document, const device& live) {
     const auto parsed = object_of(document);
     if (!parsed) return parsed.error();
-    if (!parsed->contains("cluster")) return request_for(document, live);
-    return parsed->contains("memory") ? request_of_plan(*parsed) : read_job(*parsed, std::filesystem::path{});
+    const nlohmann::json asked = document_in(*parsed);
+    if (!asked.contains("cluster")) return request_for(document, live);
+    const auto request = read_job(asked, std::filesystem::path{});
+    if (!request || asked == *parsed) return request;
+    const auto made = llmres::plan(*request);
+    if (!made) return made.error();
+    const nlohmann::json again =
+        nlohmann::json::parse(to_json(made->plan, request->job, request->cluster, false).dump());
+    for (const char* part : {"buffers", "memory"})
+        if (parsed->value(part, nlohmann::json{}) != again[part])
+            return refused(error_code::inconsistent, part, "", "what this version plans of the document in it");
+    return request;
 }
 
 result<plan_request> request_for(const std::string& document, const device& live) {
     const auto sheet = sheet_for(live);
     if (!sheet) return sheet.error();
-    auto parsed = object_of(document);
+    const auto parsed = object_of(document);
     if (!parsed) return parsed.error();
-    (*parsed)["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
-    auto request = read_job(*parsed, std::filesystem::path{});  // models by their path from the working directory
+    nlohmann::json asked = document_in(*parsed);
+    asked["cluster"] = {{"gpu", std::string{sheet->id.view()}}, {"gpus", 1}};
+    auto request = read_job(asked, std::filesystem::path{});  // models by their path from the working directory
     if (request) request->cluster.gpu = to_gpu(live, *sheet);
     return request;
 }

@@ -44,9 +44,9 @@ std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own);
 
 /// The plan of a job, in its layout or in the best.
 result<tested_plan> plan_of(const plan_request& request);
-/// What the program's `plan` writes and request_of() reads back: with the share of a live device that the engine takes
-/// of it by default, which follows more of the device than a plan's file holds.
-result<json_value> document_of_plan(plan_request request);
+/// What the program's `plan` writes and request_of() reads back, of the job of a document: with what the engine takes
+/// of a live device by default, which follows more of the device than a document says.
+result<json_value> document_of_plan(const std::string& document, plan_request request);
 /// Its memory and buffers alone: a search asks for no verdict and no limits.
 result<tested_plan> memory_of_plan(const result<plan_request>& request);
 
@@ -72,8 +72,8 @@ std::string document_of(const job_request& request);
 /// Whether the document, a job's or a plan's, names its cluster: it then needs no device. Refuses what is neither.
 result<bool> names_cluster(const std::string& document);
 /// The job of a document, on the cluster that it names, or on one such device where it names none. Of a plan's file, as
-/// `llmres plan --json` writes it, the job is planned again: `inconsistent` where that gives other memory or buffers,
-/// as of a model that was described, which has no name to plan it by, or of a plan of another version.
+/// `llmres plan --json` writes it, its document is planned again: `inconsistent` where that gives other memory or
+/// buffers, as of a plan of another version.
 result<plan_request> request_of(const std::string& document, const device& live);
 /// The job of a document on one such device, whatever cluster it names.
 result<plan_request> request_for(const std::string& document, const device& live);

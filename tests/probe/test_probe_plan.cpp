@@ -65,16 +65,19 @@ TEST_CASE("what is neither a plan nor a job is refused by name") {
     CHECK(refusal_of("hello").field == "plan");
     CHECK(refusal_of("[1]").field == "plan");
     CHECK(refusal_of(R"({"devices":[]})").field == "model");
-    CHECK(refusal_of(R"({"job":3,"memory":{},"cluster":{"gpu":"rtx-4090"}})").field == "job");
-    CHECK(refusal_of(R"({"model":"gpt2","memory":{},"cluster":{"gpu":"rtx-4090"}})").field == "job");
-    CHECK(refusal_after([](auto& plan) { plan["cluster"]["in_use"] = "much"; }).field == "cluster.in_use");
-    CHECK(refusal_after([](auto& plan) { plan["cluster"]["host"] = 3; }).field == "cluster.host");
+    CHECK(refusal_of(R"({"job":3,"memory":{},"cluster":{"gpu":"rtx-4090"}})").field == "model");
+    CHECK(refusal_of(R"({"model":"gpt2","memory":{},"cluster":{"gpu":"rtx-4090"}})").field == "memory");
     CHECK(refusal_of(R"({"model":"no-such-model","cluster":{"gpu":"rtx-4090"}})").field == "model");
-    CHECK(refusal_after([](auto& plan) { plan["job"]["batch"] = 0; }).field == "batch");
-    CHECK(refusal_after([](auto& plan) { plan["layout"]["tensor"] = 0; }).code == error_code::out_of_range);
-    CHECK(refusal_after([](auto& plan) { plan["runtime"] = 7; }).field == "runtime");
-    CHECK(refusal_after([](auto& plan) { plan["cluster"]["gpu"] = "no-such-gpu"; }).field == "cluster.gpu");
-    CHECK(refusal_after([](auto& plan) { plan["cluster"] = 4; }).field == "cluster");
+    const auto refused_field = [](const nlohmann::json& patch) {
+        return std::string{refusal_after([&](auto& plan) { plan["document"].merge_patch(patch); }).field.view()};
+    };
+    CHECK(refused_field({{"cluster", {{"in_use", "much"}}}}) == "cluster.in_use");
+    CHECK(refused_field({{"cluster", {{"host", 3}}}}) == "cluster.host");
+    CHECK(refused_field({{"cluster", {{"gpu", "no-such-gpu"}}}}) == "cluster.gpu");
+    CHECK(refused_field({{"cluster", 4}}) == "cluster");
+    CHECK(refused_field({{"batch", 0}}) == "batch");
+    CHECK(refused_field({{"layout", {{"tensor", 0}}}}) == "layout.tensor");
+    CHECK(refused_field({{"runtime", 7}}) == "runtime");
     CHECK(refusal_after([](auto& plan) { plan["memory"] = 4; }).field == "memory");
 }
 
@@ -82,25 +85,24 @@ TEST_CASE("a plan on a device's file is read back with that file, and one on a l
     const std::string file = LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-rtx-4090.json";
     const auto answer = answer_job({{"model", "smollm2-135m"}, {"cluster", {{"device", file}}}}, sources_in({}));
     REQUIRE(answer.has_value());
-    nlohmann::json on_file = nlohmann::json::parse(to_json(*answer, {}).dump());
-    on_file["cluster"]["device"] = file;
-    CHECK(plan_of(*request_of(on_file.dump(), {}))->memory.expected() == answer->planned.plan.memory.total().expected);
+    CHECK(plan_of(*request_of(to_json(*answer, {}).dump(), {}))->memory.expected() ==
+          answer->planned.plan.memory.total().expected);
 
     device live = read_device_file(file)->devices.front();
     live.memory.cuda_total = gib(22);
-    const auto here = request_for(R"({"model":"smollm2-135m"})", live);
-    const auto made = plan(*here);
-    REQUIRE(made.has_value());
-    const std::string written = to_json(made->plan, here->job, here->cluster, true).dump();
-    CHECK(plan_of(*request_of(written, {}))->usable == gib(22));
+    const std::string job = R"({"model":"smollm2-135m"})";
+    const auto written = document_of_plan(job, *request_for(job, live));
+    REQUIRE(written.has_value());
+    CHECK(plan_of(*request_of(written->dump(), {}))->usable == gib(22));
 }
 
 TEST_CASE("a plan on a live device is read back where the engine's default follows what NVML reports of it") {
     device live = read_device_file(LLMRES_SOURCE_DIR "/tests/data/devices/synthetic-rtx-4090.json")->devices.front();
     live.memory.cuda_total = gib(30);
     live.memory.nvml_total = gib(31);
-    const auto asked = request_for(R"({"model":"smollm2-135m","runtime":"sglang"})", live);
-    const auto document = document_of_plan(*asked);
+    const std::string job = R"({"model":"smollm2-135m","runtime":"sglang"})";
+    const auto asked = request_for(job, live);
+    const auto document = document_of_plan(job, *asked);
     REQUIRE(document.has_value());
     const auto again = plan_of(*request_of(document->dump(), {}));
     REQUIRE(again.has_value());
@@ -116,18 +118,24 @@ TEST_CASE("a plan whose figures are not those of its job is refused") {
     CHECK(refused_part([](auto& plan) { plan.erase("buffers"); }) == "buffers");
     CHECK(refused_part([](auto& plan) { plan["buffers"][0]["bytes"] = 1; }) == "buffers");
     CHECK(refused_part([](auto& plan) { plan["memory"]["expected"] = 1; }) == "memory");
-    CHECK(refused_part([](auto& plan) { plan["job"]["batch"] = 3; }) == "buffers");
+    CHECK(refused_part([](auto& plan) { plan["document"]["batch"] = 3; }) == "buffers");
 }
 
-TEST_CASE("a plan of a model that was described is not planned from another's name; its job document is") {
+TEST_CASE("a plan of a model that was described is planned again with that model, and so is its job document") {
     for (const char* model : {R"({"from":"smollm2-135m","layers":3})",
                               R"({"vocabulary":4096,"hidden":256,"layers":1,"attention":{"heads":4,"kv_heads":2},)"
                               R"("feed_forward":{"width":512}})"}) {
         const std::string described = std::string{R"({"model":)"} + model +
                                       R"(,"batch":2,"context":128,"runtime":"pytorch","cluster":{"gpu":"rtx-4090"}})";
-        CHECK_FALSE(request_of(printed(described).dump(), {}).has_value());
         const auto request = request_of(described, {});
         REQUIRE(request.has_value());
+        const auto here = document_of_plan(described, *request);
+        REQUIRE(here.has_value());
+        for (const std::string& written : {printed(described).dump(), std::string{here->dump()}}) {
+            const auto again = request_of(written, {});
+            REQUIRE(again.has_value());
+            CHECK(plan_of(*again)->buffer_total() == plan_of(*request)->buffer_total());
+        }
         CHECK(memory_of_plan(changed(*request, plan_axis::batch, 4))->buffer_total() >
               plan_of(*request)->buffer_total());
     }
