@@ -87,12 +87,12 @@ void search_into(alloc_report& report, const alloc_environment& around, const al
 
 /// The plan on the device itself: as often as asked, or at the largest batch or context.
 void hold_plan(const options& o, workplace& here, const tensor_allocator& through, alloc_report& report) {
-    const auto others = [&] { return here.ask(&nvml::used_by_others); };
+    const auto others = [&] { return here.driver.used_by_others(here.handle); };
     const auto others_before = others();  // before our own context, which a container may show under another id
     baselines& b = report.around;
-    b.used_before = here.ask(&nvml::used_at_start);
+    b.used_before = here.driver.used_at_start(here.handle);
     const auto open = [&] {
-        open_watched(*here.cuda, here.cuda_index(), [&] { return here.ask(&nvml::used); }, b);
+        open_watched(*here.cuda, here.cuda_index(), [&] { return here.driver.used(here.handle); }, b);
         if (!b.no_libraries.empty() && !library_missing(b.no_libraries)) throw call_failed{b.no_libraries};
         if (!b.cuda_free) throw call_failed{b.cuda_free.why};
     };

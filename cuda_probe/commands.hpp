@@ -64,11 +64,6 @@ struct workplace {
     std::int32_t cuda_index() const { return static_cast<std::int32_t>(index); }
     /// How a command ends that has none to work on.
     ending without_device() const;
-    /// What NVML says of the device.
-    template <class Answer>
-    reading<Answer> ask(reading<Answer> (nvml::*what)(nvml::handle) const) const {
-        return handle ? (driver.*what)(*handle) : reading<Answer>::unavailable(handle.why);
-    }
 
     stop_signal stop;
     nvml driver;  // first of what follows: it reads memory before CUDA is touched
@@ -78,7 +73,7 @@ struct workplace {
     std::vector<device> devices;  ///< as they are before any context is opened
     std::vector<device> hidden;   ///< where asked for: what NVML sees and CUDA does not
     std::size_t index = 0;
-    reading<nvml::handle> handle{};
+    nvml::handle handle{};  ///< NVML's, of the one asked for
 };
 
 /// Whether it names a file, and not a preset.

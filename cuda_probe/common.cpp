@@ -41,7 +41,7 @@ namespace {
 
 /// The NVML handle of a device that CUDA described: by UUID, as a whole card or as an instance (whose UUID then
 /// replaces the guess in the descriptor), else by PCI address.
-reading<nvml::handle> nvml_handle_of(const nvml& driver, device& live) {
+nvml::handle nvml_handle_of(const nvml& driver, device& live) {
     const std::string uuid{live.identity.uuid.value.view()};
     const std::string pci{live.identity.pci_bus_id.value.view()};
     if (uuid.starts_with("GPU-")) {
@@ -55,28 +55,15 @@ reading<nvml::handle> nvml_handle_of(const nvml& driver, device& live) {
     return driver.find(uuid, pci);
 }
 
-/// Fields that CUDA does not tell and NVML would have: why NVML does not answer is their reason.
-void without_nvml(device& live, const text<95>& why) {
-    const auto explain = [&](auto&... section) {
-        const auto each = [&](const char*, auto& field) {
-            if (!field && field.why == "not read") field.why = why;
-        };
-        (llmres::detail::each_field(section, each), ...);
-    };
-    explain(live.identity, live.software, live.memory, live.compute, live.power, live.pcie);
-    live.process_count.why = live.nvlinks_active.why = why;
-}
-
 /// The devices that CUDA lets this process use, so many as it said.
 std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_t count) {
     std::vector<device> all;
-    std::vector<reading<nvml::handle>> handles;
+    std::vector<nvml::handle> handles;
     for (std::int32_t i = 0; i < count; ++i) {
         device& live = all.emplace_back();
         live.memory.cuda_free.why = "no context was opened";
         cuda.describe(i, live);
-        const auto& handle = handles.emplace_back(nvml_handle_of(driver, live));
-        handle ? driver.describe(*handle, live) : without_nvml(live, handle.why);
+        driver.describe(handles.emplace_back(nvml_handle_of(driver, live)), live);
     }
     for (std::size_t i = 0; i < all.size(); ++i)
         for (std::size_t j = 0; j < all.size(); ++j) {
@@ -84,8 +71,7 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_
             device_peer other;
             other.uuid = all[j].identity.uuid.value_or("");
             cuda.describe_peer(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), other);
-            const auto &a = handles[i], &b = handles[j];
-            other.topology = a && b ? driver.topology(*a, *b) : reading<text<31>>::unavailable(a ? b.why : a.why);
+            other.topology = driver.topology(handles[i], handles[j]);
             other.bandwidth.why = "not measured";
             all[i].peers.push(other);
         }
@@ -97,11 +83,11 @@ std::vector<device> describe_hidden(const nvml& driver, const std::vector<device
     std::vector<device> hidden;
     const auto count = driver.device_count();
     for (std::int32_t i = 0; count && i < *count; ++i) {
-        const auto handle = driver.by_index(i);
+        const nvml::handle handle = driver.by_index(i);
         if (!handle) continue;
         device live;
         live.identity.index_cuda.why = "CUDA does not show this device to this process";
-        driver.describe(*handle, live);
+        driver.describe(handle, live);
         const auto& uuid = live.identity.uuid;
         const auto is_it = [&](const device& other) {
             return uuid && (other.identity.uuid == uuid || other.identity.mig_parent_uuid == uuid);

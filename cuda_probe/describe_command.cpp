@@ -24,15 +24,8 @@ void print_line(const device& live) {
 
 /// Describes and measures the device; its problem is what could not be opened.
 problem measure_device(workplace& here, const options& o) {
-    const device_watch watch{[&] { return here.ask(&nvml::used); },
-                             [&] {
-                                 const text<95>& why = here.handle.why;
-                                 return here.handle ? here.driver.now(*here.handle)
-                                                    : nvml::state{reading<frequency>::unavailable(why),
-                                                                  reading<power>::unavailable(why),
-                                                                  reading<unsigned long long>::unavailable(why)};
-                             },
-                             here.ask(&nvml::used_at_start)};
+    const device_watch watch{[&] { return here.driver.used(here.handle); },
+                             [&] { return here.driver.now(here.handle); }, here.driver.used_at_start(here.handle)};
     return measure(*here.cuda, here.cuda_index(), static_cast<std::int32_t>(here.devices.size()), watch, o.figures,
                    here.stop, here.live());
 }

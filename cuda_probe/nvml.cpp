@@ -101,19 +101,24 @@ reading<text<N>> ask_text(const nvml_library& driver, const char* name, Argument
     return then(answer_of(driver, said, room), [](const auto& read) { return readable<N>(read.data(), read.size()); });
 }
 
+/// What a process holds, where the driver shows it.
+reading<byte_count> used_by(const process_info& process) {
+    if (process.used == not_available) return reading<byte_count>::unavailable("NVML: the driver does not tell");
+    return process.used > most_memory ? implausible<byte_count>(process.used) : size_of(process.used);
+}
+
 /// One device, asked by the names of NVML's functions.
 struct asked_device {
-    using handle = nvml::handle;
     const nvml_library& driver;
-    handle device;
+    nvml::handle device;
 
     template <class Answer, class... More>
     reading<Answer> tells(const char* name, Answer answer, More... more) const {
-        return ask(driver, name, answer, device, more...);
+        return then(device, [&](device_handle one) { return ask(driver, name, answer, one, more...); });
     }
     template <std::size_t N>
     reading<text<N>> words(const char* name) const {
-        return ask_text<N>(driver, name, device);
+        return then(device, [&](device_handle one) { return ask_text<N>(driver, name, one); });
     }
     template <class... More>
     reading<std::int32_t> number(const char* name, unsigned low, unsigned high, More... more) const {
@@ -128,15 +133,17 @@ struct asked_device {
     /// The card that an instance is part of, or itself.
     asked_device whole_card() const {
         if (tells("nvmlDeviceIsMigDeviceHandle", 0U).value_or(0) != 1) return *this;
-        const auto parent = tells("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", handle{}).value_or(nullptr);
-        return {driver, parent != nullptr ? parent : device};
+        const auto parent = tells("nvmlDeviceGetDeviceHandleFromMigDeviceHandle", device_handle{});
+        return {driver, parent.value_or(nullptr) != nullptr ? parent : device};
     }
     /// Several numbers of one function.
     template <std::size_t N>
     reading<std::array<unsigned, N>> numbers(const char* name) const {
-        std::array<unsigned, N> all{};
-        const auto call_with = [&](auto&... each) { return call(driver, name, device, &each...); };
-        return answer_of(driver, std::apply(call_with, all), all);
+        return then(device, [&](device_handle one) {
+            std::array<unsigned, N> all{};
+            const auto call_with = [&](auto&... each) { return call(driver, name, one, &each...); };
+            return answer_of(driver, std::apply(call_with, all), all);
+        });
     }
     /// Why clocks are lowered; drivers before 535 know the second name.
     reading<unsigned long long> throttled() const {
@@ -144,47 +151,46 @@ struct asked_device {
         const bool knows = driver.functions.find(since_535) != nullptr;
         return tells(knows ? since_535 : "nvmlDeviceGetCurrentClocksThrottleReasons", 0ULL);
     }
+    reading<memory_v2> memory() const {
+        const auto sane = [](const memory_v2& read) {
+            if (read.total == 0 || read.total > most_memory) return implausible<memory_v2>(read.total);
+            for (const unsigned long long part : {read.used, read.free, read.reserved})
+                if (part > read.total) return implausible<memory_v2>(part);
+            return reading<memory_v2>{read};
+        };
+        return then(tells("nvmlDeviceGetMemoryInfo_v2", memory_v2{}), sane);
+    }
+    /// Who computes, and who draws or is a client of MPS, which have lists of their own that instances and servers may
+    /// lack; who is in two has one memory.
+    reading<std::vector<process_info>> processes() const {
+        auto all = listed("nvmlDeviceGetComputeRunningProcesses_v3");
+        if (!all) return all;
+        for (const char* more :
+             {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"})
+            for (const process_info& one : listed(more).value_or({}))
+                if (std::none_of(all.value.begin(), all.value.end(), [&](const auto& p) { return p.pid == one.pid; }))
+                    all.value.push_back(one);
+        return all;
+    }
+
+private:
+    /// One of the driver's lists of processes.
+    reading<std::vector<process_info>> listed(const char* name) const {
+        return then(device, [&](device_handle one) {
+            std::vector<process_info> room(4096);  // more than a device has
+            auto number = static_cast<unsigned>(room.size());
+            const code said = call(driver, name, one, &number, room.data());
+            if (number > room.size()) return implausible<std::vector<process_info>>(number);
+            room.resize(number);
+            return answer_of(driver, said, room);
+        });
+    }
 };
 
+/// What CUDA could not say for a reason of its own keeps that.
 template <class T>
 void fill(reading<T>& field, const reading<T>& found) {
-    if (!field) field = found;
-}
-
-/// One of the driver's lists of processes.
-reading<std::vector<process_info>> listed(const nvml_library& driver, const char* name, nvml::handle which) {
-    std::vector<process_info> room(4096);  // more than a device has
-    auto number = static_cast<unsigned>(room.size());
-    const code said = call(driver, name, which, &number, room.data());
-    if (number > room.size()) return reading<std::vector<process_info>>::unavailable(implausible<bool>(number).why);
-    room.resize(number);
-    return answer_of(driver, said, room);
-}
-
-reading<byte_count> used_by(const process_info& process) {
-    if (process.used == not_available) return reading<byte_count>::unavailable("NVML: the driver does not tell");
-    return process.used > most_memory ? implausible<byte_count>(process.used) : size_of(process.used);
-}
-
-reading<memory_v2> memory_of(const nvml_library& driver, nvml::handle which) {
-    const auto raw = ask(driver, "nvmlDeviceGetMemoryInfo_v2", memory_v2{}, which);
-    if (!raw) return raw;
-    if (raw->total == 0 || raw->total > most_memory) return implausible<memory_v2>(raw->total);
-    for (const unsigned long long part : {raw->used, raw->free, raw->reserved})
-        if (part > raw->total) return implausible<memory_v2>(part);
-    return raw;
-}
-
-reading<std::vector<process_info>> processes_of(const nvml_library& driver, nvml::handle which) {
-    auto all = listed(driver, "nvmlDeviceGetComputeRunningProcesses_v3", which);
-    if (!all) return all;
-    // Displays and clients of MPS have lists of their own, which instances and servers may lack; who is in two has one
-    // memory.
-    for (const char* more : {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetMPSComputeRunningProcesses_v3"})
-        for (const process_info& one : listed(driver, more, which).value_or({}))
-            if (std::none_of(all.value.begin(), all.value.end(), [&](const auto& p) { return p.pid == one.pid; }))
-                all.value.push_back(one);
-    return all;
+    if (!field && (found || field.why == "not read")) field = found;
 }
 
 void describe_identity(const asked_device& one, const asked_device& card, device& into) {
@@ -205,7 +211,7 @@ void describe_identity(const asked_device& one, const asked_device& card, device
         id.mig_profile = at == full.npos ? reading<text<31>>::unavailable("not in the instance's name")
                                          : reading<text<31>>{text<31>{full.substr(at + 4)}};
     } else {
-        id.mig_parent_uuid.why = id.mig_profile.why = "not a MIG instance";
+        id.mig_parent_uuid.why = id.mig_profile.why = one.device ? text<95>{"not a MIG instance"} : one.device.why;
     }
 
     device_software& sw = into.software;
@@ -241,7 +247,7 @@ void describe_memory(const asked_device& one, const asked_device& card, const re
     m.remapping_pending = then(rows, [](const auto& numbers) { return flag(numbers[2]); });
     m.remapping_failed = then(rows, [](const auto& numbers) { return flag(numbers[3]); });
 
-    const auto everyone = processes_of(one.driver, one.device);
+    const auto everyone = one.processes();
     into.process_count = then(everyone, [](const auto& list) { return static_cast<std::int32_t>(list.size()); });
     for (const process_info& process : everyone.value)  // the first that there is room for
         into.processes.push({static_cast<std::int64_t>(process.pid), used_by(process)});
@@ -315,38 +321,40 @@ nvml::nvml(const std::string& library) : driver_{shared_library{library}} {
         driver_.unusable = reason_of(driver_, said);
     const auto cards = device_count();
     for (std::int32_t i = 0; cards && i < *cards; ++i)
-        if (const auto card = by_index(i)) at_start_.emplace(*card, memory_of(driver_, *card));
+        if (const handle card = by_index(i)) at_start_.emplace(*card, asked_device{driver_, card}.memory());
 }
 
 nvml::~nvml() { call(driver_, "nvmlShutdown"); }
 
 reading<std::int32_t> nvml::device_count() const { return bounded(ask(driver_, "nvmlDeviceGetCount_v2", 0U), 0, 1024); }
 
-reading<nvml::handle> nvml::by_index(std::int32_t index) const {
-    return ask(driver_, "nvmlDeviceGetHandleByIndex_v2", handle{}, static_cast<unsigned>(index));
+nvml::handle nvml::by_index(std::int32_t index) const {
+    return ask(driver_, "nvmlDeviceGetHandleByIndex_v2", device_handle{}, static_cast<unsigned>(index));
 }
 
-reading<nvml::handle> nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
+nvml::handle nvml::find(std::string_view uuid, std::string_view pci_bus_id) const {
     const auto found_by = [&](const char* name, const std::string& key) {
-        const auto found = ask(driver_, name, handle{}, key.c_str());
-        return found && *found == nullptr ? reading<handle>::unavailable("NVML: no such device") : found;
+        const handle found = ask(driver_, name, device_handle{}, key.c_str());
+        return found && *found == nullptr ? handle::unavailable("NVML: no such device") : found;
     };
     const auto found = found_by("nvmlDeviceGetHandleByUUID", std::string{uuid});
     if (found || pci_bus_id.empty() || uuid.starts_with("MIG-")) return found;  // the address would be the whole card's
     return found_by("nvmlDeviceGetHandleByPciBusId_v2", std::string{pci_bus_id});
 }
 
-reading<memory_v2> nvml::memory_at_start(handle which) const {
-    const auto found = at_start_.find(which);
-    return found != at_start_.end() ? found->second : memory_of(driver_, which);
+reading<memory_v2> nvml::memory_at_start(const handle& which) const {
+    const auto found = at_start_.find(which.value);
+    return found != at_start_.end() ? found->second : asked_device{driver_, which}.memory();
 }
 
-reading<byte_count> nvml::used_at_start(handle which) const { return then(memory_at_start(which), used_of); }
+reading<byte_count> nvml::used_at_start(const handle& which) const { return then(memory_at_start(which), used_of); }
 
-reading<byte_count> nvml::used(handle which) const { return then(memory_of(driver_, which), used_of); }
+reading<byte_count> nvml::used(const handle& which) const {
+    return then(asked_device{driver_, which}.memory(), used_of);
+}
 
-reading<byte_count> nvml::used_by_others(handle which) const {
-    return then(processes_of(driver_, which), [](const std::vector<process_info>& all) {
+reading<byte_count> nvml::used_by_others(const handle& which) const {
+    return then(asked_device{driver_, which}.processes(), [](const std::vector<process_info>& all) {
         byte_count others{};
         for (const process_info& one : all) {
             if (static_cast<pid_t>(one.pid) == getpid()) continue;
@@ -358,11 +366,14 @@ reading<byte_count> nvml::used_by_others(handle which) const {
     });
 }
 
-reading<text<31>> nvml::topology(handle a, handle b) const {
-    return named(ask(driver_, "nvmlDeviceGetTopologyCommonAncestor", -1, a, b), topologies, 10);
+reading<text<31>> nvml::topology(const handle& a, const handle& b) const {
+    const auto common = [&](device_handle one) {
+        return asked_device{driver_, a}.tells("nvmlDeviceGetTopologyCommonAncestor", -1, one);
+    };
+    return named(then(b, common), topologies, 10);
 }
 
-void nvml::describe(handle which, device& into) const {
+void nvml::describe(const handle& which, device& into) const {
     const asked_device one{driver_, which}, card = one.whole_card();
     describe_identity(one, card, into);
     describe_memory(one, card, memory_at_start(which), into);
@@ -370,7 +381,7 @@ void nvml::describe(handle which, device& into) const {
     describe_links(card, into);
 }
 
-nvml::state nvml::now(handle which) const {
+nvml::state nvml::now(const handle& which) const {
     const asked_device card = asked_device{driver_, which}.whole_card();
     state now{card.clock("nvmlDeviceGetClockInfo", clock_sm), card.watts_of("nvmlDeviceGetPowerUsage"),
               card.throttled()};

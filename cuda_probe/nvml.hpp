@@ -73,7 +73,8 @@ struct nvml_library {
 /// implausibly, is a reading without a value that says why.
 class nvml {
 public:
-    using handle = nvml_abi::device_handle;
+    /// A device that NVML has, or why it has none, which then answers all that is asked of it.
+    using handle = reading<nvml_abi::device_handle>;
 
     explicit nvml(const std::string& library = "libnvidia-ml.so.1");
     ~nvml();
@@ -84,35 +85,35 @@ public:
     const std::string& reason() const { return driver_.unusable; }
 
     reading<std::int32_t> device_count() const;
-    reading<handle> by_index(std::int32_t index) const;
+    handle by_index(std::int32_t index) const;
     /// By UUID ("GPU-..." or "MIG-..."), which holds whatever order CUDA numbers devices in; else by PCI address.
-    reading<handle> find(std::string_view uuid, std::string_view pci_bus_id) const;
+    handle find(std::string_view uuid, std::string_view pci_bus_id) const;
 
     /// Puts everything NVML knows of the device into the descriptor; what CUDA said before is not overwritten.
-    void describe(handle which, device& into) const;
+    void describe(const handle& which, device& into) const;
 
     /// Bytes in use on the device by anyone, the driver's own included.
-    reading<byte_count> used(handle which) const;
+    reading<byte_count> used(const handle& which) const;
     /// The same when this object was made, which is before anyone here touched CUDA: some of its calls open a context
     /// unasked. Of a MIG instance, now.
-    reading<byte_count> used_at_start(handle which) const;
+    reading<byte_count> used_at_start(const handle& which) const;
     /// Bytes that processes other than this one hold, where the driver shows them.
-    reading<byte_count> used_by_others(handle which) const;
+    reading<byte_count> used_by_others(const handle& which) const;
     /// What the device does now: its clock, its power, and why clocks are lowered (a mask; not that it is idle).
     struct state {
         reading<frequency> sm_clock{};
         reading<power> draw{};
         reading<unsigned long long> throttled{};
     };
-    state now(handle which) const;
+    state now(const handle& which) const;
     /// "internal", "single_switch", ... "system": how far apart two devices sit.
-    reading<text<31>> topology(handle a, handle b) const;
+    reading<text<31>> topology(const handle& a, const handle& b) const;
 
 private:
-    reading<nvml_abi::memory_v2> memory_at_start(handle which) const;
+    reading<nvml_abi::memory_v2> memory_at_start(const handle& which) const;
 
     nvml_library driver_;
-    std::map<handle, reading<nvml_abi::memory_v2>> at_start_;
+    std::map<nvml_abi::device_handle, reading<nvml_abi::memory_v2>> at_start_;
 };
 
 /// Names of a throttle-reason mask, comma between; "none" for 0.

@@ -22,7 +22,7 @@ device described(const char* mood, std::string_view uuid = first) {
     const auto handle = driver.find(uuid, "");
     REQUIRE(handle.known);
     device live;
-    driver.describe(*handle, live);
+    driver.describe(handle, live);
     return live;
 }
 
@@ -116,13 +116,13 @@ TEST_CASE("memory of others leaves out our own, and is unknown where one of them
     setenv("LLMRES_FAKE_NVML", "good", 1);
     const nvml driver{LLMRES_FAKE_NVML_LIBRARY};
     const auto handle = driver.find(first, "");
-    CHECK(*driver.used_by_others(*handle) == mib(180));
-    CHECK(*driver.used(*handle) == mib(700));
+    CHECK(*driver.used_by_others(handle) == mib(180));
+    CHECK(*driver.used(handle) == mib(700));
     setenv("LLMRES_FAKE_NVML_HIDDEN", "1", 1);
-    CHECK(driver.used_by_others(*handle).why == "NVML: the driver does not tell");
+    CHECK(driver.used_by_others(handle).why == "NVML: the driver does not tell");
     unsetenv("LLMRES_FAKE_NVML_HIDDEN");
     setenv("LLMRES_FAKE_NVML", "no_permission", 1);
-    CHECK(driver.used_by_others(*handle).why == "NVML: Insufficient Permissions");
+    CHECK(driver.used_by_others(handle).why == "NVML: Insufficient Permissions");
 }
 
 TEST_CASE("devices are found by UUID, else by address; an instance never by address") {
@@ -133,10 +133,10 @@ TEST_CASE("devices are found by UUID, else by address; an instance never by addr
     CHECK_FALSE(driver.find("GPU-other", "").known);
     CHECK_FALSE(driver.find("MIG-other", "00000000:02:00.0").known);
     CHECK(driver.by_index(9).why == "NVML: Not Found");
-    CHECK(driver.topology(*driver.by_index(0), *driver.by_index(1)).value == "multiple_switches");
+    CHECK(driver.topology(driver.by_index(0), driver.by_index(1)).value == "multiple_switches");
     setenv("LLMRES_FAKE_NVML", "nonsense", 1);
     CHECK_FALSE(driver.device_count().known);
-    CHECK_FALSE(driver.topology(*driver.by_index(0), *driver.by_index(1)).known);
+    CHECK_FALSE(driver.topology(driver.by_index(0), driver.by_index(1)).known);
 }
 
 TEST_CASE("no driver, or one that does not start, is a reason and no crash") {
@@ -148,7 +148,19 @@ TEST_CASE("no driver, or one that does not start, is a reason and no crash") {
     CHECK(absent.reason() == "NVML: libno-such-thing.so.1 could not be loaded");
     CHECK(absent.find(first, "").why == "NVML: libno-such-thing.so.1 could not be loaded");
     CHECK_FALSE(absent.device_count().known);
-    CHECK_FALSE(absent.used_by_others(nullptr).known);
+    const nvml::handle none = absent.by_index(0);
+    CHECK(absent.used_by_others(none).why == none.why);
+    device live;
+    live.identity.uuid = reading<text<63>>::unavailable("CUDA: denied");
+    absent.describe(none, live);
+    each_reading(live, [&](const std::string& key, const auto& field) {
+        CAPTURE(key);
+        CHECK_FALSE(field.known);
+    });
+    CHECK(live.identity.uuid.why == "CUDA: denied");
+    CHECK(live.power.draw.why == none.why);
+    CHECK(live.identity.mig_profile.why == none.why);
+    CHECK(absent.now(none).sm_clock.why == none.why);
     const nvml foreign{"libm.so.6"};
     CHECK(foreign.reason() == "NVML: libm.so.6 has no nvmlInit_v2");
 }
@@ -159,14 +171,14 @@ TEST_CASE("what was in use before CUDA was touched stays known") {
     const nvml driver{LLMRES_FAKE_NVML_LIBRARY};
     const auto handle = driver.find(first, "");
     REQUIRE(handle.known);
-    const auto start = driver.used_at_start(*handle);
+    const auto start = driver.used_at_start(handle);
     REQUIRE(start.known);
-    const auto now = driver.used(*handle);
+    const auto now = driver.used(handle);
     CHECK(*now > *start);
-    CHECK(*driver.used(*handle) > *now);
-    CHECK(*driver.used_at_start(*handle) == *start);
+    CHECK(*driver.used(handle) > *now);
+    CHECK(*driver.used_at_start(handle) == *start);
     device live;
-    driver.describe(*handle, live);
+    driver.describe(handle, live);
     CHECK(*live.memory.nvml_used == *start);
     unsetenv("LLMRES_FAKE_NVML_GROWS");
 }
