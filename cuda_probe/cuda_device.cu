@@ -54,14 +54,15 @@ public:
         describe_device(index, into.identity, into.memory, into.compute);
         into.software.cuda_driver_version = number_of("version", cudaDriverGetVersion);
         into.software.cuda_runtime_version = number_of("version", cudaRuntimeGetVersion);
-        constexpr const char* modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
-        const auto mode = attribute(index, cudaDevAttrComputeMode);
-        if (mode && *mode >= 0 && *mode < 4) into.software.compute_mode = text<31>{modes[*mode]};
-        const auto node = attribute(index, cudaDevAttrHostNumaId);
-        if (node && *node >= 0) into.pcie.numa_node = *node;
     }
 
-    void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) override { peer_facts(from, to, into); }
+    void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) override {
+        into.access = then(
+            number_of(
+                "cudaDeviceGetP2PAttribute",
+                [&](int* value) { return cudaDeviceGetP2PAttribute(value, cudaDevP2PAttrAccessSupported, from, to); }),
+            is_set);
+    }
 
     void open_context(std::int32_t index) override {
         must("cudaSetDevice", cudaSetDevice(index));

@@ -17,14 +17,6 @@ inline reading<std::int32_t> attribute(int device, cudaDeviceAttr which) {
 
 inline bool is_set(int value) { return value != 0; }
 
-/// kHz, as CUDA counts clocks.
-inline reading<frequency> clock_attribute(int device, cudaDeviceAttr which) {
-    return then(attribute(device, which), [](int khz) {
-        return khz > 0 ? reading<frequency>{hertz(1000.0 * khz)}
-                       : reading<frequency>::unavailable("CUDA: the driver does not tell");
-    });
-}
-
 inline const char* architecture_of(int major, int minor) {
     if (major == 7) return minor >= 5 ? "turing" : "volta";
     if (major == 8) return minor >= 9 ? "ada" : "ampere";
@@ -69,41 +61,19 @@ inline void describe_device(int device, device_identity& id, device_memory& memo
         return text<31>{std::string_view{room.data()}};
     });
     compute.sm_count = attribute(device, cudaDevAttrMultiProcessorCount);
-    compute.sm_clock_max = clock_attribute(device, cudaDevAttrClockRate);
-    compute.memory_clock_max = clock_attribute(device, cudaDevAttrMemoryClockRate);
     memory.l2_cache = then(attribute(device, cudaDevAttrL2CacheSize), [](int size) { return bytes(size); });
     memory.bus_width_bits = attribute(device, cudaDevAttrGlobalMemoryBusWidth);
-    if (compute.memory_clock_max && memory.bus_width_bits)
-        memory.theoretical_bandwidth =
-            bytes_per_s(2.0 * compute.memory_clock_max->in(hertz) * *memory.bus_width_bits / 8);
-    else
-        memory.theoretical_bandwidth = reading<byte_rate>::unavailable("memory clock or bus width unknown");
     memory.allocation.memory_pools_supported = then(attribute(device, cudaDevAttrMemoryPoolsSupported), is_set);
     memory.allocation.managed_memory = then(attribute(device, cudaDevAttrManagedMemory), is_set);
     memory.allocation.pageable_memory_access = then(attribute(device, cudaDevAttrPageableMemoryAccess), is_set);
     memory.allocation.integrated = then(attribute(device, cudaDevAttrIntegrated), is_set);
     // Granularity needs an initialised driver, which counting devices has seen to, but no context.
-    const auto granularity = [&](CUmemAllocationGranularity_flags which) {
-        return reading_of([&] {
-            virtual_memory here;
-            here.open(device);
-            return bytes(static_cast<std::int64_t>(here.granularity(which)));
-        });
-    };
-    memory.allocation.granularity_minimum = granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM);
-    memory.allocation.granularity_recommended = granularity(CU_MEM_ALLOC_GRANULARITY_RECOMMENDED);
+    memory.allocation.granularity_minimum = reading_of([&] {
+        virtual_memory here;
+        here.open(device);
+        return here.granularity();
+    });
     memory.allocation.virtual_memory_supported = memory.allocation.granularity_minimum.known;
-}
-
-/// What devices of one machine can do to each other.
-inline void peer_facts(int from, int to, device_peer& into) {
-    const auto ask = [&](cudaDeviceP2PAttr which) {
-        return number_of("cudaDeviceGetP2PAttribute",
-                         [&](int* value) { return cudaDeviceGetP2PAttribute(value, which, from, to); });
-    };
-    into.access = then(ask(cudaDevP2PAttrAccessSupported), is_set);
-    into.native_atomics = then(ask(cudaDevP2PAttrNativeAtomicSupported), is_set);
-    into.performance_rank = ask(cudaDevP2PAttrPerformanceRank);
 }
 
 }  // namespace llmres::probe

@@ -98,15 +98,14 @@ public:
         what_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
         what_.location.id = device;
     }
-    std::size_t granularity(CUmemAllocationGranularity_flags which) const {
+    byte_count granularity() const {
         std::size_t found = 0;
-        must("cuMemGetAllocationGranularity", call_->granularity(&found, &what_, which));
-        return found;
+        must("cuMemGetAllocationGranularity", call_->granularity(&found, &what_, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+        return bytes(static_cast<std::int64_t>(found));
     }
     /// Its size is that of whole granules.
     block allocate(byte_count size) {
-        const auto granule = bytes(static_cast<std::int64_t>(granularity(CU_MEM_ALLOC_GRANULARITY_MINIMUM)));
-        const byte_count held = aligned_up(size, granule);
+        const byte_count held = aligned_up(size, granularity());
         const auto room = static_cast<std::size_t>(held.base());
         CUmemGenericAllocationHandle handle{};
         must("cuMemCreate", call_->create(&handle, room, &what_, 0));

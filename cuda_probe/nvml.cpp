@@ -23,7 +23,6 @@ constexpr unsigned long long most_memory = 1ULL << 44;  // 16 TiB: no GPU is nea
 constexpr const char* topologies[] = {"internal",    "single_switch", "multiple_switches",
                                       "host_bridge", "node",          "system"};
 constexpr const char* compute_modes[] = {"default", "exclusive_thread", "prohibited", "exclusive_process"};
-constexpr const char* remote_types[] = {"gpu", "npu", "switch"};
 constexpr const char* throttles[] = {"gpu_idle",      "application_clocks",  "sw_power_cap",        "hw_slowdown",
                                      "sync_boost",    "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake",
                                      "display_clocks"};
@@ -219,7 +218,7 @@ void describe_identity(const asked_device& one, const asked_device& card, device
     fill(sw.nvml_version, ask_text<31>(card.driver, "nvmlSystemGetNVMLVersion"));
     fill(sw.vbios_version, card.words<31>("nvmlDeviceGetVbiosVersion"));
     fill(sw.persistence_mode, flag(card.tells("nvmlDeviceGetPersistenceMode", 0U)));
-    fill(sw.compute_mode, named(card.tells("nvmlDeviceGetComputeMode", 0U), compute_modes));
+    sw.compute_mode = named(card.tells("nvmlDeviceGetComputeMode", 0U), compute_modes);
 }
 
 /// Memory and who holds it.
@@ -229,14 +228,6 @@ void describe_memory(const asked_device& one, const asked_device& card, const re
     m.nvml_reserved = then(all, [](const memory_v2& read) { return size_of(read.reserved); });
     m.nvml_used = then(all, used_of);
     m.nvml_free = then(all, [](const memory_v2& read) { return size_of(read.free); });
-
-    const auto sane = [](const bar1_memory& read) {
-        const bool believed = read.total > 0 && read.total <= most_memory && read.used <= read.total;
-        return believed ? reading<bar1_memory>{read} : implausible<bar1_memory>(read.total);
-    };
-    const auto bar1 = then(card.tells("nvmlDeviceGetBAR1MemoryInfo", bar1_memory{}), sane);
-    m.bar1_total = then(bar1, [](const bar1_memory& read) { return size_of(read.total); });
-    m.bar1_used = then(bar1, [](const bar1_memory& read) { return size_of(read.used); });
 
     const auto ecc = card.numbers<2>("nvmlDeviceGetEccMode");
     m.ecc_enabled = then(ecc, [](const auto& modes) { return flag(modes[0]); });
@@ -255,10 +246,10 @@ void describe_memory(const asked_device& one, const asked_device& card, const re
 
 void describe_power(const asked_device& card, device& into) {
     device_compute& c = into.compute;
-    fill(c.sm_clock_now, card.clock("nvmlDeviceGetClockInfo", clock_sm));
-    fill(c.sm_clock_max, card.clock("nvmlDeviceGetMaxClockInfo", clock_sm));
-    fill(c.memory_clock_now, card.clock("nvmlDeviceGetClockInfo", clock_memory));
-    fill(c.memory_clock_max, card.clock("nvmlDeviceGetMaxClockInfo", clock_memory));
+    c.sm_clock_now = card.clock("nvmlDeviceGetClockInfo", clock_sm);
+    c.sm_clock_max = card.clock("nvmlDeviceGetMaxClockInfo", clock_sm);
+    c.memory_clock_now = card.clock("nvmlDeviceGetClockInfo", clock_memory);
+    c.memory_clock_max = card.clock("nvmlDeviceGetMaxClockInfo", clock_memory);
     device_power& p = into.power;
     p.draw = card.watts_of("nvmlDeviceGetPowerUsage");
     p.limit = card.watts_of("nvmlDeviceGetEnforcedPowerLimit");
@@ -274,29 +265,13 @@ void describe_links(const asked_device& card, device& into) {
     pcie.generation_max = card.number("nvmlDeviceGetMaxPcieLinkGeneration", 1, 8);
     pcie.width_now = card.number("nvmlDeviceGetCurrPcieLinkWidth", 1, 32);
     pcie.width_max = card.number("nvmlDeviceGetMaxPcieLinkWidth", 1, 32);
-    fill(pcie.numa_node, card.number("nvmlDeviceGetNumaNodeId", 0, 4095));
+    pcie.numa_node = card.number("nvmlDeviceGetNumaNodeId", 0, 4095);
 
-    into.nvlinks.count = 0;
-    std::int32_t active = 0;
-    into.nvlinks_active.why = "NVML: no link answered";
-    for (unsigned link = 0; link < into.nvlinks.capacity; ++link) {
-        device_nvlink one;
-        one.link = static_cast<std::int32_t>(link);
-        one.active = flag(card.tells("nvmlDeviceGetNvLinkState", 0U, link));
-        if (!one.active) {  // not there, or past the last; the first answer is the reason if there is none at all
-            if (link == 0) into.nvlinks_active.why = one.active.why;
-            continue;
-        }
-        one.version.why = one.remote_pci_bus_id.why = one.remote_type.why = "link inactive";
-        if (*one.active) {
-            ++active;
-            one.version = card.number("nvmlDeviceGetNvLinkVersion", 1, 64, link);
-            one.remote_pci_bus_id = bus_id(card.tells("nvmlDeviceGetNvLinkRemotePciInfo_v2", pci_info{}, link));
-            one.remote_type = named(card.tells("nvmlDeviceGetNvLinkRemoteDeviceType", 0U, link), remote_types);
-        }
-        into.nvlinks.push(one);
+    for (unsigned link = 0; link < 36; ++link) {  // more than a device has; those that are not there do not answer
+        const auto active = flag(card.tells("nvmlDeviceGetNvLinkState", 0U, link));
+        if (active) into.nvlinks_active = into.nvlinks_active.value + (*active ? 1 : 0);
+        if (link == 0 && !active) into.nvlinks_active.why = active.why;
     }
-    if (!into.nvlinks.empty()) into.nvlinks_active = active;
 }
 
 }  // namespace

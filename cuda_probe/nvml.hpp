@@ -36,12 +36,6 @@ struct memory_v2 {
 };
 static_assert(sizeof(memory_v2) == 40);
 
-struct bar1_memory {
-    unsigned long long total = 0;
-    unsigned long long free = 0;
-    unsigned long long used = 0;
-};
-
 struct pci_info {
     char bus_id_legacy[16]{};
     unsigned domain = 0;

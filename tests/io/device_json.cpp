@@ -15,14 +15,12 @@ device sample() {
     live.identity.index_cuda = 0;
     live.identity.mig_profile = reading<text<31>>::unavailable("not a MIG instance");
     live.memory.cuda_total = gib(80);
-    live.memory.theoretical_bandwidth = gb_per_s(3352);
     live.memory.ecc_enabled = true;
     live.nvlinks_active = 1;
-    device_nvlink link;
-    link.link = 3;
-    link.active = true;
-    link.version = reading<std::int32_t>::unavailable("NVML: not supported");
-    live.nvlinks.push(link);
+    device_peer peer;
+    peer.access = true;
+    peer.topology = reading<text<31>>::unavailable("NVML: not supported");
+    live.peers.push(peer);
     live.measured.read_bandwidth = measured<byte_rate>{gb_per_s(3000), gb_per_s(2990), gb_per_s(3010), 20};
     device_product product;
     product.precision = "bf16";
@@ -65,7 +63,7 @@ TEST_CASE("what could not be read is null, with the reason beside it") {
     CHECK(written["identity"]["mig_profile"].is_null());
     CHECK(written["identity"]["unavailable"]["mig_profile"] == "not a MIG instance");
     CHECK(written["memory"]["cuda_total_bytes"] == 85899345920);
-    CHECK(written["nvlinks"][0]["unavailable"]["version"] == "NVML: not supported");
+    CHECK(written["peers"][0]["unavailable"]["topology"] == "NVML: not supported");
     CHECK(written["measured"]["read_bandwidth"]["median_bytes_per_s"] == 3e12);
     CHECK_FALSE(written["measured"]["products"][0].contains("unavailable"));
 }
@@ -97,9 +95,9 @@ TEST_CASE("a bad device file is refused by the name of the field") {
 }
 
 TEST_CASE("a list that is too long is refused, a key of a newer probe is not") {
-    std::string links;
-    for (int i = 0; i < 40; ++i) links += std::string(i == 0 ? "" : ",") + R"({"link":1})";
-    CHECK(refusal_of(with_device(R"({"nvlinks":[)" + links + "]}")).field == "devices[0].nvlinks");
+    std::string peers;
+    for (int i = 0; i < 40; ++i) peers += std::string(i == 0 ? "" : ",") + R"({"access":true})";
+    CHECK(refusal_of(with_device(R"({"peers":[)" + peers + "]}")).field == "devices[0].peers");
     CHECK(parse_device_file(with_device(R"({"colour":"green","memory":{"smell_bytes":3}})")).has_value());
 }
 

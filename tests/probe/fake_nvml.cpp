@@ -181,11 +181,6 @@ code nvmlDeviceGetMemoryInfo_v2(device_handle d, memory_v2* into) {
     into->free = into->total - into->used;
     return success;
 }
-code nvmlDeviceGetBAR1MemoryInfo(device_handle, bar1_memory* into) {
-    if (const code wrong = allowed(); wrong != success) return wrong;
-    *into = {32ULL << 30, mad() ? 0 : 31ULL << 30, mad() ? 1ULL << 40 : 1ULL << 30};
-    return success;
-}
 code nvmlDeviceGetEccMode(device_handle, unsigned* mode, unsigned* pending) {
     *pending = mad() ? 77 : 1;
     return say(mode, 1);
@@ -218,11 +213,6 @@ code nvmlDeviceGetNvLinkState(device_handle, unsigned link, unsigned* active) {
     if (link >= 4) return 2;
     return say(active, link == 3 ? 0 : 1);
 }
-code nvmlDeviceGetNvLinkVersion(device_handle, unsigned, unsigned* version) { return say(version, 4); }
-code nvmlDeviceGetNvLinkRemotePciInfo_v2(device_handle, unsigned, pci_info* into) {
-    return say(into->bus_id, sizeof into->bus_id, "00000000:05:00.0");
-}
-code nvmlDeviceGetNvLinkRemoteDeviceType(device_handle, unsigned, unsigned* type) { return say(type, 2); }
 code nvmlDeviceGetComputeRunningProcesses_v3(device_handle, unsigned* count, process_info* into) {
     if (const code wrong = allowed(); wrong != success) return wrong;
     if (mad()) {

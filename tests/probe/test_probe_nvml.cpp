@@ -47,7 +47,6 @@ TEST_CASE("a device is described as the driver tells it") {
     CHECK(live.software.compute_mode.value == "default");
     CHECK(*live.memory.nvml_total == gib(24));
     CHECK(*live.memory.nvml_reserved == mib(500));
-    CHECK(*live.memory.bar1_used == gib(1));
     CHECK(*live.memory.ecc_enabled);
     CHECK(*live.memory.remapped_rows_correctable == 2);
     CHECK(live.compute.sm_clock_max->in(mhz) == doctest::Approx(1980));
@@ -57,9 +56,6 @@ TEST_CASE("a device is described as the driver tells it") {
     CHECK(*live.pcie.generation_max == 5);
     CHECK(live.pcie.numa_node.why == "NVML: Function Not Found");
     CHECK(*live.nvlinks_active == 3);
-    REQUIRE(live.nvlinks.size() == 4);
-    CHECK(live.nvlinks[0].remote_type.value == "switch");
-    CHECK(live.nvlinks[3].version.why == "link inactive");
     CHECK(*live.process_count == 4);  // who computes and draws counts once
     CHECK(*live.processes[1].used == mib(100));
     CHECK(live.processes[3].pid == 4300);

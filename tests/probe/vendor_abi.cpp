@@ -83,7 +83,6 @@ static_assert(sizeof(nvml::memory_v2) == sizeof(nvmlMemory_v2_t));
 static_assert(nvml::memory_v2{}.version == nvmlMemory_v2);
 static_assert(offsetof(nvml::memory_v2, reserved) == offsetof(nvmlMemory_v2_t, reserved));
 static_assert(offsetof(nvml::memory_v2, used) == offsetof(nvmlMemory_v2_t, used));
-static_assert(sizeof(nvml::bar1_memory) == sizeof(nvmlBAR1Memory_t));
 static_assert(sizeof(nvml::pci_info) == sizeof(nvmlPciInfo_t));
 static_assert(offsetof(nvml::pci_info, bus_id) == offsetof(nvmlPciInfo_t, busId));
 static_assert(sizeof(nvml::process_info) == sizeof(nvmlProcessInfo_t));
@@ -102,9 +101,7 @@ using two_numbers_of_device = nvml::code(nvml::device_handle, unsigned*, unsigne
 using number_by_kind = nvml::code(nvml::device_handle, unsigned, unsigned*);
 using wide_of_device = nvml::code(nvml::device_handle, unsigned long long*);
 using memory_of_device = nvml::code(nvml::device_handle, nvml::memory_v2*);
-using bar1_of_device = nvml::code(nvml::device_handle, nvml::bar1_memory*);
 using pci_of_device = nvml::code(nvml::device_handle, nvml::pci_info*);
-using pci_of_link = nvml::code(nvml::device_handle, unsigned, nvml::pci_info*);
 using remapped_of_device = nvml::code(nvml::device_handle, unsigned*, unsigned*, unsigned*, unsigned*);
 using processes_of_device = nvml::code(nvml::device_handle, unsigned*, nvml::process_info*);
 using level_between = nvml::code(nvml::device_handle, nvml::device_handle, int*);
@@ -132,15 +129,12 @@ static_assert(all_called_alike<text_of_device, decltype(&nvmlDeviceGetUUID), dec
                                decltype(&nvmlDeviceGetBoardPartNumber), decltype(&nvmlDeviceGetVbiosVersion)>);
 static_assert(all_called_alike<pci_of_device, decltype(&nvmlDeviceGetPciInfo_v3)>);
 static_assert(all_called_alike<memory_of_device, decltype(&nvmlDeviceGetMemoryInfo_v2)>);
-static_assert(all_called_alike<bar1_of_device, decltype(&nvmlDeviceGetBAR1MemoryInfo)>);
 static_assert(all_called_alike<remapped_of_device, decltype(&nvmlDeviceGetRemappedRows)>);
 static_assert(all_called_alike<number_by_kind, decltype(&nvmlDeviceGetClockInfo), decltype(&nvmlDeviceGetMaxClockInfo),
                                decltype(&nvmlDeviceGetTemperature), decltype(&nvmlDeviceGetTemperatureThreshold),
-                               decltype(&nvmlDeviceGetNvLinkState), decltype(&nvmlDeviceGetNvLinkVersion),
-                               decltype(&nvmlDeviceGetNvLinkRemoteDeviceType)>);
+                               decltype(&nvmlDeviceGetNvLinkState)>);
 static_assert(all_called_alike<wide_of_device, decltype(&nvmlDeviceGetCurrentClocksEventReasons),
                                decltype(&nvmlDeviceGetCurrentClocksThrottleReasons)>);
-static_assert(all_called_alike<pci_of_link, decltype(&nvmlDeviceGetNvLinkRemotePciInfo_v2)>);
 static_assert(all_called_alike<processes_of_device, decltype(&nvmlDeviceGetComputeRunningProcesses_v3),
                                decltype(&nvmlDeviceGetGraphicsRunningProcesses_v3),
                                decltype(&nvmlDeviceGetMPSComputeRunningProcesses_v3)>);

@@ -45,8 +45,8 @@ constexpr bool are_values = ((std::is_trivially_copyable_v<T> && std::is_standar
 static_assert(are_values<interval<byte_count>, gptq_tensors, packed_tensors, version_number>);
 static_assert(are_values<host, cluster, gpu_measured, gpu_listing, mig_profile, mig_profile_list, device_identity,
                          device_software, device_allocation, device_memory, device_compute, device_power, device_pcie,
-                         device_nvlink, device_peer, device_process, device_product, device_all_reduce,
-                         device_measurements, device, device_overrides>);
+                         device_peer, device_process, device_product, device_all_reduce, device_measurements, device,
+                         device_overrides>);
 static_assert(are_values<indexer, attention, recurrent, experts, feed_forward, layer, layer_stack, extra_weight,
                          encoder, prediction, rope_factors, mixed_formats, model, norm_modeling, attention_modeling,
                          feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats,

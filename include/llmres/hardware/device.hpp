@@ -142,11 +142,9 @@ struct device_software {
 /// How memory of a device can be allocated.
 struct device_allocation {
     reading<byte_count> granularity_minimum{};  ///< smallest unit of virtual-memory allocations
-    /// Unit of virtual-memory allocations that CUDA recommends.
-    reading<byte_count> granularity_recommended{};
-    reading<bool> virtual_memory_supported{};  ///< cuMemMap and its kin work
-    reading<bool> memory_pools_supported{};    ///< cudaMallocAsync works
-    reading<bool> managed_memory{};            ///< cudaMallocManaged works
+    reading<bool> virtual_memory_supported{};   ///< cuMemMap and its kin work
+    reading<bool> memory_pools_supported{};     ///< cudaMallocAsync works
+    reading<bool> managed_memory{};             ///< cudaMallocManaged works
     /// The GPU reads pageable host memory, so that the host's system decides how much is free.
     reading<bool> pageable_memory_access{};
     reading<bool> integrated{};  ///< the GPU shares the host's memory
@@ -162,11 +160,8 @@ struct device_memory {
     reading<byte_count> nvml_reserved{};                  ///< kept by driver and firmware
     reading<byte_count> nvml_used{};                      ///< used by processes and by the driver
     reading<byte_count> nvml_free{};                      ///< free according to NVML
-    reading<byte_count> bar1_total{};                     ///< window through which the bus reaches device memory
-    reading<byte_count> bar1_used{};                      ///< the part of that window in use
     reading<byte_count> l2_cache{};                       ///< size of the L2 cache
     reading<std::int32_t> bus_width_bits{};               ///< width of the memory bus
-    reading<byte_rate> theoretical_bandwidth{};           ///< derived: 2 x memory clock x bus width
     reading<bool> ecc_enabled{};                          ///< error-correcting code is on
     reading<bool> ecc_pending{};                          ///< error-correcting code will be on after the next reboot
     reading<std::int32_t> remapped_rows_correctable{};    ///< rows replaced after correctable errors
@@ -211,22 +206,10 @@ struct device_pcie {
     friend constexpr bool operator==(const device_pcie&, const device_pcie&) = default;
 };
 
-/// One NVLink of the device.
-struct device_nvlink {
-    std::int32_t link = 0;                  ///< its number
-    reading<bool> active{};                 ///< whether it is up
-    reading<std::int32_t> version{};        ///< NVLink version
-    reading<text<31>> remote_pci_bus_id{};  ///< the device at the other end
-    reading<text<31>> remote_type{};        ///< what that is: gpu, switch or npu
-    friend constexpr bool operator==(const device_nvlink&, const device_nvlink&) = default;
-};
-
 /// How this device reaches another device of the same machine.
 struct device_peer {
-    text<63> uuid{};                           ///< the other device
-    reading<bool> access{};                    ///< whether kernels can read its memory
-    reading<bool> native_atomics{};            ///< whether atomics work across the link
-    reading<std::int32_t> performance_rank{};  ///< CUDA's rank of the path; lower is faster
+    text<63> uuid{};         ///< the other device
+    reading<bool> access{};  ///< whether kernels can read its memory
     /// What lies between: internal, single_switch, multiple_switches, host_bridge, node or system.
     reading<text<31>> topology{};
     reading<measured<byte_rate>> bandwidth{};  ///< copies to it
@@ -284,7 +267,6 @@ struct device {
     device_power power{};                        ///< power and temperature
     device_pcie pcie{};                          ///< attachment to the host
     reading<std::int32_t> nvlinks_active{};      ///< NVLinks that are up
-    short_list<device_nvlink, 36> nvlinks{};     ///< each NVLink
     short_list<device_peer, 16> peers{};         ///< what it can do with the other devices of the machine
     reading<std::int32_t> process_count{};       ///< processes that hold memory on it
     short_list<device_process, 32> processes{};  ///< those that the driver shows

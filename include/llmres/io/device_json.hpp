@@ -43,10 +43,8 @@ template <section_of<device_memory> S, class F>
 constexpr void each_field(S& s, F&& f) {
     f("cuda_total_bytes", s.cuda_total), f("cuda_free_bytes", s.cuda_free), f("nvml_total_bytes", s.nvml_total);
     f("nvml_reserved_bytes", s.nvml_reserved), f("nvml_used_bytes", s.nvml_used), f("nvml_free_bytes", s.nvml_free);
-    f("bar1_total_bytes", s.bar1_total), f("bar1_used_bytes", s.bar1_used), f("l2_cache_bytes", s.l2_cache);
-    f("bus_width_bits", s.bus_width_bits), f("theoretical_bandwidth_bytes_per_s", s.theoretical_bandwidth);
-    f("granularity_minimum_bytes", s.allocation.granularity_minimum);
-    f("granularity_recommended_bytes", s.allocation.granularity_recommended), f("ecc_enabled", s.ecc_enabled);
+    f("l2_cache_bytes", s.l2_cache), f("bus_width_bits", s.bus_width_bits);
+    f("granularity_minimum_bytes", s.allocation.granularity_minimum), f("ecc_enabled", s.ecc_enabled);
     f("ecc_pending", s.ecc_pending), f("remapped_rows_correctable", s.remapped_rows_correctable);
     f("remapped_rows_uncorrectable", s.remapped_rows_uncorrectable), f("remapping_pending", s.remapping_pending);
     f("remapping_failed", s.remapping_failed), f("virtual_memory_supported", s.allocation.virtual_memory_supported);
@@ -70,19 +68,13 @@ constexpr void each_field(S& s, F&& f) {
     f("generation_now", s.generation_now), f("generation_max", s.generation_max), f("width_now", s.width_now);
     f("width_max", s.width_max), f("numa_node", s.numa_node);
 }
-template <section_of<device_nvlink> S, class F>
-constexpr void each_field(S& s, F&& f) {
-    f("link", s.link), f("active", s.active), f("version", s.version);
-    f("remote_pci_bus_id", s.remote_pci_bus_id), f("remote_type", s.remote_type);
-}
 template <section_of<device_conditions> S, class F>
 constexpr void each_field(S& s, F&& f) {
     f("sm_clock_hz", s.sm_clock), f("draw_watts", s.draw), f("throttle_reasons", s.throttle_reasons);
 }
 template <section_of<device_peer> S, class F>
 constexpr void each_field(S& s, F&& f) {
-    f("uuid", s.uuid), f("access", s.access), f("native_atomics", s.native_atomics);
-    f("performance_rank", s.performance_rank), f("topology", s.topology), f("bandwidth", s.bandwidth);
+    f("uuid", s.uuid), f("access", s.access), f("topology", s.topology), f("bandwidth", s.bandwidth);
 }
 template <section_of<device_process> S, class F>
 constexpr void each_field(S& s, F&& f) {
@@ -106,8 +98,8 @@ constexpr void each_field(S& s, F&& f) {
 template <section_of<device> S, class F>
 constexpr void each_field(S& s, F&& f) {
     f("identity", s.identity), f("software", s.software), f("memory", s.memory), f("compute", s.compute);
-    f("power", s.power), f("pcie", s.pcie), f("nvlinks_active", s.nvlinks_active), f("nvlinks", s.nvlinks);
-    f("peers", s.peers), f("process_count", s.process_count), f("processes", s.processes), f("measured", s.measured);
+    f("power", s.power), f("pcie", s.pcie), f("nvlinks_active", s.nvlinks_active), f("peers", s.peers);
+    f("process_count", s.process_count), f("processes", s.processes), f("measured", s.measured);
 }
 
 // ---- writing
