@@ -74,15 +74,14 @@ void set_guard(alloc_report& report, const std::optional<std::int64_t>& asked, c
 }
 
 void search_into(alloc_report& report, const alloc_environment& around, const alloc_options& options,
-                 const std::string& axis_name) {
-    const plan_axis axis = axis_name == "batch" ? plan_axis::batch : plan_axis::context;
-    report.search_axis = axis_name;
+                 const std::string& axis) {
+    report.search_axis = axis;
     report.search = search_largest(
         around, [&](std::int64_t n) { return memory_of_plan(changed(report.plan.request, axis, n)); }, options,
-        report.plan.largest(axis_name));
+        report.plan.largest(axis));
     report.judged = {report.search->says, report.search->reason};
     if (report.judged.reason.empty())
-        report.judged.reason = "the largest " + axis_name + " held is " + std::to_string(report.search->largest);
+        report.judged.reason = "the largest " + axis + " held is " + std::to_string(report.search->largest);
 }
 
 /// The plan on the device itself: as often as asked, or at the largest batch or context.

@@ -23,10 +23,9 @@ struct options {
     double timeout_s = 0;
     // describe
     bool no_context = false;  ///< do not open devices to read their free memory
-    bool hidden = false;      ///< also devices that CUDA does not show
-    // measure, calibrate
+    // calibrate
     measure_options figures;
-    std::string out;  ///< the device file
+    std::string out;  ///< the device file; empty for none
     // plan, alloc, replay
     job_request job;         ///< job.model: a job document or a preset's name; of alloc also a plan
     double fill = 0;         ///< plan: the largest batch that takes so many percent of what is usable
@@ -46,9 +45,7 @@ struct ending {
     std::string why;
 };
 
-ending run_list(const options& o);
 ending run_describe(const options& o);
-ending run_measure(const options& o);
 ending run_calibrate(const options& o);
 ending run_plan(const options& o);
 ending run_alloc(const options& o);
@@ -56,14 +53,12 @@ ending run_replay(const options& o);
 
 // ---- shared by the commands -----------------------------------------------------------------------------------------
 
-/// The machine's devices (or a recorded file's), the one that was asked for, and what reaches it. Where there is none
-/// to work on, and none hidden that is asked for, {"devices":[]} is written and the command ends.
+/// The machine's devices (or a recorded file's), the one that was asked for, and what reaches it. Where there is none,
+/// {"devices":[]} is written and the command ends.
 struct workplace {
     explicit workplace(const options& o);
     device& live() { return devices[index]; }
     std::int32_t cuda_index() const { return static_cast<std::int32_t>(index); }
-    /// How a command ends that has none to work on.
-    ending without_device() const;
 
     stop_signal stop;
     nvml driver;  // first of what follows: it reads memory before CUDA is touched
@@ -71,7 +66,6 @@ struct workplace {
     device_total total;           ///< as CUDA counts them
     device_file recorded;         ///< of --simulate
     std::vector<device> devices;  ///< as they are before any context is opened
-    std::vector<device> hidden;   ///< where asked for: what NVML sees and CUDA does not
     std::size_t index = 0;
     nvml::handle handle{};  ///< NVML's, of the one asked for
 };

@@ -78,25 +78,6 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_
     return all;
 }
 
-/// Devices that NVML sees and CUDA does not, such as those hidden by CUDA_VISIBLE_DEVICES.
-std::vector<device> describe_hidden(const nvml& driver, const std::vector<device>& seen) {
-    std::vector<device> hidden;
-    const auto count = driver.device_count();
-    for (std::int32_t i = 0; count && i < *count; ++i) {
-        const nvml::handle handle = driver.by_index(i);
-        if (!handle) continue;
-        device live;
-        live.identity.index_cuda.why = "CUDA does not show this device to this process";
-        driver.describe(handle, live);
-        const auto& uuid = live.identity.uuid;
-        const auto is_it = [&](const device& other) {
-            return uuid && (other.identity.uuid == uuid || other.identity.mig_parent_uuid == uuid);
-        };
-        if (std::none_of(seen.begin(), seen.end(), is_it)) hidden.push_back(live);
-    }
-    return hidden;
-}
-
 /// Which device `asked` names: a CUDA index or a UUID; the first if nothing was asked. Refuses by name.
 std::size_t select(const std::vector<device>& devices, const std::string& asked) {
     if (asked.empty()) return 0;
@@ -109,7 +90,7 @@ std::size_t select(const std::vector<device>& devices, const std::string& asked)
     for (std::size_t i = 0; i < devices.size(); ++i)
         if (devices[i].identity.uuid && devices[i].identity.uuid.value == std::string_view{asked}) return i;
     throw exception{
-        refused(error_code::unknown, "device", asked, "an index, or the UUID of a device that `list` shows")};
+        refused(error_code::unknown, "device", asked, "an index, or the UUID of a device that `describe` shows")};
 }
 
 }  // namespace
@@ -121,21 +102,15 @@ workplace::workplace(const options& o) : stop{o.timeout_s}, total{.why = text<12
     } else {
         total = cuda->device_count();
         devices = describe_all(*cuda, driver, total.count);
-        if (o.hidden) hidden = describe_hidden(driver, devices);
     }
     if (devices.empty()) {
-        if (!hidden.empty()) return;
-        if (!total.fault) std::cout << to_json(device_file{}).dump() << "\n";
-        throw without_device();
+        const std::string why{total.why.view()};
+        if (total.fault) throw ending{exit_internal, why};
+        std::cout << to_json(device_file{}).dump() << "\n";
+        throw ending{exit_no_device, "no device: " + why};
     }
     index = select(devices, o.device);
     handle = nvml_handle_of(driver, live());
-}
-
-ending workplace::without_device() const {
-    const std::string why{total.why.view()};
-    if (total.fault) return {exit_internal, why};
-    return {exit_no_device, (hidden.empty() ? "no device: " : "no device that CUDA can use: ") + why};
 }
 
 }  // namespace llmres::probe

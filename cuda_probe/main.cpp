@@ -69,22 +69,18 @@ void add_commands(CLI::App& app, options& o, ending& end) {
         return command;
     };
 
-    add("list", false, run_list, "devices, one a line, those that CUDA hides included");
-
     CLI::App* describe = add("describe", false, run_describe, "everything the devices tell of themselves, as JSON");
     describe->add_flag("--no-context", o.no_context, "open no device: free memory as CUDA sees it stays unknown");
-    describe->add_flag("--all", o.hidden, "devices that CUDA does not show, too");
-
-    add_measure_options(add("measure", true, run_measure, "bandwidths, matrix products, context and workspace"),
-                        o.figures);
 
     CLI::App* alloc = add("alloc", true, run_alloc, "allocates a plan's buffers and compares with its prediction");
     add_job_options(alloc, "a plan (`llmres plan --json`), a job document, or a preset's name", o.job);
     add_alloc_options(alloc, o);
 
-    CLI::App* calibrate = add("calibrate", true, run_calibrate, "measures and writes a device file for the planner");
+    CLI::App* calibrate = add("calibrate", true, run_calibrate,
+                              "bandwidths, matrix products, context and workspace, as JSON or a file for the planner");
     add_measure_options(calibrate, o.figures);
-    calibrate->add_option("--out", o.out, "the device file")->required()->type_name("FILE");
+    calibrate->add_option("--out", o.out, "the device file, which is written unless something failed")
+        ->type_name("FILE");
 
     CLI::App* plan = add("plan", true, run_plan, "plans a job for this device, as `llmres plan --json` writes it");
     add_job_options(plan, "a job document, or a preset's name", o.job);

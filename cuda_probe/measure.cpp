@@ -4,32 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
 namespace llmres::probe {
 
 namespace {
 
-constexpr std::string_view one_a_precision = "measured of one shape in each precision";
-
 /// Looks at the device every 10 ms, on a thread of its own, from when it is warm until a figure is taken.
 class observer {
 public:
     observer(const std::function<nvml::state()>& now, double warm_s)
         : thread_{[this, &now, warm_s](const std::stop_token& stop) {
-              std::mutex alone;
-              std::unique_lock lock{alone};
-              std::condition_variable_any asked;
-              const auto wait = [&](double s) {
-                  asked.wait_for(lock, stop, std::chrono::duration<double>{s}, [] { return false; });
-              };
-              wait(warm_s);
-              do {
-                  note(now());
-                  wait(0.01);
-              } while (!stop.stop_requested());
+              const auto warm = std::chrono::steady_clock::now() + std::chrono::duration<double>{warm_s};
+              bool noted = false;
+              while (!stop.stop_requested()) {
+                  if (std::chrono::steady_clock::now() >= warm) note(now()), noted = true;
+                  std::this_thread::sleep_for(std::chrono::milliseconds{10});
+              }
+              if (!noted) note(now());
           }} {}
     device_conditions end() {
         thread_.request_stop();
@@ -56,27 +48,32 @@ private:
 class measuring {
     /// The rate of so much work in the times that `take` takes, while NVML is watched.
     template <class Work, class Take>
-    auto rate_in(const timing& how, Work work, Take&& take) {
-        return reading_of([&] {
+    auto rate_in(const std::string& what, const timing& how, Work work, Take&& take) {
+        const auto rate = reading_of([&] {
             if (const std::string why = stop_.why(); !why.empty()) throw call_failed{why};
             if (room_ < mib(16)) throw call_failed{"too little memory free"};
             observer watching{watch_.now, how.warm_s};
             samples taken = take();
             return rate_of(std::move(taken), work, watching.end());
         });
+        if (!rate) fault.note(what, rate.why);
+        return rate;
     }
     template <class Work, class Take>
-    auto checked_rate_in(const timing& how, Work work, reading<bool>& verified, Take&& take) {
-        const auto rate = rate_in(how, work, [&] {
+    auto checked_rate_in(const std::string& what, const timing& how, Work work, reading<bool>& verified, Take&& take) {
+        const auto rate = rate_in(what, how, work, [&] {
             checked_samples got = take();
             verified = got.verified;
             return got.seconds;
         });
         if (!rate) verified = reading<bool>::unavailable(rate.why);
+        if (rate && !*verified) fault.note(what, "its result was wrong");
         return rate;
     }
 
 public:
+    measured_fault fault;
+
     /// `room`: memory that may be taken for buffers.
     measuring(cuda_api& cuda, const device_watch& watch, const measure_options& options, const stop_signal& stop,
               byte_count room)
@@ -85,29 +82,32 @@ public:
     byte_count part_of_room(byte_count quick, byte_count whole) const {
         return std::min(options_.quick ? quick : whole, room_);
     }
-    reading<measured<byte_rate>> transfer_rate(transfer which, byte_count size) {
-        return rate_in(burst_, size, [&] { return cuda_.time_transfer(which, size, burst_); });
+    reading<measured<byte_rate>> transfer_rate(const char* what, transfer which, byte_count size) {
+        return rate_in(what, burst_, size, [&] { return cuda_.time_transfer(which, size, burst_); });
     }
     reading<measured<byte_rate>> peer_rate(std::int32_t from, std::int32_t to, byte_count size) {
-        return rate_in(burst_, size, [&] { return cuda_.time_peer(from, to, size, burst_); });
+        return rate_in("copy to a peer", burst_, size, [&] { return cuda_.time_peer(from, to, size, burst_); });
     }
     device_product product(const product_shape& shape) {
         device_product one{
             .precision = name_of(shape.kind), .rows = shape.rows, .columns = shape.columns, .inner = shape.inner};
-        const auto take = [&](const timing& how) {
-            return checked_rate_in(how, flops(shape.operations()), one.verified,
+        const std::string what = fmt::format("{} {} x {} x {}", one.precision.view(), one.rows, one.columns, one.inner);
+        const auto take = [&](const std::string& called, const timing& how) {
+            return checked_rate_in(called, how, flops(shape.operations()), one.verified,
                                    [&] { return cuda_.time_product(shape, how); });
         };
-        one.rate = take(burst_);
-        one.sustained = reading<measured<flop_rate>>::unavailable(one.rate ? one_a_precision : one.rate.why.view());
+        one.rate = take(what, burst_);
+        one.sustained = reading<measured<flop_rate>>::unavailable(one.rate ? "measured of one shape in each precision"
+                                                                           : one.rate.why.view());
         if (!one.rate || !one.verified.value_or(false) || !shape.runs_long) return one;
-        one.sustained = take({options_.repeats, options_.quick ? options_.long_s / 10 : options_.long_s});
+        one.sustained =
+            take(what + ", long", {options_.repeats, options_.quick ? options_.long_s / 10 : options_.long_s});
         return one;
     }
     device_all_reduce all_reduce(std::int32_t devices, byte_count message) {
         device_all_reduce one{.devices = devices, .message = message};
         const double sent = 2.0 * (devices - 1) / devices * static_cast<double>(message.in(bytes));
-        one.bandwidth = checked_rate_in(burst_, bytes(static_cast<std::int64_t>(sent)), one.verified,
+        one.bandwidth = checked_rate_in("all-reduce", burst_, bytes(static_cast<std::int64_t>(sent)), one.verified,
                                         [&] { return cuda_.time_all_reduce(devices, message, burst_); });
         return one;
     }
@@ -141,50 +141,30 @@ std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor
     return all;
 }
 
-measured_fault fault_in(const device& live, const problem& opening) {
-    const device_measurements& m = live.measured;
-    measured_fault first;
-    const auto look = [&first](const std::string& what, bool known, std::string_view why) {
-        const bool missing = library_missing(why);
-        // A fault counts before a library that is missing.
-        if (!known && (first.what.empty() || (first.missing && !missing))) first = {what, std::string{why}, missing};
-    };
-    const auto timed = [&](const std::string& what, const auto& figure) { look(what, figure.known, figure.why); };
-    const auto checked = [&](const std::string& what, const auto& figure, const reading<bool>& verified) {
-        timed(what, figure);
-        if (figure) look(what, verified.value_or(false), verified ? "its result was wrong" : verified.why.view());
-    };
-    look("opening context and libraries", opening.empty(), opening);
-    timed("read", m.read_bandwidth);
-    timed("host to device", m.host_to_device_pinned), timed("device to host", m.device_to_host_pinned);
-    for (const device_product& p : m.products) {
-        const std::string what = fmt::format("{} {} x {} x {}", p.precision.view(), p.rows, p.columns, p.inner);
-        checked(what, p.rate, p.verified);
-        if (p.sustained.why != one_a_precision) timed(what + ", long", p.sustained);
-    }
-    for (const device_peer& peer : live.peers) timed("copy to a peer", peer.bandwidth);
-    for (const device_all_reduce& one : m.all_reduces) checked("all-reduce", one.bandwidth, one.verified);
-    return first;
+void measured_fault::note(const std::string& of, std::string_view reason) {
+    const bool for_library = library_missing(reason);
+    if (what.empty() || (missing && !for_library)) *this = {of, std::string{reason}, for_library};
 }
 
-problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
-                const measure_options& options, const stop_signal& stop, device& into) {
+measured_fault measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
+                       const measure_options& options, const stop_signal& stop, device& into) {
     device_measurements& m = into.measured;
     baselines opened{.used_before = watch.used_at_start};
     if (const problem wrong = problem_of([&] { open_watched(cuda, index, watch.used, opened); }); !wrong.empty()) {
         const auto none = [&wrong](auto&... field) { ((field.why = wrong), ...); };
         none(m.read_bandwidth, m.host_to_device_pinned, m.device_to_host_pinned, m.context, m.library_workspace);
-        return wrong;
+        return {"opening context", std::string{wrong.view()}};
     }
     m.context = opened.context;
     m.library_workspace = opened.libraries;
     into.memory.cuda_free = opened.cuda_free;
 
     measuring take{cuda, watch, options, stop, div_down(into.memory.cuda_free.value_or({}), 4)};
+    if (!opened.no_libraries.empty()) take.fault.note("opening libraries", opened.no_libraries);
     const byte_count host = take.part_of_room(mib(64), mib(256));
-    m.read_bandwidth = take.transfer_rate(transfer::device_read, take.part_of_room(mib(256), gib(1)));
-    m.host_to_device_pinned = take.transfer_rate(transfer::host_to_device, host);
-    m.device_to_host_pinned = take.transfer_rate(transfer::device_to_host, host);
+    m.read_bandwidth = take.transfer_rate("read", transfer::device_read, take.part_of_room(mib(256), gib(1)));
+    m.host_to_device_pinned = take.transfer_rate("host to device", transfer::host_to_device, host);
+    m.device_to_host_pinned = take.transfer_rate("device to host", transfer::device_to_host, host);
     m.products.count = 0;
     for (const product_shape& shape : product_shapes(into.compute.capability_major.value_or(0),
                                                      into.compute.capability_minor.value_or(0), options.quick))
@@ -193,7 +173,7 @@ problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, c
         into.peers[static_cast<std::size_t>(i)].bandwidth = take.peer_rate(index, i < index ? i : i + 1, host);
     m.all_reduces.count = 0;
     if (device_count > 1) m.all_reduces.push(take.all_reduce(device_count, host));
-    return opened.no_libraries;
+    return take.fault;
 }
 
 }  // namespace llmres::probe

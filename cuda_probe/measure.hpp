@@ -76,17 +76,18 @@ auto rate_of(samples times, Work work, const device_conditions& during = {}) {
 /// the library makes rates. fp8 needs 8.9, bf16 and tf32 need 8.0.
 std::vector<product_shape> product_shapes(std::int32_t major, std::int32_t minor, bool quick);
 
-/// The first figure that is not there, or whose result was wrong; `opening`: what measure() could not open.
+/// The first figure that is not there, or whose result was wrong; a fault counts before a library that is missing.
 struct measured_fault {
-    std::string what;  ///< empty if there is none
-    std::string why;
+    std::string what{};  ///< empty if there is none
+    std::string why{};
     bool missing = false;  ///< for want of a library alone
+
+    void note(const std::string& of, std::string_view reason);
 };
-measured_fault fault_in(const device& live, const problem& opening = {});
 
 /// Opens the device's context and libraries, watching what they take, then measures. Stops between measurements when
-/// asked; what is then missing says so. Its problem is that of opening them.
-problem measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
-                const measure_options& options, const stop_signal& stop, device& into);
+/// asked; what is then missing says so.
+measured_fault measure(cuda_api& cuda, std::int32_t index, std::int32_t device_count, const device_watch& watch,
+                       const measure_options& options, const stop_signal& stop, device& into);
 
 }  // namespace llmres::probe

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-STEPS = ("measure", "alloc", "replay", "search", "calibrate", "sanitize", "interrupt", "torch")
+STEPS = ("calibrate", "alloc", "replay", "search", "sanitize", "interrupt", "torch")
 MODELS = ("llama-3.1-8b", "llama-3.2-3b", "qwen2.5-1.5b", "llama-3.2-1b", "qwen3-0.6b", "qwen2.5-0.5b", "smollm2-135m")
 FILLS = (50, 70, 90, 97)  # percent of the device
 SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
@@ -89,11 +89,8 @@ class Run:
 
     # ---- the steps
 
-    def measure(self):
-        self.step("measure", "measure", *self.figures, leaves="measured")
-
     def calibrate(self):
-        self.command("calibrate", self.asked("calibrate", "--out", self.out / "calibrated-device.json", *self.figures), 120)
+        self.step("calibrate", "calibrate", *self.figures, "--out", self.out / "calibrated-device.json", leaves="measured")
 
     def alloc(self):
         """Twenty configurations of each task, one that is too large, and every allocator."""

@@ -25,28 +25,26 @@ public:
 
     /// Throws the judgement where nothing can be said.
     const search_try& at(std::int64_t n) {
-        if (const auto known = known_.find(n); known != known_.end()) return all[known->second];
-        known_[n] = all.size();
+        if (const auto known = all.find(n); known != all.end()) return known->second;
         const auto plan = plan_(n);
-        if (!plan) return all.emplace_back(search_try{n, false, {}, refusal_of(plan.error())});
+        if (!plan) return all[n] = {n, false, {}, refusal_of(plan.error())};
         const alloc_run run = run_allocation(around_, *plan, options_);
         const judgement found = judge(run);
         const bool fits = found.says == verdict::fits;
         const bool no_room = found.says == verdict::does_not_fit ||
                              (found.says == verdict::skipped && run.outcome == run_outcome::guarded);
-        all.push_back({n, fits, run.requested, found.reason});
+        const search_try& made = all[n] = {n, fits, run.requested, found.reason};
         if (!fits && !no_room) throw found;
-        return all.back();
+        return made;
     }
     bool fits(std::int64_t n) { return at(n).fits; }
 
-    std::vector<search_try> all;
+    std::map<std::int64_t, search_try> all;
 
 private:
     const alloc_environment& around_;
     const plan_at& plan_;
     const alloc_options& options_;
-    std::map<std::int64_t, std::size_t> known_;
 };
 
 /// What a plan takes of the device, with what this process has already.
@@ -103,7 +101,7 @@ search_result search_largest(const alloc_environment& around, const plan_at& pla
     } catch (const judgement& ended) {
         judged = ended;
     }
-    found.tries = std::move(device.all);
+    for (const auto& [n, tried] : device.all) found.tries.push_back(tried);
     return end(judged.says, std::move(judged.reason));
 }
 

@@ -91,10 +91,10 @@ result<json_value> document_of_plan(const std::string& document, plan_request re
     return answer;
 }
 
-plan_request changed(plan_request request, plan_axis axis, std::int64_t to) {
+plan_request changed(plan_request request, std::string_view axis, std::int64_t to) {
     job& j = request.job;
-    if (axis == plan_axis::batch) (trains(j) ? j.micro_batch : j.batch) = to;
-    if (axis == plan_axis::context) {
+    if (axis == "batch") (trains(j) ? j.micro_batch : j.batch) = to;
+    if (axis == "context") {
         j.context = j.sequence = tokens(to);
         j.prompt = {};  // what the context leaves
     }
@@ -103,7 +103,7 @@ plan_request changed(plan_request request, plan_axis axis, std::int64_t to) {
 }
 
 result<plan_request> filled_to(const plan_request& request, double percent) {
-    const auto at = [&](std::int64_t n) { return changed(request, plan_axis::batch, n); };
+    const auto at = [&](std::int64_t n) { return changed(request, "batch", n); };
     if (const auto one = memory_of_plan(at(1)); !one) return one.error();
     const std::int64_t largest = llmres::detail::largest_that_holds(1 << 14, [&](std::int64_t n) {
         const auto made = memory_of_plan(at(n));

@@ -50,9 +50,8 @@ result<json_value> document_of_plan(const std::string& document, plan_request re
 /// Its memory and buffers alone: a search asks for no verdict and no limits.
 result<tested_plan> memory_of_plan(const result<plan_request>& request);
 
-/// The job for another batch (of training micro-batch) or context (of training sequence).
-enum class plan_axis : std::uint8_t { batch, context };
-plan_request changed(plan_request request, plan_axis axis, std::int64_t to);
+/// The job for another "batch" (of training micro-batch) or "context" (of training sequence).
+plan_request changed(plan_request request, std::string_view axis, std::int64_t to);
 /// The job at the largest batch of which it is expected to take no more than so many percent of what is usable.
 result<plan_request> filled_to(const plan_request& request, double percent);
 

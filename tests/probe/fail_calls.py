@@ -5,8 +5,7 @@
     tests/probe/fail_calls.py PROGRAM LIBRARIES [--all] [--workers N] [--only NAME] [--part I/N]
 
 PROGRAM is the probe on fake_cudart.cpp, LIBRARIES the folder of the other fakes. --all: every call of every command, and every question
-to NVML; of calibrate, which measures through the calls of measure, the first, the second and the last call from each place (a place is
-the stack of functions that calls). Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all).
+to NVML. Without it, every call up to the 25th and then one in twenty (of what takes a second, six in all).
 Nothing may crash, nothing may stay held, and every exit code must be one that docs/probe.md has for it."""
 
 import argparse
@@ -36,7 +35,6 @@ class Command:
         self.program, self.folder, self.name, self.arguments = program, folder, name, arguments
         self.devices = devices
         self.asked = 0  # questions to NVML, where nothing fails
-        self.sites = folder / f"{name}.sites"
         self.around = dict(os.environ, LD_LIBRARY_PATH=libraries, LLMRES_FAKE_CUDA_MIB=str(mib), LLMRES_FAKE_CUDA_DEVICES=str(devices), LLMRES_FAKE_CUDA_SHOWN_MIB=str(shown))
 
     def run(self, fail=0, error="cudaErrorUnknown", nvml=0):
@@ -44,8 +42,6 @@ class Command:
         log, asked = (self.folder / f"{self.name}-{fail}-{nvml}-{error}.{end}" for end in ("log", "asked"))
         around = dict(self.around, LLMRES_FAKE_CUDA_FAIL=str(fail), LLMRES_FAKE_CUDA_ERROR=str(ERRORS[error]),
                       LLMRES_FAKE_CUDA_LOG=str(log), LLMRES_FAKE_NVML_FAIL=str(nvml), LLMRES_FAKE_NVML_LOG=str(asked))
-        if not fail and not nvml:
-            around["LLMRES_FAKE_CUDA_SITES"] = str(self.sites)
         done = subprocess.run([self.program, *self.arguments], env=around, capture_output=True, text=True, timeout=300)
         if asked.exists():
             self.asked = max(self.asked, int(asked.read_text())) if not fail and not nvml else self.asked
@@ -58,14 +54,9 @@ class Command:
 
     def numbers(self, calls, every):
         """Which calls fail, from 1."""
-        if every and self.name != "calibrate":
-            return range(1, calls + 1)
         if every:
-            from_site = {}
-            for number, site in enumerate(self.sites.read_text().split(), 1):
-                from_site.setdefault(site, []).append(number)
-            return sorted({n for numbers in from_site.values() for n in (*numbers[:2], numbers[-1])})
-        slow = self.name in ("measure", "calibrate", "alloc-search")
+            return range(1, calls + 1)
+        slow = self.name in ("calibrate", "alloc-search")
         return [n for n in range(1, calls + 1) if (n % (calls // 3 + 1) == 1 if slow else n <= 25 or n % 20 == 0)]
 
     def wrong(self, fail, error, calls):
@@ -79,7 +70,7 @@ class Command:
         what = ""
         if code not in allowed and not (optional and code == 2):  # a device that says nothing of itself is no row of the tables
             what = f"exit {code}"
-        elif code == 0 and self.name.startswith(("alloc", "replay", "measure", "calibrate")) and not (
+        elif code == 0 and self.name.startswith(("alloc", "replay", "calibrate")) and not (
                 optional or gives_back or asks_again or way_out):
             what = "exit 0"
         elif leaked and not gives_back:
@@ -103,8 +94,7 @@ def commands(program, libraries, folder):
     job = document("job", task="serving", batch=1, context=128)
     long = document("long", task="serving", batch=1, context=4096)  # of which few fit
     step = document("step", task="finetuning", micro_batch=1, sequence=128, layout={})
-    yield made("list", 4096, "list", devices=2)
-    yield made("describe", 4096, "describe", "--all", devices=2)
+    yield made("describe", 4096, "describe", devices=2)
     yield made("plan", 24564, "plan", job)
     yield made("plan-fill", 24564, "plan", job, "--fill", "50")
     for allocator in ALLOCATORS:
@@ -114,7 +104,6 @@ def commands(program, libraries, folder):
     yield made("alloc-search", 1400, "alloc", long, "--search", "batch")
     figures = ("--quick", "--repeats", "1", "--warm", "0", "--long", "0")
     # Of 64 MiB free, figures take 16, which are soon written; the products' matrices take more of the fake, unwritten.
-    yield made("measure", 300, "measure", *figures, devices=2, shown=64)
     yield made("calibrate", 300, "calibrate", *figures, "--out", str(folder / "calibrated.json"), devices=2, shown=64)
 
 
@@ -122,7 +111,7 @@ def questions_of(command, every):
     """What is measured asks NVML every 10 ms: of those questions as many as one run asked."""
     if every:
         return command.asked
-    return 0 if command.name in ("measure", "calibrate", "alloc-search") else 12
+    return 0 if command.name in ("calibrate", "alloc-search") else 12
 
 
 def main(program, libraries, every, workers, only, part):

@@ -3,11 +3,9 @@
 // more) whose memory is the host's, and kernels that the host computes. Its declarations are NVIDIA's own headers', so
 // that what it defines is what the object calls. By the environment, LLMRES_FAKE_CUDA_FAIL=N makes the N-th call fail
 // with LLMRES_FAKE_CUDA_ERROR, and LLMRES_FAKE_CUDA_LOG names a file that is told how many calls there were, which one
-// failed, and what was leaked; LLMRES_FAKE_CUDA_SITES names one that is told from where each call came: a number for
-// its stack. Everything it says is made up.
+// failed, and what was leaked. Everything it says is made up.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
-#include <execinfo.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -33,18 +31,6 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
     return said != nullptr ? std::strtoull(said, nullptr, 10) : otherwise;
 }
 
-extern "C" char __executable_start, etext;  // the linker's: where the program's own code lies
-
-/// A number for the functions of the program that are being run, the same in every run.
-std::uint64_t site_of_call() {
-    void* frames[64];
-    std::uint64_t site = 0;
-    for (int i = 0, count = backtrace(frames, 64); i < count; ++i)
-        if (const auto* at = static_cast<const char*>(frames[i]); at >= &__executable_start && at < &etext)
-            site = pattern_word(site, static_cast<std::uint64_t>(at - &__executable_start));
-    return site;
-}
-
 /// The devices, which share one memory, and what was asked of them.
 struct fake {
     const std::size_t total = number_from("LLMRES_FAKE_CUDA_MIB", 24'564) << 20;
@@ -64,14 +50,11 @@ struct fake {
     std::size_t leaked = 0;
     std::string failed;
     cudaError_t last = cudaSuccess;
-    std::FILE* sites =
-        std::getenv("LLMRES_FAKE_CUDA_SITES") ? std::fopen(std::getenv("LLMRES_FAKE_CUDA_SITES"), "w") : nullptr;
     bool open = false;
     dim3 grid{1, 1, 1}, block{1, 1, 1};
 
     ~fake() {
         count_leaks();
-        if (sites != nullptr) std::fclose(sites);
         if (const char* log = std::getenv("LLMRES_FAKE_CUDA_LOG"))
             if (std::FILE* file = std::fopen(log, "w")) {
                 std::fprintf(file, "%zu %zu %s\n", calls, leaked, failed.empty() ? "-" : failed.c_str());
@@ -85,7 +68,6 @@ struct fake {
     }
     /// What the call ends with, if not well.
     cudaError_t enter(const char* name) {
-        if (sites != nullptr) std::fprintf(sites, "%llx\n", static_cast<unsigned long long>(site_of_call()));
         if (++calls != fails) return cudaSuccess;
         failed = name;
         return last = static_cast<cudaError_t>(number_from("LLMRES_FAKE_CUDA_ERROR", cudaErrorUnknown));

@@ -28,13 +28,13 @@ struct simulation {
     std::int64_t silent_after = -1;  ///< after so many allocations it does not say what is free
     bool overcommits = false;        ///< hands out memory without having it
     bool libraries_missing = false;
-    bool right = true;          ///< results of products
-    std::string count_problem;  ///< device_count() fails, for this reason
+    bool right = true;            ///< results of products
+    std::string count_problem{};  ///< device_count() fails, for this reason
     std::string name = "NVIDIA GeForce RTX 4090";
     std::int32_t capability = 89;
     std::int32_t sm_count = 128;
     bool integrated = false;
-    std::string context_problem;
+    std::string context_problem{};
     std::function<void(std::int64_t)> on_allocate = [](std::int64_t) {};
     std::function<void()> on_count = [] {};  ///< when devices are counted
 };

@@ -93,21 +93,36 @@ TEST_CASE("one shape in each precision runs long, and its slower rate is told fr
     device live;
     cuda.describe(0, live);
     const auto used = [&] { return reading<byte_count>{cuda.used()}; };
-    measure(cuda, 0, 1, {used, idle, used()}, {.repeats = 2}, stop_signal{}, live);
+    const measured_fault fault = measure(cuda, 0, 1, {used, idle, used()}, {.repeats = 2}, stop_signal{}, live);
     int ran_long = 0;
     for (const device_product& p : live.measured.products) {
         ran_long += p.sustained ? 1 : 0;
         if (p.sustained) CHECK(ratio(p.sustained->median, p.rate->median) == doctest::Approx(0.8));
     }
     CHECK(ran_long == 5);
-    CHECK(fault_in(live).what == "");
+    CHECK(fault.what == "");
     CHECK(detail::kept_in_long_runs(live) == doctest::Approx(0.8));
 }
 
-TEST_CASE("libraries that do not open are a fault, though every figure that needs them was measured later") {
-    CHECK(fault_in({}, "cudaMalloc: cudaErrorUnknown").what == "opening context and libraries");
-    CHECK_FALSE(fault_in({}, "cudaMalloc: cudaErrorUnknown").missing);
-    CHECK(fault_in({}).what == "read");
+TEST_CASE("the first fault is told, before a library that is missing, and a wrong result is one") {
+    const auto fault_on = [](simulation s) {
+        simulated_cuda cuda{std::move(s)};
+        device live;
+        cuda.describe(0, live);
+        const auto used = [&] { return reading<byte_count>{cuda.used()}; };
+        return measure(cuda, 0, 1, {used, idle, used()}, {.repeats = 2, .quick = true}, stop_signal{}, live);
+    };
+    CHECK(fault_on({.libraries_missing = true}).what == "opening libraries");
+    CHECK(fault_on({.libraries_missing = true}).missing);
+    CHECK(fault_on({.right = false}).what == "bf16 4096 x 4096 x 4096");
+    CHECK(fault_on({.right = false}).why == "its result was wrong");
+    CHECK(fault_on({.context_problem = "cudaSetDevice: cudaErrorUnknown"}).what == "opening context");
+    measured_fault fault;
+    fault.note("opening libraries", "libcublas.so.13 could not be loaded");
+    fault.note("read", "cudaMalloc: cudaErrorUnknown");
+    fault.note("host to device", "cudaMalloc: cudaErrorUnknown");
+    CHECK(fault.what == "read");
+    CHECK_FALSE(fault.missing);
 }
 
 TEST_CASE("a measurement that was stopped says so") {
@@ -160,7 +175,7 @@ TEST_CASE("a preset is planned on a device") {
     REQUIRE(plan.has_value());
     CHECK(plan->usable <= bytes(84'943'110'144));
     CHECK(plan->buffers.size() > 200);
-    CHECK(memory_of_plan(changed(*request, plan_axis::batch, 8))->buffer_total() > plan->buffer_total());
+    CHECK(memory_of_plan(changed(*request, "batch", 8))->buffer_total() > plan->buffer_total());
     live.compute.capability_major = 99;
     CHECK(request_of(document, live).error().code == error_code::unknown);
 }

@@ -78,7 +78,7 @@ const std::string plans = [] {
 }  // namespace
 
 TEST_CASE("without a device every command that needs one says so and exits with 4") {
-    for (const char* command : {"list", "describe", "measure", "calibrate --out /dev/null"}) {
+    for (const char* command : {"describe", "calibrate", "calibrate --out /dev/null"}) {
         CAPTURE(command);
         const ended it = none(command);
         CHECK(it.code == 4);
@@ -94,8 +94,8 @@ TEST_CASE("without a device every command that needs one says so and exits with 
 TEST_CASE("bad arguments exit with 2 and name what is wrong") {
     for (const char* arguments :
          {"", "fly", "describe --speed 3", "describe --timeout -1", "describe --timeout soon", "alloc",
-          "measure --repeats 0", "alloc x --search memory", "replay", "replay x --allocator heap", "replay x --steps 0",
-          "alloc x --gpus 0", "calibrate", "plan", "campaign"}) {
+          "calibrate --repeats 0", "alloc x --search memory", "replay", "replay x --allocator heap",
+          "replay x --steps 0", "alloc x --gpus 0", "list", "measure", "plan", "campaign"}) {
         CAPTURE(arguments);
         CHECK(none(arguments).code == 2);
     }
@@ -146,8 +146,7 @@ TEST_CASE("a recorded device is described, and skipped where the device itself i
         const auto recorded = llmres::read_device_file(entry.path().string());
         REQUIRE(again.has_value());
         CHECK(again->devices == recorded->devices);
-        CHECK(none("list" + simulate).code == 0);
-        CHECK(none("measure" + simulate).code == 5);
+        CHECK(none("calibrate" + simulate).code == 0);
         CHECK(none("alloc " + plans + "serving-small.json --any-gpu" + simulate).code == 5);
         CHECK(none("plan llama-3.2-1b --context 2048 --fill 50" + simulate).code == 0);
     }
@@ -205,19 +204,10 @@ TEST_CASE("a driver that denies is described with reasons, exit 0") {
 }
 
 TEST_CASE("a driver that does not go with CUDA is a fault, and not the absence of a device") {
-    for (const std::string command :
-         {"list", "describe", "measure", "plan llama-3.1-8b", "calibrate --out /dev/null"}) {
+    for (const std::string command : {"describe", "calibrate", "plan llama-3.1-8b", "calibrate --out /dev/null"}) {
         CAPTURE(command);
         CHECK(simulated(command, "old_driver").code == 1);
     }
-}
-
-TEST_CASE("devices that CUDA hides are listed, and are still no device to work on") {
-    const ended it = simulated("list --json", "none");
-    CHECK(it.code == 4);
-    CHECK(it.document()["devices"].size() == 3);
-    CHECK(simulated("list --json").document()["devices"].size() == 3);
-    CHECK(simulated("describe --all").document()["devices"].size() == 3);
 }
 
 TEST_CASE("the verdicts' exit codes: 0 fits, 3 does not, 6 others moved, 1 a fault") {
@@ -289,7 +279,7 @@ TEST_CASE("a search finds the largest batch; of a preset by planning each try an
     CHECK(by_document.document()["search"]["largest"].get<int>() > 8);
 }
 
-TEST_CASE("measure and calibrate fill the device file that the planner reads") {
+TEST_CASE("calibrate fills the device file that the planner reads") {
     const std::string out = scratch_file("live.json");
     CHECK(simulated("calibrate --out " + out).code == 0);
     const auto file = llmres::read_device_file(out);
@@ -302,16 +292,19 @@ TEST_CASE("measure and calibrate fill the device file that the planner reads") {
     CHECK(m.products[0].sustained.known);
     CHECK(m.products[0].rate->during.sm_clock->in(llmres::mhz) == 345);  // the fake driver's
     CHECK(m.products[0].verified.value_or(false));
-    CHECK(simulated("measure --json", "two").document()["devices"][0]["measured"]["all_reduces"].size() == 1);
-    const json third = simulated("measure").document()["devices"][0]["measured"]["products"][2];
+    CHECK(simulated("calibrate", "two").document()["devices"][0]["measured"]["all_reduces"].size() == 1);
+    const json third = simulated("calibrate").document()["devices"][0]["measured"]["products"][2];
     CHECK(third["precision"] == "bf16");
     CHECK(third["rows"] == 8192);
     CHECK(third["columns"] == 1024);
     CHECK(third["inner"] == 8192);
-    CHECK(simulated("measure", "busy").code == 5);
-    CHECK(simulated("measure", "broken").code == 1);
-    for (const char* like : {"broken", "wrong"}) CHECK(simulated("measure", like).code == 1);
-    CHECK(simulated("measure", "no_cublas").code == 5);
+    CHECK(simulated("calibrate", "busy").code == 5);
+    for (const char* like : {"broken", "wrong"}) {
+        const ended faulty = simulated("calibrate", like);
+        CHECK(faulty.code == 1);
+        CHECK(faulty.document()["devices"].size() == 1);  // what is missing, with its reason
+    }
+    CHECK(simulated("calibrate", "no_cublas").code == 5);
     CHECK(simulated("calibrate --out " + scratch_file("never.json"), "wrong").code == 1);
     CHECK(simulated("calibrate --out " + scratch_file("never.json"), "broken").code == 1);
     CHECK_FALSE(fs::exists(scratch_file("never.json")));
@@ -323,7 +316,6 @@ TEST_CASE("a timeout ends the test, frees and exits with 5") {
 
 TEST_CASE("a driver that never returns is left by the clock") {
     CHECK(simulated("describe --timeout 0.3", "stuck").code == 1);
-    CHECK(simulated("list --timeout 0.3", "stuck").code == 1);
 }
 
 TEST_CASE("a device that others may share keeps a guard band") {
@@ -389,7 +381,7 @@ TEST_CASE("every key of the probe's JSON is explained") {
         "explained.json", R"({"model":{"from":"smollm2-135m","layers":1},"task":"finetuning","sequence":128,)"
                           R"("micro_batch":1,"runtime":"pytorch","layout":{}})");
     for (const ended& one :
-         {simulated("describe", "two"), simulated("measure --json", "two"),
+         {simulated("describe", "two"), simulated("calibrate --json", "two"),
           simulated("alloc " + plans + "serving-small.json --json"),
           simulated("alloc " + plans + "too-large.json --any-gpu --gpus 1 --json"),
           simulated("alloc " + plans + "serving-small.json --json", "passing"),
@@ -406,7 +398,7 @@ TEST_CASE("every option of every command is explained") {
     std::ifstream page{LLMRES_SOURCE_DIR "/docs/probe.md"};
     const std::string docs{std::istreambuf_iterator<char>{page}, {}};
     std::set<std::string> options;
-    for (const char* command : {"list", "describe", "measure", "alloc", "calibrate", "plan", "replay"}) {
+    for (const char* command : {"describe", "alloc", "calibrate", "plan", "replay"}) {
         const std::string help = none(std::string{command} + " --help").out;
         CHECK(help.find("Exit codes: 0 done or fits") != std::string::npos);
         const std::regex option{"\\n +(?:-\\w,)?(--[a-z-]+)"};
@@ -436,9 +428,9 @@ TEST_CASE("one command does it all on a GPU, and what fails ends no other step")
         return codes;
     };
     const std::string all = scratch_file("script");
-    CHECK(run("large", all + " --quick --only measure,alloc,calibrate").code == 0);
+    CHECK(run("large", all + " --quick --only alloc,calibrate").code == 0);
     auto codes = steps_of(all);
-    for (const char* step : {"describe", "measure", "calibrate", "alloc-serving-vllm-llama-3.1-8b",
+    for (const char* step : {"describe", "calibrate", "alloc-serving-vllm-llama-3.1-8b",
                              "alloc-pretraining-pytorch-qwen2.5-1.5b", "alloc-virtual_memory"}) {
         CAPTURE(step);
         REQUIRE(codes.count(step) == 1);
@@ -464,7 +456,7 @@ TEST_CASE("one command does it all on a GPU, and what fails ends no other step")
     CHECK(steps_of(few)["alloc-pretraining-pytorch"] == 5);  // no five have a plan there
 
     const std::string faulty = scratch_file("script-faulty");
-    CHECK(run("wrong", faulty + " --quick --only measure,calibrate").code == 1);
+    CHECK(run("wrong", faulty + " --quick --only calibrate,interrupt").code == 1);
     CHECK(steps_of(faulty).size() == 3);
     CHECK(run("none", scratch_file("script-none")).code == 4);
     CHECK(run("", scratch_file("script-usage") + " --only fly").code == 2);
