@@ -11,7 +11,6 @@ namespace llmres::probe {
 
 namespace {
 
-/// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
 /// The plan's buffers as its engine takes them from the device: ggml lays out all tensors of a kind in one
 /// (ggml-alloc.c, ggml_backend_alloc_ctx_tensors_from_buft).
 std::vector<buffer> device_buffers(const tested_plan& plan) {
@@ -24,6 +23,7 @@ std::vector<buffer> device_buffers(const tested_plan& plan) {
     return all;
 }
 
+/// Each buffer alone: what a process has before its tensors first, what its allocator leaves unused last.
 std::vector<buffer_result> requests_of(const tested_plan& plan, const alloc_options& options) {
     std::vector<buffer_result> all;
     const auto add = [&all](const buffer& b) {

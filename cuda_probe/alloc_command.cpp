@@ -14,18 +14,9 @@ namespace llmres::probe {
 
 namespace {
 
-/// Of no name, the first. What only grows in a replay is none.
-tensor_allocator find_allocator(const std::string& name) {
-    for (const tensor_allocator& one : allocators)
-        if (!one.expands && (name.empty() || one.name == name)) return one;
-    throw exception{refused(error_code::unknown, "allocator", name,
-                            "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching")};
-}
-
 /// The job to test, where it needs no device to be planned: what is wrong with the arguments comes first, for it is
 /// wrong on every machine.
 std::optional<plan_request> job_before_device(const options& o, const std::string& document) {
-    find_allocator(o.allocator);
     if (!names_file(o.job)) find_model(o.job.model).value();
     if (!names_cluster(document).value()) return {};
     plan_request request = request_of(document, {}).value();
@@ -127,7 +118,8 @@ ending run_alloc(const options& o) {
     report.plan = plan_of(known ? *known : request_for(document, here.live()).value()).value();
     check_machine(o, report.plan, here.live(), here.devices.size());
     const std::string planned{name_of(report.plan.request.job.runtime.allocator.code)};
-    const tensor_allocator through = find_allocator(o.allocator.empty() ? planned : o.allocator);
+    const tensor_allocator through =
+        *std::ranges::find(allocators, o.allocator.empty() ? planned : o.allocator, &tensor_allocator::name);
     report.stamp = file_of({});
     report.live = here.live();
     report.plan_source = o.job.model;

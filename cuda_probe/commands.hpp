@@ -63,7 +63,6 @@ struct workplace {
     stop_signal stop;
     nvml driver;  // first of what follows: it reads memory before CUDA is touched
     std::unique_ptr<cuda_api> cuda = make_cuda();
-    device_total total;           ///< as CUDA counts them
     device_file recorded;         ///< of --simulate
     std::vector<device> devices;  ///< as they are before any context is opened
     std::size_t index = 0;

@@ -66,15 +66,10 @@ std::vector<device> describe_all(cuda_api& cuda, const nvml& driver, std::int32_
         driver.describe(handles.emplace_back(nvml_handle_of(driver, live)), live);
     }
     for (std::size_t i = 0; i < all.size(); ++i)
-        for (std::size_t j = 0; j < all.size(); ++j) {
-            if (i == j) continue;
-            device_peer other;
-            other.uuid = all[j].identity.uuid.value_or("");
-            cuda.describe_peer(static_cast<std::int32_t>(i), static_cast<std::int32_t>(j), other);
-            other.topology = driver.topology(handles[i], handles[j]);
-            other.bandwidth.why = "not measured";
-            all[i].peers.push(other);
-        }
+        for (std::size_t j = 0; j < all.size(); ++j)
+            if (i != j)
+                all[i].peers.push({all[j].identity.uuid.value_or(""), driver.topology(handles[i], handles[j]),
+                                   reading<measured<byte_rate>>::unavailable("not measured")});
     return all;
 }
 
@@ -95,7 +90,8 @@ std::size_t select(const std::vector<device>& devices, const std::string& asked)
 
 }  // namespace
 
-workplace::workplace(const options& o) : stop{o.timeout_s}, total{.why = text<127>{o.simulate + " holds none"}} {
+workplace::workplace(const options& o) : stop{o.timeout_s} {
+    device_total total{.why = text<127>{o.simulate + " holds none"}};
     if (!o.simulate.empty()) {
         recorded = read_device_file(o.simulate).value();
         devices = recorded.devices;

@@ -53,7 +53,7 @@ struct functions : shared_library {
 inline void must(const char* call, int status) { must_be_zero(call, "cuBLAS status", status); }
 
 /// What `make(&handle, arguments...)` makes, ended by its counterpart.
-using handle = std::unique_ptr<void, int (*)(void*)>;
+using handle = library_handle;
 template <class Make, class... Arguments>
 handle new_handle(const char* call, const Make& make, int (*end)(void*), Arguments... arguments) {
     void* it = nullptr;
@@ -121,10 +121,6 @@ public:
         call_ = std::make_unique<cublas_abi::functions>("libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so",
                                                         "/usr/local/cuda/lib64/libcublasLt.so");
         handle_ = cublas_abi::new_handle("cublasLtCreate", call_->create, call_->destroy);
-    }
-    void close() {
-        last_.reset();
-        handle_.reset();
     }
 
     /// C = transposed(A) B, all column-major: A is inner x rows, B inner x columns, C rows x columns. C is fp32 for

@@ -101,7 +101,7 @@ public:
     virtual void release(const block& held) = 0;
     /// Writes the whole block with words that only this seed gives.
     virtual void touch(const block& held, std::uint64_t seed) = 0;
-    /// How many 8-byte words of the block, and bytes behind the last, are not what touch() wrote.
+    /// How many 8-byte words of the block are not what touch() wrote.
     virtual std::int64_t verify(const block& held, std::uint64_t seed) = 0;
     /// Waits for the device and gives unused pool memory back to it.
     virtual void trim() = 0;
@@ -151,7 +151,6 @@ public:
     virtual device_total device_count() = 0;
     /// Identity and attributes; needs no context.
     virtual void describe(std::int32_t index, device& into) = 0;
-    virtual void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) = 0;
 
     virtual void open_context(std::int32_t index) = 0;
     /// A cuBLAS handle and one product through it, so that cuBLAS allocates its workspace.

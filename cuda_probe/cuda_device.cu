@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The one CUDA translation unit: cuda_api on a real device. The files it includes are one idea each.
+#include <array>
+#include <cstdio>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "cuda_facts.cuh"
 #include "cuda_kernels.cuh"
 #include "cuda_memory.cuh"
 #include "cuda_timing.cuh"
@@ -20,18 +21,81 @@ std::string version_text(std::int32_t number) {
 }
 std::uint64_t size_of(byte_count size) { return static_cast<std::uint64_t>(size.base()); }
 
-class real_cuda final : public cuda_api {
-public:
-    /// Contexts end here and not with the process: only then does compute-sanitizer look for what is still held.
-    ~real_cuda() override {
-        collective_.close();
-        library_.close();
-        pool_.close();
-        counter_.reset();
-        for (const int device : opened_)
+// ---- what the runtime says of a device without opening it
+
+/// CUDA 13 took clocks and compute mode out of cudaDeviceProp; and asked one by one, each has its own reason where it
+/// cannot be read.
+reading<std::int32_t> attribute(int device, cudaDeviceAttr which) {
+    return number_of("cudaDeviceGetAttribute",
+                     [&](int* value) { return cudaDeviceGetAttribute(value, which, device); });
+}
+
+bool is_set(int value) { return value != 0; }
+
+/// "GPU-..." of a MIG instance, too: NVML is asked which it is (nvml_handle_of() of common.cpp).
+text<63> uuid_text(const char* raw) {
+    std::string made{"GPU"};
+    for (int i = 0; i < 16; ++i) {
+        std::array<char, 4> digits{};
+        const bool first = i == 0 || i == 4 || i == 6 || i == 8 || i == 10;
+        std::snprintf(digits.data(), digits.size(), first ? "-%02x" : "%02x", static_cast<unsigned char>(raw[i]));
+        made += digits.data();
+    }
+    return text<63>{made};
+}
+
+void describe_device(int device, device_identity& id, device_memory& memory, device_compute& compute) {
+    id.index_cuda = device;
+    const auto about = reading_of([&] {
+        cudaDeviceProp all{};
+        must("cudaGetDeviceProperties", cudaGetDeviceProperties(&all, device));
+        return all;
+    });
+    const auto told = [&](auto&& fact) { return then(about, fact); };
+    id.uuid = told([&](const auto& all) {
+        // The newer driver function gives an instance's own UUID, the property may give the card's.
+        auto* const own_uuid = driver_function<decltype(cuDeviceGetUuid)>("cuDeviceGetUuid", 11040);
+        CUuuid own{};
+        const bool has_own = own_uuid != nullptr && own_uuid(&own, device) == CUDA_SUCCESS;
+        return uuid_text(has_own ? own.bytes : all.uuid.bytes);
+    });
+    id.name = told([](const auto& all) { return text<63>{std::string_view{all.name}}; });
+    memory.cuda_total = told([](const auto& all) { return bytes(static_cast<std::int64_t>(all.totalGlobalMem)); });
+    compute.capability_major = told([](const auto& all) { return std::int32_t{all.major}; });
+    compute.capability_minor = told([](const auto& all) { return std::int32_t{all.minor}; });
+    id.pci_bus_id = reading_of([&] {
+        std::array<char, 32> room{};
+        must("cudaDeviceGetPCIBusId", cudaDeviceGetPCIBusId(room.data(), static_cast<int>(room.size()), device));
+        return text<31>{std::string_view{room.data()}};
+    });
+    compute.sm_count = attribute(device, cudaDevAttrMultiProcessorCount);
+    memory.l2_cache = then(attribute(device, cudaDevAttrL2CacheSize), [](int size) { return bytes(size); });
+    memory.bus_width_bits = attribute(device, cudaDevAttrGlobalMemoryBusWidth);
+    memory.allocation.memory_pools_supported = then(attribute(device, cudaDevAttrMemoryPoolsSupported), is_set);
+    memory.allocation.managed_memory = then(attribute(device, cudaDevAttrManagedMemory), is_set);
+    memory.allocation.pageable_memory_access = then(attribute(device, cudaDevAttrPageableMemoryAccess), is_set);
+    memory.allocation.integrated = then(attribute(device, cudaDevAttrIntegrated), is_set);
+    // Granularity needs an initialised driver, which counting devices has seen to, but no context.
+    memory.allocation.granularity_minimum = reading_of([&] {
+        virtual_memory here;
+        here.open(device);
+        return here.granularity();
+    });
+    memory.allocation.virtual_memory_supported = memory.allocation.granularity_minimum.known;
+}
+
+// ---- the device itself
+
+/// Contexts end here and not with the process: only then does compute-sanitizer look for what is still held.
+struct opened_devices : std::set<int> {
+    ~opened_devices() {
+        for (const int device : *this)
             if (cudaSetDevice(device) == cudaSuccess) cudaDeviceReset();
     }
+};
 
+class real_cuda final : public cuda_api {
+public:
     device_total device_count() override {
         int count = 0;
         const cudaError_t code = cudaGetDeviceCount(&count);
@@ -54,14 +118,6 @@ public:
         describe_device(index, into.identity, into.memory, into.compute);
         into.software.cuda_driver_version = number_of("version", cudaDriverGetVersion);
         into.software.cuda_runtime_version = number_of("version", cudaRuntimeGetVersion);
-    }
-
-    void describe_peer(std::int32_t from, std::int32_t to, device_peer& into) override {
-        into.access = then(
-            number_of(
-                "cudaDeviceGetP2PAttribute",
-                [&](int* value) { return cudaDeviceGetP2PAttribute(value, cudaDevP2PAttrAccessSupported, from, to); }),
-            is_set);
     }
 
     void open_context(std::int32_t index) override {
@@ -95,7 +151,8 @@ public:
         return {bytes(static_cast<std::int64_t>(free)), bytes(static_cast<std::int64_t>(total))};
     }
 
-    block allocate(allocator_kind kind, byte_count size) override {
+    block allocate(allocator_kind kind, byte_count asked) override {
+        const byte_count size = aligned_up(asked, bytes(8));  // whole words, all of which are written and read
         switch (kind) {
             case allocator_kind::stream_ordered:
                 return pool_.allocate(open_, size);
@@ -161,8 +218,8 @@ private:
     }
     kernels::counter* counter() const { return static_cast<kernels::counter*>(counter_.get()); }
 
+    opened_devices opened_;  // first, so that what lies in their contexts goes before them
     int open_ = -1;
-    std::set<int> opened_;
     scratch counter_;
     virtual_memory virtual_;
     memory_pool pool_;

@@ -25,21 +25,14 @@ __device__ void for_share(std::uint64_t count, Each&& each) {
     for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += stride) each(i);
 }
 
-/// Every byte of the block: whole words, then the low bytes of one more.
 __global__ void fill(std::uint64_t* words, std::uint64_t size, std::uint64_t seed) {
-    const std::uint64_t count = size / 8;
-    auto* const tail = reinterpret_cast<unsigned char*>(words + count);
-    for_share(count, [&](std::uint64_t i) { words[i] = pattern_word(seed, i); });
-    for_share(size % 8, [&](std::uint64_t i) { tail[i] = pattern_byte(seed, count, i); });
+    for_share(size / 8, [&](std::uint64_t i) { words[i] = pattern_word(seed, i); });
 }
 
 __global__ void count_differences(const std::uint64_t* words, std::uint64_t size, std::uint64_t seed,
                                   counter* differences) {
-    const std::uint64_t count = size / 8;
-    const auto* const tail = reinterpret_cast<const unsigned char*>(words + count);
     counter found = 0;
-    for_share(count, [&](std::uint64_t i) { found += words[i] != pattern_word(seed, i) ? 1 : 0; });
-    for_share(size % 8, [&](std::uint64_t i) { found += tail[i] != pattern_byte(seed, count, i) ? 1 : 0; });
+    for_share(size / 8, [&](std::uint64_t i) { found += words[i] != pattern_word(seed, i) ? 1 : 0; });
     if (found != 0) atomicAdd(differences, found);
 }
 
@@ -79,7 +72,7 @@ inline void launch_fill(void* address, std::uint64_t size, std::uint64_t seed) {
     must("fill kernel", cudaGetLastError());
 }
 
-/// How many words, and bytes behind the last, differ from what launch_fill() writes; waits. `count` is 8 bytes of
+/// How many words differ from what launch_fill() writes; waits. `count` is 8 bytes of
 /// device memory.
 inline std::int64_t differences(const void* address, std::uint64_t size, std::uint64_t seed, counter* count) {
     must("cudaMemset", cudaMemset(count, 0, sizeof *count));

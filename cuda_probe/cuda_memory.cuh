@@ -162,7 +162,6 @@ public:
     static void release(const block& held) {
         must("cudaFreeAsync", cudaFreeAsync(reinterpret_cast<void*>(held.address), nullptr));
     }
-    void close() { pool_.reset(); }
     void trim() {
         must("cudaStreamSynchronize", cudaStreamSynchronize(nullptr));
         if (pool_) must("cudaMemPoolTrimTo", cudaMemPoolTrimTo(pool_.get(), 0));

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 // plan and replay: what `llmres plan --json` says of a job on this very device, and a training step of it, tensor by
 // tensor, through each allocator.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <iostream>
 #include <llmres/io/plan_json.hpp>
 
 #include "alloc.hpp"
@@ -15,26 +12,17 @@ namespace llmres::probe {
 
 namespace {
 
-double fragmentation_of(const replay_result& r) {
-    return r.peak_allocated > byte_count{} ? ratio(r.peak_reserved, r.peak_allocated) - 1 : 0;
-}
-
 nlohmann::ordered_json to_json(std::string_view name, const replay_result& r) {
-    nlohmann::ordered_json out{{"allocator", name},
-                               {"outcome", name_of(r.outcome)},
-                               {"events", r.events},
-                               {"requested", r.peak_requested.in(bytes)},
-                               {"allocated", r.peak_allocated.in(bytes)},
-                               {"reserved", r.peak_reserved.in(bytes)},
-                               {"fragmentation", fragmentation_of(r)}};
+    nlohmann::ordered_json out{
+        {"allocator", name},
+        {"outcome", name_of(r.outcome)},
+        {"events", r.events},
+        {"requested", r.peak_requested.in(bytes)},
+        {"allocated", r.peak_allocated.in(bytes)},
+        {"reserved", r.peak_reserved.in(bytes)},
+        {"fragmentation", r.peak_allocated > byte_count{} ? ratio(r.peak_reserved, r.peak_allocated) - 1 : 0}};
     if (!r.why.empty()) out["why"] = r.why;
     return out;
-}
-
-void print_line(std::string_view name, const replay_result& r) {
-    std::cerr << fmt::format("{:20} {:8} allocated {:8.3f} GiB, reserved {:8.3f} GiB ({:+.2f} %){}{}\n", name,
-                             name_of(r.outcome), r.peak_allocated.in(gib), r.peak_reserved.in(gib),
-                             fragmentation_of(r) * 100, r.why.empty() ? "" : ": ", r.why);
 }
 
 /// What stays free: the guard band of a shared device, and what the host keeps of memory that it shares with the GPU.
@@ -81,18 +69,16 @@ ending run_replay(const options& o) {
         const replay_result r = replay(*here.cuda, step, one, guard_on(here.live(), now), here.stop);
         worst = std::max(worst, r.outcome);
         all.push_back(to_json(one.name, r));
-        print_line(one.name, r);
     }
-    if (o.json)
-        write_json(
-            {{"time", file_of({}).captured_at.view()},
-             {"device", here.live().identity.uuid.value.view()},
-             {"gpu", request.cluster.gpu.id.view()},
-             {"stage", m.stage},
-             {"steps", o.steps},
-             {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
-             {"replays", all}},
-            *o.json);
+    write_json(
+        {{"time", file_of({}).captured_at.view()},
+         {"device", here.live().identity.uuid.value.view()},
+         {"gpu", request.cluster.gpu.id.view()},
+         {"stage", m.stage},
+         {"steps", o.steps},
+         {"planned", {{"allocated", m.allocated.expected.in(bytes)}, {"reserved", m.reserved.expected.in(bytes)}}},
+         {"replays", all}},
+        o.json.value_or(""));
     return {exit_of(verdict_of(worst)), ""};
 }
 

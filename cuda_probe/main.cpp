@@ -38,9 +38,16 @@ void add_job_options(CLI::App* command, const char* what, job_request& job) {
     add_number(command, "--context", job.context, 1, 1 << 30, "of a preset: tokens of a sequence");
 }
 
+/// `grown`: also what only a replay makes grow.
+void add_allocator(CLI::App* command, options& o, bool grown, const char* what) {
+    std::vector<std::string> names;
+    for (const tensor_allocator& one : allocators)
+        if (grown || !one.expands) names.emplace_back(one.name);
+    command->add_option("--allocator", o.allocator, what)->check(CLI::IsMember(names));
+}
+
 void add_alloc_options(CLI::App* alloc, options& o) {
-    alloc->add_option("--allocator", o.allocator,
-                      "cuda_malloc, stream_ordered, virtual_memory or pytorch_caching; default: the plan's");
+    add_allocator(alloc, o, false, "default: the plan's");
     alloc->add_option("--search", o.search, "find the largest batch or context that the device holds, by bisection")
         ->check(CLI::IsMember({"batch", "context"}));
     add_number(alloc, "--gpus", o.gpus, 1, 1 << 20,
@@ -88,9 +95,7 @@ void add_commands(CLI::App& app, options& o, ending& end) {
 
     CLI::App* replay = add("replay", true, run_replay, "a training step, tensor by tensor, through each allocator");
     add_job_options(replay, "a job document, or a preset's name", o.job);
-    std::vector<std::string> names;
-    for (const tensor_allocator& one : allocators) names.emplace_back(one.name);
-    replay->add_option("--allocator", o.allocator, "one of them alone")->check(CLI::IsMember(names));
+    add_allocator(replay, o, true, "one of them alone");
     add_number(replay, "--steps", o.steps, 1, 100, "training steps")->capture_default_str();
 }
 

@@ -27,23 +27,14 @@ struct functions : shared_library {
 /// NCCL, loaded at run time: all devices of one process sum a vector. Facts of the interface: NCCL's documentation.
 class nccl {
 public:
-    nccl() = default;
-    ~nccl() { close(); }
-    nccl(const nccl&) = delete;
-    nccl& operator=(const nccl&) = delete;
-
     /// Joins devices 0 .. count-1. What fails here throws call_failed.
     void open(std::int32_t count) {
         if (static_cast<std::int32_t>(members_.size()) == count) return;
-        close();
+        members_.clear();
         call_ = std::make_unique<nccl_abi::functions>("libnccl.so.2", "libnccl.so");
         std::vector<void*> made(static_cast<std::size_t>(count), nullptr);
         must("ncclCommInitAll", call_->init_all(made.data(), count, nullptr));
-        members_ = std::move(made);
-    }
-    void close() {
-        for (void* member : members_) call_->destroy(member);
-        members_.clear();
+        for (void* member : made) members_.emplace_back(member, call_->destroy);
     }
 
     /// Sums `floats` floats of every device's `send` into its `receive`, on its stream; returns before it is done.
@@ -51,7 +42,7 @@ public:
                     const std::vector<void*>& streams) {
         int code = call_->group_start();
         for (std::size_t i = 0; i < members_.size() && code == 0; ++i)
-            code = call_->all_reduce(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i],
+            code = call_->all_reduce(send[i], receive[i], floats, nccl_abi::float32, nccl_abi::sum, members_[i].get(),
                                      streams[i]);
         const int end = call_->group_end();
         must("ncclAllReduce", code != 0 ? code : end);
@@ -59,8 +50,8 @@ public:
 
 private:
     static void must(const char* call, int result) { must_be_zero(call, "NCCL result", result); }
-    std::vector<void*> members_;
     std::unique_ptr<nccl_abi::functions> call_;
+    std::vector<library_handle> members_;
 };
 
 }  // namespace llmres::probe

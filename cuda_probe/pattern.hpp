@@ -22,12 +22,6 @@ LLMRES_PROBE_EVERYWHERE constexpr std::uint64_t pattern_word(std::uint64_t seed,
     return z ^ (z >> 31);
 }
 
-/// Byte `index` of that word, from the lowest.
-LLMRES_PROBE_EVERYWHERE constexpr unsigned char pattern_byte(std::uint64_t seed, std::uint64_t word,
-                                                             std::uint64_t index) {
-    return static_cast<unsigned char>(pattern_word(seed, word) >> (8 * index));
-}
-
 /// Where a product is looked at: 64 elements, eight of each of eight columns.
 struct looked_at {
     std::uint64_t row, column;

@@ -56,6 +56,9 @@ private:
     pointer at_;
 };
 
+/// What a library made, and its function that ends it.
+using library_handle = std::unique_ptr<void, int (*)(void*)>;
+
 /// Throws by the name of the call unless the library says that all went well.
 inline void must_be_zero(const char* call, const char* what, int said) {
     if (said != 0) throw call_failed{std::string{call} + ": " + what + " " + std::to_string(said)};

@@ -30,16 +30,10 @@ result<nlohmann::json> object_of(const std::string& document) {
 
 }  // namespace
 
-byte_count tested_plan::buffer_total() const {
-    byte_count total{};
-    for (const buffer& b : buffers) total += b.size * b.count;
-    return total;
-}
-
-byte_count tested_plan::buffer_total(memory_term term) const {
+byte_count tested_plan::buffer_total(std::optional<memory_term> of) const {
     byte_count total{};
     for (const buffer& b : buffers)
-        if (b.term == term) total += b.size * b.count;
+        if (!of || b.term == *of) total += b.size * b.count;
     return total;
 }
 

@@ -29,8 +29,7 @@ struct tested_plan {
     /// The line of the profile; of `runtime`, the rest is held as blocks.
     reading<interval<byte_count>> process_context{};
 
-    byte_count buffer_total() const;
-    byte_count buffer_total(memory_term term) const;
+    byte_count buffer_total(std::optional<memory_term> of = {}) const;
     /// Tensors, and what the allocator holds beside them.
     byte_count reserved() const { return buffer_total() + memory[memory_term::fragmentation].expected; }
     /// What the planner says is the largest "batch" or "context" that fits.

@@ -18,7 +18,6 @@ device sample() {
     live.memory.ecc_enabled = true;
     live.nvlinks_active = 1;
     device_peer peer;
-    peer.access = true;
     peer.topology = reading<text<31>>::unavailable("NVML: not supported");
     live.peers.push(peer);
     live.measured.read_bandwidth = measured<byte_rate>{gb_per_s(3000), gb_per_s(2990), gb_per_s(3010), 20};
@@ -96,7 +95,7 @@ TEST_CASE("a bad device file is refused by the name of the field") {
 
 TEST_CASE("a list that is too long is refused, a key of a newer probe is not") {
     std::string peers;
-    for (int i = 0; i < 40; ++i) peers += std::string(i == 0 ? "" : ",") + R"({"access":true})";
+    for (int i = 0; i < 40; ++i) peers += std::string(i == 0 ? "" : ",") + R"({"uuid":""})";
     CHECK(refusal_of(with_device(R"({"peers":[)" + peers + "]}")).field == "devices[0].peers");
     CHECK(parse_device_file(with_device(R"({"colour":"green","memory":{"smell_bytes":3}})")).has_value());
 }

@@ -11,7 +11,6 @@ class no_cuda final : public cuda_api {
 public:
     device_total device_count() override { return {.why = "built without CUDA"}; }
     void describe(std::int32_t, device&) override {}
-    void describe_peer(std::int32_t, std::int32_t, device_peer&) override {}
     void open_context(std::int32_t) override {}
     void open_libraries() override {}
     memory_state memory() override { return {}; }

@@ -103,7 +103,6 @@ public:
         into.compute.capability_minor = s_.capability % 10;
         into.compute.sm_count = s_.sm_count;
     }
-    void describe_peer(std::int32_t, std::int32_t, device_peer& into) override { into.access = true; }
     void open_context(std::int32_t index) override {
         if (!s_.context_problem.empty()) throw call_failed{s_.context_problem};
         if (index >= s_.devices) throw call_failed{"no such device"};

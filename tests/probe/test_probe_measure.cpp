@@ -180,12 +180,6 @@ TEST_CASE("a preset is planned on a device") {
     CHECK(request_of(document, live).error().code == error_code::unknown);
 }
 
-TEST_CASE("the bytes behind a block's last whole word are those of the next, from the lowest") {
-    std::uint64_t word = 0;
-    for (std::uint64_t i = 8; i-- > 0;) word = word << 8 | pattern_byte(3, 5, i);
-    CHECK(word == pattern_word(3, 5));
-}
-
 TEST_CASE("the bandwidth of an all-reduce is what a ring sends over each link") {
     simulated_cuda cuda;
     device live;

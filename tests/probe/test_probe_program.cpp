@@ -120,7 +120,8 @@ TEST_CASE("bad arguments exit with 2 and name what is wrong") {
     CHECK(simulated("alloc " + for_eight).code == 2);
     CHECK(simulated("alloc " + for_eight + " --gpus 8").code == 0);
     named("alloc no-such-model", "model: unknown (no-such-model)");
-    named("alloc " + plans + "serving-small.json --allocator magic", "allocator: unknown");
+    named("alloc " + plans + "serving-small.json --allocator magic",
+          "--allocator: magic not in {cuda_malloc,stream_ordered,virtual_memory,pytorch_caching}");
     named("describe --simulate /no/such/file", "device file: io");
     named("describe --simulate " + devices, "device file: io");
     named("describe --simulate " + scratch_file("v9.json", R"({"schema_version":9,"devices":[{}]})"),

@@ -118,7 +118,6 @@ struct device_identity {
     reading<std::int32_t> index_cuda{};  ///< index among the devices that CUDA shows
     /// NVML's index; differs from CUDA's where CUDA_VISIBLE_DEVICES or its order is set.
     reading<std::int32_t> index_nvml{};
-    reading<text<31>> architecture{};       ///< "Hopper"
     reading<text<31>> board_part_number{};  ///< the vendor's part number of the board
     reading<bool> mig_enabled{};            ///< whether the card is split by MIG
     reading<text<31>> mig_profile{};        ///< "1g.10gb", for a MIG instance
@@ -208,8 +207,7 @@ struct device_pcie {
 
 /// How this device reaches another device of the same machine.
 struct device_peer {
-    text<63> uuid{};         ///< the other device
-    reading<bool> access{};  ///< whether kernels can read its memory
+    text<63> uuid{};  ///< the other device
     /// What lies between: internal, single_switch, multiple_switches, host_bridge, node or system.
     reading<text<31>> topology{};
     reading<measured<byte_rate>> bandwidth{};  ///< copies to it

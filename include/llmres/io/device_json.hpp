@@ -30,7 +30,7 @@ concept section_of = std::same_as<std::remove_const_t<Section>, Want>;
 template <section_of<device_identity> S, class F>
 constexpr void each_field(S& s, F&& f) {
     f("uuid", s.uuid), f("name", s.name), f("pci_bus_id", s.pci_bus_id), f("index_cuda", s.index_cuda);
-    f("index_nvml", s.index_nvml), f("architecture", s.architecture), f("board_part_number", s.board_part_number);
+    f("index_nvml", s.index_nvml), f("board_part_number", s.board_part_number);
     f("mig_enabled", s.mig_enabled), f("mig_profile", s.mig_profile), f("mig_parent_uuid", s.mig_parent_uuid);
 }
 template <section_of<device_software> S, class F>
@@ -74,7 +74,7 @@ constexpr void each_field(S& s, F&& f) {
 }
 template <section_of<device_peer> S, class F>
 constexpr void each_field(S& s, F&& f) {
-    f("uuid", s.uuid), f("access", s.access), f("topology", s.topology), f("bandwidth", s.bandwidth);
+    f("uuid", s.uuid), f("topology", s.topology), f("bandwidth", s.bandwidth);
 }
 template <section_of<device_process> S, class F>
 constexpr void each_field(S& s, F&& f) {
