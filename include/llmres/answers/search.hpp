@@ -281,7 +281,7 @@ private:
     /// fits: until then the nearest to fitting is remembered.
     constexpr bool is_too_large(const job& j, const layout& l) const {
         return known && trains(j) && (counts.kept > 0 || any_slow) &&
-               surely_exceeds(j, l, sdpa_backend_of(c.gpu), usable_memory(j, c), &known->memory);
+               surely_exceeds(j, l, sdpa_backend_of(c.gpu), usable_in_all_layouts(j, c, known), &known->memory);
     }
     /// Sets what objectives compare of a layout whose speed is known.
     constexpr void score(found_layout& of_layout) const {

@@ -489,9 +489,9 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
 
 constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l, std::int32_t gpus) {
-    const placement host = placement_on_host(j);
-    const bool no_layers = host.layers.size() == 0 && host.expert_layers.size() == 0;
-    if (host.embeddings == 0 && !host.output && no_layers) return {};
+    const detail::host_part host = detail::host_part_of(j);
+    const bool no_layers = host.expert_layers == 0;
+    if (!host.embedding && !host.head && no_layers) return {};
     const auto of_node = [&](const detail::host_share& share) {
         const std::int64_t replicas = std::int64_t{l.data} * l.replicas;
         const std::int64_t held = gpus / (std::int64_t{l.tensor} * l.pipeline);
