@@ -277,11 +277,11 @@ private:
                                 !(full && !better(least, best[counts.best - 1]));
         return !among_best && (front.empty() || beaten_on_front(least));
     }
-    /// Whether a layout of a training job surely takes more memory than there is. Not asked before one was found that
-    /// fits: until then the nearest to fitting is remembered.
+    /// Whether a layout surely takes more memory than there is. Not asked before one was found that fits: until then
+    /// the nearest to fitting is remembered.
     constexpr bool is_too_large(const job& j, const layout& l) const {
-        return known && trains(j) && (counts.kept > 0 || any_slow) &&
-               surely_exceeds(j, l, sdpa_backend_of(c.gpu), usable_in_all_layouts(j, c, known), &known->memory);
+        return known && (counts.kept > 0 || any_slow) &&
+               surely_exceeds(j, l, c, usable_in_all_layouts(j, c, known), known->memory, known->serving);
     }
     /// Sets what objectives compare of a layout whose speed is known.
     constexpr void score(found_layout& of_layout) const {

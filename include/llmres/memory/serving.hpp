@@ -472,12 +472,25 @@ constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, 
 
 namespace detail {
 
+/// What the stages of a layout have in common with those of earlier layouts of the same job.
+constexpr serving_stages remembering_stages(const job& j, const layout& l, const runtime& r, serving_folds& known) {
+    return {j, l, r, j.gguf ? &known.file.layers(j, r, l.tensor) : nullptr, &known};
+}
+
 /// serving_memory(), with what earlier layouts of the same job had in common with this one.
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r, serving_folds* known) {
-    if (!j.gguf) return busiest_stage({j, l, r, nullptr, known});
-    if (known) return busiest_stage({j, l, r, &known->file.layers(j, r, l.tensor), known});
+    if (known) return busiest_stage(remembering_stages(j, l, r, *known));
+    if (!j.gguf) return busiest_stage({j, l, r, nullptr});
     const file_layers file{j, r, l.tensor};
     return busiest_stage({j, l, r, &file});
+}
+
+/// Whether the weights of the first stage alone exceed so much, whatever the batch. False, too, where layers are not
+/// dealt evenly.
+constexpr bool first_weights_exceed(const job& j, const layout& l, const runtime& r, byte_count room,
+                                    serving_folds& known) {
+    const auto held = [&] { return remembering_stages(j, l, r, known).stage(placement_of(j, l, 0)).weights; };
+    return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
 }
 
 }  // namespace detail
