@@ -3,10 +3,12 @@
 
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/memory/serving/remembered.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/memory/training/remembered.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -79,12 +81,23 @@ constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const
     return serving_memory(j, l, remembered_device(j, l, c, *known), known);
 }
 
+/// Whether the weights of the first stage alone exceed so much, whatever the batch. False, too, where layers are not
+/// dealt evenly.
+constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster& c, byte_count room,
+                                    serving_folds& known) {
+    const auto held = [&] {
+        const runtime& r = remembered_device(j, l, c, known);
+        return remembering_stages(j, l, r, known).stage(placement_of(j, l, 0)).weights;
+    };
+    return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
+}
+
 /// Whether the upper bound of memory_of() surely exceeds so much: tensors of one moment of the first stage do. False
 /// decides nothing.
 constexpr bool surely_exceeds(const job& j, const layout& l, const cluster& c, byte_count room, training_folds& known,
                               serving_folds& served) {
     return trains(j) ? surely_exceeds(j, l, sdpa_backend_of(c.gpu), room, &known)
-                     : first_weights_exceed(j, l, remembered_device(j, l, c, served), room, served);
+                     : first_weights_exceed(j, l, c, room, served);
 }
 
 /// That of a job that trains.

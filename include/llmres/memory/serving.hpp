@@ -485,14 +485,6 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
     return busiest_stage({j, l, r, &file});
 }
 
-/// Whether the weights of the first stage alone exceed so much, whatever the batch. False, too, where layers are not
-/// dealt evenly.
-constexpr bool first_weights_exceed(const job& j, const layout& l, const runtime& r, byte_count room,
-                                    serving_folds& known) {
-    const auto held = [&] { return remembering_stages(j, l, r, known).stage(placement_of(j, l, 0)).weights; };
-    return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
-}
-
 }  // namespace detail
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
