@@ -82,7 +82,7 @@ void check(const job& j, const cluster& c, checked& all) {
             if (!p) return --left == 0;
             all.add(j, l, detail::speed_of(j, l, c, nullptr, default_efficiency, known.get()), p->speed);
             const byte_count most = p->memory.total().high;
-            if (trains(j) && detail::surely_exceeds(j, l, sdpa_backend_of(c.gpu), most, &known->memory)) {
+            if (detail::surely_exceeds(j, l, c, most, known->memory, known->serving)) {
                 std::printf("%s: bound of memory above %.0f bytes\n", j.model.name.view().data(),
                             static_cast<double>(most.in(bytes)));
                 std::exit(1);

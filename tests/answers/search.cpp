@@ -16,6 +16,7 @@
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -355,17 +356,22 @@ TEST_CASE("no layout is faster than the bound that a search skips it by") {
 
 TEST_CASE("no layout holds less than the bound by which a search leaves it out as too large") {
     std::vector<job> jobs{training(models::llama_3_1_8b, 128), training(models::mixtral_8x7b, 128),
-                          training(models::deepseek_v3, 512), training(models::llama_3_1_70b, 64)};
+                          training(models::deepseek_v3, 512),  training(models::llama_3_1_70b, 64),
+                          serving(models::llama_3_1_70b, 64),  serving(models::deepseek_v3, 64)};
     jobs[1].offload = {.optimizer = offload_place::host, .activations = offload_place::host};
     jobs[2].recompute = recompute::full;
-    const sdpa_backend sdpa = sdpa_backend_of(h100(64).gpu);
+    const cluster c = h100(64);
     for (const job& j : jobs) {
         std::int64_t layouts = 0, too_large = 0;
-        for_each_layout(j, {}, h100(64), [&](const layout& l) {
-            const result<job_plan> p = plan(j, l, h100(64));
+        const auto known = std::make_unique<detail::layout_folds>();
+        const auto exceed = [&](const layout& l, byte_count room) {
+            return detail::surely_exceeds(j, l, c, room, known->memory, known->serving);
+        };
+        for_each_layout(j, {}, c, [&](const layout& l) {
+            const result<job_plan> p = plan(j, l, c);
             if (!p) return false;
-            CHECK_FALSE(detail::surely_exceeds(j, l, sdpa, p->memory.total().high, nullptr));
-            const bool exceeds = detail::surely_exceeds(j, l, sdpa, p->usable, nullptr);
+            CHECK_FALSE(exceed(l, p->memory.total().high));
+            const bool exceeds = exceed(l, p->usable);
             if (exceeds) CHECK(p->verdict != verdict::fits);
             too_large += exceeds;
             return ++layouts == (sanitized ? 20 : 200);

@@ -81,7 +81,7 @@ namespace detail {
 constexpr interval<byte_count> needed_by_share(const job& j, const file_layers* file, const layout& l, const gpu& card,
                                                std::int32_t index, stage_range layers) {
     const runtime here = on_device(j.runtime, card, l);
-    const placement held = serving_placement(j, index, layers, index == 0, index == l.pipeline - 1);
+    const placement held = serving_placement(j, host_part_of(j), index, layers, index == 0, index == l.pipeline - 1);
     return serving_stages{j, l, here, file}.memory(held).total();
 }
 

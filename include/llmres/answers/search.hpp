@@ -231,7 +231,7 @@ struct running_search {
         if (!s) return refuse(s.error());
         if (bounded && known && is_beaten(j, l)) return ++counts.skipped, false;
         if (is_too_large(j, l)) return ++counts.too_large, false;
-        const result<job_plan> made = judged(j, l, c, known);
+        result<job_plan> made = judged(j, l, c, known);
         if (!made) return refuse(made.error());
         if (!roomy(*made)) return too_large(j, *made);
         keep(j, *made);
@@ -270,24 +270,23 @@ private:
         least.plan.layout.zero = l.zero;
         if (least.score == 0 || least.plan.layout != l) {
             least.plan.layout = l;
-            score(least, j, nullptr);
+            least.plan.speed = speed_of(j, l, c, nullptr, default_efficiency, known);
+            score(least);
         }
         const bool among_best = !best.empty() && !(elsewhere > 0 && less(elsewhere, least.score)) &&
                                 !(full && !better(least, best[counts.best - 1]));
         return !among_best && (front.empty() || beaten_on_front(least));
     }
-    /// Whether a layout of a training job surely takes more memory than there is. Not asked before one was found that
-    /// fits: until then the nearest to fitting is remembered.
+    /// Whether a layout surely takes more memory than there is. Not asked before one was found that fits: until then
+    /// the nearest to fitting is remembered.
     constexpr bool is_too_large(const job& j, const layout& l) const {
-        return known && trains(j) && (counts.kept > 0 || any_slow) &&
-               surely_exceeds(j, l, sdpa_backend_of(c.gpu), usable_memory(j, c), &known->memory);
+        return known && (counts.kept > 0 || any_slow) &&
+               surely_exceeds(j, l, c, usable_in_all_layouts(j, c, known), known->memory, known->serving);
     }
-    /// Sets the speed of a layout and what objectives compare. `held`: as speed_of() takes it.
-    constexpr void score(found_layout& of_layout, const job& j, const memory_breakdown* held) const {
-        job_plan& p = of_layout.plan;
-        p.speed = speed_of(j, p.layout, c, held, default_efficiency, known);
-        of_layout.score = score_of(r.objective, p, c, r.gpu_hour);
-        of_layout.next_score = score_of(objective::throughput, p, c, r.gpu_hour);
+    /// Sets what objectives compare of a layout whose speed is known.
+    constexpr void score(found_layout& of_layout) const {
+        of_layout.score = score_of(r.objective, of_layout.plan, c, r.gpu_hour);
+        of_layout.next_score = score_of(objective::throughput, of_layout.plan, c, r.gpu_hour);
     }
     constexpr found_layout found(const job& j, const job_plan& p) const { return {.choice = choice_of(j), .plan = p}; }
     constexpr bool too_large(const job& j, const job_plan& p) {
@@ -309,18 +308,24 @@ private:
         return (!most.time_to_first_token || p.speed.prefill.expected() <= *most.time_to_first_token) &&
                (!most.time_per_token || p.speed.step.expected() <= *most.time_per_token);
     }
-    constexpr void keep(const job& j, const job_plan& p) {
+    constexpr void keep(const job& j, job_plan& p) {
+        p.speed = speed_of(j, p.layout, c, &p.memory, default_efficiency, known);
+        const bool fast = in_time(p);
+        ++(fast ? counts.kept : counts.too_slow);
+        if (fast && front.empty() && !may_be_best(score_of(r.objective, p, c, r.gpu_hour))) return;
         found_layout made = found(j, p);
-        score(made, j, &p.memory);
-        if (!in_time(made.plan)) {
-            ++counts.too_slow;
+        score(made);
+        if (!fast) {
             if (!any_slow || better(made, fastest_too_slow)) fastest_too_slow = made;
             any_slow = true;
             return;
         }
-        ++counts.kept;
         if (!best.empty()) add_to_best(made);
         if (!front.empty()) add_to_front(made);
+    }
+    /// Whether a layout of so much may be among the best: what decides between equal scores is not asked.
+    constexpr bool may_be_best(double score) const {
+        return counts.best < best.size() || (!best.empty() && !less(best[counts.best - 1].score, score));
     }
     constexpr void add_to_best(const found_layout& made) {
         std::size_t at = counts.best;

@@ -249,9 +249,9 @@ constexpr bool stores_tied_head(const job& j) {
 
 /// What lies on a GPU that serves these layers, be it the first of all GPUs, the last, or both. On a GPU without the
 /// embedding that it reads, a tied head is a copy of it.
-constexpr placement serving_placement(const job& j, std::int32_t stage, stage_range layers, bool first, bool last) {
+constexpr placement serving_placement(const job& j, const host_part& host, std::int32_t stage, stage_range layers,
+                                      bool first, bool last) {
     const model& m = j.model;
-    const host_part host = host_part_of(j);
     const bool embeds = first && !host.embedding;
     const bool towers =
         j.runtime.loading.towers_everywhere && m.encoders[0].layers > 0 && !j.gguf;  // GGUF files have none
@@ -273,16 +273,16 @@ constexpr placement serving_placement(const job& j, std::int32_t stage, stage_ra
 }
 
 /// The layers of a stage: those that are not on the host, dealt evenly unless the layout says how many each has.
-constexpr stage_range serving_layers(const job& j, const layout& l, std::int32_t stage) {
+constexpr stage_range serving_layers(const job& j, const host_part& host, const layout& l, std::int32_t stage) {
     if (!l.deals_evenly()) return chunk_range(l, j.model.layers.size, stage);
-    const std::int32_t first = host_part_of(j).layers;
-    const stage_range dealt = stage_layers(j.model.layers.size - first, l.pipeline, stage);
-    return {first + dealt.first, first + dealt.last};
+    const stage_range dealt = stage_layers(j.model.layers.size - host.layers, l.pipeline, stage);
+    return {host.layers + dealt.first, host.layers + dealt.last};
 }
 
 [[gnu::noinline]] constexpr placement placement_of_stage(const job& j, const layout& l, std::int32_t stage) {
-    return trains(j) ? training_placement(j, l, stage)
-                     : serving_placement(j, stage, serving_layers(j, l, stage), stage == 0, stage == l.pipeline - 1);
+    if (trains(j)) return training_placement(j, l, stage);
+    const host_part host = host_part_of(j);
+    return serving_placement(j, host, stage, serving_layers(j, host, l, stage), stage == 0, stage == l.pipeline - 1);
 }
 
 /// What stands before the layers and lies in that place.

@@ -253,20 +253,32 @@ private:
         const std::int64_t group = std::int64_t{l_.tensor} * l_.pipeline * l_.context_parallel;
         const std::int32_t most = room(group);
         const bool waits = trains(job_) && is_naive(job_, l_);
+        const bool by_batch = trains(job_) && job_.global_batch > 0;
+        const std::int64_t shared = by_batch ? groups_of_micro_batches() : most;
+        std::int32_t last = waits && most > 1 ? 1 : most;
+        if (shared < last) last = static_cast<std::int32_t>(shared);
         const auto least = static_cast<std::int32_t>(ceil_quotient(space_.least_gpus, group * l_.replicas));
-        for (l_.data = least; l_.data <= (waits && most > 1 ? 1 : most); ++l_.data)
-            if (divides_batch(most) && used() && expert()) return true;
+        for (l_.data = least; l_.data <= last; ++l_.data)
+            if ((by_batch ? shared % l_.data == 0 : fills(most)) && used() && expert()) return true;
         return reset(before);
     }
 
-    /// Whether a number of data ranks is one to try, of at most so many.
-    constexpr bool divides_batch(std::int32_t most) const {
-        const std::int64_t ranks = std::int64_t{l_.data} * l_.replicas;
-        if (!trains(job_))  // the fewest ranks that hold so many sequences each; experts are shared by all ranks
+    /// What the data ranks of a training job share: the micro-batches of its global batch, and with interleaved chunks
+    /// groups of as many as there are stages. 0 where the batch is no whole number of them.
+    constexpr std::int64_t groups_of_micro_batches() const {
+        const std::int64_t together = l_.virtual_pipeline > 1 ? l_.pipeline : 1;
+        const std::int64_t sequences = product(job_.micro_batch, l_.replicas * together);
+        return job_.global_batch % sequences == 0 ? job_.global_batch / sequences : 0;
+    }
+
+    /// Whether a number of data ranks is one to try where no global batch is given, of at most so many.
+    constexpr bool fills(std::int32_t most) const {
+        if (!trains(job_)) {  // the fewest ranks that hold so many sequences each; experts are shared by all ranks
+            const std::int64_t ranks = std::int64_t{l_.data} * l_.replicas;
             return l_.data == 1 || (l_.data == most && experts_ > 0) ||
                    ceil_quotient(job_.batch, ranks) < ceil_quotient(job_.batch, ranks - l_.replicas);
-        if (l_.virtual_pipeline > 1 && micro_batches(job_, l_) % l_.pipeline != 0) return false;
-        if (job_.global_batch > 0) return job_.global_batch % (job_.micro_batch * ranks) == 0;
+        }
+        if (l_.virtual_pipeline > 1 && l_.pipeline > 1) return false;  // of one micro-batch
         const std::int32_t inside = node_ / (l_.tensor * l_.context_parallel);
         return l_.data == most || l_.data == inside;
     }

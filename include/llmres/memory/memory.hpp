@@ -3,10 +3,12 @@
 
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/memory/serving/remembered.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/memory/training/remembered.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -66,12 +68,36 @@ constexpr runtime on_device(const runtime& profile, const gpu& card, const layou
 
 namespace detail {
 
+/// on_device(), but for what earlier layouts of the same job had in common with this one.
+constexpr const runtime& remembered_device(const job& j, const layout& l, const cluster& c, serving_folds& known) {
+    if (!known.device.known) known.device = in_any_layout(j.runtime, c.gpu);
+    set_fraction(known.device.value, j.runtime, c.gpu, l);
+    return known.device.value;
+}
+
 /// That of a job that is served.
 constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const cluster& c, serving_folds* known) {
     if (!known) return serving_memory(j, l, on_device(j.runtime, c.gpu, l), nullptr);
-    if (!known->device.known) known->device = in_any_layout(j.runtime, c.gpu);
-    set_fraction(known->device.value, j.runtime, c.gpu, l);
-    return serving_memory(j, l, known->device.value, known);
+    return serving_memory(j, l, remembered_device(j, l, c, *known), known);
+}
+
+/// Whether the weights of the first stage alone exceed so much, whatever the batch. False, too, where layers are not
+/// dealt evenly.
+constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster& c, byte_count room,
+                                    serving_folds& known) {
+    const auto held = [&] {
+        const runtime& r = remembered_device(j, l, c, known);
+        return remembering_stages(j, l, r, known).stage(placement_of(j, l, 0)).weights;
+    };
+    return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
+}
+
+/// Whether the upper bound of memory_of() surely exceeds so much: tensors of one moment of the first stage do. False
+/// decides nothing.
+constexpr bool surely_exceeds(const job& j, const layout& l, const cluster& c, byte_count room, training_folds& known,
+                              serving_folds& served) {
+    return trains(j) ? surely_exceeds(j, l, sdpa_backend_of(c.gpu), room, &known)
+                     : first_weights_exceed(j, l, c, room, served);
 }
 
 /// That of a job that trains.

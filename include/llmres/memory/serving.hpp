@@ -301,6 +301,7 @@ struct serving_stages {
     serving_weights weights;
     std::int64_t sequences;
     byte_count encoders;
+    byte_count rope;  ///< tables of rotary positions that layers share
     by_kind<serving_layer> kinds;
     serving_folds* known;  ///< what earlier layouts of the same job had in common with this one; null: nothing
 
@@ -313,6 +314,7 @@ struct serving_stages {
           weights{j, l, r, file},
           sequences{sequences_per_rank(j, l)},
           encoders{step.encoder_peak()},
+          rope{weights.rope_table()},
           known{remembering} {
         mixer_bytes mixers;
         for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
@@ -328,7 +330,10 @@ struct serving_stages {
 
     constexpr weights_of_kind weights_of(std::size_t k, mixer_bytes& mixers) const {
         const layer& kind = job.model.layers.kinds[k];
-        const auto folded = [&] { return weights_of_kind{weights.of_kind(kind, mixers), weights.adapters_of(kind)}; };
+        const auto folded = [&] {
+            return weights_of_kind{weights.of_kind(kind, mixers), weights.adapters_of(kind), beside_weights(kind),
+                                   weights.mxfp4_of(kind).perhaps};
+        };
         return known ? known->kinds.get(without_shards(layout, static_cast<std::int32_t>(k)), folded) : folded();
     }
     constexpr byte_count ends_of(const placement& here) const {
@@ -352,18 +357,18 @@ struct serving_stages {
     constexpr serving_stage stage(const placement& here, remembered_graph* before = nullptr) const {
         const model& m = job.model;
         const sequence_caches caches = caches_of(here);
-        serving_stage s{.weights = ends_of(here) + weights.rope_table() + draft_weights(here),
+        serving_stage s{.weights = ends_of(here) + rope + draft_weights(here),
                         .cache = caches.cache,
                         .state = caches.state,
                         .last = is_last(here),
                         .index = here.stage};
         if (here.stage == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
-            const layer_bytes& held = kinds[k].held.weights;
-            s.weights += held.rest * here.counts[k] + held.experts * here.expert_counts[k];
-            s.more_weights += beside_weights(m.layers.kinds[k]) * here.counts[k];
-            s.padded_weights += weights.mxfp4_of(m.layers.kinds[k]).perhaps * here.counts[k];
-            s.adapters += kinds[k].held.adapters * here.counts[k];
+            const weights_of_kind& held = kinds[k].held;
+            s.weights += held.weights.rest * here.counts[k] + held.weights.experts * here.expert_counts[k];
+            s.more_weights += held.more * here.counts[k];
+            s.padded_weights += held.padded * here.counts[k];
+            s.adapters += held.adapters * here.counts[k];
             if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(here);
@@ -421,8 +426,7 @@ struct serving_stages {
 
 /// Whether a stage differs from the one before it in the types of a GGUF file's tensors alone: both stand between the
 /// first and the last, and have layers of the same kinds in the same order, all of them on GPUs.
-constexpr bool repeats_stage_before(const serving_stages& s, std::int32_t stage) {
-    const host_part host = host_part_of(s.job);
+constexpr bool repeats_stage_before(const serving_stages& s, const host_part& host, std::int32_t stage) {
     return stage > 1 && stage < s.layout.pipeline - 1 && host.expert_layers == 0 &&
            repeats_layers_before(s.job.model.layers, s.layout, stage);
 }
@@ -432,10 +436,13 @@ constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     remembered_graph before;
     memory_breakdown busiest = stages.memory(0, &before);
     byte_count most = busiest.expected();
+    const host_part host = host_part_of(stages.job);
     byte_count heaviest;  // layers of a file, of the stages that repeat each other
     for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
-        const byte_count file = stages.weights.of_file(serving_layers(stages.job, stages.layout, stage));
-        if (repeats_stage_before(stages, stage) && file <= heaviest) continue;
+        const byte_count file = stages.weights.file
+                                    ? stages.weights.of_file(serving_layers(stages.job, host, stages.layout, stage))
+                                    : byte_count{};
+        if (repeats_stage_before(stages, host, stage) && file <= heaviest) continue;
         heaviest = file;
         const memory_breakdown m = stages.memory(stage, &before);
         if (const byte_count own = m.expected(); own > most) busiest = m, most = own;
@@ -465,10 +472,15 @@ constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, 
 
 namespace detail {
 
+/// What the stages of a layout have in common with those of earlier layouts of the same job.
+constexpr serving_stages remembering_stages(const job& j, const layout& l, const runtime& r, serving_folds& known) {
+    return {j, l, r, j.gguf ? &known.file.layers(j, r, l.tensor) : nullptr, &known};
+}
+
 /// serving_memory(), with what earlier layouts of the same job had in common with this one.
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r, serving_folds* known) {
-    if (!j.gguf) return busiest_stage({j, l, r, nullptr, known});
-    if (known) return busiest_stage({j, l, r, &known->file.layers(j, r, l.tensor), known});
+    if (known) return busiest_stage(remembering_stages(j, l, r, *known));
+    if (!j.gguf) return busiest_stage({j, l, r, nullptr});
     const file_layers file{j, r, l.tensor};
     return busiest_stage({j, l, r, &file});
 }
@@ -482,9 +494,9 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l, const r
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
 
 constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l, std::int32_t gpus) {
-    const placement host = placement_on_host(j);
-    const bool no_layers = host.layers.size() == 0 && host.expert_layers.size() == 0;
-    if (host.embeddings == 0 && !host.output && no_layers) return {};
+    const detail::host_part host = detail::host_part_of(j);
+    const bool no_layers = host.expert_layers == 0;
+    if (!host.embedding && !host.head && no_layers) return {};
     const auto of_node = [&](const detail::host_share& share) {
         const std::int64_t replicas = std::int64_t{l.data} * l.replicas;
         const std::int64_t held = gpus / (std::int64_t{l.tensor} * l.pipeline);

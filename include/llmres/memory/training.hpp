@@ -110,14 +110,18 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
                       [&](const folded_job& f) { return memory_of_stages(f, first_stage, end_stage); });
 }
 
-/// A lower bound of what the fullest stage holds at its peak: one candidate of the first stage, the beginning of its
-/// last layer's backward pass.
-constexpr byte_count least_peak_of(const folded_job& f) {
+/// Whether the first stage surely exceeds so much: one candidate of its peak does, the beginning of its last layer's
+/// backward pass, or of that its weights and the optimizer's states alone.
+constexpr bool first_stage_exceeds(const folded_job& f, byte_count room) {
     const placement here = placement_of(f.job, f.layout, 0);
-    if (here.layers.size() == 0) return {};
-    const training_stage s = training_stage_of(f, here);
+    if (here.layers.size() == 0) return false;
+    training_stage s{f, here};
+    const training_state& held = s.weights.all;
+    const byte_count states = f.job.steps == 1 ? byte_count{} : held.optimizer.states;
+    if (held.weights + held.adapter + states > room) return true;
+    complete(s, f);
     const std::size_t kind = f.by_stage.order[static_cast<std::size_t>(here.layers.last - 1)];
-    return at_layer_backward(stage_step_of(f, s), peak_point::last_layer_backward, kind).tensors.all();
+    return at_layer_backward(stage_step_of(f, s), peak_point::last_layer_backward, kind).tensors.all() > room;
 }
 
 /// Whether no estimate of a runtime's ends below what the inventories count.
@@ -131,7 +135,7 @@ constexpr bool estimates_no_less(const runtime& r) {
 constexpr bool surely_exceeds(const job& j, const layout& l, sdpa_backend sdpa, byte_count room,
                               training_folds* known) {
     return estimates_no_less(j.runtime) &&
-           with_folds(j, l, sdpa, known, [&](const folded_job& f) { return least_peak_of(f) > room; });
+           with_folds(j, l, sdpa, known, [&](const folded_job& f) { return first_stage_exceeds(f, room); });
 }
 
 constexpr training_passes passes_of_stages(const folded_job& f) {

@@ -63,6 +63,7 @@ struct layout_folds {
     serving_folds serving;
     training_times times;
     serving_times served;
+    maybe<byte_count> usable;  ///< usable_memory()
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
     /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.

@@ -25,6 +25,8 @@ namespace llmres::inline v0::detail {
 struct weights_of_kind {
     layer_bytes weights{};
     byte_count adapters{};
+    byte_count more{};    ///< joined copies, and experts as their kernels want them
+    byte_count padded{};  ///< beyond those, where other kernels are there
 };
 
 /// The layers of one kind on one GPU: folded once, then counted per stage.
@@ -97,10 +99,11 @@ private:
 
 /// What is remembered of a job that is served, on GPUs of one kind. The batch may change, but no format.
 struct serving_folds {
-    maybe<runtime> device;                  ///< the job's on the GPUs, but for what it takes in one layout alone
-    remembered<weights_of_kind, 16> kinds;  ///< of a kind of layer
-    remembered<serving_layer> layers;       ///< of a kind of layer, with what its tokens need
-    remembered<byte_count, 16> ends;        ///< of the weights beside the layers
+    maybe<runtime> device;                 ///< the job's on the GPUs, but for what it takes in one layout alone
+    remembered<weights_of_kind> kinds;     ///< of a kind of layer
+    remembered<serving_layer> layers;      ///< of a kind of layer, with what its tokens need
+    remembered<byte_count> ends;           ///< of the weights beside the layers
+    remembered<byte_count> first_weights;  ///< of the first stage
     remembered_graphs graphs;
     remembered_file file;
 
@@ -109,6 +112,7 @@ struct serving_folds {
         kinds.clear();
         layers.clear();
         ends.clear();
+        first_weights.clear();
         graphs.clear();
         file.clear();
     }

@@ -129,9 +129,17 @@ struct serving_step {
     const llmres::layout& layout;
     token_shape shape{};
     attention_kernel kernel = attention_kernel::sdpa;
+    std::int64_t rows = 0;  ///< of logits that are computed
+    byte_count hidden{};    ///< the hidden states of all tokens
 
     constexpr serving_step(const llmres::job& j, const llmres::runtime& r, const llmres::layout& l)
-        : job{j}, runtime{r}, layout{l}, shape{step_shape(j, r, l)}, kernel{kernel_of(j, r)} {}
+        : job{j},
+          runtime{r},
+          layout{l},
+          shape{step_shape(j, r, l)},
+          kernel{kernel_of(j, r)},
+          rows{logit_rows(j, r, l, shape)},
+          hidden{size_of(format(), 1, product(shape.all(), j.model.hidden))} {}
     serving_step(const llmres::job&, const llmres::runtime&,
                  const llmres::layout&&) = delete;  // it refers to all three
 
@@ -141,7 +149,6 @@ struct serving_step {
                job.prompt == token_count{} && job.output == token_count{};
     }
     constexpr const precision& format() const { return runtime.serving_kernels.fp32_activations ? fp32 : job.compute; }
-    constexpr byte_count hidden() const { return size_of(format(), 1, product(shape.all(), job.model.hidden)); }
     constexpr byte_count mask() const {
         if (!runtime.serving_kernels.attention_mask) return {};
         return bytes(
@@ -259,7 +266,7 @@ struct serving_step {
         return most;
     }
     /// Rows beside the logits in which a kernel filters them.
-    constexpr byte_count filter_buffer(std::int64_t rows) const {
+    constexpr byte_count filter_buffer() const {
         if (runtime.step.logits.filter_rows == 0 || rows < 8) return {};
         std::int64_t programs = 1;
         while (programs < rows) programs *= 2;
@@ -270,7 +277,6 @@ struct serving_step {
     /// Local memory that the driver adds for all threads that a GPU runs, where that kernel's registers do not hold
     /// what it works on. (2048 threads a multiprocessor; 1536 on GeForce cards.)
     constexpr interval<byte_count> filter_stacks() const {
-        const std::int64_t rows = logit_rows(job, runtime, layout, shape);
         if (runtime.step.logits.filter_rows == 0 || rows < 8 || job.model.vocabulary % 4 == 0) return {};
         const std::int64_t threads = std::int64_t{runtime.step.logits.filter_rows} * 2048;
         const interval<byte_count>& each = runtime.step.logits.filter_stack;
@@ -278,16 +284,16 @@ struct serving_step {
     }
     /// While logits are computed: the hidden states that they are computed of, what filters them, and what stays of
     /// the layers.
-    constexpr byte_count beside_logits(std::int64_t rows) const {
+    constexpr byte_count beside_logits() const {
         if (runtime.step.logits.hidden_vectors == 0) return {};
-        return size_of(format(), runtime.step.logits.hidden_vectors * rows, job.model.hidden) + filter_buffer(rows) +
+        return size_of(format(), runtime.step.logits.hidden_vectors * rows, job.model.hidden) + filter_buffer() +
                expert_scratch();
     }
 
     /// What is there beside layers and logits alike: images, and what the stage before sent, hidden states and
     /// residuals.
     constexpr byte_count held_throughout(std::int32_t stage) const {
-        return runtime.step.profiles && stage > 0 ? images_held() + hidden() * 2 : images_held();
+        return runtime.step.profiles && stage > 0 ? images_held() + hidden * 2 : images_held();
     }
     /// The input of a layer's last product in 8 bits, which a kernel of its own makes beside it where weights and
     /// activations are int8 (vLLM's _custom_ops.py: scaled_int8_quant).
@@ -303,18 +309,17 @@ struct serving_step {
     /// While layers are computed, the fullest of which takes so much.
     constexpr interval<byte_count> in_layers(byte_count fullest, byte_count throughout) const {
         byte_count most =
-            fullest + throughout + hidden() * runtime.serving_kernels.more_hidden + quantised_input() + mask();
+            fullest + throughout + hidden * runtime.serving_kernels.more_hidden + quantised_input() + mask();
         // Flash attention reads the mask in 16 bit: the first layer casts it beside input, norm and queries.
-        if (const byte_count casting = hidden() * 3 + mask() * 3;
+        if (const byte_count casting = hidden * 3 + mask() * 3;
             kernel == attention_kernel::flash && runtime.serving_kernels.attention_mask && casting > most)
             most = casting;
         return scaled(most, runtime.accuracy.activations);
     }
     /// While logits are computed.
     [[gnu::always_inline]] constexpr step_peak in_logits(byte_count throughout) const {
-        const std::int64_t rows = logit_rows(job, runtime, layout, shape);
-        step_peak computing{hidden() + throughout + beside_logits(rows),
-                            scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_logit(rows))};
+        step_peak computing{hidden + throughout + beside_logits(),
+                            scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_logit())};
         if (dequantises(runtime.serving_kernels, rows)) computing.activations += dequantised(job.model.vocabulary);
         if (runtime.serving_kernels.feed_forward_under_logits && kernel == attention_kernel::flash)
             computing.activations.high += feed_forward_tensor();
@@ -324,13 +329,13 @@ struct serving_step {
     constexpr interval<byte_count> copied_inputs() const {
         const bool partly = parts_on_host();
         // Without turns, the first layer's input may come from the host, and is then there twice.
-        if (partly || layout.pipeline == 1) return {{}, partly ? hidden() : byte_count{}, hidden()};
-        return (hidden() + mask()) * runtime.step.copies - (kernel == attention_kernel::flash ? byte_count{} : mask());
+        if (partly || layout.pipeline == 1) return {{}, partly ? hidden : byte_count{}, hidden};
+        return (hidden + mask()) * runtime.step.copies - (kernel == attention_kernel::flash ? byte_count{} : mask());
     }
     /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often
     /// as none.
     constexpr interval<byte_count> returned_logits(byte_count layers) const {
-        const byte_count returned = bytes(4) * product(logit_rows(job, runtime, layout, shape), job.model.vocabulary);
+        const byte_count returned = bytes(4) * product(rows, job.model.vocabulary);
         if (returned <= layers) return {};
         return {byte_count{}, returned - layers, returned * 2 - layers};
     }
@@ -354,8 +359,8 @@ struct serving_step {
         if (runtime.step.copies > 1) full.activations += copied_inputs();
         return full;
     }
-    /// What is alive for each logit of a step that computes so many rows of them.
-    constexpr interval<double> bytes_each_logit(std::int64_t rows) const {
+    /// What is alive for each logit of a step.
+    constexpr interval<double> bytes_each_logit() const {
         const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(job, runtime);
         const bool dense = runtime.step.logits.dense_bytes.high > 0 && is_dense(job.model);
         return bytes_of_logit(runtime.step.logits, rows, in_chunks, dense);
@@ -367,7 +372,7 @@ struct serving_step {
     /// What an allocator that never gives back holds of the moments that were not the fullest.
     constexpr byte_count beside_peak(byte_count layers, bool last) const {
         if (!runtime.allocator.caches_freed_blocks || !last) return {};
-        const byte_count scores = bytes(product(logit_rows(job, runtime, layout, shape), job.model.vocabulary));
+        const byte_count scores = bytes(product(rows, job.model.vocabulary));
         const byte_count logits = scaled_up(scores, runtime.step.logits.bytes.expected);
         return layers < logits ? layers : logits;
     }

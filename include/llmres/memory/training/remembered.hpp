@@ -178,10 +178,10 @@ struct end_states {
 
 /// What is remembered of a job that trains, on GPUs of one kind.
 struct training_folds {
-    remembered<training_state> states;              ///< of a kind of layer
-    remembered<detail::end_states, 16> end_states;  ///< of what stands on a stage beside the layers
-    remembered<layer_activations> activations;      ///< of a kind of layer
-    remembered<training_layer> layers;              ///< of a kind of layer, of both
+    remembered<training_state> states;          ///< of a kind of layer
+    remembered<detail::end_states> end_states;  ///< of what stands on a stage beside the layers
+    remembered<layer_activations> activations;  ///< of a kind of layer
+    remembered<training_layer> layers;          ///< of a kind of layer, of both
     remembered<end_activations> ends;
     const modeling* code = nullptr;  ///< how the model's modules are written; null: not asked for yet
 

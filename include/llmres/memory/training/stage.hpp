@@ -449,18 +449,18 @@ constexpr byte_count updated_by_step(const job& j, const layout& l, const traini
     return kept.optimizer.states * 2 + gradients + (j.adapter.trains() ? kept.adapter : kept.weights);
 }
 
-constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
+/// Adds all that a stage holds beside its weights.
+constexpr void complete(training_stage& s, const folded_job& f) {
     const job& j = f.job;
     const layout& l = f.layout;
-    training_stage s{f, here};
     if (s.first && j.model.encoders[0].layers > 0)
         s.encoder = encoder_memory_of(j, l, f.context, f.weights, s.weights.output.optimizer.last_step);
-    s.saved = saved_memory_of(f, here, s.encoder, s.weights.prediction);
+    s.saved = saved_memory_of(f, s.holds, s.encoder, s.weights.prediction);
     training_state& all = s.weights.all;
     s.updated = updated_by_step(j, l, all, f.weights.master.known);  // tables of positions are no weights
     for (std::size_t k = 0; k < f.kinds(); ++k)
-        all.weights += rotary_table(f, j.model.layers.kinds[k]) * here.counts[k];
-    all.weights += mask_table(f, here);
+        all.weights += rotary_table(f, j.model.layers.kinds[k]) * s.holds.counts[k];
+    all.weights += mask_table(f, s.holds);
     if (f.context.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
         const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.reduce_bucket_size, 2);
@@ -468,6 +468,11 @@ constexpr training_stage training_stage_of(const folded_job& f, const placement&
         s.zero = zero_buffers_of(j, l, f.context, all);
     }
     s.stepping = stepping_of(f, s);
+}
+
+constexpr training_stage training_stage_of(const folded_job& f, const placement& here) {
+    training_stage s{f, here};
+    complete(s, f);
     return s;
 }
 

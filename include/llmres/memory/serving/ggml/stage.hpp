@@ -115,10 +115,10 @@ struct stage_graph {
         const step_peak with = copies() ? laid_out(k.layers, stacks) : without;
         step_peak either = runtime.loading.host_experts.copied ? with : without;
         const step_peak& less = runtime.loading.host_experts.fused_gates ? without : with;
-        either.set_low((less.activations.low > step.hidden() ? less.activations.low - step.hidden() : byte_count{}) +
+        either.set_low((less.activations.low > step.hidden ? less.activations.low - step.hidden : byte_count{}) +
                        less.logits.low);
         const byte_count high = with.activations.high +
-                                (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : step.hidden());
+                                (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : step.hidden);
         if (high > either.activations.high) either.activations.high = high;
         return either;
     }
@@ -160,7 +160,7 @@ private:
     constexpr step_peak with_given_input(step_peak peak) const {
         if (runtime.loading.host_experts.fused_gates || layout.pipeline > 1 || !runtime.loading.embedding_on_host)
             return peak;
-        peak.activations += {{}, host.head ? step.hidden() : byte_count{}, step.hidden()};
+        peak.activations += {{}, host.head ? step.hidden : byte_count{}, step.hidden};
         return peak;
     }
 
@@ -173,7 +173,7 @@ private:
         const byte_count tensor = step.feed_forward_tensor();
         const byte_count mask = runtime.serving_kernels.graph.narrow_masks ? byte_count{} : step.mask() * 2;
         const byte_count high =
-            size_of(fp32, step.shape.all(), job.model.vocabulary) + step.hidden() + (tensor < mask ? mask : tensor);
+            size_of(fp32, step.shape.all(), job.model.vocabulary) + step.hidden + (tensor < mask ? mask : tensor);
         const byte_count said = peak.all().high;
         if (high > said) peak.activations.high += high - said;
         return peak;
@@ -181,7 +181,7 @@ private:
 
     constexpr graph_shape shape() const {
         graph_shape s{.tokens = step.shape.all(),
-                      .scored = logit_rows(job, runtime, layout, step.shape),
+                      .scored = step.rows,
                       .sequences = runtime.serving_kernels.graph.all_states
                                        ? slots_of(job, runtime, sequences_per_rank(job, layout))
                                        : 1,
