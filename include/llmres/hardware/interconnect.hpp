@@ -63,9 +63,9 @@ struct link {
     maybe<double> achievable{};                   ///< the part of `raw` that large transfers reach
     maybe<duration> latency{};                    ///< time of one small transfer
     maybe<byte_rate> all_reduce{};                ///< measured bus bandwidth of a large all-reduce over all members
-    text<47> scope{};                             ///< what it joins, in words
+    text<39> scope{};                             ///< what it joins, in words
     text<15> confidence{};                        ///< how well the row is attested: high, medium, low, recalled
-    text<79> sources{};                           ///< tags explained in docs/sources.md
+    text<55> sources{};                           ///< tags explained in docs/sources.md
 
     /// Bandwidth that large transfers reach in one direction; `raw` where nobody measured it.
     constexpr byte_rate bandwidth() const { return raw * achievable.value_or(1.0); }
