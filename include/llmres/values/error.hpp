@@ -235,7 +235,6 @@ namespace detail {
                                                      std::string_view expected) {
     return {code, field, value, expected};
 }
-
 namespace detail {
 
 /// The error of a field that is not between `low` and `high`.
@@ -259,27 +258,21 @@ constexpr status in_range(std::string_view field, std::int64_t value, std::int64
 namespace detail {
 
 struct bounded_field {
-    const char*
-        name;  ///< its end is looked for in errors alone: in a constant expression that is a step for each letter
-    std::int64_t value;
-    std::int64_t low;
-    std::int64_t high;
+    /// Its end is looked for in errors alone: in a constant expression that is a step for each letter.
+    const char* name = nullptr;
+    std::int64_t value = 0;
+    std::int64_t low = 0;
+    std::int64_t high = 0;
 
     constexpr bool holds() const { return value >= low && value <= high; }
 };
 
-/// The error of the first field that is out of its bounds.
-[[gnu::cold, gnu::noinline]] constexpr error first_outside(std::initializer_list<bounded_field> fields) {
-    const bounded_field* first = fields.begin();
-    while (first->holds()) ++first;
-    return outside(first->name, first->value, first->low, first->high);
-}
-
-/// An error unless all fields are within their bounds.
+/// An error of the first field that is not within its bounds, if there is one.
 template <class... Fields>
 constexpr status all_in_range(const Fields&... fields) {
-    if ((fields.holds() && ...)) return done{};
-    return first_outside({fields...});
+    bounded_field wrong{};
+    if (((fields.holds() || (wrong = fields, false)) && ...)) return done{};
+    return outside(wrong.name, wrong.value, wrong.low, wrong.high);
 }
 
 }  // namespace detail
