@@ -45,13 +45,11 @@ constexpr status validate_context(const job& j, std::int64_t most_tokens) {
     if (j.prompt + j.output > context_of(j))
         return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
                        "at least prompt + output tokens");
-    if (exceeds_own_context(j) && context_of(j) > scaled_context(j)) {
-        text<191> expected{"at most the model's own context, "};
-        expected.append(detail::digits(j.model.max_context.in(tokens)));
-        expected.append(j.options.rope_scaling > 1 ? ", times runtime.rope_scaling"
-                                                   : ", unless the runtime extends it (runtime.rope_scaling)");
-        return refused(error_code::out_of_range, "context", context_of(j).in(tokens), expected);
-    }
+    if (exceeds_own_context(j) && context_of(j) > scaled_context(j))
+        return refused(error_code::out_of_range, "context", context_of(j).in(tokens),
+                       "at most the model's own context, ", j.model.max_context.in(tokens),
+                       j.options.rope_scaling > 1 ? ", times runtime.rope_scaling"
+                                                  : ", unless the runtime extends it (runtime.rope_scaling)");
     return done{};
 }
 
@@ -110,13 +108,11 @@ constexpr status validate_stages(const layout& l, std::int32_t layers) {
         placed += here;
     }
     if (placed == layers) return done{};
-    text<191> expected{"stages that hold all layers of the model, "};
-    expected.append(digits(layers));
     return refused(error_code::inconsistent,
                    l.stages.chunks > 0 ? "layout.stages"
                    : by_ends           ? "layout.first_stage_layers"
                                        : "layout.pipeline",
-                   placed, expected);
+                   placed, "stages that hold all layers of the model, ", layers);
 }
 
 /// Whether an adapter trains anything beside the weights of this model.
@@ -176,18 +172,14 @@ constexpr status validate_split_of_layers(const layout& l, const model& m) {
     bool routes = l.expert == 1;
     for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
         const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
-        if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0) {
-            text<191> expected{"a divisor of the model's attention heads, "};
-            expected.append(digits(kind.attention.heads));
-            return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
-        }
+        if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0)
+            return refused(error_code::inconsistent, "layout.tensor", l.tensor,
+                           "a divisor of the model's attention heads, ", kind.attention.heads);
         const llmres::experts& moe = kind.feed_forward.experts;
         routes = routes || moe.count > 0;
-        if (moe.count > 0 && moe.count % l.expert != 0) {
-            text<191> expected{"a divisor of the model's routed experts, "};
-            expected.append(digits(moe.count));
-            return refused(error_code::inconsistent, "layout.expert", l.expert, expected);
-        }
+        if (moe.count > 0 && moe.count % l.expert != 0)
+            return refused(error_code::inconsistent, "layout.expert", l.expert,
+                           "a divisor of the model's routed experts, ", moe.count);
     }
     if (!routes)
         return refused(error_code::inconsistent, "layout.expert", l.expert, "1: the model has no routed experts");
@@ -205,18 +197,13 @@ constexpr status validate_partition(const layout& l, const model& m) {
     if (l.micro_batch_group > 0 && (l.virtual_pipeline == 1 || l.micro_batch_group < l.pipeline))
         return refused(error_code::inconsistent, "layout.micro_batch_group", l.micro_batch_group,
                        "at least `pipeline`, with virtual_pipeline above 1");
-    if (l.stages.chunks > 0 && l.stages.chunks != std::int64_t{l.pipeline} * l.virtual_pipeline) {
-        text<191> expected{"pipeline x virtual_pipeline chunks: "};
-        expected.append(digits(std::int64_t{l.pipeline} * l.virtual_pipeline));
-        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks, expected);
-    }
-    if (l.stages.chunks == 0 &&
-        std::int64_t{l.pipeline} * l.virtual_pipeline > m.layers.size + l.embedding_as_layer + l.loss_as_layer) {
-        text<191> expected{"at most one pipeline stage (or chunk) a layer: "};
-        expected.append(digits(m.layers.size));
-        return refused(error_code::out_of_range, "layout.pipeline", std::int64_t{l.pipeline} * l.virtual_pipeline,
-                       expected);
-    }
+    const std::int64_t chunks = std::int64_t{l.pipeline} * l.virtual_pipeline;
+    if (l.stages.chunks > 0 && l.stages.chunks != chunks)
+        return refused(error_code::inconsistent, "layout.stages", l.stages.chunks,
+                       "pipeline x virtual_pipeline chunks: ", chunks);
+    if (l.stages.chunks == 0 && chunks > m.layers.size + l.embedding_as_layer + l.loss_as_layer)
+        return refused(error_code::out_of_range, "layout.pipeline", chunks,
+                       "at most one pipeline stage (or chunk) a layer: ", m.layers.size);
     if (!l.deals_evenly() || l.schedule != pipeline_schedule::one_forward_one_backward)
         if (const status s = validate_stages(l, m.layers.size); !s) return s;
     if (l.sequence_parallel && l.tensor == 1)
@@ -342,11 +329,9 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
     const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
-    if (j.global_batch > 0 && j.global_batch % at_once != 0) {
-        text<191> expected{"a multiple of micro_batch x data x replicas, "};
-        expected.append(detail::digits(at_once));
-        return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
-    }
+    if (j.global_batch > 0 && j.global_batch % at_once != 0)
+        return refused(error_code::inconsistent, "global_batch", j.global_batch,
+                       "a multiple of micro_batch x data x replicas, ", at_once);
     if (j.runtime.pipeline.defer_embedding_wgrad_compute && l.pipeline == 1)
         return refused(error_code::inconsistent, "runtime.defer_embedding_wgrad_compute", "true",
                        "pipeline stages: it is deferred until these drain");
@@ -357,12 +342,9 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return refused(error_code::inconsistent, "offload.parameters", name_of(j.offload.parameters),
                        "layout.zero 3, which gathers layer by layer what is offloaded");
     if (const status s = detail::validate_arithmetic(j.compute, card, j.task); !s) return s;
-    if (j.optimizer.in_backward && micro_batches(j, l) > 1) {
-        text<191> expected{"one micro-batch a step, "};
-        expected.append(detail::digits(at_once));
-        expected.append(": the optimizer steps in the backward pass");
-        return refused(error_code::unsupported, "global_batch", j.global_batch, expected);
-    }
+    if (j.optimizer.in_backward && micro_batches(j, l) > 1)
+        return refused(error_code::unsupported, "global_batch", j.global_batch, "one micro-batch a step, ", at_once,
+                       ": the optimizer steps in the backward pass");
     if (j.runtime.kernels.fp8.recipe != fp8_recipe::none && !has_fp8(card))
         return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.kernels.fp8.recipe),
                        "a GPU with fp8 units to train in fp8");
@@ -421,9 +403,7 @@ constexpr status validate_all(const job& j, const layout& l, const cluster& c) {
 constexpr status validate_on(const job& j, const layout& l, const cluster& c) {
     if (const status s = validate_training(j, l, c.gpu); !s) return s;
     if (l.gpus() <= c.gpus) return done{};
-    text<191> expected{"at most the cluster's GPUs, "};
-    expected.append(digits(c.gpus));
-    return refused(error_code::inconsistent, "layout", l.gpus(), expected);
+    return refused(error_code::inconsistent, "layout", l.gpus(), "at most the cluster's GPUs, ", c.gpus);
 }
 
 /// Refuses what validate_all() and validate_on() refuse.

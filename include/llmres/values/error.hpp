@@ -235,16 +235,24 @@ namespace detail {
                                                      std::string_view expected) {
     return {code, field, value, expected};
 }
+/// An error whose expectation ends in a number, or has words behind it: "a divisor of the attention heads, 32".
+[[gnu::cold, gnu::noinline]] constexpr error refused(error_code code, std::string_view field, std::int64_t value,
+                                                     std::string_view expected, std::int64_t number,
+                                                     std::string_view behind = {}) {
+    error made = refused(code, field, value, expected);
+    made.expected.append(detail::digits(number));
+    made.expected.append(behind);
+    return made;
+}
+
 namespace detail {
 
 /// The error of a field that is not between `low` and `high`.
 [[gnu::cold, gnu::noinline]] constexpr error outside(std::string_view field, std::int64_t value, std::int64_t low,
                                                      std::int64_t high) {
-    text<191> expected{"an integer from "};
-    expected.append(digits(low));
-    expected.append(" to ");
-    expected.append(digits(high));
-    return refused(error_code::out_of_range, field, value, expected);
+    error made = refused(error_code::out_of_range, field, value, "an integer from ", low, " to ");
+    made.expected.append(digits(high));
+    return made;
 }
 
 }  // namespace detail

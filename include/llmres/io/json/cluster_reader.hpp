@@ -125,11 +125,9 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     if (given_host != nullptr)
         if (const status s = read_host(*given_host, c.host); !s) return s.error();
     if (const status s = read.checked(); !s) return s.error();
-    if (c.in_use > usable_memory(c.gpu)) {
-        text<191> expected{"at most the GPU's memory, "};
-        expected.append(digits(usable_memory(c.gpu).in(bytes)));
-        return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), expected);
-    }
+    if (c.in_use > usable_memory(c.gpu))
+        return refused(error_code::out_of_range, "cluster.in_use", c.in_use.in(bytes), "at most the GPU's memory, ",
+                       usable_memory(c.gpu).in(bytes));
     return c;
 }
 
