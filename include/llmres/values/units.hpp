@@ -149,6 +149,15 @@ struct quantity {
     friend constexpr bool operator<=(const quantity& a, const quantity& b) { return a.number_ <= b.number_; }
     friend constexpr bool operator>=(const quantity& a, const quantity& b) { return a.number_ >= b.number_; }
 
+    // Neither sum nor difference is a template: the compiler need not look at those that refuse other units.
+    /// The sum; a count stays at the end of its range instead of leaving 64 bits.
+    friend constexpr quantity operator+(quantity a, quantity b) {
+        return a.number_ = detail::sum(a.number_, b.number_), a;
+    }
+    /// The difference; a count stays at the end of its range instead of leaving 64 bits.
+    friend constexpr quantity operator-(quantity a, quantity b) {
+        return a.number_ = detail::difference(a.number_, b.number_), a;
+    }
     /// Adds another quantity of the same unit.
     constexpr quantity& operator+=(quantity other) { return number_ = detail::sum(number_, other.number_), *this; }
     /// Adds another quantity of the same unit. (Most sums of times: no call for what saturates nothing.)
@@ -241,16 +250,6 @@ using common_rep = std::conditional_t<std::integral<A> && std::integral<B>, std:
 
 }  // namespace detail
 
-/// The sum; a count stays at the end of its range instead of leaving 64 bits.
-template <class U, class R>
-constexpr quantity<U, R> operator+(quantity<U, R> a, quantity<U, R> b) {
-    return a.number_ = detail::sum(a.number_, b.number_), a;
-}
-/// The difference; a count stays at the end of its range instead of leaving 64 bits.
-template <class U, class R>
-constexpr quantity<U, R> operator-(quantity<U, R> a, quantity<U, R> b) {
-    return a.number_ = detail::difference(a.number_, b.number_), a;
-}
 /// Quantities of different units neither add nor compare.
 template <class U, class R, class V, class S>
     requires(!std::same_as<U, V>)
