@@ -5,6 +5,7 @@
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/io/json/device_file.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -182,6 +183,8 @@ json section_json(const Section& section) {
 
 /// Reads the fields of a section and keeps the first error.
 struct field_reader {
+    using json = nlohmann::json;
+
     const json& from;
     std::string path;
     error& wrong;
@@ -323,8 +326,7 @@ inline nlohmann::ordered_json to_json(const device_file& file) {
 
 /// The devices in a document. Refuses by name: another schema_version, a wrong type, a negative size, too long a list.
 /// Unknown keys are ignored, so that the file of a newer probe with the same schema can be read.
-inline result<device_file> device_file_from_json(const nlohmann::ordered_json& document) {
-    using detail::json;
+inline result<device_file> device_file_from_json(const nlohmann::json& document) {
     if (!document.is_object())
         return refused(error_code::malformed, "device file", document.type_name(), "a JSON object");
     const auto devices = document.find("devices");
@@ -353,9 +355,10 @@ inline result<device_file> device_file_from_json(const nlohmann::ordered_json& d
 /// The devices in the text of a document; text that is no JSON is `malformed`. (io/files.hpp has
 /// read_device_file(path).)
 inline result<device_file> parse_device_file(std::string_view written) {
-    const auto document = nlohmann::ordered_json::parse(written, nullptr, false);
-    if (document.is_discarded()) return refused(error_code::malformed, "device file", written.substr(0, 40), "JSON");
-    return device_file_from_json(document);
+    detail::document_builder builder;
+    if (detail::parse_json(written, builder)) return device_file_from_json(builder.built().root);
+    if (builder.refusal().code != error_code::none) return builder.refusal();
+    return refused(error_code::malformed, "device file", written.substr(0, 40), "JSON");
 }
 
 /// The datasheet of a GPU: bytes, bytes a second, operations a second, watts. What is not published is null.
