@@ -126,7 +126,8 @@ struct token_shape {
 constexpr byte_count local_bytes(const activation& a, const layout& l) {
     const bool cut =
         a.split == activation_split::tensor || (a.split == activation_split::sequence && l.sequence_parallel);
-    return size_of(a.format, 1, cut && l.tensor > 1 ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
+    return detail::size_of_row(a.format,
+                               cut && l.tensor > 1 ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
 }
 
 }  // namespace llmres::inline v0

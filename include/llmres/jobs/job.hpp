@@ -173,7 +173,7 @@ constexpr weight_format_view formats_of(const job& j, const precision& wide) {
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
 /// Format of the gradients.
-constexpr const precision& gradients_of(const job& j) {
+[[gnu::noinline]] constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
     const optimizer_step& step = j.runtime.optimizer;
     if (step.fp32_beside_bf16 && weights_of(j) == bf16) return bf16_and_fp32;
@@ -236,7 +236,7 @@ constexpr token_count computed_prompt_of(const job& j) {
     return tokens(cached < whole ? whole - cached : whole > 0 ? 1 : 0);
 }
 /// Tokens of a sequence that is trained on.
-constexpr token_count sequence_of(const job& j) {
+[[gnu::noinline]] constexpr token_count sequence_of(const job& j) {
     if (j.sequence > token_count{}) return j.sequence;
     const token_count longest = j.model.max_context;
     const bool shortened =
@@ -244,7 +244,7 @@ constexpr token_count sequence_of(const job& j) {
     return shortened ? usual_finetuning_sequence : longest;
 }
 /// Tokens of a sequence as it is computed: with the trained tokens of prompt tuning before it.
-constexpr token_count computed_tokens(const job& j) {
+[[gnu::noinline]] constexpr token_count computed_tokens(const job& j) {
     return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
 }
 

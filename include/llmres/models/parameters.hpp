@@ -281,11 +281,11 @@ constexpr void list_attention(const weight_list& list, const attention& a) {
 
 // ---- recurrences
 
-constexpr void list_in_proj(const weight_list& list, const recurrent& r, std::int64_t rows) {
+[[gnu::noinline]] constexpr void list_in_proj(const weight_list& list, const recurrent& r, std::int64_t rows) {
     list.linear(list.matrix(weight_role::in_proj, rows, list.hidden, weight_split::rows), r.bias);
 }
 
-constexpr void list_out_proj(const weight_list& list, const recurrent& r) {
+[[gnu::noinline]] constexpr void list_out_proj(const weight_list& list, const recurrent& r) {
     weight w = list.matrix(weight_role::out_proj, list.hidden, r.inner(), weight_split::columns);
     w.granule = r.head_dim;
     list.linear(w, r.bias);

@@ -48,13 +48,14 @@ struct precision {
     std::int32_t element_bytes =
         parts[0].rows == 1 && parts[0].columns == 1 && parts[1].bytes == 0 && tensor_bytes == 0 ? parts[0].bytes : 0;
 
-    friend constexpr bool operator==(const precision& a, const precision& b) { return &a == &b || a.name == b.name; }
+    [[gnu::noinline]] friend constexpr bool operator==(const precision& a, const precision& b) {
+        return &a == &b || a.name == b.name;
+    }
 };
 
 namespace detail {
 
-/// The size of a tensor in a format of several parts. Never inlined, so that size_of(), which calls it, is small enough
-/// to be inlined for plain formats.
+/// The size of a tensor in a format of several parts.
 [[gnu::noinline]] constexpr byte_count size_in_parts(const precision& format, std::int64_t rows, std::int64_t columns) {
     byte_count total = bytes(format.tensor_bytes);
     for (const tile& part : format.parts) {
@@ -69,13 +70,19 @@ namespace detail {
     return total;
 }
 
+/// size_of() a tensor of one row. Inlined where activations are summed, which asks for most sizes of a plan; only the
+/// plain formats' half.
+constexpr byte_count size_of_row(const precision& format, std::int64_t columns) {
+    if (format.element_bytes > 0) return bytes(product(columns, std::int64_t{format.element_bytes}));
+    return size_in_parts(format, 1, columns);
+}
+
 }  // namespace detail
 
 /// The exact size of a rows x columns tensor (output x input features; a vector is one row).
-constexpr byte_count size_of(const precision& format, std::int64_t rows, std::int64_t columns) {
-    if (format.element_bytes > 0)
-        return bytes(detail::product(detail::product(rows, columns), std::int64_t{format.element_bytes}));
-    return detail::size_in_parts(format, rows, columns);
+[[gnu::noinline]] constexpr byte_count size_of(const precision& format, std::int64_t rows, std::int64_t columns) {
+    return format.element_bytes > 0 ? detail::size_of_row(format, detail::product(rows, columns))
+                                    : detail::size_in_parts(format, rows, columns);
 }
 
 /// Whether a format stores scales or packs several values into a byte. Such weights are served, or frozen beside an

@@ -335,8 +335,8 @@ constexpr void list_expert_operations(const feed_forward& f, const operand& inpu
 }
 
 /// A norm over the hidden width. No part of a recurrence has a name (Megatron-Core, core/ssm/mamba_layer.py).
-constexpr layer_operation norm_of(const layer& l, layer_half half, backward_point at, const operand& from,
-                                  const operand& to) {
+[[gnu::noinline]] constexpr layer_operation norm_of(const layer& l, layer_half half, backward_point at,
+                                                    const operand& from, const operand& to) {
     const bool first = at == backward_point::attention_norm;
     const bool named = first ? l.attention.kind != attention_kind::none : at == backward_point::norm;
     return {.code = operation_code::norm,

@@ -47,7 +47,8 @@ public:
     /// Through one layer of a kind.
     constexpr const priced_passes& layer(std::size_t kind) { return priced(static_cast<std::int32_t>(kind)); }
     /// What prices kernels one by one.
-    static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with, const token_passes& passes) {
+    [[gnu::noinline]] static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with,
+                                                        const token_passes& passes) {
         std::array<bool, token_passes::most> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
         for (std::size_t p = 0; p < passes.size(); ++p) runs_long[p] = !passes[p].decode;
         pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};

@@ -145,10 +145,11 @@ public:
     constexpr const layer_forward& most() const { return most_; }
 
 private:
-    constexpr byte_count size(std::int64_t width, const precision& format, activation_split split) const {
+    [[gnu::noinline]] constexpr byte_count size(std::int64_t width, const precision& format,
+                                                activation_split split) const {
         return local_bytes({activation_role::up, context_.tokens.all() * width, format, split}, layout_);
     }
-    constexpr byte_count size(const operand& t, const precision& format) const {
+    [[gnu::noinline]] constexpr byte_count size(const operand& t, const precision& format) const {
         return size(t.width, format, t.split);
     }
     static constexpr byte_count larger(byte_count a, byte_count b) { return a > b ? a : b; }
