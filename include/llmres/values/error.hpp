@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <llmres/values/text.hpp>
 #include <new>
 #include <string_view>
