@@ -93,6 +93,11 @@ TEST_CASE("a bad device file is refused by the name of the field") {
             .code == error_code::inconsistent);
 }
 
+TEST_CASE("a key given twice and nesting without an end are refused") {
+    CHECK(refusal_of(R"({"schema_version":1,"schema_version":1,"devices":[{}]})").code == error_code::inconsistent);
+    CHECK(refusal_of(std::string(100, '[') + std::string(100, ']')).expected == "at most 64 levels");
+}
+
 TEST_CASE("a list that is too long is refused, a key of a newer probe is not") {
     std::string peers;
     for (int i = 0; i < 40; ++i) peers += std::string(i == 0 ? "" : ",") + R"({"uuid":""})";
