@@ -3,6 +3,7 @@
 
 #include <llmres/inventory/placement.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
@@ -327,4 +328,24 @@ TEST_CASE("lit-gpt copied keys and values out of one product until August 2023, 
     const byte_count grouped = saved_activations(j, {});
     j.runtime = *find_runtime("litgpt@2023-08");
     CHECK(saved_activations(j, {}) == grouped);
+}
+
+TEST_CASE("Transformer Engine before 2.3 keeps no dummies of gradients: half a GiB of DeepSeek-V2's many shapes") {
+    job j{.model = models::deepseek_v2, .task = task::pretraining, .sequence = tokens(4096), .global_batch = 8};
+    j.model.layers = j.model.layers.first(4);  // the first one dense
+    const auto workspace = [&](const char* version) {
+        j.runtime = *find_runtime(version);
+        return training_memory(j, {.data = 8, .expert = 8, .zero = 1})[memory_term::workspace].expected;
+    };
+    // Both matrices of queries, both of keys and values, the output's, and the dense feed-forward's two.
+    const std::int64_t h = 5120, latent = 1536 * h + 576 * h, heads = 128;
+    const std::int64_t attention = latent + 1536 * heads * 192 + 512 * heads * 256 + heads * 128 * h;
+    const std::int64_t shapes = attention + 3 * 12288 * h;
+    CHECK(workspace("megatron@0.13") - workspace("megatron@0.12") == bytes(2) * shapes);
+    CHECK(workspace("megatron") == workspace("megatron@0.16"));
+    CHECK(workspace("megatron@0.11") == workspace("megatron@0.12"));
+    // Of a stage of routed experts alone: attention's, and those of the shared expert.
+    j.model.layers = models::deepseek_v2.layers.first(4);
+    j.model.layers.order[0] = j.model.layers.order[1];
+    CHECK(workspace("megatron@0.13") - workspace("megatron@0.12") == bytes(2) * (attention + 3 * 3072 * h));
 }

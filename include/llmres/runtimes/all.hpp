@@ -38,8 +38,8 @@ namespace runtimes {
 inline constexpr auto all =
     joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
            all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&mlx, &tgi, &ctranslate2}, all_huggingface,
-           all_litgpt, std::array{&torchtune}, all_torchtitan, all_deepspeed,
-           std::array{&megatron_deepspeed, &megatron, &nanotron});
+           all_litgpt, std::array{&torchtune}, all_torchtitan, all_deepspeed, std::array{&megatron_deepspeed},
+           all_megatron, std::array{&nanotron});
 
 }  // namespace runtimes
 

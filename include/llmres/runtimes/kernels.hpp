@@ -50,7 +50,6 @@ enum class loss_code : std::uint8_t {
            ///< a loss
 };
 
-/// What a linear layer's backward pass does with the gradient of its weight.
 /// Where the gradient of a linear layer's weight goes.
 enum class linear_code : std::uint8_t {
     plain,               ///< it is a tensor of its own

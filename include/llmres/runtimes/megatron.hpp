@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <llmres/runtimes/runtime.hpp>
 
 /// Megatron-Core with Transformer Engine.
 namespace llmres::inline v0::runtimes {
 
 inline constexpr runtime megatron{
-    .identity{.name = "megatron", .work = runtime_work::training, .versions = "Megatron-Core 0.11 to 0.16"},
+    .identity{
+        .name = "megatron", .work = runtime_work::training, .versions = "Megatron-Core 0.13 to 0.16", .since = {0, 13}},
     .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
               .small_kernels = 6,
               .joined = true,
@@ -53,5 +55,16 @@ inline constexpr runtime megatron{
     // Its distributed optimizer is ZeRO 1; what it calls FSDP goes to 3, without stages.
     .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},
 };
+
+/// Built with Transformer Engine before 2.3 (Dockerfile.ci.dev of core_v0.12.0: a commit of 2025-03-18), which made a
+/// gradient's dummy anew for each product and freed it, where later ones keep one of each shape (module/linear.py;
+/// module/base.py, get_dummy_wgrad, of 2025-04-08).
+inline constexpr runtime megatron_0_12 = [] {
+    runtime r = for_versions(megatron, "Megatron-Core 0.11 and 0.12", {}, {0, 13});
+    r.kernels.linear = linear_code::accumulates;
+    return r;
+}();
+
+inline constexpr std::array all_megatron{&megatron, &megatron_0_12};
 
 }  // namespace llmres::inline v0::runtimes

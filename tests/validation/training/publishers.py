@@ -25,10 +25,16 @@ def layers_between(text, word):
 # ---- Megatron-Core ----------------------------------------------------------------------------------------------------------------------
 
 
+def megatron_runtime(row):
+    """By the version of Megatron-Core, where a row gives one; a commit or a month of its main branch are none."""
+    found = re.search(r"(?:core_[rv]|Megatron-Core v?|MCore v?)(0\.\d+)", row.text("framework"))
+    return {"name": "megatron", "version": found.group(1)} if found else {"name": "megatron"}
+
+
 def megatron(row, document, measured):
     formats = row.text("precision")
     document["weights"] = document["compute"] = "fp16" if "fp16" in formats else "fp32" if "fp32; fp8" in formats else "bf16"
-    document["runtime"] = {"name": "megatron"}
+    document["runtime"] = megatron_runtime(row)
     updates_in_fp32(document)
     if row.number("mtp"):
         document["mtp_layers"] = row.number("mtp")
@@ -43,7 +49,7 @@ def megatron(row, document, measured):
 
 def megatron_bridge(row, document, measured):
     parallel = row.text("parallel")
-    document["runtime"] = {"name": "megatron"}
+    document["runtime"] = megatron_runtime(row)
     if chunks := layers_between(parallel, "VPP="):
         document["layout"]["virtual_pipeline"] = chunks
     if row.says("precision", "dist-opt", "distributed optimizer") or row.says("optimizer", "dist-opt"):

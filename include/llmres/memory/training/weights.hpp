@@ -304,7 +304,8 @@ constexpr void basic_weight_fold<Plain>::hold(const weight& whole, const counted
         casts && (Plain || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
-    if (in_layer && !whole.routed) state_.dummies += computed;  // grouped products write gradients in place
+    // Grouped products write gradients in place, and the router's is no product of Transformer Engine.
+    if (in_layer && !whole.routed && whole.role != weight_role::router) state_.dummies += computed;
     if (!Plain && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
         !(whole.routed && computes_together(c.runtime.kernels.experts)))
         cast(computed, whole.role, !c.frozen);
