@@ -278,7 +278,8 @@ struct bounded_field {
 template <class... Fields>
 constexpr status all_in_range(const Fields&... fields) {
     bounded_field wrong{};
-    if (((fields.holds() || (wrong = fields, false)) && ...)) return done{};
+    const bool all = ((fields.holds() || (wrong = fields, false)) && ...);
+    if (all) return done{};
     return outside(wrong.name, wrong.value, wrong.low, wrong.high);
 }
 
