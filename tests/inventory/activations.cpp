@@ -214,7 +214,7 @@ TEST_CASE("norms, attention and feed-forward keep what autograd does of their mo
             });
         for (const part p : {norms, mixing, inner}) {
             CAPTURE(int{p});
-            // Positions of routed tokens, in 32 bits, and weights of heads' norms are not counted.
+            // Positions of routed tokens, in 32 bits, are not counted.
             CHECK(static_cast<double>(ours[p]) == doctest::Approx(static_cast<double>(parts[p])).epsilon(2e-4));
         }
     }

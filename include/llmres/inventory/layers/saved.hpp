@@ -126,6 +126,8 @@ struct layer_writer {
         const bool one_kernel = context.runtime.kernels.fuses_norms();
         put(activation_role::norm_input, values, one_kernel ? context.formats.outputs : fp32, split, o.at);
         put(activation_role::norm_statistics, o.group > 0 ? values / o.group : n, fp32, split, o.at);
+        if (!one_kernel && context.code.norms.form == norm_form::wide_weight)
+            put(activation_role::weight, o.group > 0 ? o.group : o.reads[0].width, fp32, activation_split::whole, o.at);
         const bool wide = multiplies_in_fp32(context.code.norms.form);
         if (!one_kernel && !context.frozen)
             put(activation_role::normalised, values, wide ? fp32 : context.formats.outputs, split, o.at);
