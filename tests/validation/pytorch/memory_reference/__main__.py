@@ -96,11 +96,19 @@ def select(options: argparse.Namespace) -> list[Case]:
     return random.Random(1).sample(selected, min(options.sample, len(selected))) if options.sample else selected
 
 
-def measure_all(selected: list[Case], device: str, folder: pathlib.Path, end: float) -> int:
-    """Writes both CSV files for ``selected`` into ``folder`` until the clock says ``end``; returns how many cases failed."""
+def first_of_each_forward(selected: list[Case]) -> set[str]:
+    """The run_ids whose saved tensors are listed: the first of those that differ in batch, sequence and optimizer only."""
+    first: dict[str, str] = {}
+    for case in selected:
+        first.setdefault(case.forward_id, case.run_id)
+    return set(first.values())
+
+
+def measure_all(selected: list[Case], listed: set[str], device: str, folder: pathlib.Path, end: float) -> int:
+    """Writes both CSV files for ``selected`` into ``folder`` until the clock says ``end``, with the saved tensors of those
+    that are ``listed``; returns how many cases failed."""
     folder.mkdir(parents=True, exist_ok=True)
     failed = 0
-    described: set[str] = set()
     extra = cuda_memory.COLUMNS if device == "cuda" else ()
     with (folder / RUNS).open("w", newline="") as runs_file, (folder / SAVED).open("w", newline="") as saved_file:
         runs = csv.DictWriter(runs_file, (*DESCRIPTION, *MEASURES, *extra), lineterminator="\n")
@@ -120,8 +128,7 @@ def measure_all(selected: list[Case], device: str, folder: pathlib.Path, end: fl
                 continue
             runs.writerow(describe(case, mode) | result.row)
             write_model(case, folder / MODELS)
-            if case.forward_id not in described:
-                described.add(case.forward_id)
+            if case.run_id in listed:
                 saved.writerows({"run_id": case.run_id} | asdict(row) for row in result.saved)
             runs_file.flush()
             saved_file.flush()
@@ -185,7 +192,8 @@ def main() -> int:
     gc.collect()
     gc.freeze()  # each case collects garbage: not the libraries again
     start, step = map(int, options.part.split("/"))
-    return min(measure_all(selected[start::step], options.device, options.output, time.monotonic() + options.seconds), 1)
+    return min(measure_all(selected[start::step], first_of_each_forward(selected), options.device, options.output,
+                           time.monotonic() + options.seconds), 1)
 
 
 if __name__ == "__main__":
