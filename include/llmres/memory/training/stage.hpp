@@ -441,8 +441,9 @@ constexpr byte_count mask_table(const folded_job& f, const placement& here) {
 }
 
 /// What the optimizer's step reads and writes: it reads gradients and states, and writes weights and states; once, or
-/// all that is trained in each operation of a foreach implementation.
-constexpr byte_count updated_by_step(const job& j, const layout& l, const training_state& kept, bool master) {
+/// all that is trained in each operation of a foreach implementation. `master`: the format of master weights, if any.
+constexpr byte_count updated_by_step(const job& j, const layout& l, const training_state& kept,
+                                     const maybe<precision>& master) {
     if (j.optimizer.passes > 0 && j.runtime.optimizer.foreach_tensors)
         return div_up(kept.optimizer.states, j.optimizer.moments + (master ? 1 : 0)) * j.optimizer.passes;
     const byte_count gradients = div_up(kept.gradients.whole, l.zero > 0 ? l.dense_shard_ranks() : 1);
@@ -457,7 +458,7 @@ constexpr void complete(training_stage& s, const folded_job& f) {
         s.encoder = encoder_memory_of(j, l, f.context, f.weights, s.weights.output.optimizer.last_step);
     s.saved = saved_memory_of(f, s.holds, s.encoder, s.weights.prediction);
     training_state& all = s.weights.all;
-    s.updated = updated_by_step(j, l, all, f.weights.master.known);  // tables of positions are no weights
+    s.updated = updated_by_step(j, l, all, f.weights.master);  // tables of positions are no weights
     for (std::size_t k = 0; k < f.kinds(); ++k)
         all.weights += rotary_table(f, j.model.layers.kinds[k]) * s.holds.counts[k];
     all.weights += mask_table(f, s.holds);
