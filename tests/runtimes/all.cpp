@@ -63,6 +63,8 @@ TEST_CASE("what drives another engine is found under its own name, without a ver
     CHECK(*find_runtime("LLaMA-Factory") == *find_runtime("huggingface"));
     CHECK(*find_runtime("megatron-bridge") == runtimes::megatron);
     CHECK(find_runtime("axolotl@0.8").error().code == error_code::unknown);
+    CHECK(find_runtime("megatron-bridge@0.2").error().code == error_code::unknown);  // not Megatron-Core's
+    CHECK(*find_runtime("megatron-core@0.12") == runtimes::megatron_0_12);
 }
 
 TEST_CASE("software without a profile is refused with the nearest that has one") {

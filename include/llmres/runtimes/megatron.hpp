@@ -60,7 +60,7 @@ inline constexpr runtime megatron{
 /// gradient's dummy anew for each product and freed it, where later ones keep one of each shape (module/linear.py;
 /// module/base.py, get_dummy_wgrad, of 2025-04-08).
 inline constexpr runtime megatron_0_12 = [] {
-    runtime r = for_versions(megatron, "Megatron-Core 0.11 and 0.12", {}, {0, 13});
+    runtime r = for_versions(megatron, "Megatron-Core 0.11 and 0.12", {0, 11}, {0, 13});
     r.kernels.linear = linear_code::accumulates;
     return r;
 }();
