@@ -255,9 +255,10 @@ void explain_time(const llmres::job_answer& answer, const term& t, llmres::json_
     const llmres::job_plan& p = answer.planned.plan;
     const auto which = static_cast<llmres::time_term>(t.index);
     const bool serves = !trains(answer.request.job);
+    const bool together = serves && prompts_before_token(answer.request.job, p.layout) > 1;
     using pass = std::pair<std::string_view, const llmres::time_breakdown*>;
     std::vector<pass> passes{{serves ? "one token of every sequence" : "a step", &p.speed.step}};
-    if (serves) passes.insert(passes.begin(), {"one prompt", &p.speed.prefill});
+    if (serves) passes.insert(passes.begin(), {together ? "the prompts of a batch" : "one prompt", &p.speed.prefill});
     out["parts"] = llmres::json_value::array();
     std::string_view head = "here     ";
     for (const auto& [name, time] : passes) {

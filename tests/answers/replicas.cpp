@@ -11,6 +11,7 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <string>
 
@@ -39,6 +40,25 @@ TEST_CASE("so many replicas keep up, and one fewer does not") {
         CHECK(found.plan.speed.steady.time_to_first_token.expected <= ms(1000));
         CHECK(found.plan.speed.steady.time_per_output_token.expected <= ms(40));
     }
+}
+
+TEST_CASE("a runtime of whole batches finishes as many requests as its batches hold, one batch after another") {
+    job asked = chat(models::llama_3_1_8b);
+    asked.runtime = runtimes::transformers;
+    const request_load load{.requests = hertz(20.0), .arrivals = arrivals::even};
+    const replica_set found = replicas_for(asked, h100(8), load).value();
+    CHECK(found.in_flight > 16);
+    const job_speed& s = found.plan.speed;
+    const duration batch = s.prefill.total().expected + s.step.total().expected * 500.0;
+    CHECK(found.each.expected.in(hertz) ==
+          doctest::Approx(static_cast<double>(found.in_flight) / batch.in(seconds)).epsilon(1e-6));
+    // A request comes while another batch is under way, and waits for half of it on average.
+    const interval<duration>& first = s.steady.time_to_first_token;
+    CHECK(first.expected.in(seconds) == doctest::Approx((s.prefill.total().expected + batch * 0.5).in(seconds)));
+    CHECK(first.low == s.prefill.total().low);
+    request_load hurried = load;
+    hurried.time_to_first_token = s.prefill.total().expected;
+    CHECK(replicas_for(asked, h100(8), hurried)->in_flight < found.in_flight);
 }
 
 TEST_CASE("no layout with any number of sequences needs fewer GPUs") {

@@ -13,6 +13,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
+#include <llmres/jobs/ranks.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
@@ -108,23 +109,33 @@ constexpr double mean_in_flight(arrivals a, double most) {
     return root * root;
 }
 
-/// Requests that a replica finishes in a second.
+/// What a request waits for the batch that is under way, where the runtime computes whole batches: none to all of it.
+constexpr interval<duration> wait_for_batch(const job& j, const job_plan& p) {
+    if (prompts_before_token(j, p.layout) == 1) return {};
+    const double made = static_cast<double>(j.output.in(tokens));
+    const interval<duration> prompts = p.speed.prefill.total(), step = p.speed.step.total();
+    return {duration{}, (prompts.expected + step.expected * made) * 0.5, prompts.high + step.high * made};
+}
+
+/// Requests that a replica finishes in a second. They are in flight from the beginning of their batch on.
 constexpr interval<frequency> requests_of(const job& j, const job_plan& p, double in_flight) {
     const auto ranks = static_cast<double>(std::int64_t{p.layout.data} * p.layout.replicas);
     const auto made = static_cast<double>(j.output.in(tokens));
     const auto all = static_cast<double>(p.speed.steady.in_flight);
+    const auto prompts = static_cast<double>(prompts_before_token(j, p.layout));
     const auto rate = [&](duration first, duration token, duration prompt, duration step) {
         const double by_time = in_flight / (first + token * made).in(seconds);
-        const double by_work = ranks / (prompt + step * (made * ranks / all)).in(seconds);
+        const double by_work = ranks / (prompt / prompts + step * (made * ranks / all)).in(seconds);
         return hertz(by_time < by_work ? by_time : by_work);
     };
     const steady_speed& steady = p.speed.steady;
     const interval<duration> prompt = p.speed.prefill.total();
     const interval<duration> step = p.speed.step.total();
-    return {rate(steady.time_to_first_token.high, steady.time_per_output_token.high, prompt.high, step.high),
-            rate(steady.time_to_first_token.expected, steady.time_per_output_token.expected, prompt.expected,
-                 step.expected),
-            rate(steady.time_to_first_token.low, steady.time_per_output_token.low, prompt.low, step.low)};
+    const interval<duration> wait = wait_for_batch(j, p), &first = steady.time_to_first_token;
+    const interval<duration>& token = steady.time_per_output_token;
+    return {rate(first.high - wait.high, token.high, prompt.high, step.high),
+            rate(first.expected - wait.expected, token.expected, prompt.expected, step.expected),
+            rate(first.low - wait.low, token.low, prompt.low, step.low)};
 }
 
 constexpr std::int64_t replicas_at(frequency wanted, frequency each) {
@@ -157,7 +168,9 @@ struct replica_search {
         job tried = j;
         const auto planned = [&](std::int64_t sequences) {
             tried.batch = sequences;
-            return plan(tried, l, c);
+            result<job_plan> made = plan(tried, l, c);
+            if (made) made->speed.steady.time_to_first_token += wait_for_batch(tried, *made);
+            return made;
         };
         const std::int64_t most = j.options.max_num_seqs > 0 ? j.options.max_num_seqs * l.data * l.replicas : *room;
         const std::int64_t in_flight = largest_that_holds(most < *room ? most : *room, [&](std::int64_t sequences) {

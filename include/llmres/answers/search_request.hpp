@@ -20,7 +20,7 @@ namespace llmres::inline v0 {
 /// What makes one layout better than another.
 enum class objective : std::uint8_t {
     throughput,           ///< most tokens per second
-    time_to_first_token,  ///< serving: least time for one prompt
+    time_to_first_token,  ///< serving: least time to the first token (job_speed::prefill)
     time_per_token,       ///< serving: least time for one token of every sequence
     fewest_gpus,          ///< fewest GPUs, then most tokens per second
     cost_per_token,       ///< least money for a token, at gpu_price
@@ -34,7 +34,7 @@ constexpr std::string_view name_of(objective o) { return objective_names[static_
 
 /// What a layout must keep to beside fitting.
 struct search_limits {
-    maybe<duration> time_to_first_token{};  ///< serving: expected time of one prompt at most
+    maybe<duration> time_to_first_token{};  ///< serving: expected time to the first token at most
     maybe<duration> time_per_token{};       ///< serving: expected time of one token of every sequence at most
     byte_count memory_margin{};             ///< memory of each GPU to be left free, beyond every upper bound
     bool one_node = false;                  ///< all GPUs are in one node

@@ -20,4 +20,10 @@ constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
     return detail::ceil_quotient(j.batch, std::int64_t{l.data} * l.replicas);
 }
 
+/// Prompts that a data rank computes before the first token of any of them: those of all its sequences where the
+/// runtime computes whole batches, else one.
+constexpr std::int64_t prompts_before_token(const job& j, const layout& l) {
+    return j.runtime.cache.whole_batches ? sequences_per_rank(j, l) : 1;
+}
+
 }  // namespace llmres::inline v0

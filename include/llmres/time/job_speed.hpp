@@ -10,7 +10,8 @@
 namespace llmres::inline v0 {
 
 /// Serving with `batch` sequences in flight all the time, each that ends followed by a new one; or one whole batch
-/// after another, where the runtime computes those. All zero where the job gives no `output`.
+/// after another, whose requests come together, where the runtime computes those. All zero where the job gives no
+/// `output`.
 struct steady_speed {
     interval<duration> time_to_first_token{};    ///< from the request, waiting for other prompts
     interval<duration> time_per_output_token{};  ///< with the prompts of others in between

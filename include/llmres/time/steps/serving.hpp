@@ -148,8 +148,7 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                           .cached = (prompt - computed).in(tokens),
                           .writes_scores = written};
     };
-    // A first token waits for its own prompt, or for those of the whole batch.
-    p.prompt = chunk(j.runtime.cache.whole_batches ? p.sequences : 1, p.prompt_chunks);
+    p.prompt = chunk(prompts_before_token(j, l), p.prompt_chunks);
     p.prompts = chunk(p.sequences, p.prompts_chunks);
     return p;
 }
