@@ -5,7 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <llmres/io/job_json.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -223,6 +225,15 @@ TEST_CASE("the converter makes these documents of the published tables, and refu
     CHECK(converted(folder.file("one.csv", unknown + "1,elsewhere,some software,Y,1,64,4,H100,no\n")).empty());
     CHECK(converted(folder.file("one.csv", unknown + "1,litgpt,,Y,1,64,4,a card,no\n")).empty());
     CHECK(converted(folder.file("one.csv", "a,b\n1,2\n")).empty());
+    const std::string dated = converted(folder.file(
+        "one.csv",
+        "id,series,framework,complete,measured_peak_allocated_gib,hidden,layers,heads,ffn,vocab,seq_len,gpu,oom\n"
+        "1,mbridge,Megatron-Bridge with MCore 0.12.1,Y,1,64,2,4,256,1000,128,H100,no\n"));
+    REQUIRE_FALSE(dated.empty());
+    const auto read = llmres::read_job(nlohmann::json::parse(dated).at("document"));
+    REQUIRE(read);
+    CHECK(read->job.runtime.identity.versions == llmres::runtimes::megatron_0_12.identity.versions);
+    CHECK(llmres::plan(read->job, *read->layout, read->cluster));
     const std::string shared = LLMRES_SHARED_DATA;
     if (shared.empty()) return;
     const std::string train = "'" + shared + "/train/";

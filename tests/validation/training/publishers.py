@@ -28,7 +28,7 @@ def layers_between(text, word):
 def megatron_runtime(row):
     """By the version of Megatron-Core, where a row gives one; a commit or a month of its main branch are none."""
     found = re.search(r"(?:core_[rv]|Megatron-Core v?|MCore v?)(0\.\d+)", row.text("framework"))
-    return {"name": "megatron", "version": found.group(1)} if found else {"name": "megatron"}
+    return {"name": "megatron", "versions": found.group(1)} if found else {"name": "megatron"}
 
 
 def megatron(row, document, measured):
