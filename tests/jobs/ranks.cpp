@@ -23,3 +23,10 @@ TEST_CASE("sequences in flight are partitioned over data ranks and replicas, rou
     CHECK(sequences_per_rank(chat, layout{.data = 4}) == 3);
     CHECK(sequences_per_rank(chat, layout{.data = 2, .replicas = 2}) == 3);
 }
+
+TEST_CASE("a prompt alone stands before its first token, or those of a rank's whole batch") {
+    job chat{.batch = 10};
+    CHECK(prompts_before_token(chat, layout{.data = 4}) == 1);
+    chat.runtime.cache.whole_batches = true;
+    CHECK(prompts_before_token(chat, layout{.data = 4}) == 3);
+}
