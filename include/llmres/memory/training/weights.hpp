@@ -22,6 +22,15 @@
 /// What training keeps of the weights of one place in the model, on one GPU: a fold over the parameter inventory.
 namespace llmres::inline v0::detail {
 
+/// Whether a job trains its weights as they are stored, and keeps all that belongs to them on the GPU, from the
+/// backward pass to a step of all of them at once.
+constexpr bool trains_in_place(const job& j, const training_context& c) {
+    const optimizer& o = j.optimizer;
+    return !c.frozen && !c.autocast && !c.narrows() && !c.quantised.four_bit &&
+           j.offload.parameters == offload_place::none && j.offload.optimizer == offload_place::none && !j.ema &&
+           !o.in_backward && o.states != state_kind::paged && o.quantising == 0 && o.tensor_temporaries == 0;
+}
+
 /// How a job trains its weights: formats, and where they and their optimizer states lie. Made once a plan, the same for
 /// all weights.
 struct weight_training {
@@ -31,11 +40,12 @@ struct weight_training {
     weight_format_view formats;
     const precision& gradients;
     maybe<precision> master;
-    bool casts_matrices;      ///< matrices that may be quantised are computed in another format than they are stored in
-    bool casts_others;        ///< all other weights are computed in another format than they are stored in
-    bool element_wise;        ///< optimizer states of a tensor depend on the number of its values, not on its shape
-    bool stacks_experts;      ///< one tensor of three dimensions holds all experts
-    const precision& states;  ///< of the optimizer, for the weights of the model
+    bool casts_matrices;  ///< matrices that may be quantised are computed in another format than they are stored in
+    bool casts_others;    ///< all other weights are computed in another format than they are stored in
+    bool element_wise;    ///< optimizer states of a tensor depend on the number of its values, not on its shape
+    bool stacks_experts;  ///< one tensor of three dimensions holds all experts
+    bool plain;  ///< all weights are trained where they lie, as they are stored, by their number of values alone
+    const precision& states;          ///< of the optimizer, for the weights of the model
     const precision& adapter_states;  ///< of the optimizer, for an adapter
     prepared_divisor dense_ranks;     ///< that ZeRO shards weights over
     prepared_divisor expert_ranks;    ///< that ZeRO shards routed experts over
@@ -54,21 +64,13 @@ struct weight_training {
           casts_others{!(*formats.rest == c.formats.compute)},
           element_wise{is_element_wise(j.optimizer)},
           stacks_experts{stacks_weights(c.runtime.kernels.experts)},
+          plain{element_wise && trains_in_place(j, c)},
           states{optimizer_states_of(j)},
           adapter_states{adapter_states_of(j)},
           dense_ranks{l.dense_shard_ranks()},
           expert_ranks{l.expert_shard_ranks()} {}
 
     weight_training(const llmres::job&, const llmres::layout&&, const training_context&) = delete;  // it refers to all
-
-    /// Whether all weights are trained where they lie, as they are stored, by their number of values alone.
-    constexpr bool is_plain() const {
-        const optimizer& o = job.optimizer;
-        return element_wise && !context.frozen && !context.autocast && !context.narrows() &&
-               !context.quantised.four_bit && job.offload.parameters == offload_place::none &&
-               job.offload.optimizer == offload_place::none && !job.ema && !o.in_backward &&
-               o.states != state_kind::paged && o.quantising == 0 && o.tensor_temporaries == 0;
-    }
 
     /// Whether each rank has adapters whole, with gradients and states. fms-acceleration has FSDP ignore those of its
     /// fused functions, and averages gradients by hooks (fused-ops-and-kernels, utils.py,
@@ -159,15 +161,13 @@ struct state_size {
 };
 
 /// Adds up what training keeps of the weights that it is called with: those of one place, in the order of the model's
-/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role. `Plain`: the
-/// job is known to be weight_training::is_plain(), which leaves out all that others ask of each weight.
-template <bool Plain>
-class basic_weight_fold {
+/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role. A job that is
+/// weight_training::plain leaves out all that others ask of each weight.
+class weight_fold {
 public:
     /// `last_step`: temporaries of the tensor that is updated before the first of these.
-    [[gnu::noinline]] constexpr basic_weight_fold(const weight_training& how, weight_place place,
-                                                  byte_count last_step = {})
-        : how_{how}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
+    [[gnu::noinline]] constexpr weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
+        : how_{how}, plain_{how.plain}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
 
     constexpr const training_state& state() const { return state_; }
 
@@ -182,16 +182,19 @@ public:
     constexpr void begin_layer() { joined_rows_ = magnitude_rows_ = 0; }
     constexpr void add(const weight& whole, weight_place place);
     /// Trained tokens before each sequence.
-    constexpr void add_prompt(std::int64_t hidden);
+    [[gnu::cold]] constexpr void add_prompt(std::int64_t hidden);
 
 private:
+    /// What an adapter trains beside a frozen weight.
+    constexpr void add_adapters(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
+                                bool in_layer);
     constexpr void hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks, bool in_layer);
     constexpr void train(const trained_tensor& t);
     constexpr void keep_gradient(const trained_tensor& t);
     constexpr state_size states_of(const trained_tensor& t, std::int64_t rows_before) const;
     constexpr void step(const trained_tensor& t, std::int64_t rows);
-    constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
-    constexpr void normalise(const weight_shape& shape, weight_role role);
+    [[gnu::cold]] constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
+    [[gnu::cold]] constexpr void normalise(const weight_shape& shape, weight_role role);
 
     constexpr byte_count& offloaded(offload_place to) { return to == offload_place::nvme ? state_.nvme : state_.host; }
     constexpr void cast(byte_count size, weight_role role, bool trained) {
@@ -212,6 +215,7 @@ private:
     }
 
     const weight_training& how_;
+    bool plain_;
     weight_place place_;
     training_state state_;
     weight_role joined_role_{};        ///< the last role of the tensor that several roles share
@@ -219,10 +223,8 @@ private:
     bool stepped_ = false;             ///< the optimizer has updated a tensor alone
     std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
 };
-using weight_fold = basic_weight_fold<false>;
 
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place place) {
+constexpr void weight_fold::add(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
     const counted_shape shape{local_shape(whole, how_.layout)};
     const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
@@ -231,25 +233,26 @@ constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place p
     if (whole.buffer) return;
     if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
         return;
-    const bool replicated = !Plain && c.frozen && how_.replicates_adapters();
-    const prepared_divisor& trained_ranks = replicated ? how_.one_rank : ranks;
-    const auto tensor = [&](const weight& w, const counted_shape& s, const precision& gradient, const precision& states,
-                            const precision* master) {
-        return trained_tensor{.role = w.role,
-                              .shape = s,
-                              .ranks = trained_ranks,
-                              .gradient = gradient,
-                              .states = states,
-                              .master = master,
-                              .whole_gradient = s.all(gradient),
-                              .in_layer = in_layer,
-                              .stacked = w.routed && how_.stacks_experts};
-    };
-    if (Plain || !c.frozen)
-        return train(tensor(whole, shape, how_.gradients, how_.states, how_.master ? &*how_.master : nullptr));
+    if (!plain_ && c.frozen) return add_adapters(whole, shape, ranks, in_layer);
+    train({.role = whole.role,
+           .shape = shape,
+           .ranks = ranks,
+           .gradient = how_.gradients,
+           .states = how_.states,
+           .master = how_.master ? &*how_.master : nullptr,
+           .whole_gradient = shape.all(how_.gradients),
+           .in_layer = in_layer,
+           .stacked = whole.routed && how_.stacks_experts});
+}
+
+[[gnu::cold]] constexpr void weight_fold::add_adapters(const weight& whole, const counted_shape& shape,
+                                                       const prepared_divisor& ranks, bool in_layer) {
+    const training_context& c = how_.context;
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
     if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
         normalise(shape.held, whole.role);
+    const bool replicated = how_.replicates_adapters();
+    const prepared_divisor& trained_ranks = replicated ? how_.one_rank : ranks;
     for_each_adapter_weight(c.adapter, c.code, whole, [&](const weight& added) {
         const counted_shape local{local_shape(added, how_.layout)};
         const byte_count size = local.all(c.formats.adapters);
@@ -258,12 +261,19 @@ constexpr void basic_weight_fold<Plain>::add(const weight& whole, weight_place p
         // Fused functions cast adapters themselves.
         if (c.autocast && local.held.columns > 1 && !(c.formats.adapters == c.formats.compute))
             cast(local.all(c.formats.compute), whole.role, c.runtime.kernels.adapters != adapter_code::fused);
-        train(tensor(added, local, c.formats.adapters, how_.adapter_states, nullptr));
+        train({.role = added.role,
+               .shape = local,
+               .ranks = trained_ranks,
+               .gradient = c.formats.adapters,
+               .states = how_.adapter_states,
+               .master = nullptr,
+               .whole_gradient = size,
+               .in_layer = in_layer,
+               .stacked = added.routed && how_.stacks_experts});
     });
 }
 
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::add_prompt(std::int64_t hidden) {
+[[gnu::cold]] constexpr void weight_fold::add_prompt(std::int64_t hidden) {
     const training_context& c = how_.context;
     const counted_shape shape{{c.adapter.rank, hidden, 1}};
     const prepared_divisor& ranks = how_.dense_ranks;
@@ -282,39 +292,37 @@ constexpr void basic_weight_fold<Plain>::add_prompt(std::int64_t hidden) {
 }
 
 /// The weight as it is stored, and what is made of it to compute with.
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::hold(const weight& whole, const counted_shape& shape,
-                                              const prepared_divisor& ranks, bool in_layer) {
+constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
+                                 bool in_layer) {
     const training_context& c = how_.context;
     const byte_count size = shape.all(how_.formats.of(whole));
     const bool matrix = shape.is_matrix();
     const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
-    const bool has_scales = !Plain && whole.quantised && how_.layout.zero >= 3;
+    const bool has_scales = !plain_ && whole.quantised && how_.layout.zero >= 3;
     const byte_count scales = has_scales ? beside_parameters(c.quantised, how_.formats.of(whole), shape) : byte_count{};
-    const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
+    const offload_place place = plain_ ? offload_place::none : how_.job.offload.parameters;
     state_.weights += scales;
     (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
     // Two copies of 8 bits, as the matrix is and transposed.
-    if (!Plain && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
+    if (!plain_ && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
         !c.runtime.kernels.fp8.param_gather)
         state_.weights += shape.one(c.formats.inputs) * (2 * shape.held.copies);
     const byte_count one = shape.one(c.formats.compute);
     const byte_count computed = one * shape.held.copies;
     state_.gathered +=
-        casts && (Plain || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
+        casts && (plain_ || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
     // Grouped products write gradients in place, and the router's is no product of Transformer Engine.
     if (in_layer && !whole.routed && whole.role != weight_role::router) state_.dummies += computed;
-    if (!Plain && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
+    if (!plain_ && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
         !(whole.routed && computes_together(c.runtime.kernels.experts)))
         cast(computed, whole.role, !c.frozen);
 }
 
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::keep_gradient(const trained_tensor& t) {
+constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
     state_.gradients.whole += t.whole_gradient;
-    if (!Plain && how_.job.optimizer.in_backward) return;
+    if (!plain_ && how_.job.optimizer.in_backward) return;
     const byte_count kept = how_.sharded(t.whole_gradient, t.ranks, 2);
     state_.gradients.kept += kept;
     if (!t.in_layer || !is_feed_forward(t.role)) return;
@@ -323,10 +331,9 @@ constexpr void basic_weight_fold<Plain>::keep_gradient(const trained_tensor& t) 
 }
 
 /// Optimizer states of a tensor, or of what a role adds to a tensor of which `rows_before` rows were seen.
-template <bool Plain>
-constexpr state_size basic_weight_fold<Plain>::states_of(const trained_tensor& t, std::int64_t rows_before) const {
+constexpr state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
     const optimizer& o = how_.job.optimizer;
-    if (Plain || how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
+    if (plain_ || how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
     state_size size{.each = state_bytes(o, t.states, t.shape.held.rows, columns, alone)};
@@ -345,25 +352,24 @@ constexpr state_size basic_weight_fold<Plain>::states_of(const trained_tensor& t
     return size;
 }
 
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::train(const trained_tensor& t) {
+constexpr void weight_fold::train(const trained_tensor& t) {
     const job& j = how_.job;
     const optimizer& o = j.optimizer;
     keep_gradient(t);
-    if (!Plain && j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
-    const bool by_shape = !Plain && (o.factored || o.rank > 0 || o.kronecker);
+    if (!plain_ && j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
+    const bool by_shape = !plain_ && (o.factored || o.rank > 0 || o.kronecker);
     const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
     const std::int64_t rows = rows_before + t.shape.held.rows;
     if (by_shape && t.shape.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
     state_size size = states_of(t, rows_before);
     if (t.master) size.each += t.shape.one(*t.master);
     const byte_count states = size.each * t.shape.held.copies + size.shared;
-    if (!Plain && j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
+    if (!plain_ && j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
         offloaded(j.offload.optimizer) += how_.sharded(states + t.whole_gradient, t.ranks, 1);
         return;
     }
     state_.optimizer.states += how_.sharded(states, t.ranks, 1);
-    if (!Plain && o.states == state_kind::paged) {
+    if (!plain_ && o.states == state_kind::paged) {
         const byte_count paged = paged_bytes(o, t.states, t.shape.held.rows, t.shape.held.columns);
         state_.optimizer.paged += how_.sharded(paged * t.shape.held.copies, t.ranks, 1);
     }
@@ -371,8 +377,7 @@ constexpr void basic_weight_fold<Plain>::train(const trained_tensor& t) {
 }
 
 /// What the optimizer makes while it updates a tensor, of which `rows` rows were seen.
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::step(const trained_tensor& t, std::int64_t rows) {
+constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const llmres::runtime& runtime = how_.context.runtime;
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
@@ -382,7 +387,7 @@ constexpr void basic_weight_fold<Plain>::step(const trained_tensor& t, std::int6
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
-    if (Plain) {  // all tensors at once
+    if (plain_) {  // all tensors at once
     } else if (steps_in_backward(o)) {
         const byte_count one =
             t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : t.shape.one(t.gradient);
@@ -393,7 +398,7 @@ constexpr void basic_weight_fold<Plain>::step(const trained_tensor& t, std::int6
     } else if (o.tensor_temporaries > 0) {
         step_alone(t, t.stacked ? t.shape.held.rows : rows);
     }
-    const bool in_one_call = Plain || o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
+    const bool in_one_call = plain_ || o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
     if (runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
         state_.optimizer.temporaries += how_.sharded(t.shape.all(t.states), t.ranks, 1) * o.temporaries;
 }
@@ -407,8 +412,7 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 }
 
 /// What updating one tensor makes, where a loop updates them one by one: of the tensor as far as its roles were seen.
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::step_alone(const trained_tensor& t, std::int64_t rows) {
+[[gnu::cold]] constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
@@ -437,8 +441,7 @@ constexpr void basic_weight_fold<Plain>::step_alone(const trained_tensor& t, std
 /// DoRA's norm of an adapted weight (peft/tuners/lora/dora.py): B A is computed as B(A(identity)), an identity of the
 /// input's width squared; then the identity, the weight, the scaled B A and their sum are alive, all in the format of
 /// the adapter's input. The identity stays for A's gradient.
-template <bool Plain>
-constexpr void basic_weight_fold<Plain>::normalise(const weight_shape& shape, weight_role role) {
+[[gnu::cold]] constexpr void weight_fold::normalise(const weight_shape& shape, weight_role role) {
     const training_context& c = how_.context;
     const precision& adapter = c.formats.adapters;
     const precision& compute = c.formats.compute;
@@ -465,11 +468,6 @@ constexpr void basic_weight_fold<Plain>::normalise(const weight_shape& shape, we
 [[gnu::noinline]] constexpr training_state folded_weights(const weight_training& how, weight_place place,
                                                           byte_count last_step, const visitor<weight_visitor>& list,
                                                           bool prompt = false) {
-    if (how.is_plain()) {
-        basic_weight_fold<true> fold{how, place, last_step};
-        list(visiting<weight>(fold));
-        return fold.state();
-    }
     weight_fold fold{how, place, last_step};
     list(visiting<weight>(fold));
     if (prompt) fold.add_prompt(how.job.model.hidden);
