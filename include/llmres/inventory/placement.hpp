@@ -151,7 +151,7 @@ constexpr bool is_naive_pipeline(const job& j, const layout& l) {
 /// infer_auto_device_map): each GPU may take an equal part of all weights and a layer and a quarter more; the first
 /// leaves room for the largest module that is not split, be it a layer, the embedding or the head; the last takes what
 /// is left. Weights count in the format they are loaded in.
-constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
+[[gnu::cold]] constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
     const model& m = j.model;
     const weight_format_view formats = formats_of(j, activations_of(j));
     byte_count sum;

@@ -171,8 +171,8 @@ constexpr step_peak step_peak_of(const serving_stage& s, const serving_step& ste
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
-constexpr cache_part choose_moment(memory_breakdown& m, const serving_stage& s, const serving_step& step,
-                                   const step_peak& peak) {
+[[gnu::cold]] constexpr cache_part choose_moment(memory_breakdown& m, const serving_stage& s, const serving_step& step,
+                                                 const step_peak& peak) {
     const byte_count prompts = cache_of_prompts(step).at(s.cache.allocated);
     const byte_count whole = whole_cache(step).at(s.cache.allocated);
     const interval<byte_count> scores = step.logits_of_sequences();

@@ -48,7 +48,7 @@ constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visi
 constexpr void list_embedding(const model& m, const weight_visitor& visit);
 constexpr void list_beside_embedding(const model& m, const weight_visitor& visit);
 constexpr void list_output(const model& m, const weight_visitor& visit);
-constexpr void list_prediction(const model& m, const weight_visitor& visit);
+[[gnu::cold]] constexpr void list_prediction(const model& m, const weight_visitor& visit);
 constexpr void list_extras(const model& m, model_part part, const weight_visitor& visit);
 
 }  // namespace detail
@@ -298,7 +298,7 @@ constexpr void list_convolution(const weight_list& list, const recurrent& r) {
         list.visit(weight{.role = weight_role::bias, .columns = r.conv_channels(), .split = weight_split::columns});
 }
 
-constexpr void list_mamba(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_mamba(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.inner());
     list_convolution(list, r);
     // x_proj: the time step's low rank, B and C; then dt_proj.
@@ -324,7 +324,7 @@ constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
     list.visit(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows));
 }
 
-constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
     const std::int64_t queries_and_keys = 2 * r.key_heads * r.state;
     if (r.rank > 0) {
         list_in_proj(list, r, queries_and_keys + r.inner());
@@ -360,7 +360,7 @@ constexpr void list_short_convolution(const weight_list& list, const recurrent& 
 /// channel, and a norm over heads. Channel mixing: its receptance is a matrix here, its two others are the
 /// feed-forward. Six vectors mix a token with the one before it, four in time mixing and two in channel mixing.
 /// RWKV-4, whose heads are channels, has neither gate nor norm, and five such vectors.
-constexpr void list_rwkv(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_rwkv(const weight_list& list, const recurrent& r) {
     const bool fourth = r.head_dim == 1;
     list_in_proj(list, r, (fourth ? 3 : 4) * r.inner());
     list.channels(weight_role::state, r.inner(), 2, r.head_dim);
@@ -385,7 +385,7 @@ constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
     list_out_proj(list, r);
 }
 
-constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
     switch (r.kind) {
         case recurrent_kind::none:
         case recurrent_kind::undescribed:
@@ -455,7 +455,7 @@ constexpr weight_list list_of_part(const layer& l, std::int64_t hidden, const we
 constexpr void list_mixers(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
     const weight_list mixers = list_of_part(l, hidden, visit, quantised_part::mixers);
     list_attention(mixers, l.attention);
-    list_recurrence(mixers, l.recurrent);
+    if (l.recurrent.kind != recurrent_kind::none) list_recurrence(mixers, l.recurrent);
 }
 constexpr void list_behind_mixers(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
     const weight_list mixers = list_of_part(l, hidden, visit, quantised_part::mixers);
@@ -530,7 +530,7 @@ constexpr void list_output(const model& m, const weight_visitor& visit) {
     list_extras(m, model_part::output, visit);
 }
 
-constexpr void list_prediction(const model& m, const weight_visitor& visit) {
+[[gnu::cold]] constexpr void list_prediction(const model& m, const weight_visitor& visit) {
     const prediction& p = m.prediction;
     if (p.layers == 0) return;
     list_layer(p.block, m.hidden, visit);

@@ -40,10 +40,10 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
 /// Whether an engine leaves layers or routed experts to the CPU.
 constexpr bool computes_on_host(const job& j);
 /// What it reads of main memory for one token of every sequence.
-constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept);
+[[gnu::cold]] constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept);
 /// What prompts bring over: weights on the host go to the GPU for every chunk of many tokens (llama.cpp's pull request
 /// 6083).
-constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
+[[gnu::cold]] constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
 
 /// Memory bandwidth that all CPUs of a host reach together: 0.3 to 1 of the host's figure, where the low end is an
 /// optimizer whose threads are not bound to cores and the high end one whose threads are (DeepSpeed's
@@ -130,7 +130,7 @@ constexpr void for_each_host_layer_weight(const job& j, Visit&& visit) {
 
 }  // namespace detail
 
-constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
+[[gnu::cold]] constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
     host_traffic t;
     const weight_format_view formats = formats_of(j, j.compute);
     const std::int64_t sequences = sequences_per_rank(j, l);
@@ -152,7 +152,7 @@ constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_
     return t;
 }
 
-constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
+[[gnu::cold]] constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
     host_traffic t;
     const weight_format_view formats = formats_of(j, j.compute);
     const token_count chunk = batched_tokens_of(j);

@@ -83,8 +83,8 @@ constexpr bool widens_scores(const training_context& context) {
 }
 
 /// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
-constexpr void save_scores(const attention& a, std::int64_t pairs, attention_to seen, const gradient_flow& flow,
-                           const layer_writer& save) {
+[[gnu::cold]] constexpr void save_scores(const attention& a, std::int64_t pairs, attention_to seen,
+                                         const gradient_flow& flow, const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;

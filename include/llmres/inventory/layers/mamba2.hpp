@@ -58,7 +58,7 @@ constexpr void save_fused_scan(const recurrent& r, const layer_writer& save) {
     save.put(role::recurrence, n * r.inner(), context.formats.compute, split, norm);
 }
 
-constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer& save) {
+[[gnu::cold]] constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -104,7 +104,7 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer&
 /// format, or in _chunk_scan_bwd_dcb, with the latter, the gradients of B and C in fp32, and that of C B before and
 /// after it is summed over the programs that share it: one here, as where there are more heads and chunks than
 /// multiprocessors.
-constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer& hold) {
+[[gnu::cold]] constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer& hold) {
     const training_context& context = hold.context;
     const token_shape& t = context.tokens;
     const std::int64_t n = t.all();

@@ -214,8 +214,8 @@ constexpr void list_attention_operations(const attention& a, const operand& inpu
 }
 
 /// Shows the operations of attention to the encoder's output, which keys and values are made of.
-constexpr void list_cross_attention_operations(const attention& a, std::int64_t hidden,
-                                               const operation_visitor& visit) {
+[[gnu::cold]] constexpr void list_cross_attention_operations(const attention& a, std::int64_t hidden,
+                                                             const operation_visitor& visit) {
     const operand normed = whole_operand(operand_name::normed, hidden);
     visit(crossing(
         at_point(backward_point::attention_norm, operation_of(operation_code::norm, {{}, layer_part::attn_norm, {}},
@@ -228,7 +228,8 @@ constexpr void list_cross_attention_operations(const attention& a, std::int64_t 
 }
 
 /// Shows the operations of a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
-constexpr void list_recurrent_operations(const recurrent& r, const operand& input, const operation_visitor& visit) {
+[[gnu::cold]] constexpr void list_recurrent_operations(const recurrent& r, const operand& input,
+                                                       const operation_visitor& visit) {
     const operand mixed = whole_operand(operand_name::mixed, input.width);
     if (r.kind != recurrent_kind::mamba2) return visit(operation_of(operation_code::scan, {}, {input}, mixed));
     const operand inner = split_operand(operand_name::projected, projected(r));

@@ -106,7 +106,8 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
 /// (tests/validation/deepspeed_streams.cpp). `unused` is surely there: tensors of other streams, and of the loss, which
 /// find no block that is large enough. At most a layer's weights are joined beside those that are late, and buckets
 /// come in three sizes, each larger than the one before it.
-constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const stage_peak& peak, byte_count unused) {
+[[gnu::cold]] constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const stage_peak& peak,
+                                             byte_count unused) {
     const interval<byte_count> weights =
         late_weights_of(f.job, f.layout, f.context, peak.tensors.gathered, f.widest.gathered);
     const byte_count gradients = late_gradients_of(f.job, f.context, peak.tensors.reduced, f.widest.gradients.whole);

@@ -60,8 +60,8 @@ private:
 };
 
 /// Optimizer states on the fullest rank of a stage.
-constexpr byte_count sharded_whole_tensors(const job& j, const layout& l, const training_context& context,
-                                           const placement& here) {
+[[gnu::cold]] constexpr byte_count sharded_whole_tensors(const job& j, const layout& l, const training_context& context,
+                                                         const placement& here) {
     layout unsharded = l;
     unsharded.zero = 0;
     const weight_training how{j, unsharded, context};
@@ -78,7 +78,7 @@ constexpr job before_first_step(job j) {
 }
 
 /// What of the optimizer's memory exists before its first step.
-constexpr byte_count states_before_first_step(const job& j, const layout& l, const placement& here) {
+[[gnu::cold]] constexpr byte_count states_before_first_step(const job& j, const layout& l, const placement& here) {
     job masters = before_first_step(j);
     const training_context context{masters, l};
     if (shards_whole_tensors(j, l)) {

@@ -23,8 +23,9 @@ struct prediction_memory {
 };
 
 /// `last_step`: temporaries of the tensor that the optimizer updates before these.
-constexpr prediction_memory prediction_memory_of(const job& j, const layout& l, const training_context& context,
-                                                 const weight_training& how, byte_count last_step) {
+[[gnu::cold]] constexpr prediction_memory prediction_memory_of(const job& j, const layout& l,
+                                                               const training_context& context,
+                                                               const weight_training& how, byte_count last_step) {
     const model& m = j.model;
     const training_state block = training_state_of(prediction_block(m), m.hidden, how, last_step);
     weight_fold depth{how, weight_place::prediction, block.optimizer.last_step};

@@ -186,9 +186,8 @@ constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
 
 /// Adds what the host computes for one step, and the weights that prompts bring over: also to the time of all prompts
 /// together.
-constexpr void add_host_layers(job_speed& speed, duration& together, const job& j, const layout& l, const pricing& with,
-                               const token_shape& decoded) {
-    if (!computes_on_host(j)) return;
+[[gnu::cold]] constexpr void add_host_layers(job_speed& speed, duration& together, const job& j, const layout& l,
+                                             const pricing& with, const token_shape& decoded) {
     const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
     speed.step[time_term::host_transfer] +=
         time_at(decode_host_traffic(j, l, tokens(decoded.keys)).memory, host_bandwidth(with.on));
@@ -264,7 +263,7 @@ constexpr const serving_work& serving_work_of(const job& j, const layout& l, con
 }
 
 /// Adds the time in which the tokens of a step are drafted, of which it keeps some.
-constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const pricing& with) {
+[[gnu::cold]] constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const pricing& with) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches_of_step(j, p));
@@ -284,7 +283,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
         speed.prefill[time_term::pipeline_bubble] += sending(work.prompt);
         together += sending(work.prompts).expected;
     }
-    add_host_layers(speed, together, j, l, with, work.decode);
+    if (computes_on_host(j)) add_host_layers(speed, together, j, l, with, work.decode);
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
     if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill.total());
 

@@ -92,8 +92,8 @@ constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout&
 
 /// What the first products of a feed-forward keep until they are differentiated, when all else of it is freed: what
 /// they read, in the compute format, and what the weight of the norm before them multiplies.
-constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layout& l,
-                                            const training_context& context) {
+[[gnu::cold]] constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layout& l,
+                                                          const training_context& context) {
     if (context.frozen) return {};
     const auto size = [&](const precision& format) {
         return local_bytes(
@@ -107,9 +107,9 @@ constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidd
 /// When the first product of a feed-forward is differentiated whose weights are scaled for each product (torchao): the
 /// weight as it is scaled, the gradient of the product's output, in 8 bits, too, and with a gate that of its input from
 /// the product beside it, which was differentiated first.
-constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layout& l,
-                                        const training_context& context, const sizes_at_points& saved,
-                                        byte_count output_gradient) {
+[[gnu::cold]] constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layout& l,
+                                                      const training_context& context, const sizes_at_points& saved,
+                                                      byte_count output_gradient) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
@@ -128,9 +128,9 @@ constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, 
 /// of its output and its input, beside that input; autograd has freed what its output was saved for. Shared experts
 /// that were computed later are differentiated earlier: the gradient of what they read is there. All that earlier ones
 /// save is.
-constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layout& l,
-                                         const training_context& context, const sizes_at_points& saved,
-                                         const sizes_at_points& routed, byte_count output_gradient) {
+[[gnu::cold]] constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layout& l,
+                                                       const training_context& context, const sizes_at_points& saved,
+                                                       const sizes_at_points& routed, byte_count output_gradient) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const std::int64_t tokens = routed_tokens(f, context);
@@ -171,8 +171,9 @@ constexpr bool widens_adapted_products(const layer& kind, const training_context
 
 /// When the gradient of such a sum reaches its adapter: the gradient in the adapter's format, the same scaled, and its
 /// cast for the product; with two products, the gradient of the other's output. What the activation saved is freed.
-constexpr byte_count at_adapter_gradient(const layer& kind, const layout& l, const training_context& context,
-                                         const sizes_at_points& saved, byte_count throughout) {
+[[gnu::cold]] constexpr byte_count at_adapter_gradient(const layer& kind, const layout& l,
+                                                       const training_context& context, const sizes_at_points& saved,
+                                                       byte_count throughout) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const bool gated = f.kind == feed_forward_kind::gated;

@@ -255,7 +255,7 @@ private:
 
     /// What stands beside the probabilities when the products return them in 16 bits: queries, keys and values as they
     /// were given, queries and keys in fp32, the bias with the mask in it, and the output in both formats.
-    constexpr byte_count beside_returned_probabilities() const {
+    [[gnu::cold]] constexpr byte_count beside_returned_probabilities() const {
         const attention& a = kind_.attention;
         const precision& format = context_.formats.compute;
         const std::int64_t queries = a.heads * a.query_width(), keys = a.kv_heads * a.query_width();
@@ -269,7 +269,7 @@ private:
     }
 
     /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
-    constexpr void at_scores(const saved_so_far& saved, byte_count held, bool crosses) {
+    [[gnu::cold]] constexpr void at_scores(const saved_so_far& saved, byte_count held, bool crosses) {
         const attention& a = kind_.attention;
         const precision& format = context_.formats.compute;
         const bool eager = context_.attention.kernel == attention_kernel::eager;
@@ -316,7 +316,7 @@ private:
         consider(saved.all, held, earlier);
     }
 
-    constexpr void at_scan(const saved_so_far& saved) {
+    [[gnu::cold]] constexpr void at_scan(const saved_so_far& saved) {
         if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
@@ -329,8 +329,8 @@ private:
     /// scaled, and their sum; and its input in its own format, and dropped out. `input`: the format of what the product
     /// reads. `last`: recomputation ends before the adapter's output is made, when all that was saved is there
     /// (torch/utils/checkpoint.py, _StopRecomputationError).
-    constexpr byte_count beside_product(const operand& read, const operand& target, const precision& input,
-                                        bool last = false) const {
+    [[gnu::cold]] constexpr byte_count beside_product(const operand& read, const operand& target,
+                                                      const precision& input, bool last = false) const {
         const precision& adapter = context_.formats.adapters;
         const bool temporary = !records_ || context_.autocast;  // what autograd keeps is a copy in 16 bits
         const bool copies = context_.copies_adapter_inputs && !(context_.quantised.four_bit && context_.autocast) &&
@@ -353,7 +353,7 @@ private:
         const bool changes = context_.quantised.expanded || context_.quantised.scaled || context_.code.multiplies_views;
         return changes ? changed_weight(read, target) : byte_count{};
     }
-    constexpr byte_count changed_weight(const operand& read, const operand& target) const {
+    [[gnu::cold]] constexpr byte_count changed_weight(const operand& read, const operand& target) const {
         const auto whole = [&](const precision& format) {
             return local_bytes(
                 {activation_role::weight, product(read.width, target.width), format, activation_split::tensor},
