@@ -486,6 +486,42 @@ TEST_CASE("an adapter's factors are stored and multiplied in the compute format,
         }
 }
 
+TEST_CASE("an adapter of its own copies its input, scales its output and adds it to the layer's") {
+    // llama-3.1-8b's k_proj: 4,096 features to 1,024. A is 16 x 4096, B 1024 x 16.
+    constexpr std::int64_t n = 10, in = n * 4096, out = n * 1024;
+    const auto beside = [&](operation_formats formats, bool backward, double dropout = 0) {
+        const token_pass pass{
+            .tokens = {1, n, n},
+            .training = true,
+            .backward = backward,
+            .adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = {weight_role::k_proj}, .dropout = dropout}};
+        const std::vector<operation> all = kernels_of(dense, 4096, pass, formats);
+        for (std::size_t i = 0; i + 1 < all.size(); ++i)
+            if (all[i].columns == 16 && all[i + 1].columns == 0 && all[i + 1].kind == operation_kind::elementwise)
+                return all[i + 1];
+        return operation{};
+    };
+    const operation_formats narrow;                                     // bf16 throughout
+    CHECK(beside(narrow, false).read == bytes(2 * (out + out + out)));  // the output; the layer's, and the scaled one
+    CHECK(beside(narrow, false).written == bytes(2 * (out + out)));
+    CHECK(beside(narrow, true).read == bytes(2 * (out + 2 * in)));  // the gradient; those of the input, which are added
+    CHECK(beside(narrow, true).written == bytes(2 * (out + in)));
+    CHECK(beside(narrow, false, 0.1).read - beside(narrow, false).read == bytes(2 * in));
+    CHECK(beside(narrow, false, 0.1).written - beside(narrow, false).written == bytes(2 * in + in));  // and a mask
+    CHECK(beside(narrow, true, 0.1).read - beside(narrow, true).read == bytes(2 * in + in));
+    CHECK(beside(narrow, true, 0.1).written - beside(narrow, true).written == bytes(2 * in));
+    operation_formats wide;
+    wide.adapters = fp32;
+    // The input is copied to fp32, and the sum in fp32 back to bf16.
+    CHECK(beside(wide, false).read == bytes(2 * in + 4 * out + (2 * out + 4 * out) + 4 * out));
+    CHECK(beside(wide, false).written == bytes(4 * in + 4 * out + 4 * out + 2 * out));
+    CHECK(beside(wide, true).read == bytes(2 * out + 4 * out + 4 * in + 2 * 2 * in));
+    CHECK(beside(wide, true).written == bytes(4 * out + 4 * out + 2 * in + 2 * in));
+    operation_formats fused;
+    fused.fused_adapters = true;
+    CHECK(beside(fused, false).read == byte_count{});
+}
+
 TEST_CASE("training in 8 bits multiplies by the head in 16") {
     operation_formats formats;
     formats.linear = arithmetic_kind::fp8;

@@ -8,6 +8,7 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
 // What must hold of times for all jobs.
@@ -39,7 +40,10 @@ TEST_CASE("LoRA computes less than full fine-tuning, and both counts of mfu say 
     const job_speed whole = speed(tuning(), {}, h100s(1)), small = speed(lora, {}, h100s(1));
     CHECK(small.flops / whole.flops < 0.75);
     CHECK(small.flops / whole.flops > 0.6);
-    CHECK(small.step.total().expected < whole.step.total().expected * 0.8);
+    CHECK(small.step.total().expected < whole.step.total().expected);
+    lora.runtime = runtimes::torchtune;  // its adapters are in 16 bits; PEFT copies inputs and outputs to fp32
+    CHECK(speed(lora, {}, h100s(1)).step.total().expected < whole.step.total().expected * 0.8);
+    CHECK(speed(lora, {}, h100s(1)).step.total().expected < small.step.total().expected * 0.85);
     CHECK(small.mfu > 0);
     CHECK(small.mfu < 1);
     CHECK(small.mfu == doctest::Approx(whole.mfu).epsilon(0.3));

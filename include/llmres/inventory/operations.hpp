@@ -114,6 +114,8 @@ struct operation_formats {
     maybe<precision> kv_cache_values{};  ///< where values are not stored as keys are
     maybe<arithmetic_kind> linear{};  ///< what the layers' products with weights compute in, where it is not `compute`:
                                       ///< those of training in 8 bits
+    maybe<precision> adapters{};      ///< what adapters' factors are stored and multiplied in, where not in `compute`
+    bool fused_adapters = false;      ///< adapters' products are part of their layers' (else modules of their own)
     precision gradients = bf16;       ///< gradients of weights
     bool joined = false;              ///< projections that share their input are one product
     bool casts_weights = true;        ///< training in 8 bits: in each pass, not once for all micro-batches of a step
@@ -121,6 +123,8 @@ struct operation_formats {
 
     /// The arithmetic of the layers' products with weights.
     constexpr arithmetic_kind linear_arithmetic() const { return linear ? *linear : compute.arithmetic; }
+    /// The format of adapters' factors.
+    constexpr const precision& of_adapters() const { return adapters ? *adapters : compute; }
 };
 
 namespace detail {
@@ -177,16 +181,16 @@ public:
     constexpr matrix_product(const weight& weight, const weight_shape& part, const precision& stored,
                              const operation_formats& formats, bool training, bool added)
         : whole_{weight},
-          compute_{formats.compute},
+          compute_{added ? formats.of_adapters() : formats.compute},
           a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)},
           narrow_{!added && !is_wide(stored)},
           casts_weights_{formats.casts_weights} {
         const std::int64_t together = weight.routed ? 1 : part.copies;
         const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
-        one_.stored = size(added && !is_wide(stored) ? formats.compute : stored);
+        one_.stored = size(added ? compute_ : stored);
         if (training) {
-            one_.multiplied = is_wide(stored) ? one_.stored : size(formats.compute);
-            one_.gradients = size(formats.gradients);
+            one_.multiplied = is_wide(stored) ? one_.stored : size(compute_);
+            one_.gradients = size(added ? compute_ : formats.gradients);
         }
         all_ = one_;
         kernel_.kind = weight.routed ? operation_kind::experts : operation_kind::projection;
@@ -331,6 +335,33 @@ constexpr bool trains_both(const Passes& passes) {
     return passes[0].training && passes.size() == 2;
 }
 
+/// What passes memory beside an adapter's two products, where it is a module of its own (PEFT, tuners/lora/layer.py,
+/// Linear.forward): its input is copied to its format and dropped out, its output scaled, and the layer's output and
+/// this one added, in the wider of both formats; the backward pass does as much with gradients, and adds those of the
+/// input. `part`: the weight's on this GPU.
+constexpr operation beside_adapter(const weight_shape& part, const operation_formats& formats, const token_pass& pass) {
+    const precision& own = formats.of_adapters();
+    const std::int64_t n = pass.tokens.all();
+    const byte_count inputs = size_of(formats.compute, n, part.columns), own_inputs = size_of(own, n, part.columns);
+    const byte_count outputs = size_of(formats.compute, n, part.rows), own_outputs = size_of(own, n, part.rows);
+    operation all{.kind = operation_kind::elementwise, .arithmetic = own.arithmetic};
+    const auto moves = [&](byte_count read, byte_count written) { all.read += read, all.written += written; };
+    moves(own_outputs, own_outputs);  // scaled
+    if (pass.adapter.dropout > 0) {
+        const byte_count mask = bytes(product(n, part.columns));
+        pass.backward ? moves(own_inputs + mask, own_inputs) : moves(own_inputs, own_inputs + mask);
+    }
+    const bool copies = !(own == formats.compute);
+    if (pass.backward) {
+        if (copies) moves(outputs + own_inputs, own_outputs + inputs);
+        moves(inputs * 2, inputs);
+    } else {
+        if (copies) moves(inputs + own_outputs, own_inputs + outputs);
+        moves(outputs + own_outputs, own_outputs);
+    }
+    return all;
+}
+
 /// Calls visit for the products of all passes with a weight, and with the two factors of an adapter beside it, which is
 /// the same in all passes. `head`: the scored positions pass, not all. `twins`: matrices equal to it, where no adapter
 /// stands beside either.
@@ -354,7 +385,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
             const token_pass& pass = passes[i];
             const std::int64_t here = head ? pass.scored : pass.tokens.all();
             if (here != last) product.with_tokens(last = here, part.copies, l);  // forward and backward have as many
-            const arithmetic_kind arithmetic = matrix > 0      ? formats.compute.arithmetic
+            const arithmetic_kind arithmetic = matrix > 0      ? formats.of_adapters().arithmetic
                                                : pass.training ? linear
                                                                : stored;
             if constexpr (TakesBoth<Visit>)
@@ -366,6 +397,8 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
             if (twins && twins->count > 0) product.show_again(*twins, formats.joined, i, visit);
         }
     }
+    if (matrices == 1 || !passes[0].training || formats.fused_adapters) return;
+    for (std::size_t i = 0; i < passes.size(); ++i) visit(beside_adapter(part, formats, passes[i]), i);
 }
 
 /// Calls visit for the products of all passes with the weights of a layer. Equal matrices are shown together where

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/collectives.hpp>
+#include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/inventory/placement.hpp>
@@ -13,6 +14,7 @@
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/runtimes/kernels.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
@@ -56,10 +58,13 @@ constexpr token_passes training_passes(const job& j, const layout& l) {
 
 constexpr operation_formats training_formats(const job& j) {
     const precision& stream = activations_of(j);
+    const bool fused_adapters = j.runtime.kernels.adapters == adapter_code::fused;  // which cast the factors themselves
     return {.compute = stream,
             .kv_cache = stream,
             .weights = formats_of(j, stream),
             .linear = linear_arithmetic_of(j),
+            .adapters = autocasts(j) || fused_adapters ? maybe<precision>{} : maybe<precision>{adapter_format_of(j)},
+            .fused_adapters = fused_adapters,
             .gradients = gradients_of(j),
             .joined = j.runtime.launches.joined,
             .casts_weights = j.runtime.kernels.fp8.recipe == fp8_recipe::none,
