@@ -66,6 +66,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/memory/sharing_rank.hpp>
 #include <llmres/memory/tensor_events.hpp>
 #include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training.hpp>

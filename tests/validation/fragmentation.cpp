@@ -23,11 +23,11 @@ std::map<std::string, deviation> deviations() {
         if (r.out_of_memory || r.defective || r.allocated <= 0) return;
         const auto m = training_runs::predicted(r);
         if (!m || (r.reserved <= 0 && r.series.rfind("fms_", 0) != 0)) return;
-        const training_runs::replayed said =
-            training_runs::replay(r, m->stage, m->total().expected - m->reserved.expected);
+        const llmres::byte_count beside = m->total().expected - m->reserved.expected;
+        const training_runs::replayed said = r.reserved > 0 ? training_runs::replay(r, m->stage, beside)
+                                                            : training_runs::replay_mean(r, m->stage, beside);
         // Of fms nvidia-smi's figure is known alone: what the plan counts beside the allocator is taken off it.
-        const double beside = (m->total().expected - m->reserved.expected).in(llmres::gib);
-        const double reserved = r.reserved > 0 ? r.reserved : r.smi - beside;
+        const double reserved = r.reserved > 0 ? r.reserved : r.smi - beside.in(llmres::gib);
         deviation& d = all[r.series];
         ++d.rows;
         d.ratio += std::fabs(said.ratio() / (reserved / r.allocated) - 1);

@@ -47,12 +47,13 @@ private:
 };
 
 /// `beside`: what the process takes of the device beside the allocator.
-inline replayed replay(const run& r, std::int32_t stage, byte_count beside, std::int32_t steps = 3) {
+inline replayed replay(const run& r, std::int32_t stage, byte_count beside, std::int32_t steps = 3,
+                       sharing_rank rank = sharing_rank::first) {
     using allocator = detail::caching_allocator;
     limited_device device{(usable_memory(r.on.gpu) - beside).in(bytes)};
     allocator memory{r.what.runtime.allocator.expandable_segments, &device};
     std::map<std::int64_t, std::vector<allocator::block*>> groups;
-    for_each_tensor_event(r.what, r.over, r.on.gpu, stage, steps, [&](const tensor_event& e) {
+    const auto play = [&](const tensor_event& e) {
         std::vector<allocator::block*>& group = groups[e.group];
         if (e.size > byte_count{}) {
             allocator::block* b = memory.take(e.size.in(bytes), static_cast<std::size_t>(e.stream));
@@ -61,8 +62,18 @@ inline replayed replay(const run& r, std::int32_t stage, byte_count beside, std:
         }
         for (allocator::block* held : group) memory.give(held);
         group.clear();
-    });
+    };
+    for_each_tensor_event(r.what, r.over, r.on.gpu, stage, steps, play, rank);
     return {bytes(memory.peak_allocated).in(gib), bytes(memory.peak_reserved).in(gib)};
+}
+
+/// nvidia-smi's figures are means over the GPUs; what is allocated was counted by the first rank.
+inline replayed replay_mean(const run& r, std::int32_t stage, byte_count beside) {
+    const replayed first = replay(r, stage, beside);
+    const auto ranks = static_cast<double>(r.over.zero < 3 ? 1 : r.over.dense_shard_ranks());
+    if (ranks == 1) return first;
+    const replayed other = replay(r, stage, beside, 3, sharing_rank::other);
+    return {first.allocated, (first.reserved + (ranks - 1) * other.reserved) / ranks};
 }
 
 }  // namespace training_runs

@@ -10,6 +10,7 @@
 #include <llmres/memory/events/start.hpp>
 #include <llmres/memory/events/step.hpp>
 #include <llmres/memory/events/writer.hpp>
+#include <llmres/memory/sharing_rank.hpp>
 #include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/models/layer.hpp>
@@ -30,11 +31,11 @@ struct tensor_event {
 /// `steps` training steps. Weights, gradients and optimizer states are listed as the plan sums them, what a layer saves
 /// and makes as its operations list it (inventory/activations.hpp), and the logits by the table of losses. Where the
 /// plan knows but a sum (of masks, of what an encoder saves, of buffers of communication), that is one tensor. Of a
-/// step's micro-batches as many are run as are in flight at once, and two more. Allocates nothing. Preconditions:
-/// validate() holds, and the job trains.
+/// step's micro-batches as many are run as are in flight at once, and two more. `rank`: of those that share weights.
+/// Allocates nothing. Preconditions: validate() holds, and the job trains.
 template <class Visit>
 constexpr void for_each_tensor_event(const job& j, const layout& l, const gpu& card, std::int32_t stage,
-                                     std::int32_t steps, Visit&& visit);
+                                     std::int32_t steps, Visit&& visit, sharing_rank rank = sharing_rank::first);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -54,12 +55,12 @@ struct tensor_event_visitor final : event_visitor {
 
 template <class Visit>
 constexpr void for_each_tensor_event(const job& j, const layout& l, const gpu& card, std::int32_t stage,
-                                     std::int32_t steps, Visit&& visit) {
+                                     std::int32_t steps, Visit&& visit, sharing_rank rank) {
     const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
     const detail::folded_job folded{j, l, by_stage, sdpa_backend_of(card)};
     const detail::training_stage here = detail::training_stage_of(folded, placement_of(j, l, stage));
     const detail::tensor_event_visitor to{visit};
-    const detail::event_writer writer{folded, here, to};
+    const detail::event_writer writer{folded, here, to, rank};
     detail::start_events{writer}.write();
     detail::step_events step{writer};
     for (std::int32_t i = 0; i < steps; ++i) step.write(i == 0);

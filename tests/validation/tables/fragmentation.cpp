@@ -45,8 +45,9 @@ int main(int count, char** arguments) {
         if (reserved <= 0) return;
         const double allocated = r.allocated > 0 ? r.allocated : m->allocated.expected.in(llmres::gib);
         const double measured = reserved / allocated;
-        const training_runs::replayed said =
-            training_runs::replay(r, m->stage, m->total().expected - m->reserved.expected);
+        const llmres::byte_count others = m->total().expected - m->reserved.expected;
+        const training_runs::replayed said = r.reserved > 0 ? training_runs::replay(r, m->stage, others)
+                                                            : training_runs::replay_mean(r, m->stage, others);
         const double profile = m->reserved.expected.in(llmres::gib) / m->allocated.expected.in(llmres::gib);
         series& s = all[r.series];
         ++s.rows;

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/inventory/context.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/events/writer.hpp>
+#include <llmres/memory/sharing_rank.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
@@ -66,32 +68,67 @@ private:
             });
     }
     /// FSDP1 wraps unit by unit (torch/distributed/fsdp/_init_utils.py): its tensors come to the GPU, are broadcast in
-    /// buckets of 250 MiB, two at a time, are joined, and the rank's part is copied.
+    /// buckets, are joined, and the rank's part is copied.
     constexpr void wrap_units() const {
-        for (std::int32_t i = 0; i < to_.layers(); ++i) {
-            to_.for_each_layer_weight(i, [&](weight_role, std::int64_t copies, const training_state& kept) {
-                to_.allocate_copies(tensor_group::temporaries, kept.gathered, copies);
+        for (std::int32_t i = 0; i < to_.layers(); ++i)
+            wrap(to_.folded.layers[to_.kind_at(i)].state, [&](auto&& each) {
+                to_.for_each_layer_weight(i, [&](weight_role, std::int64_t copies, const training_state& kept) {
+                    each(kept.gathered, copies);
+                });
             });
-            wrap(to_.folded.layers[to_.kind_at(i)].state);
-        }
-        to_.for_each_weight_here([&](const trained_weight& w) {
-            if (!is_in_layer(w.place)) to_.allocate_copies(tensor_group::temporaries, w.kept.gathered, w.copies);
+        wrap(to_.stage.weights.ends, [&](auto&& each) {
+            to_.for_each_weight_here([&](const trained_weight& w) {
+                if (!is_in_layer(w.place)) each(w.kept.gathered, w.copies);
+            });
         });
-        wrap(to_.stage.weights.ends);
+        to_.release(tensor_group::even_unit);
     }
-    constexpr void wrap(const training_state& unit) const {
-        constexpr byte_count bucket = mib(250);
-        for (byte_count left = unit.gathered; left > byte_count{}; left -= left < bucket ? left : bucket) {
-            to_.allocate(left.base() / bucket.base() % 2 == 0 ? tensor_group::even_unit : tensor_group::odd_unit,
-                         left < bucket ? left : bucket);
-            to_.release(left.base() / bucket.base() % 2 == 0 ? tensor_group::odd_unit : tensor_group::even_unit);
-        }
-        to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit);
+    /// for_each_tensor(each) calls each(bytes of all, copies) for the tensors of the unit.
+    template <class ForEachTensor>
+    constexpr void wrap(const training_state& unit, ForEachTensor&& for_each_tensor) const {
+        for_each_tensor(
+            [&](byte_count all, std::int64_t copies) { to_.allocate_copies(tensor_group::temporaries, all, copies); });
+        broadcast(for_each_tensor);
         to_.allocate(tensor_group::frames, unit.gathered);
         to_.release(tensor_group::temporaries);
         to_.allocate(tensor_group::lasting, unit.weights);
         to_.allocate(tensor_group::lasting, unit.adapter);
         to_.release(tensor_group::frames);
+    }
+    /// Whether the rank makes what it has not loaded empty on the GPU, and goes on to the next unit before the first
+    /// rank has sent this one. So it is with quantised weights (transformers, modeling_utils.py,
+    /// _load_state_dict_into_meta_model: param_to = "meta"; fms-acceleration, gptqmodel/models/base.py, from_quantized;
+    /// accelerate, utils/dataclasses.py: param_init_fn is to_empty). Of others transformers makes empty tensors in host
+    /// memory (_load_pretrained_model: torch.empty), and whoever copies from there waits for what has been sent before.
+    constexpr bool runs_ahead() const {
+        const quantised_context& products = to_.folded.context.quantised;
+        return to_.rank == sharing_rank::other && (products.four_bit || products.words);
+    }
+    /// Tensors are copied into buckets, each of which ends with the tensor that fills 250 MiB, and at most two are on
+    /// their way at once; one tensor alone is sent as it is (torch/csrc/distributed/c10d/comm.cpp, broadcast_coalesced;
+    /// utils/tensor_flatten.h, flatten_dense_tensors). NCCL's stream holds a bucket until it is sent
+    /// (ProcessGroupNCCL.cpp, recordStream): a rank that runs ahead has all of them.
+    template <class ForEachTensor>
+    constexpr void broadcast(ForEachTensor&& for_each_tensor) const {
+        constexpr byte_count full = mib(250);
+        byte_count bucket;
+        std::int64_t tensors = 0;
+        tensor_group next = tensor_group::even_unit;
+        const auto send = [&] {
+            if (!runs_ahead()) to_.release(next);
+            if (tensors > 1) to_.allocate(next, bucket);
+            if (!runs_ahead())
+                next = next == tensor_group::even_unit ? tensor_group::odd_unit : tensor_group::even_unit;
+            bucket = {}, tensors = 0;
+        };
+        for_each_tensor([&](byte_count all, std::int64_t copies) {
+            for (std::int64_t i = 0; i < copies; ++i) {
+                bucket += div_up(all, copies), ++tensors;
+                if (bucket >= full) send();
+            }
+        });
+        if (tensors > 0) send();
+        if (!runs_ahead()) to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit);
     }
 
     const event_writer& to_;

@@ -6,6 +6,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/events/trained_weights.hpp>
+#include <llmres/memory/sharing_rank.hpp>
 #include <llmres/memory/tensor_stream.hpp>
 #include <llmres/memory/training/peak/step.hpp>
 #include <llmres/memory/training/stage.hpp>
@@ -53,9 +54,11 @@ public:
     const folded_job& folded;
     const training_stage& stage;
     stage_step at;
+    sharing_rank rank;
 
-    constexpr event_writer(const folded_job& job, const training_stage& here, const event_visitor& visit)
-        : folded{job}, stage{here}, at{stage_step_of(job, here)}, visit_{visit} {}
+    constexpr event_writer(const folded_job& job, const training_stage& here, const event_visitor& visit,
+                           sharing_rank of_these = sharing_rank::first)
+        : folded{job}, stage{here}, at{stage_step_of(job, here)}, rank{of_these}, visit_{visit} {}
 
     // ---- events ----
     constexpr void allocate(std::int64_t group, byte_count size,
