@@ -14,7 +14,7 @@ import re
 import sys
 
 import megatron
-from publishers import is_lora, publisher_of
+from publishers import is_lora, publisher_of, vocabulary_of
 from rows import rows_of
 from shapes import Program, model_of
 
@@ -105,6 +105,8 @@ def document_of(row, program, measured):
     """The job document of a row. `measured` learns which GPU's counter it is."""
     if "args" in row:
         row |= megatron.columns_of(row)
+    if row.number("vocab"):
+        row["vocab"] = vocabulary_of(row)
     layout = layout_of(row)
     recompute = row.text("recompute")
     document = {"model": model_of(row, program), "task": "pretraining" if row.text("method") == "full pre-training" else "finetuning",
