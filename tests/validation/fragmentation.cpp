@@ -44,9 +44,9 @@ TEST_CASE(
     REQUIRE(all.count("megatron_b200") == 1);
     CHECK(all.at("megatron_b200").rows == 24);
     CHECK(all.at("megatron_b200").ratio / 24 <= 0.024);
-    CHECK(all.at("fms_a100_80gb").ratio / 44 <= 0.122);
+    CHECK(all.at("fms_a100_80gb").ratio / 44 <= 0.102);
     CHECK(all.at("fms_a100_80gb_granite").ratio / 14 <= 0.033);
-    CHECK(all.at("fms_a100_80gb_liger").ratio / 67 <= 0.075);
+    CHECK(all.at("fms_a100_80gb_liger").ratio / 67 <= 0.029);
     int rows = 0;
     for (const auto& [name, d] : all) {
         CAPTURE(name);
