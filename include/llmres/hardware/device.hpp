@@ -58,7 +58,6 @@ struct short_list {
     std::size_t count = 0;            ///< items in use
 
     static constexpr std::size_t capacity = Capacity;  ///< items that there is room for
-    /// False, and nothing stored, if the list is full.
     /// Appends an item; false, and nothing stored, if the list is full.
     constexpr bool push(const T& item) {
         if (count == Capacity) return false;
@@ -274,7 +273,6 @@ struct device {
 
 // ---- from a live device to the planner's vocabulary ----------------------------------------------------------------
 
-/// What of a device goes over the sheet.
 /// Which readings of a device replace those of the datasheet.
 struct device_overrides {
     bool memory = true;     ///< visible and reported memory

@@ -11,7 +11,6 @@
 /// choice.
 namespace llmres::inline v0 {
 
-/// How a norm is computed.
 /// How norms are computed.
 enum class norm_code : std::uint8_t {
     eager,  ///< a handful of fp32 operations (Hugging Face), which save the input in fp32 and the factor of the weight
@@ -34,7 +33,6 @@ enum class gate_code : std::uint8_t {
 };
 
 /// How the loss is computed from the logits.
-/// How the loss is computed.
 enum class loss_code : std::uint8_t {
     eager,                ///< logits, a copy of them in fp32, its log-softmax and its gradient are tensors
     eager_shifted,        ///< as eager, over a shifted copy (transformers before 4.50)
@@ -121,20 +119,15 @@ enum class fp8_recipe : std::uint8_t {
     blockwise,    ///< an fp32 scale for each 128 values
     microscaled,  ///< an 8-bit scale for each 32 values: MXFP8
 };
-/// Names of the recipes, in the order of the enumeration.
 /// The names of the recipes, in their order.
 inline constexpr std::array<std::string_view, 5> fp8_recipe_names{"none", "delayed", "tensorwise", "blockwise",
                                                                   "mxfp8"};
-/// The recipe's name in job documents.
 /// The name of a recipe: "delayed".
 constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[static_cast<std::size_t>(r)]; }
-/// Names of the ways to compute a scan, in the order of the enumeration.
 /// The names of the ways to scan, in their order.
 inline constexpr std::array<std::string_view, 3> scan_code_names{"plain", "fused", "fused_to_gate"};
-/// The name in job documents.
 /// The name of a way to scan: "fused".
 constexpr std::string_view name_of(scan_code c) { return scan_code_names[static_cast<std::size_t>(c)]; }
-/// Names of the losses, in the order of the enumeration.
 /// The names of the losses, in their order.
 inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
                                                                  "eager_shifted",
@@ -145,11 +138,9 @@ inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
                                                                  "vocabulary_parallel_fused",
                                                                  "transformer_engine",
                                                                  "mean"};
-/// The loss's name in job documents.
 /// The name of a loss: "chunked".
 constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 
-/// Which losses are compiled where layers are.
 /// Which losses are compiled with the layers.
 enum class loss_compiling : std::uint8_t {
     never,    ///< none

@@ -10,7 +10,6 @@
 /// How a runtime shards what it trains over ranks, takes the optimizer's step, and computes a pipeline.
 namespace llmres::inline v0 {
 
-/// Which software's way of sharding.
 /// The implementation that shards what is trained.
 enum class sharding_code : std::uint8_t {
     buckets,    ///< DDP, and ZeRO 1 and 2 as Megatron's distributed optimizer: gradients in one buffer
