@@ -8,6 +8,7 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Which cluster is a machine that was measured? Made from what `llmres-probe calibrate` wrote about one of its GPUs.
@@ -29,7 +30,7 @@ namespace detail {
 
 /// Whether a device's name contains the part of the row's id that names the chip: "h100" of "h100-sxm5-80gb".
 constexpr bool named_alike(const gpu& card, std::string_view name) {
-    const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? static_cast<char>(a - 'A' + 'a') : a) == b; };
+    const auto same = [](char a, char b) { return lower_case(a) == b; };
     const std::string_view id = card.id.view();
     for (std::size_t begin = 0; begin < id.size();) {
         const std::size_t end = (std::min)(id.find('-', begin), id.size());

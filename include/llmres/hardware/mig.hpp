@@ -109,7 +109,7 @@ struct mig_words {
 constexpr mig_words mig_words_of(std::string_view name) {
     mig_words w;
     std::size_t at = 0;
-    const auto digit = [&] { return at < name.size() && name[at] >= '0' && name[at] <= '9'; };
+    const auto digit = [&] { return at < name.size() && is_digit(name[at]); };
     while (digit() && w.compute < 100) w.compute = w.compute * 10 + (name[at++] - '0');
     if (name.substr(at, 2) != "g.") return {};
     at += 2;

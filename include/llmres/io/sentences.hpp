@@ -9,6 +9,7 @@
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
 #include <string_view>
@@ -81,7 +82,7 @@ inline std::string mix_name(const gguf_mix& mix) {
     std::string name;
     for (const auto& known : detail::gguf::quantisations)
         if (known.quantisation == mix.quantisation) name = known.name;
-    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (char& c : name) c = detail::lower_case(c);
     return name;
 }
 

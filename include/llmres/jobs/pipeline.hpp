@@ -109,7 +109,6 @@ struct stage_reader {
     }
 
 private:
-    static constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
     static constexpr std::int32_t number(std::string_view letters, std::size_t& i) {
         std::int32_t value = 0;
         for (; i < letters.size() && is_digit(letters[i]); ++i)
@@ -155,10 +154,6 @@ private:
         }
     }
 };
-
-}  // namespace detail
-
-namespace detail {
 
 /// Ratios of a split, summed up: each with those before it. llama.cpp computes with floats.
 struct ratio_reader {

@@ -20,6 +20,7 @@
 #include <llmres/values/find_precision.hpp>
 #include <llmres/values/joined.hpp>
 #include <llmres/values/nearest.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Which model is meant by a name? All models that come with the library, found by the names that people type. A caller
@@ -46,12 +47,12 @@ struct words {
         const std::size_t slash = name.find_last_of('/');  // an organisation stands before it
         if (slash != std::string_view::npos) name.remove_prefix(slash + 1);
         for (std::size_t i = 0; i < name.size() && i < 63; ++i)
-            lower.characters[i] = name[i] >= 'A' && name[i] <= 'Z' ? static_cast<char>(name[i] - 'A' + 'a') : name[i];
+            lower.characters[i] = llmres::detail::lower_case(name[i]);
         const std::string_view all_text = lower.view();
         std::size_t begin = 0;
         for (std::size_t i = 0; i <= all_text.size(); ++i) {
             const char c = i < all_text.size() ? all_text[i] : ' ';
-            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.') continue;
+            if (llmres::detail::is_lower_or_digit(c) || c == '.') continue;
             add(all_text.substr(begin, i - begin));
             begin = i + 1;
         }
@@ -75,7 +76,7 @@ private:
     /// A release's year and month or month and day: Mistral-Small-24B-Instruct-2501, DeepSeek-R1-0528.
     static constexpr bool is_date(std::string_view word) {
         bool digits = word.size() == 4;
-        for (const char c : word) digits = digits && c >= '0' && c <= '9';
+        for (const char c : word) digits = digits && llmres::detail::is_digit(c);
         return digits;
     }
     constexpr void add(std::string_view word) {
@@ -156,11 +157,10 @@ constexpr nearest_names search_models(std::string_view name) {
 
 namespace models::detail {
 
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 constexpr bool same_letters(std::string_view a, std::string_view b) {
     if (a.size() != b.size()) return false;
     for (std::size_t i = 0; i < a.size(); ++i)
-        if (lower(a[i]) != lower(b[i])) return false;
+        if (llmres::detail::lower_case(a[i]) != llmres::detail::lower_case(b[i])) return false;
     return true;
 }
 
@@ -176,7 +176,7 @@ constexpr model held_by(const hub_name& row) {
     }
     if (row.context > 0 || !row.weights.empty()) {
         text<63> name{row.repository.substr(row.repository.find('/') + 1)};
-        for (char& c : name.characters) c = lower(c);
+        for (char& c : name.characters) c = llmres::detail::lower_case(c);
         held.name = name;
     }
     return held;

@@ -289,10 +289,6 @@ inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",     
                                                                    "qwen2_vl_text", "qwen2_5_vl_text",
                                                                    "qwen3_vl_text", "qwen3_vl_moe_text"};
 
-}  // namespace detail
-
-namespace detail {
-
 /// Most models that are planned are among these.
 constexpr bool is_written_as_llama(const model& m) {
     for (const std::string_view alike : written_as_llama)
@@ -308,10 +304,6 @@ constexpr bool modules_differ_from_llama() {
     return true;
 }
 static_assert(modules_differ_from_llama());
-
-}  // namespace detail
-
-namespace detail {
 
 /// is_described(), where modeling_of() is known.
 constexpr bool is_described(const model& m, const modeling& code) {

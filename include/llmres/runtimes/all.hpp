@@ -26,6 +26,7 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/joined.hpp>
 #include <llmres/values/nearest.hpp>
+#include <llmres/values/text.hpp>
 #include <span>
 #include <string_view>
 
@@ -49,10 +50,9 @@ namespace detail {
 constexpr bool same_name(std::string_view a, std::string_view b) {
     const auto letter = [](std::string_view& rest) {
         while (!rest.empty()) {
-            const char c = rest.front();
+            const char c = lower_case(rest.front());
             rest.remove_prefix(1);
-            if (c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
-            if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return c;
+            if (is_lower_or_digit(c)) return c;
         }
         return '\0';
     };

@@ -56,14 +56,13 @@ constexpr maybe<runtime_version> read_version(std::string_view written) {
         }
     const std::size_t digits = written.find_first_not_of("0123456789");
     const std::string_view rest = digits == std::string_view::npos ? std::string_view{} : written.substr(digits);
-    if (written.empty() || digits == 0 ||
-        (rest.starts_with('-') && rest.size() > 1 && rest[1] >= '0' && rest[1] <= '9'))
+    if (written.empty() || digits == 0 || (rest.starts_with('-') && rest.size() > 1 && detail::is_digit(rest[1])))
         return {};
     runtime_version found;
     std::int32_t* const parts[] = {&found.major, &found.minor, &found.patch};
     std::size_t at = 0;
     for (std::int32_t* part : parts) {
-        while (at < written.size() && written[at] >= '0' && written[at] <= '9' && *part < 100'000'000)
+        while (at < written.size() && detail::is_digit(written[at]) && *part < 100'000'000)
             *part = *part * 10 + (written[at++] - '0');
         if (at >= written.size() || written[at] != '.') break;
         ++at;

@@ -147,7 +147,7 @@ constexpr bool taken(std::string_view& from, std::string_view what) {
 constexpr std::int32_t taken_number(std::string_view& from) {
     std::int32_t number = 0;
     std::size_t length = 0;
-    for (; length < from.size() && length < 7 && from[length] >= '0' && from[length] <= '9'; ++length)
+    for (; length < from.size() && length < 7 && is_digit(from[length]); ++length)
         number = number * 10 + (from[length] - '0');
     from.remove_prefix(length);
     return length == 0 ? -1 : number;
@@ -166,8 +166,7 @@ constexpr maybe<precision> made_by_name(std::string_view name) {
         if (millibits < 1 || millibits > 8) return {};
         millibits *= 1000;
         if (taken(rest, "."))
-            for (std::int32_t place = 100; place > 0 && !rest.empty() && rest[0] >= '0' && rest[0] <= '9';
-                 place /= 10) {
+            for (std::int32_t place = 100; place > 0 && !rest.empty() && is_digit(rest[0]); place /= 10) {
                 millibits += place * (rest[0] - '0');
                 rest.remove_prefix(1);
             }
@@ -191,16 +190,11 @@ constexpr maybe<precision> made_by_name(std::string_view name) {
     return same(packed_int(width, group, {.zero_points = zero_points, .group_index = rest == "_gidx"}));
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// A name in lower case with underscores in place of dashes, as formats are named; "4.0bpw" is "4bpw".
 constexpr text<47> format_name(std::string_view typed) {
     text<47> name{};
     std::size_t length = 0;
-    for (const char c : typed.substr(0, 47))
-        name.characters[length++] = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    for (const char c : typed.substr(0, 47)) name.characters[length++] = c == '-' ? '_' : lower_case(c);
     if (name.view().ends_with(".0bpw")) {
         text<47> whole{name.view().substr(0, length - 5)};
         whole.append("bpw");

@@ -19,11 +19,8 @@ constexpr std::size_t spelling_distance(std::string_view typed, std::string_view
     constexpr std::size_t within_number = 3;
     constexpr std::size_t too_many = 4;
     constexpr std::size_t wrong = 5;
-    const auto same = [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == ' ' || c == '_' ? '-' : c;
-    };
+    const auto same = [](char c) { return c == ' ' || c == '_' ? '-' : detail::lower_case(c); };
     const auto left_out = [&](char c) { return std::size_t{same(c) == '-' ? 1U : 4U}; };
-    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     typed = typed.substr(0, longest);
     name = name.substr(0, longest);
     std::array<std::size_t, longest + 1> row{};  // the distances of the first i characters typed to each prefix of name
@@ -41,7 +38,7 @@ constexpr std::size_t spelling_distance(std::string_view typed, std::string_view
     }
     std::size_t least = row[name.size()];
     for (std::size_t j = 0; j < name.size(); ++j) {
-        const bool cut = j > 0 && is_digit(name[j - 1]) && is_digit(name[j]);
+        const bool cut = j > 0 && detail::is_digit(name[j - 1]) && detail::is_digit(name[j]);
         const std::size_t cost = row[j] + (name.size() - j) * tail + (cut ? within_number : 0);
         if (cost < least) least = cost;
     }

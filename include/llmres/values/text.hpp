@@ -9,6 +9,19 @@
 /// Short strings that live inside values: names, field names, the offending value of an error.
 namespace llmres::inline v0 {
 
+namespace detail {
+
+/// A letter of the alphabet in lower case, any other character as it is; whatever the locale.
+constexpr char lower_case(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// Whether a character is one of 0 to 9.
+constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/// Whether a character is one of a to z or 0 to 9.
+constexpr bool is_lower_or_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
+
+}  // namespace detail
+
 /// At most `Capacity` characters, stored in place: usable in constexpr, as a template argument, and without allocation.
 /// A longer text is cut and ends in "..", so that an error message never fails for want of room.
 template <std::size_t Capacity>

@@ -105,10 +105,6 @@ constexpr Rep product(Rep a, Rep b) {
     return a * b;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Says that a bare number is in the base unit of a quantity.
 struct in_base {};
 

@@ -93,10 +93,8 @@ constexpr text<63> key(std::string_view name) {
     std::size_t length = 0;
     for (const char c : name) {
         if (c == '(' || length == 63) break;
-        if (c >= 'A' && c <= 'Z')
-            squeezed.characters[length++] = static_cast<char>(c - 'A' + 'a');
-        else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'))
-            squeezed.characters[length++] = c;
+        const char lower = llmres::detail::lower_case(c);
+        if (llmres::detail::is_lower_or_digit(lower)) squeezed.characters[length++] = lower;
     }
     constexpr std::array<std::string_view, 17> dropped{
         "nvidia",  "amd",   "intel",    "google", "aws",    "huawei", "apple", "cambricon", "moorethreads",
@@ -159,7 +157,7 @@ constexpr name_and_size without_size(std::string_view name) {
     rest.remove_suffix(1);
     while (last() == ' ') rest.remove_suffix(1);
     std::int64_t size = 0;
-    for (std::int64_t place = 1; last() >= '0' && last() <= '9' && place < 10000; place *= 10) {
+    for (std::int64_t place = 1; llmres::detail::is_digit(last()) && place < 10000; place *= 10) {
         size += place * (last() - '0');
         rest.remove_suffix(1);
     }

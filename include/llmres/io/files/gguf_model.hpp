@@ -11,6 +11,7 @@
 #include <llmres/models/gguf/tensors.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -91,7 +92,7 @@ inline std::int32_t gguf_layer(std::string_view name) {
     name.remove_prefix(4);
     std::int32_t number = 0;
     std::size_t length = 0;
-    for (; length < name.size() && length < 6 && name[length] >= '0' && name[length] <= '9'; ++length)
+    for (; length < name.size() && length < 6 && detail::is_digit(name[length]); ++length)
         number = number * 10 + (name[length] - '0');
     return length > 0 && length < name.size() && name[length] == '.' ? number : -1;
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <cctype>
 #include <cstdint>
 #include <llmres/answers/observe.hpp>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/logs/reader.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -47,7 +47,7 @@ namespace detail {
 
 /// The name of a GGUF mix by what llama.cpp prints of it: "Q4_K - Medium", "mostly Q4_0", "all F32".
 inline std::string mix_of(std::string printed) {
-    for (char& c : printed) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (char& c : printed) c = llmres::detail::lower_case(c);
     for (const std::string_view head : {"mostly ", "all "})
         if (printed.starts_with(head)) printed.erase(0, head.size());
     for (const auto& [words, letter] : {std::pair{" - medium", "_m"}, std::pair{" - small", "_s"},

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/io/logs/rows.hpp>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,7 +21,7 @@ struct written_number {
     std::string_view rest{};
 };
 
-constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+using llmres::detail::is_digit;
 
 /// The number at the beginning of a text, behind blanks, dots, commas and marks; thousands may have commas. Empty where
 /// another word comes first.
@@ -113,8 +114,8 @@ inline std::string read_name(std::string_view text, char opened, bool one_word) 
     if (const std::size_t with = text.find(" with "); with != std::string_view::npos) text = text.substr(0, with);
     while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
     for (const char c : text) {
-        const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
-        if (!letter && std::string_view{" -_./:+(@~"}.find(c) == std::string_view::npos) return {};
+        const bool named = llmres::detail::is_lower_or_digit(llmres::detail::lower_case(c));
+        if (!named && std::string_view{" -_./:+(@~"}.find(c) == std::string_view::npos) return {};
     }
     return text == "n/a" || text == "None" ? std::string{} : std::string{text};
 }
