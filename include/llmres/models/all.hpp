@@ -121,25 +121,15 @@ constexpr int words_beyond(const words& asked, std::string_view id) {
 
 constexpr nearest_names search_models(std::string_view name) {
     const models::detail::words asked{name};
-    nearest_names found;
-    std::array<int, 3> distances{};
     std::array<std::string_view, models::all.size()> ids{};
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = models::all[i]->name.view();
+    llmres::detail::nearest_found with_all_words;
     for (const std::string_view id : ids) {
         const int beyond = asked.count == 0 ? -1 : models::detail::words_beyond(asked, id);
-        if (beyond < 0) continue;
-        std::size_t place = found.count;
-        while (place > 0 && beyond < distances[place - 1]) --place;
-        if (place == found.names.size()) continue;
-        for (std::size_t last = found.names.size() - 1; last > place; --last) {
-            found.names[last] = found.names[last - 1];
-            distances[last] = distances[last - 1];
-        }
-        found.names[place] = id;
-        distances[place] = beyond;
-        if (found.count < found.names.size()) ++found.count;
+        if (beyond >= 0) with_all_words.offer(id, static_cast<std::size_t>(beyond));
     }
-    if (found.empty()) found = nearest(name, ids);
+    if (!with_all_words.names.empty()) return with_all_words.names;
+    nearest_names found = nearest(name, ids);
     if (!found.empty()) return found;
     // "Llama-3.1-405B-Instruct-FP8" has no near spelling, but an id that has all of its words but one.
     std::size_t most = 1;

@@ -58,30 +58,42 @@ struct nearest_names {
     constexpr bool empty() const { return count == 0; }
 };
 
+namespace detail {
+
+/// The three names of the smallest distances that were offered, of equal distances the earlier first.
+struct nearest_found {
+    nearest_names names;
+    std::array<std::size_t, 3> distances{};
+
+    constexpr void offer(std::string_view name, std::size_t distance) {
+        std::size_t place = names.count;
+        while (place > 0 && distance < distances[place - 1]) --place;
+        if (place == distances.size()) return;
+        for (std::size_t last = distances.size() - 1; last > place; --last) {
+            names.names[last] = names.names[last - 1];
+            distances[last] = distances[last - 1];
+        }
+        names.names[place] = name;
+        distances[place] = distance;
+        if (names.count < distances.size()) ++names.count;
+    }
+};
+
+}  // namespace detail
+
 /// The up to three names of a range (of anything that converts to std::string_view) that are most similar to what was
 /// typed; of two equally similar ones the earlier first. A name is left out if more than half of what was typed differs
 /// from it.
 template <class Range>
 constexpr nearest_names nearest(std::string_view typed, const Range& range) {
-    nearest_names found;
-    std::array<std::size_t, 3> distances{};
+    detail::nearest_found found;
     for (const auto& candidate : range) {
         const std::string_view name = candidate;
         const std::size_t distance = spelling_distance(typed, name);
         const std::size_t missing = name.size() > typed.size() ? name.size() - typed.size() : 0;
-        if (typed.empty() || distance > missing + typed.size() * 5 / 2) continue;
-        std::size_t place = found.count;
-        while (place > 0 && distance < distances[place - 1]) --place;
-        if (place == found.names.size()) continue;
-        for (std::size_t last = found.names.size() - 1; last > place; --last) {
-            found.names[last] = found.names[last - 1];
-            distances[last] = distances[last - 1];
-        }
-        found.names[place] = name;
-        distances[place] = distance;
-        if (found.count < found.names.size()) ++found.count;
+        if (!typed.empty() && distance <= missing + typed.size() * 5 / 2) found.offer(name, distance);
     }
-    return found;
+    return found.names;
 }
 
 /// The text of an error's `expected`: "a GPU such as a, b or c", or `what` alone where no name is similar.
