@@ -338,13 +338,6 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
 
 namespace detail {
 
-/// Whether some layer routes its tokens to experts.
-constexpr bool routes_experts(const model& m) {
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
-    return false;
-}
-
 /// A search for what fits, as llama.cpp's: its own buffers against what is free behind the CUDA context.
 struct memory_fitting {
     static constexpr std::int64_t least_context = 4096;  // --fit-ctx
@@ -381,7 +374,7 @@ struct memory_fitting {
             const byte_count a_layer =
                 div_down(memory_of(tried, l, c)[memory_term::weights].expected * l.pipeline, layers);
             const std::int64_t stages = l.pipeline;
-            room -= div_down(a_layer * (stages + 1), (routes_experts(tried.model) ? 6 : 2) * stages);
+            room -= div_down(a_layer * (stages + 1), (has_experts(tried.model) ? 6 : 2) * stages);
         }
         if (room <= least || all <= least) return;
         const double part = ratio(room - least, all - least);
@@ -402,7 +395,7 @@ struct memory_fitting {
     }
     constexpr void choose_layers() {
         const std::int64_t layers = tried.model.layers.size;
-        const bool routed = routes_experts(tried.model);
+        const bool routed = has_experts(tried.model);
         if (routed) tried.options.experts_on_host = true;
         const std::int64_t most = largest_that_holds(layers + 1, [&](std::int64_t n) { return fits_with(n); });
         tried.options.gpu_layers = static_cast<std::int32_t>(most);

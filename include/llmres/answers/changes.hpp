@@ -200,7 +200,7 @@ constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) 
     if (const maybe<precision> format = narrower_cache(j))
         if (visit(change{.what = change::kind::narrower_cache, .format = *format})) return true;
     if (for_each_narrower_format(j, visit)) return true;
-    if (has_setting(j.runtime, knob_setting::host_expert_layers) && routes_experts(j.model))
+    if (has_setting(j.runtime, knob_setting::host_expert_layers) && has_experts(j.model))
         if (const maybe<change> moved = most_on_gpus(p, change::kind::experts_on_host); moved && visit(*moved))
             return true;
     if (has_setting(j.runtime, knob_setting::gpu_layers))

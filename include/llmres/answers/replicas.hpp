@@ -234,7 +234,7 @@ constexpr result<std::size_t> replicas_for(const job& j, const cluster& c, const
     job many = j;
     many.batch = c.gpus;  // so that every number of data ranks is a layout of its own
     layout_space space = layouts;
-    if (!detail::routes_experts(j.model)) space.data = false;  // data ranks that share nothing are replicas
+    if (!has_experts(j.model)) space.data = false;  // data ranks that share nothing are replicas
     for_each_layout(many, space, c, [&](const layout& l) { return searched.visit(l); });
     if (searched.count == 0 && searched.fastest_too_slow) return searched.why_too_slow();
     return searched.count;

@@ -119,8 +119,8 @@ constexpr status validate_stages(const layout& l, std::int32_t layers) {
 constexpr bool adds_weights(const adapter& a, const model& m) {
     if (a.kind == adapter_kind::prompt || a.prompts_layers()) return true;
     bool any = false;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        for_each_weight(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden, [&](const weight& w) {
+    for (const layer& kind : m.layers.distinct())
+        for_each_weight(kind, m.hidden, [&](const weight& w) {
             any = any || (w.rows > 1 && w.columns > 1 && a.touches(w.role, w.routed));
         });
     return any;
@@ -170,8 +170,7 @@ constexpr status validate_degrees(const layout& l) {
 /// routed experts.
 constexpr status validate_split_of_layers(const layout& l, const model& m) {
     bool routes = l.expert == 1;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+    for (const layer& kind : m.layers.distinct()) {
         if (kind.attention.kind != attention_kind::none && kind.attention.heads % l.tensor != 0)
             return refused(error_code::inconsistent, "layout.tensor", l.tensor,
                            "a divisor of the model's attention heads, ", kind.attention.heads);
@@ -348,8 +347,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
     if (j.runtime.kernels.fp8.recipe != fp8_recipe::none && !has_fp8(card))
         return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.kernels.fp8.recipe),
                        "a GPU with fp8 units to train in fp8");
-    for (std::int32_t k = 0; k < j.model.layers.kind_count; ++k) {
-        const layer& kind = j.model.layers.kinds[static_cast<std::size_t>(k)];
+    for (const layer& kind : j.model.layers.distinct()) {
         const bool scanned =
             kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;
         if (!scanned || kind.attention.cross == cross_attention::instead)
@@ -372,10 +370,11 @@ constexpr status validate_ranks(const layout& l, const model& m, const runtime_i
         return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
     }
     uneven_part uneven = uneven_under(m, r, l.tensor);
-    for (std::int32_t k = 0; k < m.layers.kind_count && uneven.what.empty() && !r.split.pads_width && l.expert == 1;
-         ++k) {
-        const experts& moe = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
-        if (moe.count > 0 && moe.width % l.tensor != 0) uneven = {"features of an expert", moe.width};
+    const bool splits_experts_too = !r.split.pads_width && l.expert == 1;
+    for (const layer& kind : m.layers.distinct()) {
+        const experts& moe = kind.feed_forward.experts;
+        if (splits_experts_too && uneven.what.empty() && moe.count > 0 && moe.width % l.tensor != 0)
+            uneven = {"features of an expert", moe.width};
     }
     if (uneven.what.empty()) return done{};
     expected.append(" splits evenly: a divisor of the ");

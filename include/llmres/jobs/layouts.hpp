@@ -69,8 +69,7 @@ struct uneven_part {
 /// The first part that a tensor degree does not split evenly under the runtime's rules.
 constexpr uneven_part uneven_under(const model& m, const layout_rules& rules, std::int32_t tensor) {
     if (tensor == 1) return {};
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+    for (const layer& kind : m.layers.distinct()) {
         const attention& a = kind.attention;
         if (a.kind != attention_kind::none) {
             if (a.heads % tensor != 0) return {"attention heads", a.heads};
@@ -100,8 +99,8 @@ constexpr bool splits_evenly(const model& m, const layout_rules& rules, std::int
 /// Whether every routed expert can be split over so many ranks, and the experts be given to so many others.
 constexpr bool splits_experts(const model& m, std::int32_t expert, std::int32_t expert_tensor) {
     bool routes = false;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const experts& e = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
+    for (const layer& kind : m.layers.distinct()) {
+        const experts& e = kind.feed_forward.experts;
         if (e.count == 0) continue;
         routes = true;
         if (e.count % expert != 0 || e.width % expert_tensor != 0) return false;
@@ -112,10 +111,7 @@ constexpr bool splits_experts(const model& m, std::int32_t expert, std::int32_t 
 /// The most routed experts of a layer.
 constexpr std::int64_t most_experts(const model& m) {
     std::int64_t most = 0;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const std::int64_t here = m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts.count;
-        if (here > most) most = here;
-    }
+    for (const layer& kind : m.layers.distinct()) most = (std::max)(most, kind.feed_forward.experts.count);
     return most;
 }
 

@@ -114,39 +114,39 @@ constexpr byte_count recurrent_state_bytes(const recurrent& r, const state_forma
 
 // ---- the whole model ------------------------------------------------------------------------------------------------
 
+namespace detail {
+
+/// What one layer of each kind has, summed over all layers of a model.
+template <class Sum, class OfLayer>
+constexpr Sum sum_over_layers(const model& m, const OfLayer& of_layer) {
+    Sum total;
+    const auto counts = m.layers.counts();
+    for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) total += of_layer(m.layers.kinds[k]) * counts[k];
+    return total;
+}
+
+}  // namespace detail
+
 /// Bytes that one token adds to the cache of the whole model while no window is full.
 constexpr bytes_per_token kv_bytes_per_token(const model& m, const precision& format) {
-    bytes_per_token total;
-    const auto counts = m.layers.counts();
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        if (a.cross == cross_attention::instead) continue;
-        total += (kv_bytes_per_token(a, format) + indexer_bytes_per_token(a)) * counts[static_cast<std::size_t>(k)];
-    }
-    return total;
+    return detail::sum_over_layers<bytes_per_token>(m, [&](const layer& l) {
+        if (l.attention.cross == cross_attention::instead) return bytes_per_token{};
+        return kv_bytes_per_token(l.attention, format) + indexer_bytes_per_token(l.attention);
+    });
 }
 
 /// The whole model's cache of one sequence of `context` tokens, where cross-attention reads `source` tokens of another.
 constexpr byte_count kv_cache_bytes(const model& m, const precision& format, token_count context,
                                     token_count source = {}) {
-    byte_count total;
-    const auto counts = m.layers.counts();
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const attention& a = m.layers.kinds[static_cast<std::size_t>(k)].attention;
-        total += (kv_cache_bytes(a, format, context) + cross_cache_bytes(a, format, source)) *
-                 counts[static_cast<std::size_t>(k)];
-    }
-    return total;
+    return detail::sum_over_layers<byte_count>(m, [&](const layer& l) {
+        return kv_cache_bytes(l.attention, format, context) + cross_cache_bytes(l.attention, format, source);
+    });
 }
 
 /// Bytes that the recurrences of all layers keep of one sequence, whatever its context.
 constexpr byte_count recurrent_state_bytes(const model& m, const state_formats& formats = {}) {
-    byte_count total;
-    const auto counts = m.layers.counts();
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        total += recurrent_state_bytes(m.layers.kinds[static_cast<std::size_t>(k)].recurrent, formats) *
-                 counts[static_cast<std::size_t>(k)];
-    return total;
+    return detail::sum_over_layers<byte_count>(
+        m, [&](const layer& l) { return recurrent_state_bytes(l.recurrent, formats); });
 }
 
 }  // namespace llmres::inline v0

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
 #include <string_view>
 
 /// What is a layer? What mixes tokens (attention, a recurrence, or both), and the feed-forward that follows.
@@ -292,6 +293,8 @@ struct layer_stack {
         return *this;
     }
 
+    /// The distinct kinds.
+    constexpr std::span<const layer> distinct() const { return {kinds.data(), static_cast<std::size_t>(kind_count)}; }
     /// The layer at an index.
     constexpr const layer& operator[](int index) const { return kinds[order[static_cast<std::size_t>(index)]]; }
     /// How many layers of each kind lie in [first, last).

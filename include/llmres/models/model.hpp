@@ -207,8 +207,8 @@ constexpr double widest_activation(const model& m);
 
 /// Whether some layer routes tokens to experts.
 constexpr bool has_experts(const model& m) {
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        if (m.layers.kinds[static_cast<std::size_t>(k)].feed_forward.routed()) return true;
+    for (const layer& kind : m.layers.distinct())
+        if (kind.feed_forward.routed()) return true;
     return false;
 }
 
@@ -305,8 +305,7 @@ constexpr double widest_activation(const model& m) {
         const double elements = detail::widest_activation(l, hidden);
         most = elements > most ? elements : most;
     };
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        consider(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden);
+    for (const layer& kind : m.layers.distinct()) consider(kind, m.hidden);
     if (m.prediction.layers > 0) consider(m.prediction.block, m.hidden);
     for (const encoder& e : m.encoders)
         if (e.layers > 0) consider(e.block, e.hidden);
@@ -328,8 +327,8 @@ constexpr status validate(const model& m) {
             detail::bounded_field{"max_context", m.max_context.in(tokens), 0, std::int64_t{1} << 40});
         !s)
         return s;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        if (const status s = detail::validate(m.layers.kinds[static_cast<std::size_t>(k)]); !s) return s;
+    for (const layer& kind : m.layers.distinct())
+        if (const status s = detail::validate(kind); !s) return s;
     if (m.prediction.layers > 0)
         if (const status s = detail::validate(m.prediction.block); !s) return s;
     for (const encoder& e : m.encoders) {

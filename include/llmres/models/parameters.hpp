@@ -104,7 +104,7 @@ constexpr void for_each_weight(const model& m, Visit&& visit) {
     detail::list_embedding(m, visitor);
     detail::list_beside_embedding(m, visitor);
     const auto counts = m.layers.counts();
-    for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+    for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) {
         layers = counts[k];
         detail::list_layer(m.layers.kinds[k], m.hidden, visitor);
     }

@@ -352,8 +352,7 @@ inline rope_factors read_rope_factors(config_fields& c, const model& m) {
     // Linear scaling stretches the table of positions; layers with a window have a table of their own (Gemma 3).
     if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "linear" && s.has("factor")) {
         bool windows = false;
-        for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-            windows = windows || m.layers.kinds[static_cast<std::size_t>(k)].attention.window > token_count{};
+        for (const layer& kind : m.layers.distinct()) windows = windows || kind.attention.window > token_count{};
         return {.contexts = static_cast<std::int32_t>(s.real_or("factor", 1, 1, 1024)) + (windows ? 1 : 0)};
     }
     return {};

@@ -44,9 +44,8 @@ inline json_value described(const model& m, std::string_view weights, byte_count
     for_each_weight(m, [&](const weight& w, std::int64_t layers) { add_to_role(roles, w, layers); });
     json_value kinds = json_value::array();
     const auto counts = m.layers.counts();
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k)
-        kinds.push_back({{"kind", kind_name(m.layers.kinds[static_cast<std::size_t>(k)]).view()},
-                         {"count", counts[static_cast<std::size_t>(k)]}});
+    for (std::size_t k = 0; k < m.layers.distinct().size(); ++k)
+        kinds.push_back({{"kind", kind_name(m.layers.kinds[k]).view()}, {"count", counts[k]}});
     return {{"name", m.name.view()},
             {"architecture", m.architecture.view()},
             {"parameters",

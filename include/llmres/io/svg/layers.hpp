@@ -52,7 +52,7 @@ struct routed_layers {
     std::int64_t experts = 0;
 
     routed_layers(const model& m, const kind_counts& counts) {
-        for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
+        for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) {
             const feed_forward& f = m.layers.kinds[k].feed_forward;
             if (!f.routed()) continue;
             layers += counts[k];

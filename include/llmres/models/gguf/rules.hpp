@@ -83,9 +83,9 @@ constexpr traits traits_of(const model& m, const gguf_mix& mix) {
     found.falcon = is_falcon(architecture);
     found.fused_qkv = is_fused(architecture);
     const auto counts = m.layers.counts();
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& l = m.layers.kinds[static_cast<std::size_t>(k)];
-        found.value_tensors += counts[static_cast<std::size_t>(k)] * (has_values(l, mix) ? 1 : 0);
+    for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) {
+        const layer& l = m.layers.kinds[k];
+        found.value_tensors += has_values(l, mix) ? counts[k] : 0;
         if (l.feed_forward.experts.count > found.experts) found.experts = l.feed_forward.experts.count;
     }
     if (m.layers.size > 0) {

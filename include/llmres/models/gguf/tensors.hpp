@@ -98,8 +98,7 @@ public:
     constexpr layer_groups(const model& m, const gguf_mix& mix, const traits& of) {
         std::array<std::uint8_t, max_groups> numbers{};  // from 1, by kind and class
         std::array<counters, layer_stack::max_kinds> steps{};
-        for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k)
-            steps[k] = after({}, m.layers.kinds[k], mix);
+        for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) steps[k] = after({}, m.layers.kinds[k], mix);
         counters at;
         for (std::int32_t i = 0; i < m.layers.size; ++i) {
             const std::size_t kind = m.layers.order[static_cast<std::size_t>(i)];
