@@ -232,12 +232,8 @@ constexpr result<std::size_t> what_to_buy(const job& j, std::span<const gpu_offe
     for (std::size_t i = 0; i < offers.size(); ++i) {
         const purchase made = detail::best_of_offer(j, offers[i], i, r);
         if (made.score <= 0) continue;
-        std::size_t at = count;
-        while (at > 0 && detail::better(made, best[at - 1])) --at;
-        if (at == best.size()) continue;
-        if (count < best.size()) ++count;
-        for (std::size_t k = count - 1; k > at; --k) best[k] = best[k - 1];
-        best[at] = made;
+        detail::insert_ordered(best, count, made,
+                               [](const purchase& a, const purchase& b) { return detail::better(a, b); });
     }
     return count;
 }

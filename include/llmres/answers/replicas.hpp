@@ -213,12 +213,7 @@ private:
         made.replicas = replicas_at(load.requests, made.each.expected);
         made.replicas_bounds = {replicas_at(load.requests, made.each.high), made.replicas,
                                 replicas_at(load.requests, made.each.low)};
-        std::size_t at = count;
-        while (at > 0 && better(made, best[at - 1])) --at;
-        if (at == best.size()) return;
-        if (count < best.size()) ++count;
-        for (std::size_t i = count - 1; i > at; --i) best[i] = best[i - 1];
-        best[at] = made;
+        insert_ordered(best, count, made, [](const replica_set& a, const replica_set& b) { return better(a, b); });
     }
 };
 

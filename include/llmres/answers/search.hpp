@@ -166,6 +166,17 @@ constexpr void add_counts(search_counts& sum, const search_counts& part) {
     sum.cancelled = sum.cancelled || part.cancelled;
 }
 
+/// Puts an item into its place in an ordered list, of which the first `count` are in use; a full list forgets its last.
+template <class List, class Item, class Before>
+constexpr void insert_ordered(List& list, std::size_t& count, const Item& item, const Before& before) {
+    std::size_t at = count;
+    while (at > 0 && before(item, list[at - 1])) --at;
+    if (at == list.size()) return;
+    if (count < list.size()) ++count;
+    for (std::size_t i = count - 1; i > at; --i) list[i] = list[i - 1];
+    list[at] = item;
+}
+
 /// Room for layouts that a search finds: the part of a span that it needs. (To construct a span of an array, a compiler
 /// checks the concepts of ranges, which took a twentieth of the time that plan.hpp takes to include.)
 struct found_room {
@@ -328,12 +339,8 @@ private:
         return counts.best < best.size() || (!best.empty() && !less(best[counts.best - 1].score, score));
     }
     constexpr void add_to_best(const found_layout& made) {
-        std::size_t at = counts.best;
-        while (at > 0 && better(made, best[at - 1])) --at;
-        if (at == best.size()) return;
-        if (counts.best < best.size()) ++counts.best;
-        for (std::size_t i = counts.best - 1; i > at; --i) best[i] = best[i - 1];
-        best[at] = made;
+        insert_ordered(best, counts.best, made,
+                       [](const found_layout& a, const found_layout& b) { return better(a, b); });
     }
     constexpr double against_of(const found_layout& f) const { return score_of(against, f.plan, c, r.gpu_hour); }
     /// Whether a is at least as good as b in both, and better in one or not less simple.
@@ -362,16 +369,9 @@ private:
         std::size_t kept = 0;
         for (std::size_t i = 0; i < counts.front; ++i)
             if (!beats(made, front[i])) front[kept++] = front[i];
-        std::size_t at = kept;
-        while (at > 0 && less(made.next_score, front[at - 1].next_score)) --at;
-        if (at == front.size()) {
-            counts.front = kept;
-            return;
-        }
-        if (kept < front.size()) ++kept;
-        for (std::size_t i = kept - 1; i > at; --i) front[i] = front[i - 1];
-        front[at] = made;
         counts.front = kept;
+        insert_ordered(front, counts.front, made,
+                       [](const found_layout& a, const found_layout& b) { return less(a.next_score, b.next_score); });
     }
 };
 
