@@ -26,8 +26,13 @@ inline constexpr field_names context_field{
     "max_position_embeddings", "n_positions",    "max_seq_len",          "seq_length",
     "max_sequence_length",     "context_length", "max_target_positions", "n_ctx"};
 
+/// A number of features or of rows.
 inline std::int64_t feature_count(config_fields& c, const field_names& field) {
     return c.number(field, 1, most_features);
+}
+/// The same, or the fallback where the file does not say.
+inline std::int64_t feature_count(config_fields& c, const field_names& field, std::int64_t fallback) {
+    return c.number_or(field, fallback, 1, most_features);
 }
 
 inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field, 1, layer_stack::max_layers); }
@@ -35,8 +40,8 @@ inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field
 /// Reads vocabulary, hidden size, longest context and whether the head is tied to the embedding.
 inline model read_frame(config_fields& c) {
     model m;
-    m.vocabulary = c.number(vocabulary_field, 1, most_features);
-    m.hidden = c.number(hidden_field, 1, most_features);
+    m.vocabulary = feature_count(c, vocabulary_field);
+    m.hidden = feature_count(c, hidden_field);
     m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
     m.tied_head = c.flag_or("tie_word_embeddings", false);
     return m;
@@ -116,7 +121,7 @@ enum class bias_fields : std::uint8_t { none, attention, attention_and_mlp };
 inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
     layer l;
     l.attention = read_heads(c, hidden);
-    l.feed_forward.width = c.number(width_field, 1, most_features);
+    l.feed_forward.width = feature_count(c, width_field);
     if (biases != bias_fields::none)
         l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
     if (biases == bias_fields::attention_and_mlp) l.feed_forward.bias = c.flag_or("mlp_bias", false);

@@ -92,7 +92,7 @@ inline model read_chatglm(config_fields& c) {
     l.attention.kv_heads = c.flag_or("multi_query_attention", false) ? c.number("multi_query_group_num", 1, most_heads)
                                                                      : l.attention.heads;
     l.attention.head_dim = c.number_or("kv_channels", m.hidden / l.attention.heads, 1, most_heads);
-    l.feed_forward.width = c.number(width_field, 1, most_features);
+    l.feed_forward.width = feature_count(c, width_field);
     const bool linear_bias = c.flag_or("add_bias_linear", first);
     l.attention.qkv_bias = linear_bias || c.flag_or("add_qkv_bias", false);
     l.attention.output_bias = l.feed_forward.bias = linear_bias;
@@ -159,7 +159,7 @@ inline model read_cohere(config_fields& c) {
     l.norm = m.final_norm = norm_kind::layer_without_bias;
     l.norm_before_feed_forward = false;
     if (c.flag_or("use_qk_norm", false)) l.attention.qk_norm = query_key_norm::full;
-    const std::int64_t period = c.number_or("sliding_window_pattern", 4, 1, most_features);
+    const std::int64_t period = feature_count(c, "sliding_window_pattern", 4);
     return windowed_stack_of(c, m, l, period);
 }
 
@@ -226,7 +226,7 @@ inline model read_phi(config_fields& c) {
     l.attention = read_heads(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = true;
     l.feed_forward.kind = feed_forward_kind::plain;
-    l.feed_forward.width = c.number_or(width_field, 4 * m.hidden, 1, most_features);
+    l.feed_forward.width = feature_count(c, width_field, 4 * m.hidden);
     l.norm = m.final_norm = norm_kind::layer;
     l.norm_before_feed_forward = false;
     m.head_bias = true;
@@ -240,7 +240,7 @@ inline model read_phi3small(config_fields& c) {
     layer l;
     l.attention = read_heads(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = true;
-    l.feed_forward.width = c.number("ff_intermediate_size", 1, most_features);
+    l.feed_forward.width = feature_count(c, "ff_intermediate_size");
     l.norm = m.final_norm = norm_kind::layer;
     (void)c.flag_or("attention_bias", false);
     return stack_of(c, m, l);
@@ -426,7 +426,7 @@ inline model read_gemma3_text(config_fields& c) {
     model m = read_frame(c);
     layer l = read_gemma2_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::shared;
-    const std::int64_t period = c.number_or({"sliding_window_pattern", "_sliding_window_pattern"}, 6, 1, most_features);
+    const std::int64_t period = feature_count(c, {"sliding_window_pattern", "_sliding_window_pattern"}, 6);
     return windowed_stack_of(c, m, l, period);
 }
 

@@ -147,7 +147,7 @@ inline model read_dbrx(config_fields& c) {
 
 /// Whether a layer of Qwen's is routed: it is not listed in mlp_only_layers, and is a decoder_sparse_step-th one.
 inline bool qwen_routed(config_fields& c, std::int64_t i) {
-    return !c.lists("mlp_only_layers", i) && (i + 1) % c.number_or("decoder_sparse_step", 1, 1, most_features) == 0;
+    return !c.lists("mlp_only_layers", i) && (i + 1) % feature_count(c, "decoder_sparse_step", 1) == 0;
 }
 
 inline experts read_qwen_experts(config_fields& c) {
@@ -188,7 +188,7 @@ inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense,
     }
     const std::int64_t first = c.number_or("first_k_dense_replace", 0, 0, most_features);
     const bool listed_frequency = c.holds_list("moe_layer_freq");
-    const std::int64_t step = listed_frequency ? 1 : c.number_or("moe_layer_freq", 1, 1, most_features);
+    const std::int64_t step = listed_frequency ? 1 : feature_count(c, "moe_layer_freq", 1);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         bool sparse = i >= first && i % step == 0;
         if (listed_frequency) sparse = c.number_at("moe_layer_freq", static_cast<std::size_t>(i), 0, 1) == 1;
@@ -216,7 +216,7 @@ inline model read_glm4_moe(config_fields& c) {
         c.fail(error_code::inconsistent, kv_heads_field, "a divisor of the attention heads");
     a.head_dim = c.number_or("head_dim", std::max<std::int64_t>(1, m.hidden / a.heads), 1, most_heads);
     a.qkv_bias = c.flag_or("attention_bias", false);
-    dense.feed_forward.width = c.number(width_field, 1, most_features);
+    dense.feed_forward.width = feature_count(c, width_field);
     if (c.flag_or("use_qk_norm", false)) dense.attention.qk_norm = query_key_norm::shared;
     read_deepseek_layers(c, m, dense, true);
     read_prediction(c, m, true);
@@ -238,7 +238,7 @@ inline model read_exaone_moe(config_fields& c) {
     model m = read_dots1(c);
     const layer_stack without = m.layers;
     // configuration_exaone_moe.py: where layers are not listed, every fourth has no window.
-    const std::int64_t period = c.has("layer_types") ? 1 : c.number_or("sliding_window_pattern", 4, 1, most_features);
+    const std::int64_t period = c.has("layer_types") ? 1 : feature_count(c, "sliding_window_pattern", 4);
     m.layers = {};
     read_layers(c, m, without.size, [&](std::int64_t i) {
         layer l = without[static_cast<std::int32_t>(i)];
@@ -295,7 +295,7 @@ inline model read_ernie4_5_moe(config_fields& c) {
     const std::int64_t count = layer_count(c);
     const std::int64_t first = c.number_or("moe_layer_start_index", 0, 0, most_features);
     const std::int64_t last = c.number_or("moe_layer_end_index", count - 1, -1, most_features);
-    const std::int64_t step = c.number_or("moe_layer_interval", 1, 1, most_features);
+    const std::int64_t step = feature_count(c, "moe_layer_interval", 1);
     read_layers(c, m, count, [&](std::int64_t i) {
         return i >= first && (last < 0 || i <= last) && (i + 1) % step == 0 ? routed : dense;
     });
@@ -313,7 +313,7 @@ inline model read_llama4(config_fields& c) {
     e = read_experts(c, width_field);
     e.shared_width = e.width;
     (void)c.flag_or("use_qk_norm", true);  // a norm without parameters
-    const std::int64_t step = c.number_or("interleave_moe_layer_step", 1, 1, most_features);
+    const std::int64_t step = feature_count(c, "interleave_moe_layer_step", 1);
     const token_count chunk = tokens(c.number_or("attention_chunk_size", 8192, 0, most_tokens));
     const bool listed_rope =
         c.has("no_rope_layers") && c.list("no_rope_layers") != nullptr && !c.list("no_rope_layers")->empty();
@@ -342,7 +342,7 @@ inline model read_arctic(config_fields& c) {
         routed.feed_forward.experts.shared_width = m.hidden;
         routed.more_norms = 1;
     }
-    const std::int64_t step = c.number_or("moe_layer_frequency", 2, 1, most_features);
+    const std::int64_t step = feature_count(c, "moe_layer_frequency", 2);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) { return (i + 1) % step == 0 ? routed : dense; });
     return m;
 }

@@ -15,7 +15,7 @@ namespace llmres::inline v0::detail::hf {
 /// gate, a projection back and a norm. Adds what stands outside the layers, and to the layer what is in each.
 inline void add_layer_embeddings(config_fields& c, model& m, layer& l, std::int64_t layers, std::int64_t by_default) {
     const std::int64_t width = c.number_or("hidden_size_per_layer_input", by_default, 0, most_features);
-    const std::int64_t rows = c.number_or("vocab_size_per_layer_input", 262144, 1, most_features);
+    const std::int64_t rows = feature_count(c, "vocab_size_per_layer_input", 262144);
     if (width == 0) return;
     m.add({.role = weight_role::embed_tokens, .rows = rows, .columns = layers * width});
     m.add({.role = weight_role::projector, .rows = layers * width, .columns = m.hidden});
@@ -27,7 +27,7 @@ inline void add_layer_embeddings(config_fields& c, model& m, layer& l, std::int6
 /// An integer of a list with one for each layer, or the same for all.
 inline std::int64_t of_layer(config_fields& c, const field_names& field, std::int64_t i) {
     return c.holds_list(field) ? c.number_at(field, static_cast<std::size_t>(i), 1, most_features)
-                               : c.number(field, 1, most_features);
+                               : feature_count(c, field);
 }
 
 /// What the layers of Gemma 3n and 4 have in common: norms of queries and keys, and behind both halves.
@@ -73,13 +73,13 @@ inline model read_gemma4_like(config_fields& c, std::int64_t layer_embedding) {
     layer base = read_gemma_base(c, m.hidden);
     const std::int64_t count = layer_count(c);
     add_layer_embeddings(c, m, base, count, layer_embedding);
-    base.feed_forward.width = c.number(width_field, 1, most_features);
+    base.feed_forward.width = feature_count(c, width_field);
     const bool routed = c.flag_or("enable_moe_block", false);
     if (routed) {
         experts& e = base.feed_forward.experts;
         e.count = c.number("num_experts", 1, most_heads);
         e.per_token = c.number("top_k_experts", 1, e.count);
-        e.width = c.number("moe_intermediate_size", 1, most_features);
+        e.width = feature_count(c, "moe_intermediate_size");
         e.shared_width = base.feed_forward.width;
         base.more_norms += 3;
         base.more_values += m.hidden + e.count;  // scales of the router's input and of each expert
@@ -143,7 +143,7 @@ inline model read_recurrent_gemma(config_fields& c) {
     layer recurs = attends;
     recurs.attention = no_attention;
     recurs.recurrent = {.kind = recurrent_kind::gated_linear,
-                        .heads = c.number_or("lru_width", m.hidden, 1, most_features),
+                        .heads = feature_count(c, "lru_width", m.hidden),
                         .head_dim = 1,
                         .key_heads = attends.attention.heads,
                         .state = 1,

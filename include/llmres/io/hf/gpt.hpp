@@ -16,7 +16,7 @@ inline layer read_gpt_layer(config_fields& c, std::int64_t hidden, bool bias) {
     l.attention = read_heads(c, hidden);
     l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = bias;
     l.feed_forward.kind = feed_forward_kind::plain;
-    l.feed_forward.width = c.number_or(width_field, 4 * hidden, 1, most_features);
+    l.feed_forward.width = feature_count(c, width_field, 4 * hidden);
     l.norm = norm_kind::layer;
     return l;
 }
@@ -35,7 +35,7 @@ inline void add_embedding_norm(model& m) { m.add({.role = weight_role::norm, .co
 
 inline model read_gpt2(config_fields& c) {
     model m = read_gpt_frame(c);
-    add_positions(m, c.number_or(context_field, 1024, 1, most_features));
+    add_positions(m, feature_count(c, context_field, 1024));
     if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
 }
@@ -57,7 +57,7 @@ inline model read_openai_gpt(config_fields& c) {
 
 inline model read_gpt_neo(config_fields& c) {
     model m = read_gpt_frame(c);
-    add_positions(m, c.number_or(context_field, 2048, 1, most_features));
+    add_positions(m, feature_count(c, context_field, 2048));
     layer l = read_gpt_layer(c, m.hidden, true);
     l.attention.qkv_bias = false;
     return stack_of(c, m, l);
@@ -94,7 +94,7 @@ inline model read_opt(config_fields& c) {
     const bool bias = c.flag_or("enable_bias", true);
     layer l = read_gpt_layer(c, m.hidden, bias);
     add_positions(m, c.number_or(context_field, 2048, 1, most_features - 2) + 2);
-    const std::int64_t narrow = c.number_or("word_embed_proj_dim", m.hidden, 1, most_features);
+    const std::int64_t narrow = feature_count(c, "word_embed_proj_dim", m.hidden);
     if (narrow != m.hidden) m.embedding_width = narrow;
     if (!c.flag_or("do_layer_norm_before", true) || c.flag_or("_remove_final_layer_norm", false))
         m.final_norm = norm_kind::none;
@@ -130,7 +130,7 @@ inline model read_mpt(config_fields& c) {
     if (a.flag_or("qk_ln", false)) c.fail(error_code::unsupported, "attn_config", "attn_config.qk_ln false");
     l.feed_forward.kind = feed_forward_kind::plain;
     l.feed_forward.width = m.hidden * c.number_or("expansion_ratio", 4, 1, 64);
-    if (!a.flag_or("alibi", true)) add_positions(m, c.number_or(context_field, 2048, 1, most_features));
+    if (!a.flag_or("alibi", true)) add_positions(m, feature_count(c, context_field, 2048));
     if (!a.ok()) c.fail(a.error());
     return stack_of(c, m, l);
 }

@@ -14,14 +14,14 @@ namespace llmres::inline v0::detail::hf {
 /// Mamba's inner width: as given, or `expand` times the hidden size. (Falcon-Mamba gives both, and uses the width.)
 inline std::int64_t read_inner(config_fields& c, std::int64_t hidden) {
     const std::int64_t expand = c.number_or({"expand", "mamba_expand"}, 2, 1, 1024);
-    return c.number_or({"intermediate_size", "d_inner"}, expand * hidden, 1, most_features);
+    return feature_count(c, {"intermediate_size", "d_inner"}, expand * hidden);
 }
 
 /// The rank of the time step's projection; "auto" means a sixteenth of the hidden size.
 inline std::int64_t read_step_rank(config_fields& c, std::int64_t hidden) {
     constexpr field_names field{"time_step_rank", "mamba_dt_rank"};
     if (c.holds_text(field) && c.text_or(field, "") == "auto") return ceil_quotient(hidden, 16);
-    return c.number_or(field, ceil_quotient(hidden, 16), 1, most_features);
+    return feature_count(c, field, ceil_quotient(hidden, 16));
 }
 
 inline model read_mamba(config_fields& c) {
@@ -185,7 +185,7 @@ inline model read_nemotron_h(config_fields& c) {
 inline model read_granite_hybrid(config_fields& c) {
     model m = read_frame(c);
     layer base = read_llama_layer(c, m.hidden);
-    base.feed_forward.width = c.number_or("shared_intermediate_size", base.feed_forward.width, 1, most_features);
+    base.feed_forward.width = feature_count(c, "shared_intermediate_size", base.feed_forward.width);
     if (c.number_or(experts_field, 0, 0, most_heads) > 0) {
         base.feed_forward.experts = read_experts(c, "intermediate_size");
         base.feed_forward.experts.shared_width = base.feed_forward.width;
@@ -233,7 +233,7 @@ inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_defa
     full.attention.qk_norm = query_key_norm::shared;
     if (c.flag_or("attn_output_gate", true)) full.attention.gate = output_gate::features;
     const bool routed = c.number_or(experts_field, 0, 0, most_heads) > 0;
-    full.feed_forward.width = routed ? c.number_or(width_field, 0, 1, most_features) : feature_count(c, width_field);
+    full.feed_forward.width = routed ? feature_count(c, width_field, 0) : feature_count(c, width_field);
     layer linear = full;
     linear.attention = no_attention;
     linear.recurrent = {.kind = recurrent_kind::delta_net,
@@ -288,9 +288,9 @@ inline model read_lfm2(config_fields& c) {
     layer full;
     full.attention = read_heads(c, m.hidden);
     full.attention.qk_norm = query_key_norm::shared;
-    std::int64_t width = c.number({"block_ff_dim", "intermediate_size"}, 1, most_features);
+    std::int64_t width = feature_count(c, {"block_ff_dim", "intermediate_size"});
     if (c.flag_or("block_auto_adjust_ff_dim", true)) {
-        const std::int64_t multiple = c.number_or("block_multiple_of", 256, 1, most_features);
+        const std::int64_t multiple = feature_count(c, "block_multiple_of", 256);
         const std::int64_t two_thirds = 2 * width / 3;
         width = static_cast<std::int64_t>(c.real_or("block_ffn_dim_multiplier", 1.0, 0, 64) *
                                           static_cast<double>(two_thirds));
@@ -302,7 +302,7 @@ inline model read_lfm2(config_fields& c) {
     if (c.has(experts_field)) {
         e = read_experts(c, "moe_intermediate_size");
         e.score_bias = c.flag_or("use_expert_bias", true);
-        full.feed_forward.width = c.number(width_field, 1, most_features);
+        full.feed_forward.width = feature_count(c, width_field);
     }
     layer conv = full;
     conv.attention = no_attention;
@@ -326,12 +326,12 @@ inline model read_rwkv5(config_fields& c) {
     model m = read_frame(c);
     m.tied_head = false;  // the config.json says true, and the files store both
     m.final_norm = norm_kind::layer;
-    const std::int64_t inner = c.number_or("attention_hidden_size", m.hidden, 1, most_features);
+    const std::int64_t inner = feature_count(c, "attention_hidden_size", m.hidden);
     const std::int64_t head_dim = c.number_or({"head_size", "head_dim"}, 64, 1, 65536);
     layer l{.attention = no_attention, .norm = norm_kind::layer};
     l.recurrent = {.kind = recurrent_kind::rwkv, .heads = inner / head_dim, .head_dim = head_dim, .state = head_dim};
     l.feed_forward = {.kind = feed_forward_kind::plain,
-                      .width = c.number_or(width_field, m.hidden * 7 / 2 / 32 * 32, 1, most_features)};
+                      .width = feature_count(c, width_field, m.hidden * 7 / 2 / 32 * 32)};
     m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2});
     return stack_of(c, m, l);
 }

@@ -25,7 +25,7 @@ inline model read_prenorm_decoder(config_fields& c) {
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     const std::int64_t count = c.number(heads, 1, most_heads);
     if (c.ok() && m.hidden % count != 0) c.fail(error_code::inconsistent, heads, "a divisor of the hidden size");
-    const layer l = transformer_layer(count, m.hidden, c.number(width, 1, most_features));
+    const layer l = transformer_layer(count, m.hidden, feature_count(c, width));
     m.layers.append(static_cast<std::int32_t>(c.number(layers, 1, layer_stack::max_layers)), l);
     return m;
 }
@@ -47,7 +47,7 @@ inline model read_ctrl(config_fields& c) {
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     m.head_bias = true;
     layer l = read_gpt_layer(c, m.hidden, true);
-    l.feed_forward.width = c.number("dff", 1, most_features);
+    l.feed_forward.width = feature_count(c, "dff");
     return stack_of(c, m, l);
 }
 
@@ -83,10 +83,10 @@ inline model read_cpmant(config_fields& c) {
     layer l;
     l.attention.heads = l.attention.kv_heads = c.number(heads_field, 1, most_heads);
     l.attention.head_dim = c.number("dim_head", 1, most_heads);
-    l.feed_forward.width = c.number("dim_ff", 1, most_features);
+    l.feed_forward.width = feature_count(c, "dim_ff");
     const std::int64_t segments = c.number_or("segment_types", 32, 1, 4096);
     const std::int64_t prompts = c.number_or("prompt_types", 32, 1, 4096);
-    const std::int64_t buckets = c.number_or("position_bias_num_buckets", 512, 1, most_features);
+    const std::int64_t buckets = feature_count(c, "position_bias_num_buckets", 512);
     m.add({.role = weight_role::embed_tokens,
            .rows = prompts * c.number_or("prompt_length", 32, 1, 4096),
            .columns = m.hidden});
@@ -156,7 +156,7 @@ inline model read_modernbert_decoder(config_fields& c) {
         m.add({.role = weight_role::norm, .part = model_part::output, .columns = m.hidden, .copies = vectors});
     }
     const token_count window = tokens(c.number_or("local_attention", 128, 0, most_tokens) / 2);
-    const std::int64_t period = c.number_or("global_attn_every_n_layers", 3, 1, most_features);
+    const std::int64_t period = feature_count(c, "global_attn_every_n_layers", 3);
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         l.norm_before_attention = i > 0;
         l.attention.window = layer_is(c, "sliding_attention", i, i % period != 0) ? window : token_count{};
@@ -195,7 +195,7 @@ inline model read_jetmoe(config_fields& c) {
     experts& e = l.feed_forward.experts;
     e.count = c.number("num_local_experts", 1, most_heads);
     e.per_token = c.number("num_experts_per_tok", 1, e.count);
-    e.width = c.number(width_field, 1, most_features);
+    e.width = feature_count(c, width_field);
     a.heads = a.kv_heads * e.per_token;
     const std::int64_t projections = 2 * m.hidden * a.kv_heads * a.head_dim;
     // The router and the bias of attention's experts, the bias of the feed-forward's.
@@ -211,11 +211,10 @@ inline model read_rwkv4(config_fields& c) {
     m.final_norm = norm_kind::layer;
     layer l{.attention = no_attention, .norm = norm_kind::layer};
     l.recurrent = {.kind = recurrent_kind::rwkv,
-                   .heads = c.number_or("attention_hidden_size", m.hidden, 1, most_features),
+                   .heads = feature_count(c, "attention_hidden_size", m.hidden),
                    .head_dim = 1,
                    .state = 3};
-    l.feed_forward = {.kind = feed_forward_kind::plain,
-                      .width = c.number_or(width_field, 4 * m.hidden, 1, most_features)};
+    l.feed_forward = {.kind = feed_forward_kind::plain, .width = feature_count(c, width_field, 4 * m.hidden)};
     add_embedding_norm(m);
     return stack_of(c, m, l);
 }
@@ -228,7 +227,7 @@ inline model read_xlstm(config_fields& c) {
     const std::int64_t heads = c.number_or({"num_heads"}, 8, 1, most_heads);
     const double keys = c.real_or("qk_dim_factor", 0.5, 0, 16), values = c.real_or("v_dim_factor", 1, 0, 16);
     const auto hidden = static_cast<double>(m.hidden);
-    const std::int64_t multiple = c.number_or("ffn_round_up_to_multiple_of", 64, 1, most_features);
+    const std::int64_t multiple = feature_count(c, "ffn_round_up_to_multiple_of", 64);
     layer l{.attention = no_attention};
     l.recurrent = {.kind = recurrent_kind::lightning,
                    .heads = heads,

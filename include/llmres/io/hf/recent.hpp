@@ -60,7 +60,7 @@ inline model read_afmoe(config_fields& c) {
     l.attention.gate = output_gate::unbiased_features;
     l.norm_after_attention = l.norm_after_feed_forward = true;
     const experts e = read_shared_experts(c, 2, true);
-    const std::int64_t period = c.number_or("global_attn_every_n_layers", 4, 1, most_features);
+    const std::int64_t period = feature_count(c, "global_attn_every_n_layers", 4);
     read_mixed_layers(c, m, l, e, c.number_or("num_dense_layers", 1, 0, most_features), every(period));
     return m;
 }
@@ -97,8 +97,8 @@ inline model read_cohere2_moe(config_fields& c) {
     l.norm_before_feed_forward = false;
     experts e = read_experts(c, "intermediate_size");
     e.shared_width = e.width * c.number_or("num_shared_experts", 0, 0, most_heads);
-    l.feed_forward.width = c.number_or("prefix_dense_intermediate_size", l.feed_forward.width, 1, most_features);
-    const std::int64_t period = c.number_or("sliding_window_pattern", 4, 1, most_features);
+    l.feed_forward.width = feature_count(c, "prefix_dense_intermediate_size", l.feed_forward.width);
+    const std::int64_t period = feature_count(c, "sliding_window_pattern", 4);
     read_mixed_layers(c, m, l, e, c.number_or("first_k_dense_replace", 0, 0, most_features), every(period));
     return m;
 }
@@ -142,7 +142,7 @@ inline model read_minimax_m3(config_fields& c) {
     e.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features) *
                      c.number_or("n_shared_experts", 1, 0, most_heads);
     e.score_bias = true;
-    dense.feed_forward.width = c.number_or("dense_intermediate_size", dense.feed_forward.width, 1, most_features);
+    dense.feed_forward.width = feature_count(c, "dense_intermediate_size", dense.feed_forward.width);
     const nlohmann::json* object = c.object("sparse_attention_config");
     config_fields s{object != nullptr ? *object : nothing, "sparse_attention_config", true};
     const std::int64_t heads =
@@ -214,7 +214,7 @@ inline model read_falcon_h1(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     l.recurrent = read_hybrid_mamba2(c, m.hidden);
-    const std::int64_t inner = c.number_or("mamba_d_ssm", l.recurrent.inner(), 1, most_features);
+    const std::int64_t inner = feature_count(c, "mamba_d_ssm", l.recurrent.inner());
     if (c.ok() && l.recurrent.inner() != inner)
         c.fail(error_code::inconsistent, "mamba_d_ssm", "mamba_n_heads times mamba_d_head");
     l.recurrent.output_norm = c.flag_or("mamba_rms_norm", false);
@@ -303,7 +303,7 @@ inline model read_axk2(config_fields& c) {
     a.indexer = {.heads = c.number("index_n_heads", 1, most_heads),
                  .head_dim = c.number("index_head_dim", 1, most_heads),
                  .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
-    const std::int64_t rank = a.q_rank, gated = 2 * c.number("gated_norm_rank", 1, most_features) * m.hidden;
+    const std::int64_t rank = a.q_rank, gated = 2 * feature_count(c, "gated_norm_rank") * m.hidden;
     a.q_rank = 2 * rank;
     const std::int64_t gate = 2 * rank * a.heads * a.value_width();
     const std::int64_t twice = rank * (m.hidden + 1 + a.indexer.heads * a.indexer.head_dim + (a.qkv_bias ? 1 : 0));
@@ -338,7 +338,7 @@ inline model read_zaya(config_fields& c) {
     e = read_experts(c, "moe_intermediate_size");
     e.score_bias = true;
     e.idle = 1;
-    const std::int64_t router = c.number_or("router_hidden_size", 256, 1, most_features);
+    const std::int64_t router = feature_count(c, "router_hidden_size", 256);
     const std::int64_t choices = e.count + e.idle;
     const std::int64_t three_layers =
         router * (m.hidden + 1) + router + 2 * router * (router + 1) + choices * router - choices * m.hidden;
@@ -370,10 +370,10 @@ inline model read_inkling_text(config_fields& c) {
     local.attention.kv_heads = c.number_or("swa_num_key_value_heads", 16, 1, most_heads);
     local.attention.head_dim = c.number_or("swa_head_dim", global.attention.head_dim, 1, most_heads);
     local.attention.window = tokens(c.number_or({"sliding_window_size", "sliding_window"}, 512, 0, most_tokens));
-    const std::int64_t distance = c.number_or("d_rel", 16, 1, most_features);
-    const std::int64_t extent = c.number_or("rel_extent", 1024, 1, most_features);
+    const std::int64_t distance = feature_count(c, "d_rel", 16);
+    const std::int64_t extent = feature_count(c, "rel_extent", 1024);
     const std::int64_t kernel = c.number_or("conv_kernel_size", 4, 1, 64);
-    const std::int64_t dense_width = c.number(width_field, 1, most_features);
+    const std::int64_t dense_width = feature_count(c, width_field);
     experts e = read_shared_experts(c, 2, true);
     const std::int64_t shared = c.number_or("n_shared_experts", 2, 0, most_heads);
     m.add({.role = weight_role::norm, .columns = m.hidden});

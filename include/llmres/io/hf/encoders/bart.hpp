@@ -30,12 +30,12 @@ inline constexpr field_names encoder_heads_field{"encoder_attention_heads", "num
 inline model read_seq2seq(config_fields& c, const bart_form& form) {
     model m;
     m.vocabulary = c.number_nested("vocab_size", form.vocabulary, 1, most_features);
-    m.hidden = c.number({"d_model", "hidden_size"}, 1, most_features);
+    m.hidden = feature_count(c, {"d_model", "hidden_size"});
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     const auto half = [&](const field_names& heads_name, const char* width_name) {
         const std::int64_t heads = c.number(heads_name, 1, most_heads);
         if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_name, "a divisor of d_model");
-        layer l = transformer_layer(heads, m.hidden, c.number(width_name, 1, most_features), form.attention_bias);
+        layer l = transformer_layer(heads, m.hidden, feature_count(c, width_name), form.attention_bias);
         if (!form.key_bias) l.attention.keys = key_projection::unbiased;
         return l;
     };
@@ -113,8 +113,8 @@ inline model read_prophetnet(config_fields& c) {
     (void)c.flag_or("add_cross_attention", true);  // the decoder always has it
     model m = read_seq2seq(c, {});
     const std::int64_t halves = m.encoders[0].layers > 0 ? 2 : 1;
-    m.max_context = tokens(c.number_or("max_position_embeddings", 512, 1, most_features));
-    const std::int64_t buckets = c.number_or("num_buckets", 32, 1, most_features);
+    m.max_context = tokens(feature_count(c, "max_position_embeddings", 512));
+    const std::int64_t buckets = feature_count(c, "num_buckets", 32);
     for (layer& l : m.layers.kinds)
         if (l.attention.heads > 0) l.more_values = buckets * l.attention.heads * (m.hidden + 1);
     m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden, .copies = halves});
@@ -127,8 +127,8 @@ inline model read_prophetnet(config_fields& c) {
 /// Whisper: two convolutions over the spectrogram, stored tables of positions, keys without bias.
 inline model read_whisper(config_fields& c) {
     model m = read_seq2seq(c, {.vocabulary = 51865, .key_bias = false});
-    const std::int64_t frames = c.number_or("max_source_positions", 1500, 1, most_features);
-    m.max_context = tokens(c.number_or("max_target_positions", 448, 1, most_features));
+    const std::int64_t frames = feature_count(c, "max_source_positions", 1500);
+    m.max_context = tokens(feature_count(c, "max_target_positions", 448));
     m.final_norm = norm_kind::layer;
     const std::int64_t bands = c.number_or("num_mel_bins", 80, 1, 65536);
     if (m.encoders[0].layers > 0) {

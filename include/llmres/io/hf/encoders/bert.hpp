@@ -56,13 +56,12 @@ inline model read_bert_frame(config_fields& c, const bert_form& form) {
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
     if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
+    return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, width_field)));
 }
 
 /// Embeddings of positions and token types, `width` features wide, and their norm.
 inline void add_bert_embeddings(config_fields& c, model& m, const bert_form& form, std::int64_t width) {
-    m.add(
-        {.role = weight_role::positions, .rows = c.number_or(context_field, 512, 1, most_features), .columns = width});
+    m.add({.role = weight_role::positions, .rows = feature_count(c, context_field, 512), .columns = width});
     const std::int64_t types = c.number_or("type_vocab_size", form.types, 0, 1024);
     if (types > 0) m.add({.role = weight_role::positions, .rows = types, .columns = width});
     if (form.embedding_norm) m.add(layer_norm(width));
@@ -110,7 +109,7 @@ inline model read_ernie(config_fields& c) {
 /// class that generates is described.
 inline model read_electra(config_fields& c) {
     model m = read_bert_frame(c, {});
-    const std::int64_t width = c.number_or("embedding_size", 128, 1, most_features);
+    const std::int64_t width = feature_count(c, "embedding_size", 128);
     add_bert_embeddings(c, m, {}, width);
     if (!generates(c)) {
         constexpr field_names saved_from{"architectures"};
@@ -135,8 +134,8 @@ inline model read_roc_bert(config_fields& c) {
     std::int64_t joined = m.hidden;
     const auto embed = [&](const char* enabled, const char* rows, std::int64_t usual_rows, const char* columns,
                            std::int64_t usual_columns) {
-        const std::int64_t count = c.number_or(rows, usual_rows, 1, most_features);
-        const std::int64_t width = c.number_or(columns, usual_columns, 1, most_features);
+        const std::int64_t count = feature_count(c, rows, usual_rows);
+        const std::int64_t width = feature_count(c, columns, usual_columns);
         if (!c.flag_or(enabled, true)) return;
         m.add({.role = weight_role::positions, .rows = count, .columns = width});
         joined += width;
@@ -151,9 +150,9 @@ inline model read_roc_bert(config_fields& c) {
 /// RoFormer: rotary positions from a stored table as wide as a head.
 inline model read_roformer(config_fields& c) {
     model m = read_bert_frame(c, {});
-    if (c.number_or("embedding_size", m.hidden, 1, most_features) != m.hidden)
+    if (feature_count(c, "embedding_size", m.hidden) != m.hidden)
         c.fail(error_code::unsupported, "embedding_size", "the hidden size");
-    const std::int64_t rows = c.number_or(context_field, 1536, 1, most_features);
+    const std::int64_t rows = feature_count(c, context_field, 1536);
     m.add({.role = weight_role::positions, .rows = rows, .columns = m.layers[0].attention.head_dim});
     m.add({.role = weight_role::positions, .rows = c.number_or("type_vocab_size", 2, 1, 1024), .columns = m.hidden});
     m.add(layer_norm(m.hidden));
@@ -180,24 +179,24 @@ inline model read_xmod(config_fields& c) {
 /// DistilBERT: fields of its own names, no token types, no pooler.
 inline model read_distilbert(config_fields& c) {
     model m;
-    m.vocabulary = c.number("vocab_size", 1, most_features);
-    m.hidden = c.number("dim", 1, most_features);
-    m.max_context = tokens(c.number_or(context_field, 512, 1, most_features));
+    m.vocabulary = feature_count(c, "vocab_size");
+    m.hidden = feature_count(c, "dim");
+    m.max_context = tokens(feature_count(c, context_field, 512));
     m.tied_head = true;
     m.final_norm = norm_kind::none;
     m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
     m.add(layer_norm(m.hidden));
     const std::int64_t heads = c.number("n_heads", 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "n_heads", "a divisor of dim");
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number("hidden_dim", 1, most_features)));
+    return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, "hidden_dim")));
 }
 
 /// XLM: BERT without token types; its head is the embedding and a bias.
 inline model read_xlm(config_fields& c) {
     model m;
-    m.vocabulary = c.number({"n_words", "vocab_size"}, 1, most_features);
-    m.hidden = c.number("emb_dim", 1, most_features);
-    m.max_context = tokens(c.number_or(context_field, 512, 1, most_features));
+    m.vocabulary = feature_count(c, {"n_words", "vocab_size"});
+    m.hidden = feature_count(c, "emb_dim");
+    m.max_context = tokens(feature_count(c, context_field, 512));
     m.tied_head = true;
     m.head_bias = is_architecture(c, "LMHeadModel");
     m.final_norm = norm_kind::none;
@@ -218,7 +217,7 @@ inline model read_xlnet(config_fields& c) {
     m.head_bias = is_architecture(c, "LMHeadModel");
     m.final_norm = norm_kind::none;
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
-    layer l = transformer_layer(heads, m.hidden, c.number("d_inner", 1, most_features));
+    layer l = transformer_layer(heads, m.hidden, feature_count(c, "d_inner"));
     attention& a = l.attention;
     a.head_dim = c.number_or("d_head", a.head_dim, 1, most_heads);
     a.qkv_bias = a.output_bias = false;

@@ -39,7 +39,7 @@ inline bool is_architecture(config_fields& c, std::string_view suffix) {
 /// The classes of a classifier: the number of labels, two where the file does not say.
 inline std::int64_t label_count(config_fields& c) {
     if (const nlohmann::json* labels = c.object("id2label")) return static_cast<std::int64_t>(labels->size());
-    return c.number_or("num_labels", 2, 1, most_features);
+    return feature_count(c, "num_labels", 2);
 }
 
 inline void add_classifier(config_fields& c, model& m) {
@@ -57,7 +57,7 @@ inline void add_classifier(config_fields& c, model& m) {
 /// feed-forward in version 1.1. The encoder alone where the file says T5EncoderModel.
 inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) {
     model m;
-    m.vocabulary = c.number_or(vocabulary_field, 32128, 1, most_features);
+    m.vocabulary = feature_count(c, vocabulary_field, 32128);
     m.hidden = c.number_nested("d_model", 512, 1, most_features);
     m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
     const std::int64_t heads = c.number_nested("num_heads", 8, 1, most_heads);
@@ -66,7 +66,7 @@ inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) 
     block.feed_forward.width = c.number_nested("d_ff", 2048, 1, most_features);
     const std::string_view activation = c.text_or("feed_forward_proj", tied ? "relu" : "gated-gelu");
     if (activation.substr(0, 5) != "gated") block.feed_forward.kind = feed_forward_kind::plain;
-    const std::int64_t buckets = c.number_or("relative_attention_num_buckets", 32, 1, most_features);
+    const std::int64_t buckets = feature_count(c, "relative_attention_num_buckets", 32);
     if (bias_in_each_layer) block.more_values = buckets * heads;
     const auto stack_bias = [&] {
         if (!bias_in_each_layer) m.add({.role = weight_role::positions, .rows = buckets, .columns = heads});
@@ -114,12 +114,12 @@ inline extra_weight patch_embedding(config_fields& c, std::int64_t hidden, std::
 /// counted.
 inline model read_vit(config_fields& c) {
     model m;
-    m.hidden = c.number(hidden_field, 1, most_features);
+    m.hidden = feature_count(c, hidden_field);
     m.tied_head = true;
     m.final_norm = norm_kind::layer;
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    layer l = transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features));
+    layer l = transformer_layer(heads, m.hidden, feature_count(c, width_field));
     l.attention.qkv_bias = c.flag_or("qkv_bias", true);
     const std::int64_t patches = patch_count(c, 224, 16);
     m.add(patch_embedding(c, m.hidden, 16, true));

@@ -51,7 +51,7 @@ inline model read_blip_text(config_fields& c) {
     add_bert_embeddings(c, m, {.types = 0}, m.hidden);
     m.add(head_transform(m.hidden, m.hidden, model_part::output));
     m.add(layer_norm(m.hidden, model_part::output));
-    const std::int64_t width = c.number_or("encoder_hidden_size", 768, 1, most_features);
+    const std::int64_t width = feature_count(c, "encoder_hidden_size", 768);
     for (layer& l : m.layers.kinds) {
         if (l.attention.heads == 0) continue;
         l.attention.cross = cross_attention::beside;
@@ -76,23 +76,19 @@ inline void add_q_former(config_fields& c, model& m, bool reads_text) {
     config_fields q{object != nullptr ? *object : nothing, "qformer_config", true};
     const tower_shape f = read_tower_shape(q, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
     m.encoders[1] = tower_of(f, transformer_layer(f.heads, f.hidden, f.width));
-    const std::int64_t queries = c.number_or("num_query_tokens", 32, 1, most_features);
+    const std::int64_t queries = feature_count(c, "num_query_tokens", 32);
     m.encoders[0].image_tokens = m.encoders[0].output = m.encoders[1].output = tokens(queries);
     m.add({.role = weight_role::positions, .rows = queries, .columns = f.hidden});
     const std::int64_t every = q.number_or("cross_attention_frequency", 2, 1, 256);
     const std::int64_t crossing = ceil_quotient(f.layers, every);
-    const std::int64_t seen = q.number_or("encoder_hidden_size", t.hidden, 1, most_features);
+    const std::int64_t seen = feature_count(q, "encoder_hidden_size", t.hidden);
     m.add(
         {.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.hidden, .copies = 2 * crossing});
     m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = seen, .copies = 2 * crossing});
     m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * crossing + 2});
     if (q.flag_or("use_qformer_text_input", reads_text)) {
-        m.add({.role = weight_role::embed_tokens,
-               .rows = q.number_or("vocab_size", 30522, 1, most_features),
-               .columns = f.hidden});
-        m.add({.role = weight_role::positions,
-               .rows = q.number_or(context_field, 512, 1, most_features),
-               .columns = f.hidden});
+        m.add({.role = weight_role::embed_tokens, .rows = feature_count(q, "vocab_size", 30522), .columns = f.hidden});
+        m.add({.role = weight_role::positions, .rows = feature_count(q, context_field, 512), .columns = f.hidden});
         m.add({.role = weight_role::projector, .bias = true, .rows = f.width, .columns = f.hidden, .copies = f.layers});
         m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.width, .copies = f.layers});
         m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * f.layers});
@@ -108,15 +104,15 @@ inline void add_instructblip_vision(config_fields& c, model& m) { add_q_former(c
 inline model read_kosmos_text(config_fields& c, bool inner_norm) {
     constexpr field_names hidden{"embed_dim"};
     model m;
-    m.vocabulary = c.number("vocab_size", 1, most_features);
-    m.hidden = c.number(hidden, 1, most_features);
-    m.max_context = tokens(c.number_or(context_field, 2048, 1, most_features));
+    m.vocabulary = feature_count(c, "vocab_size");
+    m.hidden = feature_count(c, hidden);
+    m.max_context = tokens(feature_count(c, context_field, 2048));
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     m.final_norm = norm_kind::layer;
     const std::int64_t heads = c.number("attention_heads", 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "attention_heads", "a divisor of embed_dim");
     if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
-    layer l = transformer_layer(heads, m.hidden, c.number("ffn_dim", 1, most_features));
+    layer l = transformer_layer(heads, m.hidden, feature_count(c, "ffn_dim"));
     l.more_norms = inner_norm ? 1 : 0;
     l.more_values = 2 * l.feed_forward.width;
     m.layers.append(static_cast<std::int32_t>(c.number("layers", 1, layer_stack::max_layers)), l);
@@ -127,7 +123,7 @@ inline model read_kosmos2_text(config_fields& c) { return read_kosmos_text(c, tr
 inline model read_kosmos2_5_text(config_fields& c) { return read_kosmos_text(c, false); }
 
 inline void add_latent_queries(config_fields& c, model& m, std::int64_t queries, std::int64_t from) {
-    const std::int64_t count = c.number_or("latent_query_num", queries, 1, most_features);
+    const std::int64_t count = feature_count(c, "latent_query_num", queries);
     m.encoders[0].image_tokens = m.encoders[0].output = tokens(count);
     m.add({.role = weight_role::positions, .rows = count, .columns = m.hidden});
     m.add(projection(m.hidden, from, true));
@@ -148,8 +144,8 @@ inline void add_kosmos2_vision(config_fields& c, model& m) {
 /// gated feed-forward without biases.
 inline tower_shape add_patch_tower(config_fields& v, model& m, const tower_shape& d, std::int64_t places) {
     tower_shape t = d;
-    t.hidden = v.number_or("hidden_size", d.hidden, 1, most_features);
-    t.width = v.number_or({"d_ff", "intermediate_size"}, d.width, 1, most_features);
+    t.hidden = feature_count(v, "hidden_size", d.hidden);
+    t.width = feature_count(v, {"d_ff", "intermediate_size"}, d.width);
     t.layers = v.number_or("num_hidden_layers", d.layers, 1, layer_stack::max_layers);
     t.heads = v.number_or("num_attention_heads", d.heads, 1, most_heads);
     layer block;
@@ -160,9 +156,9 @@ inline tower_shape add_patch_tower(config_fields& v, model& m, const tower_shape
     m.add({.role = weight_role::conv,
            .bias = true,
            .rows = t.hidden,
-           .columns = v.number_or("patch_embed_hidden_size", 768, 1, most_features)});
+           .columns = feature_count(v, "patch_embed_hidden_size", 768)});
     m.add({.role = weight_role::positions,
-           .rows = v.number_or({"seq_len", "max_num_patches"}, places, 1, most_features),
+           .rows = feature_count(v, {"seq_len", "max_num_patches"}, places),
            .columns = t.hidden,
            .copies = 2});
     m.add({.role = weight_role::norm, .columns = t.hidden});
@@ -178,8 +174,8 @@ inline void add_kosmos2_5_vision(config_fields& c, model& m) {
 /// Pix2Struct: T5's decoder, which reads the tower's features.
 inline model read_pix2struct_text(config_fields& c) {
     model m;
-    m.vocabulary = c.number("vocab_size", 1, most_features);
-    m.hidden = c.number("hidden_size", 1, most_features);
+    m.vocabulary = feature_count(c, "vocab_size");
+    m.hidden = feature_count(c, "hidden_size");
     m.tied_head = c.flag_or("tie_word_embeddings", false);
     const std::int64_t heads = c.number("num_heads", 1, most_heads);
     layer l;
@@ -187,9 +183,9 @@ inline model read_pix2struct_text(config_fields& c) {
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "num_heads", "a divisor of the hidden size");
     l.attention = {.heads = heads, .kv_heads = heads, .head_dim = m.hidden / heads};
     l.attention.cross = cross_attention::beside;
-    l.feed_forward.width = c.number("d_ff", 1, most_features);
+    l.feed_forward.width = feature_count(c, "d_ff");
     m.add({.role = weight_role::positions,
-           .rows = c.number_or("relative_attention_num_buckets", 32, 1, most_features),
+           .rows = feature_count(c, "relative_attention_num_buckets", 32),
            .columns = heads});
     (void)c.flag_or("add_cross_attention", true);
     m.layers.append(static_cast<std::int32_t>(c.number("num_layers", 1, layer_stack::max_layers)), l);

@@ -59,7 +59,7 @@ inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form,
            .columns = channels * frames * patch * patch});
     if (form.positions != tower_positions::none) {
         const std::int64_t side = side_of(v, "image_size", form.image) / patch;
-        const std::int64_t patches = v.number_or({"num_patches", "num_image_tokens"}, side * side, 1, most_features);
+        const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
         if (v.ok() && patches < 1) v.fail(error_code::out_of_range, "image_size", "at least one patch");
         const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
         m.add({.role = weight_role::positions, .rows = patches + more, .columns = t.hidden});
@@ -127,7 +127,7 @@ inline void add_lfm2_vl_vision(config_fields& c, model& m) {
     const std::int64_t side = c.number_or("downsample_factor", 2, 1, 64);
     const std::int64_t joined = side * side * t.hidden;
     const bool bias = c.flag_or("projector_bias", true);
-    const std::int64_t inner = c.number_or("projector_hidden_size", 2560, 1, most_features);
+    const std::int64_t inner = feature_count(c, "projector_hidden_size", 2560);
     if (c.flag_or({"projector_use_layernorm", "projector_use_layer_norm"}, true)) m.add(layer_norm(joined));
     m.add(projection(inner, joined, bias));
     m.add(projection(m.hidden, inner, bias));
@@ -140,7 +140,7 @@ inline void add_cosmos3_edge_vision(config_fields& c, model& m) {
     config_fields& v = fields.v;
     const tower_shape t = add_siglip(v, m, false);
     const std::int64_t joined = merged(v) * t.hidden;
-    add_normed_projector(m, t.hidden, joined, c.number_or("projector_hidden_size", 11520, 1, most_features), m.hidden);
+    add_normed_projector(m, t.hidden, joined, feature_count(c, "projector_hidden_size", 11520), m.hidden);
     merge_patches(m, merged(v));
 }
 
@@ -195,7 +195,7 @@ inline void add_idefics2_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, width, false));
     const std::int64_t heads = p.number_or("resampler_n_heads", 16, 1, most_heads);
     encoder& resampler = m.encoders[1];
-    resampler = {.hidden = p.number_or("hidden_size", 4096, 1, most_features),
+    resampler = {.hidden = feature_count(p, "hidden_size", 4096),
                  .layers = static_cast<std::int32_t>(p.number_or("resampler_depth", 3, 1, layer_stack::max_layers)),
                  .quantised = false};
     resampler.block.attention = {.heads = heads,
@@ -203,7 +203,7 @@ inline void add_idefics2_vision(config_fields& c, model& m) {
                                  .head_dim = p.number_or("resampler_head_dim", 96, 1, most_heads)};
     resampler.block.feed_forward.width = 4 * resampler.hidden;
     resampler.block.more_norms = 1;
-    resampler.output = tokens(p.number_or("resampler_n_latents", 64, 1, most_features));
+    resampler.output = tokens(feature_count(p, "resampler_n_latents", 64));
     m.add({.role = weight_role::positions, .rows = resampler.output.in(tokens), .columns = resampler.hidden});
     m.add({.role = weight_role::norm, .columns = resampler.hidden});
     merge_patches(m, 1);
@@ -251,15 +251,14 @@ inline void add_glm_tower(config_fields& c, model& m, bool second) {
                     .feed_forward_bias = second,
                     .query_key_norm = second,
                     .norms = second ? 1 : 2};
-    const std::int64_t out = v.number_or("out_hidden_size", second ? 1536 : 4096, 1, most_features);
-    const std::int64_t width = v.number_or("intermediate_size", second ? 4096 : 13696, 1, most_features);
+    const std::int64_t out = feature_count(v, "out_hidden_size", second ? 1536 : 4096);
+    const std::int64_t width = feature_count(v, "intermediate_size", second ? 4096 : 13696);
     form.shape.width = width;
     const tower_shape t = add_tower(v, m, form);
     // The first family's towers have the projector's width in the file, and feed-forwards as wide as their output.
     if (!second) m.encoders[0].block.feed_forward.width = out;
-    const std::int64_t inner = second ? c.number_or("projector_intermediate_size",
-                                                    out * v.number_or("in_channels", 3, 1, 64), 1, most_features)
-                                      : width;
+    const std::int64_t inner =
+        second ? feature_count(c, "projector_intermediate_size", out * v.number_or("in_channels", 3, 1, 64)) : width;
     m.add({.role = weight_role::conv, .bias = true, .rows = out, .columns = t.hidden * merged(v)});
     m.add(projection(out, out, false));
     m.add(layer_norm(out));
@@ -288,8 +287,7 @@ inline void add_kimi_vision(config_fields& c, model& m) {
         squares *= v.number_at("merge_kernel_size", i, 1, 64);
     if (kernel == nullptr) squares = 4;
     const std::int64_t joined = squares * t.hidden;
-    add_normed_projector(m, c.number_or("projection_hidden_size", t.hidden, 1, most_features), joined, joined,
-                         m.hidden);
+    add_normed_projector(m, feature_count(c, "projection_hidden_size", t.hidden), joined, joined, m.hidden);
 }
 
 /// Muse Glimmer: patches over two frames through a linear layer, norms before and after the layers; three linear layers
@@ -306,9 +304,9 @@ inline void add_muse_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::positions,
            .rows = v.number_or("pos_emb_height", 32, 1, 65536) * v.number_or("pos_emb_width", 32, 1, 65536),
            .columns = t.hidden});
-    const std::int64_t inner = c.number_or("projector_hidden_size", 4096, 1, most_features);
+    const std::int64_t inner = feature_count(c, "projector_hidden_size", 4096);
     const std::int64_t side = v.number_or("merge_size", 2, 1, 64);
-    m.add(projection(inner, c.number_or("out_hidden_size", side * side * t.hidden, 1, most_features), false));
+    m.add(projection(inner, feature_count(c, "out_hidden_size", side * side * t.hidden), false));
     m.add(projection(inner, inner, false));
     m.add(projection(m.hidden, inner, false));
 }
@@ -323,10 +321,9 @@ inline void add_minimax_m3_vision(config_fields& c, model& m) {
                                      .frames = 2,
                                      .patch_bias = false,
                                      .positions = tower_positions::none});
-    const std::int64_t inner = c.number_or("projector_hidden_size", 6144, 1, most_features);
+    const std::int64_t inner = feature_count(c, "projector_hidden_size", 6144);
     add_normed_projector(m, 0, t.hidden, inner, m.hidden);
-    add_normed_projector(m, 0, c.number_or("merged_hidden_size", merged(v) * m.hidden, 1, most_features), inner,
-                         m.hidden);
+    add_normed_projector(m, 0, feature_count(c, "merged_hidden_size", merged(v) * m.hidden), inner, m.hidden);
 }
 
 /// Step 3.7: scales of both halves of a layer, a norm before the first; two convolutions that halve the sides, one
@@ -363,9 +360,7 @@ inline void add_ovis2_vision(config_fields& c, model& m) {
     const std::int64_t stride = v.number_or("hidden_stride", 1, 1, 64);
     m.add(projection(words - indicators, stride * stride * t.hidden, false));
     m.add(layer_norm(words - indicators));
-    m.add({.role = weight_role::embed_tokens,
-           .rows = words,
-           .columns = c.number_or("hidden_size", m.hidden, 1, most_features)});
+    m.add({.role = weight_role::embed_tokens, .rows = words, .columns = feature_count(c, "hidden_size", m.hidden)});
 }
 
 /// MiniCPM-V 4.6: SigLIP; a layer of attention over windows of patches and a feed-forward that merges them, then
@@ -391,7 +386,7 @@ inline void add_minicpmv_vision(config_fields& c, model& m) {
 inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::int64_t image = 1024) {
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
     layer block = transformer_layer(t.heads, t.hidden, t.width);
-    block.feed_forward.width = v.number_or("mlp_dim", t.width, 1, most_features);
+    block.feed_forward.width = feature_count(v, "mlp_dim", t.width);
     block.attention.qkv_bias = v.flag_or("qkv_bias", true);
     m.encoders[place] = tower_of(t, block);
     const std::int64_t side = v.number_or("image_size", image, 1, 65536) / v.number_or("patch_size", 16, 1, 65536);
@@ -413,7 +408,7 @@ inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::
         if (global > 0)
             m.add({.role = weight_role::positions, .rows = 2 * side - 1, .columns = width, .copies = 2 * global});
     }
-    const std::int64_t neck = v.number_or("output_channels", 256, 1, most_features);
+    const std::int64_t neck = feature_count(v, "output_channels", 256);
     m.add({.role = weight_role::conv, .rows = neck, .columns = t.hidden});
     m.add({.role = weight_role::conv, .rows = neck, .columns = 9 * neck});
     m.add({.role = weight_role::norm, .columns = neck, .copies = 4});
@@ -476,7 +471,7 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
     m.encoders[0] = tower_of(t, block);
     m.add(patch_embedding(v, t.hidden, 16, false));
     m.add({.role = weight_role::positions,
-           .rows = 2 * v.number_or("position_embedding_size", 10240, 1, most_features),
+           .rows = 2 * feature_count(v, "position_embedding_size", 10240),
            .columns = t.hidden});
     if (v.flag_or("standardize", false)) m.add({.role = weight_role::values, .columns = 2 * t.hidden});
     m.add(projection(m.hidden, t.hidden, false));
@@ -495,14 +490,14 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     }
     const nlohmann::json* object = c.object("audio_config");
     config_fields a{object != nullptr ? *object : nothing, "audio_config", true};
-    const std::int64_t hidden = a.number_or("hidden_size", 1024, 1, most_features);
+    const std::int64_t hidden = feature_count(a, "hidden_size", 1024);
     const std::int64_t heads = a.number_or("num_attention_heads", 16, 1, hidden);
-    const std::int64_t width = a.number_or("intermediate_size", 1536, 1, most_features);
+    const std::int64_t width = feature_count(a, "intermediate_size", 1536);
     const std::int64_t layers = a.number_or("num_blocks", 24, 1, layer_stack::max_layers);
     const std::int64_t kernel = a.number_or("kernel_size", 3, 1, 64);
-    const std::int64_t out = a.number_or("ext_pw_out_channel", hidden, 1, most_features);
-    const std::int64_t channels = a.number_or("nemo_conv_channels", hidden, 1, most_features);
-    const std::int64_t distance = a.number_or("bias_max_distance", 1000, 1, most_features);
+    const std::int64_t out = feature_count(a, "ext_pw_out_channel", hidden);
+    const std::int64_t channels = feature_count(a, "nemo_conv_channels", hidden);
+    const std::int64_t distance = feature_count(a, "bias_max_distance", 1000);
     encoder& audio = m.encoders[1];
     audio = {.hidden = hidden,
              .layers = static_cast<std::int32_t>(layers),
@@ -518,7 +513,7 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     in_layers(weight_role::conv, 2 * out, hidden);
     m.add({.role = weight_role::bias, .columns = out, .copies = 2 * layers});
     in_layers(weight_role::conv, hidden * a.number_or("depthwise_multiplier", 1, 1, 64), kernel);
-    const std::int64_t separable = a.number_or("depthwise_separable_out_channel", hidden, 1, most_features);
+    const std::int64_t separable = feature_count(a, "depthwise_separable_out_channel", hidden);
     in_layers(weight_role::conv, separable, hidden);
     in_layers(weight_role::conv, out, separable);
     // The stem: three convolutions of single channels, two over all channels, one linear layer.

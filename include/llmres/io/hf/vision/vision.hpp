@@ -85,7 +85,7 @@ inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
     const tower_shape t = read_tower_shape(v, d);
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     constexpr field_names listed{"num_image_tokens", "num_patches"};
-    const std::int64_t patches = v.has(listed) ? v.number(listed, 1, most_features) : patch_count(v, 224, patch);
+    const std::int64_t patches = v.has(listed) ? feature_count(v, listed) : patch_count(v, 224, patch);
     m.encoders[0].output = tokens(patches);
     admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, patch, true));
@@ -145,7 +145,7 @@ inline tower_shape add_named_tower(config_fields& v, model& m) {
 inline void add_gemma3_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_siglip(fields.v, m, true);
-    m.encoders[0].output = tokens(c.number_or("mm_tokens_per_image", 256, 1, most_features));
+    m.encoders[0].output = tokens(feature_count(c, "mm_tokens_per_image", 256));
     m.encoders[0].image_tokens = m.encoders[0].output;
     m.add(projection(m.hidden, t.hidden, false));
     m.add({.role = weight_role::norm, .columns = t.hidden});
@@ -155,8 +155,8 @@ inline void add_gemma3_vision(config_fields& c, model& m) {
 inline void add_paligemma_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_siglip(fields.v, m, true);
-    const std::int64_t width = c.number_or("projection_dim", m.hidden, 1, most_features);
-    m.add(projection(fields.v.number_or("projection_dim", width, 1, most_features), t.hidden, true));
+    const std::int64_t width = feature_count(c, "projection_dim", m.hidden);
+    m.add(projection(feature_count(fields.v, "projection_dim", width), t.hidden, true));
 }
 
 /// LLaVA: a projector of two linear layers, from the features of one layer of the tower, or of several concatenated.
@@ -205,11 +205,11 @@ inline void add_llama4_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::positions, .rows = patch_count(v, 448, 14) + 2, .columns = t.hidden});
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
-    const std::int64_t in = v.number_or("projector_input_dim", 4096, 1, most_features);
-    const std::int64_t out = v.number_or("projector_output_dim", 4096, 1, most_features);
+    const std::int64_t in = feature_count(v, "projector_input_dim", 4096);
+    const std::int64_t out = feature_count(v, "projector_output_dim", 4096);
     m.add(projection(in, t.width, false));
     m.add(projection(out, in, false));
-    m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), false));
+    m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680), false));
 }
 
 /// Llama 3.2 Vision: gated embeddings of positions and tiles; local and gated global layers, five of whose outputs are
@@ -237,7 +237,7 @@ inline void add_mllama_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::values, .columns = 3 + 2 * global});  // gates of positions, tiles and global layers
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
-    m.add(projection(m.hidden, v.number_or("vision_output_dim", 7680, 1, most_features), true));
+    m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680), true));
 }
 
 /// Llama 3.2 Vision's text model: some layers attend to the image instead of the text; the embedding has eight rows
@@ -268,7 +268,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     config_fields& v = fields.v;
     tower_shape t;
-    t.hidden = v.number_or("embed_dim", 1280, 1, most_features);
+    t.hidden = feature_count(v, "embed_dim", 1280);
     t.layers = v.number_or("depth", 32, 1, layer_stack::max_layers);
     t.heads = v.number_or("num_heads", 16, 1, most_heads);
     t.width = v.number_or("mlp_ratio", 4, 1, 64) * t.hidden;
@@ -278,7 +278,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
-    m.add(projection(v.number_or("hidden_size", m.hidden, 1, most_features), joined, true));
+    m.add(projection(feature_count(v, "hidden_size", m.hidden), joined, true));
 }
 
 /// Qwen2.5-VL and EXAONE 4.5: a tower with gated feed-forwards and RMS norms.
@@ -296,7 +296,7 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     m.add(projection(joined, joined, true));
-    m.add(projection(v.number_or("out_hidden_size", m.hidden, 1, most_features), joined, true));
+    m.add(projection(feature_count(v, "out_hidden_size", m.hidden), joined, true));
 }
 
 /// Adds the tower of audio that Qwen's Omni models have beside the tower of images: Whisper's encoder, and what makes
@@ -306,15 +306,15 @@ inline void add_qwen2_5_omni(config_fields& c, model& m) {
     add_qwen2_5_vision(c, m);
     const nlohmann::json* object = c.object("audio_config");
     config_fields a{object != nullptr ? *object : nothing, "audio_config", true};
-    const std::int64_t hidden = a.number_or("d_model", 1280, 1, most_features);
+    const std::int64_t hidden = feature_count(a, "d_model", 1280);
     const std::int64_t heads = a.number_or("encoder_attention_heads", 20, 1, hidden);
     encoder& audio = m.encoders[1];
     audio = {.hidden = hidden,
              .layers = static_cast<std::int32_t>(a.number_or("encoder_layers", 32, 1, layer_stack::max_layers)),
-             .block = transformer_layer(heads, hidden, a.number_or("encoder_ffn_dim", 5120, 1, most_features)),
+             .block = transformer_layer(heads, hidden, feature_count(a, "encoder_ffn_dim", 5120)),
              .quantised = false};
     audio.block.attention.keys = key_projection::unbiased;
-    const std::int64_t out = a.number_or("output_dim", m.hidden, 1, most_features);
+    const std::int64_t out = feature_count(a, "output_dim", m.hidden);
     m.add({.role = weight_role::conv,
            .bias = true,
            .rows = hidden,
@@ -333,14 +333,14 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
     config_fields& v = fields.v;
     const tower_shape t = read_tower_shape(v, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16});
     const std::int64_t joined = merged(v) * t.hidden;
-    const std::int64_t out = v.number_or("out_hidden_size", m.hidden, 1, most_features);
+    const std::int64_t out = feature_count(v, "out_hidden_size", m.hidden);
     const nlohmann::json* deep = v.list("deepstack_visual_indexes");
     const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     admit_qwen_images(m, merged(v));
     m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::positions,
-           .rows = v.number_or("num_position_embeddings", 2304, 1, most_features),
+           .rows = feature_count(v, "num_position_embeddings", 2304),
            .columns = t.hidden});
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
@@ -415,13 +415,13 @@ inline model read_clip_text(config_fields& c) {
     m.final_norm = norm_kind::layer;
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
     if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    m.add({.role = weight_role::positions, .rows = c.number(context_field, 1, most_features), .columns = m.hidden});
-    return stack_of(c, m, transformer_layer(heads, m.hidden, c.number(width_field, 1, most_features)));
+    m.add({.role = weight_role::positions, .rows = feature_count(c, context_field), .columns = m.hidden});
+    return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, width_field)));
 }
 inline void add_clip_vision(config_fields& c, model& m) {
     vision_fields fields{c};
     const tower_shape t = add_clip(fields.v, m);
-    const std::int64_t common = c.number_or("projection_dim", 512, 1, most_features);
+    const std::int64_t common = feature_count(c, "projection_dim", 512);
     m.add(projection(common, t.hidden, false));
     m.add(projection(common, m.hidden, false));
     m.add({.role = weight_role::values});
@@ -431,7 +431,7 @@ inline void add_clip_vision(config_fields& c, model& m) {
 /// bias of the similarity.
 inline model read_siglip_text(config_fields& c) {
     model m = read_clip_text(c);
-    m.add(projection(c.number_or("projection_size", m.hidden, 1, most_features), m.hidden, true));
+    m.add(projection(feature_count(c, "projection_size", m.hidden), m.hidden, true));
     return m;
 }
 inline void add_siglip_vision(config_fields& c, model& m) {
