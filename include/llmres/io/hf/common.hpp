@@ -26,6 +26,34 @@ inline constexpr field_names context_field{
     "max_position_embeddings", "n_positions",    "max_seq_len",          "seq_length",
     "max_sequence_length",     "context_length", "max_target_positions", "n_ctx"};
 
+/// A reader of an object inside a configuration, which gives its first error to the reader of the configuration. Where
+/// there is no such object, its fields are as the model's class has them.
+class nested_fields : public config_fields {
+public:
+    nested_fields(config_fields& outer, const field_names& field) : nested_fields{outer, field, outer.object(field)} {}
+    ~nested_fields() {
+        if (!ok()) outer_.fail(error());
+    }
+    nested_fields(const nested_fields&) = delete;
+    nested_fields& operator=(const nested_fields&) = delete;
+
+    /// Whether the configuration has the object.
+    bool given() const { return given_; }
+
+private:
+    nested_fields(config_fields& outer, const field_names& field, const nlohmann::json* found)
+        : config_fields{found != nullptr ? *found : nothing(), field.names[0], true},
+          outer_{outer},
+          given_{found != nullptr} {}
+    static const nlohmann::json& nothing() {
+        static const nlohmann::json empty = nlohmann::json::object();
+        return empty;
+    }
+
+    config_fields& outer_;
+    bool given_;
+};
+
 /// A number of features or of rows.
 inline std::int64_t feature_count(config_fields& c, const field_names& field) {
     return c.number(field, 1, most_features);

@@ -122,12 +122,9 @@ inline model read_grok(config_fields& c) {
 
 /// DBRX: the fields of attention and of experts stand in objects of their own.
 inline model read_dbrx(config_fields& c) {
-    static const nlohmann::json nothing = nlohmann::json::object();
     model m = read_frame(c);
-    const nlohmann::json* attention_object = c.object("attn_config");
-    const nlohmann::json* feed_forward_object = c.object("ffn_config");
-    config_fields a{attention_object != nullptr ? *attention_object : nothing, "attn_config", true};
-    config_fields f{feed_forward_object != nullptr ? *feed_forward_object : nothing, "ffn_config", true};
+    nested_fields a{c, "attn_config"};
+    nested_fields f{c, "ffn_config"};
     layer l;
     l.norm = m.final_norm = norm_kind::layer_without_bias;
     l.attention.heads = c.number(heads_field, 1, most_heads);
@@ -138,8 +135,6 @@ inline model read_dbrx(config_fields& c) {
     e.per_token = f.number_nested("moe_top_k", 1, 1, most_heads);
     e.width = f.number_nested("ffn_hidden_size", 3584, 1, most_features);
     l.feed_forward.width = e.width;
-    if (!a.ok()) c.fail(a.error());
-    if (!f.ok()) c.fail(f.error());
     return stack_of(c, m, l);
 }
 
@@ -389,7 +384,6 @@ inline bool listed_in_text(std::string_view numbers, std::int64_t number) {
     return false;
 }
 inline model read_step3p5(config_fields& c) {
-    static const nlohmann::json nothing = nlohmann::json::object();
     model m = read_frame(c);
     layer full = read_llama_layer(c, m.hidden);
     attention& a = full.attention;
@@ -402,14 +396,13 @@ inline model read_step3p5(config_fields& c) {
     layer sliding = full;
     if (own_class) {
         sliding.attention.heads = c.number_or("num_sliding_attention_heads", a.heads, 1, most_heads);
-    } else if (const nlohmann::json* other = c.object(other_field)) {
-        config_fields o{*other, "attention_other_setting", true};
+    } else {
+        nested_fields o{c, other_field};
+        if (!o.given())
+            c.fail({error_code::missing, c.label(other_field), "absent", "the heads of the layers with a window"});
         sliding.attention.heads = o.number_or(heads_field, a.heads, 1, most_heads);
         sliding.attention.kv_heads = o.number_or("num_attention_groups", a.kv_heads, 1, most_heads);
         sliding.attention.head_dim = o.number_or("head_dim", a.head_dim, 1, most_heads);
-        if (!o.ok()) c.fail(o.error());
-    } else {
-        c.fail({error_code::missing, c.label(other_field), "absent", "the heads of the layers with a window"});
     }
     sliding.attention.window = read_window(c);
     experts e;

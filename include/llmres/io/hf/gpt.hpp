@@ -117,10 +117,8 @@ inline model read_falcon(config_fields& c) {
 /// MPT: `no_bias` removes the biases of norms as well; positions are ALiBi slopes, one for each head, unless ALiBi is
 /// off, and then learned.
 inline model read_mpt(config_fields& c) {
-    static const nlohmann::json nothing = nlohmann::json::object();
     model m = read_gpt_frame(c);
-    const nlohmann::json* object = c.object("attn_config");
-    config_fields a{object != nullptr ? *object : nothing, "attn_config", true};
+    nested_fields a{c, "attn_config"};
     const bool bias = !c.flag_or("no_bias", true);
     layer l;
     l.attention = read_heads(c, m.hidden);
@@ -131,7 +129,6 @@ inline model read_mpt(config_fields& c) {
     l.feed_forward.kind = feed_forward_kind::plain;
     l.feed_forward.width = m.hidden * c.number_or("expansion_ratio", 4, 1, 64);
     if (!a.flag_or("alibi", true)) add_positions(m, feature_count(c, context_field, 2048));
-    if (!a.ok()) c.fail(a.error());
     return stack_of(c, m, l);
 }
 

@@ -129,7 +129,6 @@ inline model read_laguna(config_fields& c) {
 /// MiniMax-M3: norms of queries and keys, and in layers with sparse attention an indexer of heads with norms of its
 /// own, one key for all of them.
 inline model read_minimax_m3(config_fields& c) {
-    static const nlohmann::json nothing = nlohmann::json::object();
     model m = read_frame(c);
     layer dense = read_qwen3_layer(c, m.hidden);
     if (c.text_or("qk_norm_type", "per_head") != "per_head")
@@ -143,8 +142,7 @@ inline model read_minimax_m3(config_fields& c) {
                      c.number_or("n_shared_experts", 1, 0, most_heads);
     e.score_bias = true;
     dense.feed_forward.width = feature_count(c, "dense_intermediate_size", dense.feed_forward.width);
-    const nlohmann::json* object = c.object("sparse_attention_config");
-    config_fields s{object != nullptr ? *object : nothing, "sparse_attention_config", true};
+    nested_fields s{c, "sparse_attention_config"};
     const std::int64_t heads =
         s.number_or("sparse_num_index_heads", c.number_or("index_n_heads", 4, 1, most_heads), 1, most_heads);
     const std::int64_t width =
@@ -166,7 +164,6 @@ inline model read_minimax_m3(config_fields& c) {
                 .heads = heads, .head_dim = width, .selected = tokens(blocks * block), .weighed = false};
         return l;
     });
-    if (!s.ok()) c.fail(s.error());
     return m;
 }
 
@@ -224,16 +221,13 @@ inline model read_falcon_h1(config_fields& c) {
 /// Kimi delta attention (arXiv 2510.26692): the delta rule with a decay for each key feature; decay and output gate
 /// are projected through `rank` features. `heads` are heads of keys and of values.
 inline recurrent read_kimi_delta(config_fields& c) {
-    static const nlohmann::json nothing = nlohmann::json::object();
-    const nlohmann::json* object = c.object("linear_attn_config");
-    config_fields a{object != nullptr ? *object : nothing, "linear_attn_config", true};
+    nested_fields a{c, "linear_attn_config"};
     const std::int64_t heads =
-        object != nullptr ? a.number("num_heads", 1, most_heads) : c.number("linear_num_heads", 1, most_heads);
+        a.given() ? a.number("num_heads", 1, most_heads) : c.number("linear_num_heads", 1, most_heads);
     const std::int64_t width =
-        object != nullptr ? a.number("head_dim", 1, most_heads) : c.number("linear_head_dim", 1, most_heads);
-    const std::int64_t kernel = object != nullptr ? a.number_or("short_conv_kernel_size", 4, 1, 64)
-                                                  : c.number_or("linear_conv_kernel_dim", 4, 1, 64);
-    if (!a.ok()) c.fail(a.error());
+        a.given() ? a.number("head_dim", 1, most_heads) : c.number("linear_head_dim", 1, most_heads);
+    const std::int64_t kernel =
+        a.given() ? a.number_or("short_conv_kernel_size", 4, 1, 64) : c.number_or("linear_conv_kernel_dim", 4, 1, 64);
     return {.kind = recurrent_kind::delta_net,
             .heads = heads,
             .head_dim = width,
@@ -251,18 +245,13 @@ inline model read_kimi_linear(config_fields& c) {
     const layer dense = read_latent_layer(c);
     read_deepseek_layers(c, m, dense, true);
     const recurrent delta = read_kimi_delta(c);
-    const nlohmann::json* object = c.object("linear_attn_config");
+    nested_fields listed{c, "linear_attn_config"};
     const layer_stack latent = m.layers;
     m.layers = {};
     read_layers(c, m, latent.size, [&](std::int64_t i) {
         layer l = latent[static_cast<int>(i)];
-        bool full = false;
-        if (object != nullptr) {
-            config_fields a{*object, "linear_attn_config", true};
-            full = a.lists("full_attn_layers", i + 1);
-        } else {
-            full = !layer_is(c, "linear_attention", i, (i + 1) % 4 != 0);
-        }
+        const bool full = listed.given() ? listed.lists("full_attn_layers", i + 1)
+                                         : !layer_is(c, "linear_attention", i, (i + 1) % 4 != 0);
         if (!full) {
             l.attention = no_attention;
             l.recurrent = delta;

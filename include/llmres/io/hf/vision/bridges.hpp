@@ -17,8 +17,7 @@ inline model read_git(config_fields& c) {
     m.tied_head = c.flag_or("tie_word_embeddings", false);
     m.head_bias = true;
     add_bert_embeddings(c, m, {.types = 0}, m.hidden);
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     const std::int64_t patches = patch_count(v, 224, 16);
@@ -60,20 +59,17 @@ inline model read_blip_text(config_fields& c) {
     return m;
 }
 inline void add_blip_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    (void)add_blip_tower(fields.v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
+    vision_fields v{c};
+    (void)add_blip_tower(v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
 }
 
 /// The Q-Former of BLIP-2 and InstructBLIP: learned queries, layers of which every second one reads the tower's
 /// features, and one linear layer into the text model. With texts of its own it has an embedding, and a second
 /// feed-forward in each layer.
 inline void add_q_former(config_fields& c, model& m, bool reads_text) {
-    static const nlohmann::json nothing = nlohmann::json::object();
-    vision_fields fields{c};
-    const tower_shape t =
-        add_blip_tower(fields.v, m, {.hidden = 1408, .width = 6144, .layers = 39, .heads = 16}, 224, 14);
-    const nlohmann::json* object = c.object("qformer_config");
-    config_fields q{object != nullptr ? *object : nothing, "qformer_config", true};
+    vision_fields v{c};
+    const tower_shape t = add_blip_tower(v, m, {.hidden = 1408, .width = 6144, .layers = 39, .heads = 16}, 224, 14);
+    nested_fields q{c, "qformer_config"};
     const tower_shape f = read_tower_shape(q, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
     m.encoders[1] = tower_of(f, transformer_layer(f.heads, f.hidden, f.width));
     const std::int64_t queries = feature_count(c, "num_query_tokens", 32);
@@ -94,7 +90,6 @@ inline void add_q_former(config_fields& c, model& m, bool reads_text) {
         m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * f.layers});
     }
     m.add(projection(m.hidden, f.hidden, true));
-    if (!q.ok()) c.fail(q.error());
 }
 inline void add_blip2_vision(config_fields& c, model& m) { add_q_former(c, m, false); }
 inline void add_instructblip_vision(config_fields& c, model& m) { add_q_former(c, m, true); }
@@ -130,8 +125,7 @@ inline void add_latent_queries(config_fields& c, model& m, std::int64_t queries,
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 4});
 }
 inline void add_kosmos2_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     const tower_shape t = add_tower(v, m,
                                     {.shape = {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16},
                                      .patch_bias = false,
@@ -165,9 +159,8 @@ inline tower_shape add_patch_tower(config_fields& v, model& m, const tower_shape
     return t;
 }
 inline void add_kosmos2_5_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t =
-        add_patch_tower(fields.v, m, {.hidden = 1536, .width = 3968, .layers = 18, .heads = 24}, 4096);
+    vision_fields v{c};
+    const tower_shape t = add_patch_tower(v, m, {.hidden = 1536, .width = 3968, .layers = 18, .heads = 24}, 4096);
     add_latent_queries(c, m, 2048, t.hidden);
 }
 
@@ -192,8 +185,8 @@ inline model read_pix2struct_text(config_fields& c) {
     return m;
 }
 inline void add_pix2struct_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    (void)add_patch_tower(fields.v, m, {.hidden = 768, .width = 2048, .layers = 12, .heads = 12}, 4096);
+    vision_fields v{c};
+    (void)add_patch_tower(v, m, {.hidden = 768, .width = 2048, .layers = 12, .heads = 12}, 4096);
 }
 
 }  // namespace llmres::inline v0::detail::hf

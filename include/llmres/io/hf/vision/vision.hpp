@@ -16,24 +16,11 @@ namespace llmres::inline v0::detail::hf {
 inline constexpr field_names vision_field{"vision_config"};
 inline constexpr field_names audio_field{"audio_config"};
 
-/// The vision part of a multimodal config, as a reader of its own.
-struct vision_fields {
-    config_fields v;
-    config_fields& outer;
-    explicit vision_fields(config_fields& c) : v{object_of(c), "vision_config", true}, outer{c} {}
-    ~vision_fields() {
-        if (!v.ok()) outer.fail(v.error());
-    }
-    vision_fields(const vision_fields&) = delete;
-    vision_fields& operator=(const vision_fields&) = delete;
-
-private:
-    static const nlohmann::json& object_of(config_fields& c) {
-        static const nlohmann::json nothing = nlohmann::json::object();
-        const nlohmann::json* found = c.object(vision_field);
-        if (found == nullptr)
+/// The vision part of a multimodal config, which must be there.
+struct vision_fields : nested_fields {
+    explicit vision_fields(config_fields& c) : nested_fields{c, vision_field} {
+        if (!given())
             c.fail({error_code::missing, c.label(vision_field), "absent", "the description of the vision tower"});
-        return found != nullptr ? *found : nothing;
     }
 };
 
@@ -143,8 +130,8 @@ inline tower_shape add_named_tower(config_fields& v, model& m) {
 // ---- the multimodal families
 
 inline void add_gemma3_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t = add_siglip(fields.v, m, true);
+    vision_fields v{c};
+    const tower_shape t = add_siglip(v, m, true);
     m.encoders[0].output = tokens(feature_count(c, "mm_tokens_per_image", 256));
     m.encoders[0].image_tokens = m.encoders[0].output;
     m.add(projection(m.hidden, t.hidden, false));
@@ -153,16 +140,16 @@ inline void add_gemma3_vision(config_fields& c, model& m) {
 
 /// PaliGemma: SigLIP and one linear layer as projector.
 inline void add_paligemma_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t = add_siglip(fields.v, m, true);
+    vision_fields v{c};
+    const tower_shape t = add_siglip(v, m, true);
     const std::int64_t width = feature_count(c, "projection_dim", m.hidden);
-    m.add(projection(feature_count(fields.v, "projection_dim", width), t.hidden, true));
+    m.add(projection(feature_count(v, "projection_dim", width), t.hidden, true));
 }
 
 /// LLaVA: a projector of two linear layers, from the features of one layer of the tower, or of several concatenated.
 inline void add_llava_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t = add_named_tower(fields.v, m);
+    vision_fields v{c};
+    const tower_shape t = add_named_tower(v, m);
     const bool bias = c.flag_or("multimodal_projector_bias", true);
     const std::int64_t layers =
         c.holds_list("vision_feature_layer") ? static_cast<std::int64_t>(c.list("vision_feature_layer")->size()) : 1;
@@ -178,11 +165,11 @@ inline void add_llava_next_vision(config_fields& c, model& m) {
 
 /// Mistral 3: Pixtral with a projector that first merges squares of patches.
 inline void add_mistral3_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t = add_pixtral(fields.v, m);
+    vision_fields v{c};
+    const tower_shape t = add_pixtral(v, m);
     const bool bias = c.flag_or("multimodal_projector_bias", false);
     // A token for each square of patches, and one at the end of each row of squares.
-    const std::int64_t patches = patch_count(fields.v, 1024, 16), squares = patches / merged(c);
+    const std::int64_t patches = patch_count(v, 1024, 16), squares = patches / merged(c);
     std::int64_t rows = 0;
     while (rows * rows < squares) ++rows;
     admit_images(m, patches, squares + rows);
@@ -195,8 +182,7 @@ inline void add_mistral3_vision(config_fields& c, model& m) {
 /// Llama 4: patches embedded by a linear layer, positions for patches and a class token, norms before the first and
 /// after the last layer, two linear layers after pixel shuffling.
 inline void add_llama4_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 5632, .layers = 34, .heads = 16});
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     // 16 tiles and the whole image; pixel_shuffle_ratio 0.5 leaves a quarter of the patches.
@@ -219,8 +205,7 @@ inline void add_mllama_vision(config_fields& c, model& m) {
         (void)c.has(vision_field);
         return;
     }
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 5120, .layers = 32, .heads = 16});
     const std::int64_t global = v.number_or("num_global_layers", 8, 0, 128);
     t.layers += global;
@@ -265,8 +250,7 @@ inline void admit_qwen_images(model& m, std::int64_t merged) {
 /// Qwen2-VL: patches over two frames, LayerNorms, a merger of two linear layers. `hidden_size` of the vision part is
 /// the text model's.
 inline void add_qwen2_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     tower_shape t;
     t.hidden = feature_count(v, "embed_dim", 1280);
     t.layers = v.number_or("depth", 32, 1, layer_stack::max_layers);
@@ -283,8 +267,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
 
 /// Qwen2.5-VL and EXAONE 4.5: a tower with gated feed-forwards and RMS norms.
 inline void add_qwen2_5_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     const tower_shape t = read_tower_shape(v, {.hidden = 3584, .width = 3420, .layers = 32, .heads = 16});
     layer block = transformer_layer(t.heads, t.hidden, t.width);
     block.feed_forward.kind = feed_forward_kind::gated;
@@ -302,10 +285,8 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
 /// Adds the tower of audio that Qwen's Omni models have beside the tower of images: Whisper's encoder, and what makes
 /// its features the text model's.
 inline void add_qwen2_5_omni(config_fields& c, model& m) {
-    static const nlohmann::json nothing = nlohmann::json::object();
     add_qwen2_5_vision(c, m);
-    const nlohmann::json* object = c.object("audio_config");
-    config_fields a{object != nullptr ? *object : nothing, "audio_config", true};
+    nested_fields a{c, "audio_config"};
     const std::int64_t hidden = feature_count(a, "d_model", 1280);
     const std::int64_t heads = a.number_or("encoder_attention_heads", 20, 1, hidden);
     encoder& audio = m.encoders[1];
@@ -323,14 +304,12 @@ inline void add_qwen2_5_omni(config_fields& c, model& m) {
     m.add({.role = weight_role::positions, .rows = 2, .columns = out});
     m.add(layer_norm(hidden));
     m.add(projection(out, hidden, true));
-    if (!a.ok()) c.fail(a.error());
 }
 
 /// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer of the tower whose output is
 /// added in the first layers of the text model.
 inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_default) {
-    vision_fields fields{c};
-    config_fields& v = fields.v;
+    vision_fields v{c};
     const tower_shape t = read_tower_shape(v, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16});
     const std::int64_t joined = merged(v) * t.hidden;
     const std::int64_t out = feature_count(v, "out_hidden_size", m.hidden);
@@ -356,9 +335,8 @@ inline void add_qwen3_5_vision(config_fields& c, model& m) { add_qwen3_tower(c, 
 
 /// Idefics 3 and SmolVLM: SigLIP, pixel shuffling, one linear layer.
 inline void add_idefics3_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t =
-        add_siglip(fields.v, m, false, {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, 32);
+    vision_fields v{c};
+    const tower_shape t = add_siglip(v, m, false, {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, 32);
     const std::int64_t scale = c.number_or("scale_factor", 2, 1, 64);
     m.add(projection(m.hidden, t.hidden * scale * scale, false));
 }
@@ -419,8 +397,8 @@ inline model read_clip_text(config_fields& c) {
     return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, width_field)));
 }
 inline void add_clip_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    const tower_shape t = add_clip(fields.v, m);
+    vision_fields v{c};
+    const tower_shape t = add_clip(v, m);
     const std::int64_t common = feature_count(c, "projection_dim", 512);
     m.add(projection(common, t.hidden, false));
     m.add(projection(common, m.hidden, false));
@@ -435,8 +413,8 @@ inline model read_siglip_text(config_fields& c) {
     return m;
 }
 inline void add_siglip_vision(config_fields& c, model& m) {
-    vision_fields fields{c};
-    add_siglip(fields.v, m, true);
+    vision_fields v{c};
+    add_siglip(v, m, true);
     m.add({.role = weight_role::values, .columns = 2});
 }
 
