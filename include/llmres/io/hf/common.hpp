@@ -54,6 +54,11 @@ private:
     bool given_;
 };
 
+/// Refuses a file that sets a flag whose structure no reader describes.
+inline void refuse_flag(config_fields& c, const char* name) {
+    if (c.flag_or(name, false)) c.fail(error_code::unsupported, name, "false");
+}
+
 /// A number of features or of rows.
 inline std::int64_t feature_count(config_fields& c, const field_names& field) {
     return c.number(field, 1, most_features);
@@ -64,6 +69,16 @@ inline std::int64_t feature_count(config_fields& c, const field_names& field, st
 }
 
 inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field, 1, layer_stack::max_layers); }
+
+/// A stored table of positions, or of what else is looked up and added to the features, such as token types.
+inline extra_weight positions(std::int64_t rows, std::int64_t columns, std::int64_t copies = 1) {
+    return {.role = weight_role::positions, .rows = rows, .columns = columns, .copies = copies};
+}
+
+/// A LayerNorm outside the layers: weight and bias.
+inline extra_weight layer_norm(std::int64_t width, model_part part = model_part::input) {
+    return {.role = weight_role::norm, .part = part, .columns = width, .copies = 2};
+}
 
 /// Reads vocabulary, hidden size, longest context and whether the head is tied to the embedding.
 inline model read_frame(config_fields& c) {
@@ -91,6 +106,21 @@ inline precision read_dtype(config_fields& c, const precision& fallback) {
     return fallback;
 }
 
+/// Refuses a hidden size that its heads do not divide.
+inline void check_heads(config_fields& c, const field_names& field, std::int64_t heads, std::int64_t hidden) {
+    if (!c.ok() || hidden % heads == 0) return;
+    text<191> expected{"a divisor of the hidden size, "};
+    expected.append(digits(hidden));
+    c.fail(error_code::inconsistent, field, expected);
+}
+
+/// Reads how many heads a hidden size is divided into.
+inline std::int64_t read_head_count(config_fields& c, const field_names& field, std::int64_t hidden) {
+    const std::int64_t heads = c.number(field, 1, most_heads);
+    check_heads(c, field, heads, hidden);
+    return heads;
+}
+
 /// Reads heads, KV heads (absent: as many as heads) and the width of a head (absent: hidden size / heads).
 inline attention read_heads(config_fields& c, std::int64_t hidden) {
     attention a;
@@ -104,11 +134,7 @@ inline attention read_heads(config_fields& c, std::int64_t hidden) {
         c.fail(error_code::inconsistent, kv_heads_field, expected);
     }
     if (a.head_dim == 0) {
-        if (hidden % a.heads != 0) {
-            text<191> expected{"a divisor of the hidden size, "};
-            expected.append(digits(hidden));
-            c.fail(error_code::inconsistent, heads_field, expected);
-        }
+        check_heads(c, heads_field, a.heads, hidden);
         a.head_dim = hidden / a.heads;
         if (a.head_dim > most_heads) c.fail(error_code::inconsistent, heads_field, "heads of at most 65536 features");
     }

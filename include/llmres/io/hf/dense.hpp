@@ -230,7 +230,7 @@ inline model read_phi(config_fields& c) {
     l.norm = m.final_norm = norm_kind::layer;
     l.norm_before_feed_forward = false;
     m.head_bias = true;
-    if (c.flag_or("qk_layernorm", false)) c.fail(error_code::unsupported, "qk_layernorm", "false");
+    refuse_flag(c, "qk_layernorm");
     return stack_of(c, m, l);
 }
 

@@ -27,16 +27,10 @@ inline model read_gpt_frame(config_fields& c) {
     return m;
 }
 
-inline void add_positions(model& m, std::int64_t rows) {
-    m.add({.role = weight_role::positions, .rows = rows, .columns = m.hidden});
-}
-
-inline void add_embedding_norm(model& m) { m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2}); }
-
 inline model read_gpt2(config_fields& c) {
     model m = read_gpt_frame(c);
-    add_positions(m, feature_count(c, context_field, 1024));
-    if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
+    m.add(positions(feature_count(c, context_field, 1024), m.hidden));
+    refuse_flag(c, "add_cross_attention");
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
 }
 
@@ -57,7 +51,7 @@ inline model read_openai_gpt(config_fields& c) {
 
 inline model read_gpt_neo(config_fields& c) {
     model m = read_gpt_frame(c);
-    add_positions(m, feature_count(c, context_field, 2048));
+    m.add(positions(feature_count(c, context_field, 2048), m.hidden));
     layer l = read_gpt_layer(c, m.hidden, true);
     l.attention.qkv_bias = false;
     return stack_of(c, m, l);
@@ -83,7 +77,7 @@ inline model read_gpt_neox(config_fields& c) {
 
 inline model read_bloom(config_fields& c) {
     model m = read_gpt_frame(c);
-    add_embedding_norm(m);
+    m.add(layer_norm(m.hidden));
     return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
 }
 
@@ -93,7 +87,7 @@ inline model read_opt(config_fields& c) {
     model m = read_gpt_frame(c);
     const bool bias = c.flag_or("enable_bias", true);
     layer l = read_gpt_layer(c, m.hidden, bias);
-    add_positions(m, c.number_or(context_field, 2048, 1, most_features - 2) + 2);
+    m.add(positions(c.number_or(context_field, 2048, 1, most_features - 2) + 2, m.hidden));
     const std::int64_t narrow = feature_count(c, "word_embed_proj_dim", m.hidden);
     if (narrow != m.hidden) m.embedding_width = narrow;
     if (!c.flag_or("do_layer_norm_before", true) || c.flag_or("_remove_final_layer_norm", false))
@@ -128,7 +122,7 @@ inline model read_mpt(config_fields& c) {
     if (a.flag_or("qk_ln", false)) c.fail(error_code::unsupported, "attn_config", "attn_config.qk_ln false");
     l.feed_forward.kind = feed_forward_kind::plain;
     l.feed_forward.width = m.hidden * c.number_or("expansion_ratio", 4, 1, 64);
-    if (!a.flag_or("alibi", true)) add_positions(m, feature_count(c, context_field, 2048));
+    if (!a.flag_or("alibi", true)) m.add(positions(feature_count(c, context_field, 2048), m.hidden));
     return stack_of(c, m, l);
 }
 

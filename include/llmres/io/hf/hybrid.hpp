@@ -332,7 +332,7 @@ inline model read_rwkv5(config_fields& c) {
     l.recurrent = {.kind = recurrent_kind::rwkv, .heads = inner / head_dim, .head_dim = head_dim, .state = head_dim};
     l.feed_forward = {.kind = feed_forward_kind::plain,
                       .width = feature_count(c, width_field, m.hidden * 7 / 2 / 32 * 32)};
-    m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2});
+    m.add(layer_norm(m.hidden));
     return stack_of(c, m, l);
 }
 

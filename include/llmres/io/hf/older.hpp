@@ -23,21 +23,20 @@ inline model read_prenorm_decoder(config_fields& c) {
     model m = read_frame(c);
     m.final_norm = norm_kind::layer;
     m.tied_head = c.flag_or("tie_word_embeddings", true);
-    const std::int64_t count = c.number(heads, 1, most_heads);
-    if (c.ok() && m.hidden % count != 0) c.fail(error_code::inconsistent, heads, "a divisor of the hidden size");
+    const std::int64_t count = read_head_count(c, heads, m.hidden);
     const layer l = transformer_layer(count, m.hidden, feature_count(c, width));
     m.layers.append(static_cast<std::int32_t>(c.number(layers, 1, layer_stack::max_layers)), l);
     return m;
 }
 /// XGLM: positions are sinusoids, which no file stores.
 inline model read_xglm(config_fields& c) {
-    if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
+    refuse_flag(c, "add_cross_attention");
     return read_prenorm_decoder(c);
 }
 /// BioGPT: learned positions, two rows more than positions.
 inline model read_biogpt(config_fields& c) {
     model m = read_prenorm_decoder(c);
-    add_positions(m, m.max_context.in(tokens) + 2);
+    m.add(positions(m.max_context.in(tokens) + 2, m.hidden));
     return m;
 }
 
@@ -90,9 +89,9 @@ inline model read_cpmant(config_fields& c) {
     m.add({.role = weight_role::embed_tokens,
            .rows = prompts * c.number_or("prompt_length", 32, 1, 4096),
            .columns = m.hidden});
-    m.add({.role = weight_role::positions, .rows = segments, .columns = m.hidden});
+    m.add(positions(segments, m.hidden));
     // A pair of segments has a bucket, beside those of distances.
-    m.add({.role = weight_role::positions, .rows = segments * segments + buckets, .columns = l.attention.heads});
+    m.add(positions(segments * segments + buckets, l.attention.heads));
     return stack_of(c, m, l);
 }
 
@@ -118,7 +117,7 @@ inline model read_diffllama(config_fields& c) {
 /// Doge: norms of queries and keys, scales of both residuals, and a projection of values that makes a mask.
 inline model read_doge(config_fields& c) {
     model m = read_frame(c);
-    if (c.flag_or("is_moe", false)) c.fail(error_code::unsupported, "is_moe", "false");
+    refuse_flag(c, "is_moe");
     for (const char* of_experts : {"num_experts", "num_experts_per_tok"}) (void)c.has(of_experts);
     layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     l.attention.qk_norm = query_key_norm::shared;
@@ -215,7 +214,7 @@ inline model read_rwkv4(config_fields& c) {
                    .head_dim = 1,
                    .state = 3};
     l.feed_forward = {.kind = feed_forward_kind::plain, .width = feature_count(c, width_field, 4 * m.hidden)};
-    add_embedding_norm(m);
+    m.add(layer_norm(m.hidden));
     return stack_of(c, m, l);
 }
 

@@ -33,8 +33,7 @@ inline model read_seq2seq(config_fields& c, const bart_form& form) {
     m.hidden = feature_count(c, {"d_model", "hidden_size"});
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     const auto half = [&](const field_names& heads_name, const char* width_name) {
-        const std::int64_t heads = c.number(heads_name, 1, most_heads);
-        if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_name, "a divisor of d_model");
+        const std::int64_t heads = read_head_count(c, heads_name, m.hidden);
         layer l = transformer_layer(heads, m.hidden, feature_count(c, width_name), form.attention_bias);
         if (!form.key_bias) l.attention.keys = key_projection::unbiased;
         return l;
@@ -57,10 +56,7 @@ inline model read_bart_like(config_fields& c, const bart_form& form) {
     model m = read_seq2seq(c, form);
     const std::int64_t halves = m.encoders[0].layers > 0 ? 2 : 1;
     m.max_context = tokens(c.number_or("max_position_embeddings", 1024, 1, most_features - 2));
-    m.add({.role = weight_role::positions,
-           .rows = m.max_context.in(tokens) + form.position_offset,
-           .columns = m.hidden,
-           .copies = halves});
+    m.add(positions(m.max_context.in(tokens) + form.position_offset, m.hidden, halves));
     if (form.embedding_norms) m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2 * halves});
     m.final_norm = form.final_norms ? norm_kind::layer : norm_kind::none;
     if (form.final_norms && halves == 2) m.add(layer_norm(m.hidden));
@@ -88,7 +84,7 @@ inline model read_marian(config_fields& c) {
 }
 /// MVP: BART; its trained prompts are not described.
 inline model read_mvp(config_fields& c) {
-    if (c.flag_or("use_prompt", false)) c.fail(error_code::unsupported, "use_prompt", "false");
+    refuse_flag(c, "use_prompt");
     return read_bart(c);
 }
 
@@ -100,8 +96,7 @@ inline model read_trocr(config_fields& c) {
         if (l.attention.heads > 0)
             l.attention.cross_width = c.number_or("cross_attention_hidden_size", 0, 0, most_features);
     m.max_context = tokens(c.number_or("max_position_embeddings", 512, 1, most_features - 2));
-    if (c.flag_or("use_learned_position_embeddings", true))
-        m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens) + 2, .columns = m.hidden});
+    if (c.flag_or("use_learned_position_embeddings", true)) m.add(positions(m.max_context.in(tokens) + 2, m.hidden));
     if (c.flag_or("layernorm_embedding", true)) m.add(layer_norm(m.hidden));
     m.final_norm = norm_kind::none;
     return m;
@@ -117,8 +112,8 @@ inline model read_prophetnet(config_fields& c) {
     const std::int64_t buckets = feature_count(c, "num_buckets", 32);
     for (layer& l : m.layers.kinds)
         if (l.attention.heads > 0) l.more_values = buckets * l.attention.heads * (m.hidden + 1);
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden, .copies = halves});
-    m.add({.role = weight_role::positions, .rows = c.number_or("ngram", 2, 1, 64), .columns = m.hidden});
+    m.add(positions(m.max_context.in(tokens), m.hidden, halves));
+    m.add(positions(c.number_or("ngram", 2, 1, 64), m.hidden));
     m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2 * halves});
     m.final_norm = norm_kind::none;
     return m;
@@ -135,9 +130,9 @@ inline model read_whisper(config_fields& c) {
         m.encoders[0].output = tokens(frames);
         m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * bands});
         m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * m.hidden});
-        m.add({.role = weight_role::positions, .rows = frames, .columns = m.hidden});
+        m.add(positions(frames, m.hidden));
     }
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
+    m.add(positions(m.max_context.in(tokens), m.hidden));
     if (m.encoders[0].layers > 0) m.add(layer_norm(m.hidden));
     return m;
 }

@@ -53,17 +53,16 @@ inline model read_bert_frame(config_fields& c, const bert_form& form) {
     model m = read_frame(c);
     m.tied_head = true;
     m.final_norm = form.norm_first ? norm_kind::layer : norm_kind::none;
-    const std::int64_t heads = c.number(heads_field, 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
+    const std::int64_t heads = read_head_count(c, heads_field, m.hidden);
+    refuse_flag(c, "add_cross_attention");
     return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, width_field)));
 }
 
 /// Embeddings of positions and token types, `width` features wide, and their norm.
 inline void add_bert_embeddings(config_fields& c, model& m, const bert_form& form, std::int64_t width) {
-    m.add({.role = weight_role::positions, .rows = feature_count(c, context_field, 512), .columns = width});
+    m.add(positions(feature_count(c, context_field, 512), width));
     const std::int64_t types = c.number_or("type_vocab_size", form.types, 0, 1024);
-    if (types > 0) m.add({.role = weight_role::positions, .rows = types, .columns = width});
+    if (types > 0) m.add(positions(types, width));
     if (form.embedding_norm) m.add(layer_norm(width));
 }
 
@@ -101,7 +100,7 @@ inline model read_bert_generation(config_fields& c) {
 inline model read_ernie(config_fields& c) {
     model m = read_bert(c);
     const std::int64_t tasks = c.number_or("task_type_vocab_size", 3, 1, 1024);
-    if (c.flag_or("use_task_id", false)) m.add({.role = weight_role::positions, .rows = tasks, .columns = m.hidden});
+    if (c.flag_or("use_task_id", false)) m.add(positions(tasks, m.hidden));
     return m;
 }
 
@@ -137,7 +136,7 @@ inline model read_roc_bert(config_fields& c) {
         const std::int64_t count = feature_count(c, rows, usual_rows);
         const std::int64_t width = feature_count(c, columns, usual_columns);
         if (!c.flag_or(enabled, true)) return;
-        m.add({.role = weight_role::positions, .rows = count, .columns = width});
+        m.add(positions(count, width));
         joined += width;
     };
     embed("enable_pronunciation", "pronunciation_vocab_size", 910, "pronunciation_embed_dim", 768);
@@ -153,8 +152,8 @@ inline model read_roformer(config_fields& c) {
     if (feature_count(c, "embedding_size", m.hidden) != m.hidden)
         c.fail(error_code::unsupported, "embedding_size", "the hidden size");
     const std::int64_t rows = feature_count(c, context_field, 1536);
-    m.add({.role = weight_role::positions, .rows = rows, .columns = m.layers[0].attention.head_dim});
-    m.add({.role = weight_role::positions, .rows = c.number_or("type_vocab_size", 2, 1, 1024), .columns = m.hidden});
+    m.add(positions(rows, m.layers[0].attention.head_dim));
+    m.add(positions(c.number_or("type_vocab_size", 2, 1, 1024), m.hidden));
     m.add(layer_norm(m.hidden));
     if (!generates(c) && !is_architecture(c, "ForMaskedLM")) return m;
     m.add(head_transform(m.hidden, m.hidden, model_part::output));
@@ -184,10 +183,9 @@ inline model read_distilbert(config_fields& c) {
     m.max_context = tokens(feature_count(c, context_field, 512));
     m.tied_head = true;
     m.final_norm = norm_kind::none;
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
+    m.add(positions(m.max_context.in(tokens), m.hidden));
     m.add(layer_norm(m.hidden));
-    const std::int64_t heads = c.number("n_heads", 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "n_heads", "a divisor of dim");
+    const std::int64_t heads = read_head_count(c, "n_heads", m.hidden);
     return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, "hidden_dim")));
 }
 
@@ -200,13 +198,11 @@ inline model read_xlm(config_fields& c) {
     m.tied_head = true;
     m.head_bias = is_architecture(c, "LMHeadModel");
     m.final_norm = norm_kind::none;
-    m.add({.role = weight_role::positions, .rows = m.max_context.in(tokens), .columns = m.hidden});
+    m.add(positions(m.max_context.in(tokens), m.hidden));
     const std::int64_t languages = c.number_or("n_langs", 1, 1, 65536);
-    if (languages > 1 && c.flag_or("use_lang_emb", true))
-        m.add({.role = weight_role::positions, .rows = languages, .columns = m.hidden});
+    if (languages > 1 && c.flag_or("use_lang_emb", true)) m.add(positions(languages, m.hidden));
     m.add(layer_norm(m.hidden));
-    const std::int64_t heads = c.number("n_heads", 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "n_heads", "a divisor of emb_dim");
+    const std::int64_t heads = read_head_count(c, "n_heads", m.hidden);
     return stack_of(c, m, transformer_layer(heads, m.hidden, 4 * m.hidden));
 }
 

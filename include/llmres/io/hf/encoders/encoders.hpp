@@ -20,11 +20,6 @@ inline layer transformer_layer(std::int64_t heads, std::int64_t hidden, std::int
     return l;
 }
 
-/// Adds a LayerNorm outside the layers: weight and bias.
-inline extra_weight layer_norm(std::int64_t width, model_part part = model_part::input) {
-    return {.role = weight_role::norm, .part = part, .columns = width, .copies = 2};
-}
-
 /// Whether the file was saved from the class of that name.
 inline bool is_architecture(config_fields& c, std::string_view suffix) {
     const nlohmann::json* names = c.list("architectures");
@@ -69,7 +64,7 @@ inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) 
     const std::int64_t buckets = feature_count(c, "relative_attention_num_buckets", 32);
     if (bias_in_each_layer) block.more_values = buckets * heads;
     const auto stack_bias = [&] {
-        if (!bias_in_each_layer) m.add({.role = weight_role::positions, .rows = buckets, .columns = heads});
+        if (!bias_in_each_layer) m.add(positions(buckets, heads));
     };
     const std::int64_t layers = c.number_nested("num_layers", 6, 1, layer_stack::max_layers);
     const std::int64_t decoder_layers = c.number_or("num_decoder_layers", layers, 1, layer_stack::max_layers);
@@ -117,15 +112,12 @@ inline model read_vit(config_fields& c) {
     m.hidden = feature_count(c, hidden_field);
     m.tied_head = true;
     m.final_norm = norm_kind::layer;
-    const std::int64_t heads = c.number(heads_field, 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
+    const std::int64_t heads = read_head_count(c, heads_field, m.hidden);
     layer l = transformer_layer(heads, m.hidden, feature_count(c, width_field));
     l.attention.qkv_bias = c.flag_or("qkv_bias", true);
     const std::int64_t patches = patch_count(c, 224, 16);
     m.add(patch_embedding(c, m.hidden, 16, true));
-    m.add({.role = weight_role::positions,
-           .rows = patches + 2,
-           .columns = m.hidden});  // with the class token and its position
+    m.add(positions(patches + 2, m.hidden));  // with the class token and its position
     add_classifier(c, m);
     return stack_of(c, m, l);
 }

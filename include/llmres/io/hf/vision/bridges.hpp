@@ -23,7 +23,7 @@ inline model read_git(config_fields& c) {
     const std::int64_t patches = patch_count(v, 224, 16);
     admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, 16, false));
-    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = t.hidden});
+    m.add(positions(patches + 2, t.hidden));
     m.add({.role = weight_role::norm, .columns = t.hidden, .copies = 4});
     m.add(projection(m.hidden, t.hidden, true));
     m.add(layer_norm(m.hidden));
@@ -74,7 +74,7 @@ inline void add_q_former(config_fields& c, model& m, bool reads_text) {
     m.encoders[1] = tower_of(f, transformer_layer(f.heads, f.hidden, f.width));
     const std::int64_t queries = feature_count(c, "num_query_tokens", 32);
     m.encoders[0].image_tokens = m.encoders[0].output = m.encoders[1].output = tokens(queries);
-    m.add({.role = weight_role::positions, .rows = queries, .columns = f.hidden});
+    m.add(positions(queries, f.hidden));
     const std::int64_t every = q.number_or("cross_attention_frequency", 2, 1, 256);
     const std::int64_t crossing = ceil_quotient(f.layers, every);
     const std::int64_t seen = feature_count(q, "encoder_hidden_size", t.hidden);
@@ -84,7 +84,7 @@ inline void add_q_former(config_fields& c, model& m, bool reads_text) {
     m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * crossing + 2});
     if (q.flag_or("use_qformer_text_input", reads_text)) {
         m.add({.role = weight_role::embed_tokens, .rows = feature_count(q, "vocab_size", 30522), .columns = f.hidden});
-        m.add({.role = weight_role::positions, .rows = feature_count(q, context_field, 512), .columns = f.hidden});
+        m.add(positions(feature_count(q, context_field, 512), f.hidden));
         m.add({.role = weight_role::projector, .bias = true, .rows = f.width, .columns = f.hidden, .copies = f.layers});
         m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.width, .copies = f.layers});
         m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * f.layers});
@@ -104,14 +104,13 @@ inline model read_kosmos_text(config_fields& c, bool inner_norm) {
     m.max_context = tokens(feature_count(c, context_field, 2048));
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     m.final_norm = norm_kind::layer;
-    const std::int64_t heads = c.number("attention_heads", 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "attention_heads", "a divisor of embed_dim");
-    if (c.flag_or("add_cross_attention", false)) c.fail(error_code::unsupported, "add_cross_attention", "false");
+    const std::int64_t heads = read_head_count(c, "attention_heads", m.hidden);
+    refuse_flag(c, "add_cross_attention");
     layer l = transformer_layer(heads, m.hidden, feature_count(c, "ffn_dim"));
     l.more_norms = inner_norm ? 1 : 0;
     l.more_values = 2 * l.feed_forward.width;
     m.layers.append(static_cast<std::int32_t>(c.number("layers", 1, layer_stack::max_layers)), l);
-    if (!inner_norm) m.add({.role = weight_role::positions, .rows = 2, .columns = m.hidden});
+    if (!inner_norm) m.add(positions(2, m.hidden));
     return m;
 }
 inline model read_kosmos2_text(config_fields& c) { return read_kosmos_text(c, true); }
@@ -120,7 +119,7 @@ inline model read_kosmos2_5_text(config_fields& c) { return read_kosmos_text(c, 
 inline void add_latent_queries(config_fields& c, model& m, std::int64_t queries, std::int64_t from) {
     const std::int64_t count = feature_count(c, "latent_query_num", queries);
     m.encoders[0].image_tokens = m.encoders[0].output = tokens(count);
-    m.add({.role = weight_role::positions, .rows = count, .columns = m.hidden});
+    m.add(positions(count, m.hidden));
     m.add(projection(m.hidden, from, true));
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 4});
 }
@@ -151,10 +150,7 @@ inline tower_shape add_patch_tower(config_fields& v, model& m, const tower_shape
            .bias = true,
            .rows = t.hidden,
            .columns = feature_count(v, "patch_embed_hidden_size", 768)});
-    m.add({.role = weight_role::positions,
-           .rows = feature_count(v, {"seq_len", "max_num_patches"}, places),
-           .columns = t.hidden,
-           .copies = 2});
+    m.add(positions(feature_count(v, {"seq_len", "max_num_patches"}, places), t.hidden, 2));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     return t;
 }
@@ -170,16 +166,13 @@ inline model read_pix2struct_text(config_fields& c) {
     m.vocabulary = feature_count(c, "vocab_size");
     m.hidden = feature_count(c, "hidden_size");
     m.tied_head = c.flag_or("tie_word_embeddings", false);
-    const std::int64_t heads = c.number("num_heads", 1, most_heads);
+    const std::int64_t heads = read_head_count(c, "num_heads", m.hidden);
     layer l;
     // Its projections are as wide as the model, whatever d_kv is.
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, "num_heads", "a divisor of the hidden size");
     l.attention = {.heads = heads, .kv_heads = heads, .head_dim = m.hidden / heads};
     l.attention.cross = cross_attention::beside;
     l.feed_forward.width = feature_count(c, "d_ff");
-    m.add({.role = weight_role::positions,
-           .rows = feature_count(c, "relative_attention_num_buckets", 32),
-           .columns = heads});
+    m.add(positions(feature_count(c, "relative_attention_num_buckets", 32), heads));
     (void)c.flag_or("add_cross_attention", true);
     m.layers.append(static_cast<std::int32_t>(c.number("num_layers", 1, layer_stack::max_layers)), l);
     return m;

@@ -62,7 +62,7 @@ inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form,
         const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
         if (v.ok() && patches < 1) v.fail(error_code::out_of_range, "image_size", "at least one patch");
         const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
-        m.add({.role = weight_role::positions, .rows = patches + more, .columns = t.hidden});
+        m.add(positions(patches + more, t.hidden));
         m.encoders[place].image_patches = m.encoders[place].image_tokens = m.encoders[place].output = tokens(patches);
     }
     if (form.norms > 0) m.add({.role = weight_role::norm, .columns = t.hidden, .copies = (rms ? 1 : 2) * form.norms});
@@ -172,7 +172,7 @@ inline void add_aria_vision(config_fields& c, model& m) {
     if (const nlohmann::json* map = c.object("projector_patch_to_query_dict"))
         for (const auto& [patches, count] : map->items())
             if (count.is_number_integer()) queries = (std::max)(queries, count.get<std::int64_t>());
-    m.add({.role = weight_role::positions, .rows = queries, .columns = t.hidden});
+    m.add(positions(queries, t.hidden));
     m.add({.role = weight_role::projector, .rows = t.hidden, .columns = t.hidden, .copies = 3});
     m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 5});
     m.add({.role = weight_role::norm, .columns = t.hidden, .copies = 6});
@@ -199,7 +199,7 @@ inline void add_idefics2_vision(config_fields& c, model& m) {
     resampler.block.feed_forward.width = 4 * resampler.hidden;
     resampler.block.more_norms = 1;
     resampler.output = tokens(feature_count(p, "resampler_n_latents", 64));
-    m.add({.role = weight_role::positions, .rows = resampler.output.in(tokens), .columns = resampler.hidden});
+    m.add(positions(resampler.output.in(tokens), resampler.hidden));
     m.add({.role = weight_role::norm, .columns = resampler.hidden});
     merge_patches(m, 1);
     m.encoders[0].image_tokens = m.encoders[0].output = resampler.output;
@@ -268,10 +268,9 @@ inline void add_kimi_vision(config_fields& c, model& m) {
     const tower_shape t = add_tower(
         v, m,
         {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .positions = tower_positions::none});
-    m.add({.role = weight_role::positions,
-           .rows = v.number_or({"pos_emb_height", "init_pos_emb_height"}, 64, 1, 65536) *
-                   v.number_or({"pos_emb_width", "init_pos_emb_width"}, 64, 1, 65536),
-           .columns = t.hidden});
+    m.add(positions(v.number_or({"pos_emb_height", "init_pos_emb_height"}, 64, 1, 65536) *
+                        v.number_or({"pos_emb_width", "init_pos_emb_width"}, 64, 1, 65536),
+                    t.hidden));
     const nlohmann::json* kernel = v.list("merge_kernel_size");
     std::int64_t squares = 1;
     for (std::size_t i = 0; kernel != nullptr && i < kernel->size(); ++i)
@@ -291,9 +290,8 @@ inline void add_muse_vision(config_fields& c, model& m) {
                                      .patch_bias = false,
                                      .positions = tower_positions::none,
                                      .norms = 2});
-    m.add({.role = weight_role::positions,
-           .rows = v.number_or("pos_emb_height", 32, 1, 65536) * v.number_or("pos_emb_width", 32, 1, 65536),
-           .columns = t.hidden});
+    m.add(
+        positions(v.number_or("pos_emb_height", 32, 1, 65536) * v.number_or("pos_emb_width", 32, 1, 65536), t.hidden));
     const std::int64_t inner = feature_count(c, "projector_hidden_size", 4096);
     const std::int64_t side = v.number_or("merge_size", 2, 1, 64);
     m.add(projection(inner, feature_count(c, "out_hidden_size", side * side * t.hidden), false));
@@ -377,8 +375,7 @@ inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::
     m.encoders[place] = tower_of(t, block);
     const std::int64_t side = v.number_or("image_size", image, 1, 65536) / v.number_or("patch_size", 16, 1, 65536);
     m.add(patch_embedding(v, t.hidden, 16, true));
-    if (v.flag_or("use_abs_pos", true))
-        m.add({.role = weight_role::positions, .rows = side * side, .columns = t.hidden});
+    if (v.flag_or("use_abs_pos", true)) m.add(positions(side * side, t.hidden));
     if (v.flag_or("use_rel_pos", true)) {
         const nlohmann::json* listed = v.list("global_attn_indexes");
         std::int64_t global = listed != nullptr ? 0 : 4;
@@ -386,13 +383,8 @@ inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::
             if (v.number_at("global_attn_indexes", i, 0, most_features) < t.layers) ++global;
         const std::int64_t window = v.number_or("window_size", 14, 1, 65536);
         const std::int64_t width = block.attention.head_dim;
-        if (t.layers > global)
-            m.add({.role = weight_role::positions,
-                   .rows = 2 * window - 1,
-                   .columns = width,
-                   .copies = 2 * (t.layers - global)});
-        if (global > 0)
-            m.add({.role = weight_role::positions, .rows = 2 * side - 1, .columns = width, .copies = 2 * global});
+        if (t.layers > global) m.add(positions(2 * window - 1, width, 2 * (t.layers - global)));
+        if (global > 0) m.add(positions(2 * side - 1, width, 2 * global));
     }
     const std::int64_t neck = feature_count(v, "output_channels", 256);
     m.add({.role = weight_role::conv, .rows = neck, .columns = t.hidden});
@@ -452,9 +444,7 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
         block.more_values = std::int64_t{7} * 4;  // the bounds of each product's input and output, which files store
     m.encoders[0] = tower_of(t, block);
     m.add(patch_embedding(v, t.hidden, 16, false));
-    m.add({.role = weight_role::positions,
-           .rows = 2 * feature_count(v, "position_embedding_size", 10240),
-           .columns = t.hidden});
+    m.add(positions(2 * feature_count(v, "position_embedding_size", 10240), t.hidden));
     if (v.flag_or("standardize", false)) m.add({.role = weight_role::values, .columns = 2 * t.hidden});
     m.add(projection(m.hidden, t.hidden, false));
 }
@@ -465,7 +455,7 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     {
         vision_fields v{c};
         const tower_shape t = add_siglip(v, m, true, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, 14);
-        m.add({.role = weight_role::positions, .rows = 2, .columns = t.hidden});
+        m.add(positions(2, t.hidden));
         m.add(projection(m.hidden, t.hidden, true));
     }
     nested_fields a{c, "audio_config"};
@@ -499,9 +489,7 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = 9, .copies = 3});
     m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = channels, .copies = 2});
     m.add(projection(hidden, channels * a.number_or("nemo_final_size", 10, 1, 65536), true));
-    m.add({.role = weight_role::positions,
-           .rows = distance * (a.flag_or("bias_symmetric", false) ? 1 : 2),
-           .columns = heads});
+    m.add(positions(distance * (a.flag_or("bias_symmetric", false) ? 1 : 2), heads));
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = hidden, .copies = 2});
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 3});
 }

@@ -36,10 +36,9 @@ inline tower_shape read_tower_shape(config_fields& v, const tower_shape& d) {
     t.hidden = v.number_nested({"hidden_size", "embed_dim"}, d.hidden, 1, most_features);
     t.width = v.number_nested({"intermediate_size", "mlp_dim"}, d.width, 1, most_features);
     t.layers = v.number_nested({"num_hidden_layers", "depth"}, d.layers, 1, layer_stack::max_layers);
-    t.heads = v.number_nested({"num_attention_heads", "num_heads", "attention_heads"}, d.heads, 1, most_heads);
-    if (v.ok() && t.hidden % t.heads != 0)
-        v.fail(error_code::inconsistent, {"num_attention_heads", "num_heads", "attention_heads"},
-               "a divisor of the hidden size");
+    constexpr field_names heads{"num_attention_heads", "num_heads", "attention_heads"};
+    t.heads = v.number_nested(heads, d.heads, 1, most_heads);
+    check_heads(v, heads, t.heads, t.hidden);
     return t;
 }
 
@@ -76,10 +75,10 @@ inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
     m.encoders[0].output = tokens(patches);
     admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, patch, true));
-    m.add({.role = weight_role::positions, .rows = patches, .columns = t.hidden});
+    m.add(positions(patches, t.hidden));
     m.add(layer_norm(t.hidden));
     if (v.flag_or("vision_use_head", head_by_default)) {
-        m.add({.role = weight_role::positions, .columns = t.hidden});
+        m.add(positions(1, t.hidden));
         m.add(projection(4 * t.hidden, t.hidden, true));
         m.add(projection(t.width, t.hidden, true));
         m.add(projection(t.hidden, t.width, true));
@@ -96,7 +95,7 @@ inline tower_shape add_clip(config_fields& v, model& m) {
     m.encoders[0].output = tokens(patches);
     admit_images(m, patches, patches);
     m.add(patch_embedding(v, t.hidden, 32, false));
-    m.add({.role = weight_role::positions, .rows = patches + 2, .columns = t.hidden});
+    m.add(positions(patches + 2, t.hidden));
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
     return t;
@@ -188,7 +187,7 @@ inline void add_llama4_vision(config_fields& c, model& m) {
     // 16 tiles and the whole image; pixel_shuffle_ratio 0.5 leaves a quarter of the patches.
     admit_images(m, 17 * (patch_count(v, 448, 14) + 1), 17 * (patch_count(v, 448, 14) / 4));
     m.add(patch_embedding(v, t.hidden, 14, false));
-    m.add({.role = weight_role::positions, .rows = patch_count(v, 448, 14) + 2, .columns = t.hidden});
+    m.add(positions(patch_count(v, 448, 14) + 2, t.hidden));
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
     const std::int64_t in = feature_count(v, "projector_input_dim", 4096);
@@ -216,9 +215,9 @@ inline void add_mllama_vision(config_fields& c, model& m) {
     const std::int64_t ratios = 1 + (given != nullptr ? static_cast<std::int64_t>(given->size()) : 8);
     m.encoders[0].output = tokens(rows * tiles);
     m.add(patch_embedding(v, t.hidden, 14, false));
-    m.add({.role = weight_role::positions, .rows = rows + 1, .columns = t.hidden});  // with the class token
-    m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * rows * t.hidden});
-    m.add({.role = weight_role::positions, .rows = ratios, .columns = tiles * t.hidden, .copies = 2});
+    m.add(positions(rows + 1, t.hidden));  // with the class token
+    m.add(positions(ratios, tiles * rows * t.hidden));
+    m.add(positions(ratios, tiles * t.hidden, 2));
     m.add({.role = weight_role::values, .columns = 3 + 2 * global});  // gates of positions, tiles and global layers
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
@@ -301,7 +300,7 @@ inline void add_qwen2_5_omni(config_fields& c, model& m) {
            .rows = hidden,
            .columns = 3 * a.number_or("num_mel_bins", 128, 1, 65536)});
     m.add({.role = weight_role::conv, .bias = true, .rows = hidden, .columns = 3 * hidden});
-    m.add({.role = weight_role::positions, .rows = 2, .columns = out});
+    m.add(positions(2, out));
     m.add(layer_norm(hidden));
     m.add(projection(out, hidden, true));
 }
@@ -318,9 +317,7 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     admit_qwen_images(m, merged(v));
     m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
-    m.add({.role = weight_role::positions,
-           .rows = feature_count(v, "num_position_embeddings", 2304),
-           .columns = t.hidden});
+    m.add(positions(feature_count(v, "num_position_embeddings", 2304), t.hidden));
     m.add(layer_norm(t.hidden));
     m.add(projection(joined, joined, true));
     m.add(projection(out, joined, true));
@@ -359,7 +356,7 @@ inline model read_phi3_vision(config_fields& c) {
     const tower_shape t = add_clip(v, m);
     m.add(projection(m.hidden, 4 * t.hidden, true));
     m.add(projection(m.hidden, m.hidden, true));
-    m.add({.role = weight_role::positions, .rows = 2, .columns = 4 * t.hidden});
+    m.add(positions(2, 4 * t.hidden));
     return m;
 }
 
@@ -391,9 +388,8 @@ inline model read_clip_text(config_fields& c) {
     model m = read_frame(c);
     m.tied_head = true;
     m.final_norm = norm_kind::layer;
-    const std::int64_t heads = c.number(heads_field, 1, most_heads);
-    if (c.ok() && m.hidden % heads != 0) c.fail(error_code::inconsistent, heads_field, "a divisor of the hidden size");
-    m.add({.role = weight_role::positions, .rows = feature_count(c, context_field), .columns = m.hidden});
+    const std::int64_t heads = read_head_count(c, heads_field, m.hidden);
+    m.add(positions(feature_count(c, context_field), m.hidden));
     return stack_of(c, m, transformer_layer(heads, m.hidden, feature_count(c, width_field)));
 }
 inline void add_clip_vision(config_fields& c, model& m) {
