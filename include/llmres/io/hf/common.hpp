@@ -151,6 +151,18 @@ void read_layers(config_fields& c, model& m, std::int64_t count, Make make) {
     }
 }
 
+/// Calls change(i, layer) for the layers that were read, in order, and keeps what it makes of each.
+template <class Change>
+void change_layers(config_fields& c, model& m, Change change) {
+    const layer_stack before = m.layers;
+    m.layers = {};
+    read_layers(c, m, before.size, [&](std::int64_t i) {
+        layer l = before[static_cast<int>(i)];
+        change(i, l);
+        return l;
+    });
+}
+
 /// Whether layer i is of that kind: by `layer_types` where the file has it, by the family's own rule otherwise. A kind
 /// that is neither this nor full attention is refused.
 inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bool by_rule) {

@@ -231,14 +231,10 @@ inline model read_dots1(config_fields& c) {
 inline model read_exaone_moe(config_fields& c) {
     const token_count window = read_window(c);
     model m = read_dots1(c);
-    const layer_stack without = m.layers;
     // configuration_exaone_moe.py: where layers are not listed, every fourth has no window.
     const std::int64_t period = c.has("layer_types") ? 1 : feature_count(c, "sliding_window_pattern", 4);
-    m.layers = {};
-    read_layers(c, m, without.size, [&](std::int64_t i) {
-        layer l = without[static_cast<std::int32_t>(i)];
+    change_layers(c, m, [&](std::int64_t i, layer& l) {
         if (layer_is(c, "sliding_attention", i, (i + 1) % period != 0)) l.attention.window = window;
-        return l;
     });
     return m;
 }
@@ -360,15 +356,11 @@ inline model read_mimo_v2(config_fields& c) {
     windowed.value_dim = c.number_or("swa_v_head_dim", windowed.value_dim, 1, most_heads);
     windowed.window = read_window(c);
     windowed.sinks = c.flag_or("add_swa_attention_sink_bias", own_class);
-    const layer_stack global = m.layers;
-    m.layers = {};
-    read_layers(c, m, global.size, [&](std::int64_t i) {
-        layer l = global[static_cast<int>(i)];
+    change_layers(c, m, [&](std::int64_t i, layer& l) {
         const bool local = c.has("hybrid_layer_pattern")
                                ? c.number_at("hybrid_layer_pattern", static_cast<std::size_t>(i), 0, 1) == 1
                                : layer_is(c, "sliding_attention", i, i % 6 != 0);
         if (local) l.attention = windowed;
-        return l;
     });
     return m;
 }

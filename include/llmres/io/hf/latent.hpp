@@ -80,16 +80,12 @@ inline model read_dense_latent(config_fields& c) {
 inline model read_glm_moe_dsa(config_fields& c) {
     model m = read_v3_like(c, false);
     if (!c.has("indexer_types") || !c.ok()) return m;
-    const layer_stack with_indexers = m.layers;
-    m.layers = {};
-    read_layers(c, m, with_indexers.size, [&](std::int64_t i) {
-        layer l = with_indexers[static_cast<int>(i)];
+    change_layers(c, m, [&](std::int64_t i, layer& l) {
         const std::string_view kind = c.text_at("indexer_types", static_cast<std::size_t>(i));
         if (kind == "shared")
             l.attention.indexer = {};
         else if (kind != "full" && c.ok())
             c.fail({error_code::unsupported, c.label("indexer_types"), kind, "full or shared"});
-        return l;
     });
     return m;
 }

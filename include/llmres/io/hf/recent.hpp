@@ -116,12 +116,8 @@ inline model read_laguna(config_fields& c) {
     e.score_bias = true;
     read_mixed_layers(c, m, base, e, 1, nowhere);
     if (!c.holds_list(heads_of_layers)) return m;
-    const layer_stack alike = m.layers;
-    m.layers = {};
-    read_layers(c, m, alike.size, [&](std::int64_t i) {
-        layer l = alike[static_cast<int>(i)];
+    change_layers(c, m, [&](std::int64_t i, layer& l) {
         l.attention.heads = c.number_at(heads_of_layers, static_cast<std::size_t>(i), 1, most_heads);
-        return l;
     });
     return m;
 }
@@ -246,17 +242,13 @@ inline model read_kimi_linear(config_fields& c) {
     read_deepseek_layers(c, m, dense, true);
     const recurrent delta = read_kimi_delta(c);
     nested_fields listed{c, "linear_attn_config"};
-    const layer_stack latent = m.layers;
-    m.layers = {};
-    read_layers(c, m, latent.size, [&](std::int64_t i) {
-        layer l = latent[static_cast<int>(i)];
+    change_layers(c, m, [&](std::int64_t i, layer& l) {
         const bool full = listed.given() ? listed.lists("full_attn_layers", i + 1)
                                          : !layer_is(c, "linear_attention", i, (i + 1) % 4 != 0);
         if (!full) {
             l.attention = no_attention;
             l.recurrent = delta;
         }
-        return l;
     });
     return m;
 }
