@@ -175,7 +175,8 @@ struct replica_search {
         const std::int64_t most = j.options.max_num_seqs > 0 ? j.options.max_num_seqs * l.data * l.replicas : *room;
         const std::int64_t in_flight = largest_that_holds(most < *room ? most : *room, [&](std::int64_t sequences) {
             const result<job_plan> p = planned(sequences);
-            return p && in_time(p->speed.steady);
+            return p && in_time(load, p->speed.steady.time_to_first_token.expected,
+                                p->speed.steady.time_per_output_token.expected);
         });
         const result<job_plan> made = planned(in_flight > 0 ? in_flight : 1);
         if (!made) return false;
@@ -186,19 +187,11 @@ struct replica_search {
 
     constexpr error why_too_slow() const {
         const steady_speed& least = *fastest_too_slow;
-        const bool first = load.time_to_first_token && least.time_to_first_token.expected > *load.time_to_first_token;
-        const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
-        text<191> expected{"at least the microseconds of the best layout with one sequence, "};
-        expected.append(digits(micro((first ? least.time_to_first_token : least.time_per_output_token).expected) + 1));
-        return refused(error_code::inconsistent, first ? "max_time_to_first_token" : "max_time_per_token",
-                       micro(first ? *load.time_to_first_token : *load.time_per_token), expected);
+        return detail::too_slow(load, least.time_to_first_token.expected, least.time_per_output_token.expected,
+                                "at least the microseconds of the best layout with one sequence, ");
     }
 
 private:
-    constexpr bool in_time(const steady_speed& s) const {
-        return (!load.time_to_first_token || s.time_to_first_token.expected <= *load.time_to_first_token) &&
-               (!load.time_per_token || s.time_per_output_token.expected <= *load.time_per_token);
-    }
     constexpr bool too_slow(const steady_speed& s) {
         const auto slower = [](const steady_speed& speed) {
             return speed.time_to_first_token.expected + speed.time_per_output_token.expected;

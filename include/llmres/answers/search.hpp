@@ -155,6 +155,24 @@ constexpr status validate_objective(objective o, const job& j, const cluster& c,
     return done{};
 }
 
+/// Whether the time to the first token and that of each further one keep the limits that are set.
+template <class Limits>
+constexpr bool in_time(const Limits& most, duration first, duration each) {
+    return (!most.time_to_first_token || first <= *most.time_to_first_token) &&
+           (!most.time_per_token || each <= *most.time_per_token);
+}
+
+/// The error where every layout breaks a limit of time: `expected` says whose times these are, and is followed by the
+/// least of the limit in microseconds.
+template <class Limits>
+constexpr error too_slow(const Limits& most, duration first, duration each, std::string_view expected) {
+    const bool waits = most.time_to_first_token && first > *most.time_to_first_token;
+    const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
+    return refused(error_code::inconsistent, waits ? "max_time_to_first_token" : "max_time_per_token",
+                   micro(waits ? *most.time_to_first_token : *most.time_per_token), expected,
+                   micro(waits ? first : each) + 1);
+}
+
 /// Adds up how two parts of a search went.
 constexpr void add_counts(search_counts& sum, const search_counts& part) {
     sum.tried += part.tried;
@@ -314,14 +332,9 @@ private:
         const byte_count second = fit ? b.memory.total().high : b.memory.total().expected;
         return first != second ? first < second : simpler(a.layout, b.layout);
     }
-    constexpr bool in_time(const job_plan& p) const {
-        const search_limits& most = r.limits;
-        return (!most.time_to_first_token || p.speed.prefill.expected() <= *most.time_to_first_token) &&
-               (!most.time_per_token || p.speed.step.expected() <= *most.time_per_token);
-    }
     constexpr void keep(const job& j, job_plan& p) {
         p.speed = speed_of(j, p.layout, c, &p.memory, default_efficiency, known);
-        const bool fast = in_time(p);
+        const bool fast = in_time(r.limits, p.speed.prefill.expected(), p.speed.step.expected());
         ++(fast ? counts.kept : counts.too_slow);
         if (fast && front.empty() && !may_be_best(score_of(r.objective, p, c, r.gpu_hour))) return;
         found_layout made = found(j, p);
@@ -492,16 +505,13 @@ constexpr text<191> values_if_free(const given_degree& degree, layout_space spac
 /// without which there would be layouts.
 constexpr error no_layout(const job& j, const layout_space& space, const cluster& c) {
     const std::int32_t most = space.most_gpus > 0 && space.most_gpus < c.gpus ? space.most_gpus : c.gpus;
-    if (space.given.gpus() > most) {
-        text<191> expected{most < c.gpus ? "at most the GPUs that may be taken, " : "at most the cluster's GPUs, "};
-        expected.append(digits(most));
-        return refused(error_code::inconsistent, "layout", space.given.gpus(), expected);
-    }
-    if (trains(j) && j.global_batch > 0 && j.global_batch % (j.micro_batch * space.given.replicas) != 0) {
-        text<191> expected{"a multiple of micro_batch x replicas, "};
-        expected.append(digits(j.micro_batch * space.given.replicas));
-        return refused(error_code::inconsistent, "global_batch", j.global_batch, expected);
-    }
+    if (space.given.gpus() > most)
+        return refused(error_code::inconsistent, "layout", space.given.gpus(),
+                       most < c.gpus ? "at most the GPUs that may be taken, " : "at most the cluster's GPUs, ", most);
+    const std::int64_t at_once = j.micro_batch * space.given.replicas;
+    if (trains(j) && j.global_batch > 0 && j.global_batch % at_once != 0)
+        return refused(error_code::inconsistent, "global_batch", j.global_batch,
+                       "a multiple of micro_batch x replicas, ", at_once);
     for (const given_degree& degree : given_degrees) {
         if (space.*degree.is_free) continue;
         const text<191> values = values_if_free(degree, space, j, c);
@@ -516,21 +526,9 @@ constexpr error no_layout(const job& j, const layout_space& space, const cluster
 
 /// The error where every layout that fits leaves less memory free than it is asked to.
 constexpr error no_margin(byte_count margin, const job_plan& nearest) {
-    text<191> expected{"at most the bytes that the emptiest layout leaves free, "};
-    expected.append(digits((nearest.usable - nearest.memory.total().high).in(bytes)));
-    return refused(error_code::inconsistent, "memory_margin", margin.in(bytes), expected);
-}
-
-/// The error where every layout that fits breaks a limit of time.
-constexpr error too_slow(const search_limits& limits, const job_plan& p) {
-    const bool first = limits.time_to_first_token && p.speed.prefill.expected() > *limits.time_to_first_token;
-    const duration asked = first ? *limits.time_to_first_token : *limits.time_per_token;
-    const duration least = first ? p.speed.prefill.expected() : p.speed.step.expected();
-    const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
-    text<191> expected{"at least the microseconds of the best layout that fits, "};
-    expected.append(digits(micro(least) + 1));
-    return refused(error_code::inconsistent, first ? "max_time_to_first_token" : "max_time_per_token", micro(asked),
-                   expected);
+    return refused(error_code::inconsistent, "memory_margin", margin.in(bytes),
+                   "at most the bytes that the emptiest layout leaves free, ",
+                   (nearest.usable - nearest.memory.total().high).in(bytes));
 }
 
 }  // namespace detail
@@ -568,7 +566,11 @@ constexpr result<found_layout> search(const job& j, const cluster& c, const sear
                                                       .bounded = true};
     if (const status s = detail::run(running, j, c); !s) return s.error();
     if (running.counts.best > 0) return best;
-    if (running.any_slow) return detail::too_slow(r.limits, running.fastest_too_slow.plan);
+    if (running.any_slow) {
+        const job_speed& speed = running.fastest_too_slow.plan.speed;
+        return detail::too_slow(r.limits, speed.prefill.expected(), speed.step.expected(),
+                                "at least the microseconds of the best layout that fits, ");
+    }
     if (running.first_refusal && !running.any_near) return *running.first_refusal;
     if (!running.any_near) return detail::no_layout(j, *detail::layouts_of(r, j, c), c);
     job_plan& nearest = running.nearest.plan;
