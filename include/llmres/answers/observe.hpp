@@ -149,63 +149,47 @@ constexpr interval<byte_count> fullest_buffer(const job& j, const layout& l, con
     return fullest;
 }
 
-/// A constant as numbers: bytes, or a part.
-constexpr interval<double> constant_of(const runtime& r, learnt_constant c) {
-    const auto sizes = [](const interval<byte_count>& i) {
-        return interval<double>{static_cast<double>(i.low.in(bytes)), static_cast<double>(i.expected.in(bytes)),
-                                static_cast<double>(i.high.in(bytes))};
-    };
+/// Where a profile has a constant that is a size; null for a part.
+template <class Runtime>
+constexpr auto size_constant(Runtime& r, learnt_constant c) -> decltype(&r.process.context) {
     switch (c) {
         case learnt_constant::workspace:
-            return sizes(r.process.workspace);
+            return &r.process.workspace;
         case learnt_constant::communicator:
-            return sizes(r.process.communicator);
+            return &r.process.communicator;
         case learnt_constant::cuda_graphs:
-            return sizes(r.process.cuda_graphs);
+            return &r.process.cuda_graphs;
         case learnt_constant::layer_graphs:
-            return sizes(r.process.layer_graphs);
+            return &r.process.layer_graphs;
         case learnt_constant::context:
-            return sizes(r.process.context);
-        case learnt_constant::activations:
-            return r.accuracy.activations;
-        case learnt_constant::fragmentation:
-            return r.allocator.fragmentation;
-        case learnt_constant::logits:
-            return r.step.logits.bytes;
+            return &r.process.context;
+        default:
+            return nullptr;
     }
-    return {};
+}
+
+/// Where a profile has a constant that is a part.
+template <class Runtime>
+constexpr auto& part_constant(Runtime& r, learnt_constant c) {
+    return c == learnt_constant::activations     ? r.accuracy.activations
+           : c == learnt_constant::fragmentation ? r.allocator.fragmentation
+                                                 : r.step.logits.bytes;
+}
+
+/// A constant as numbers: bytes, or a part.
+constexpr interval<double> constant_of(const runtime& r, learnt_constant c) {
+    const interval<byte_count>* size = size_constant(r, c);
+    if (size == nullptr) return part_constant(r, c);
+    return {static_cast<double>(size->low.in(bytes)), static_cast<double>(size->expected.in(bytes)),
+            static_cast<double>(size->high.in(bytes))};
 }
 
 constexpr void set_constant(runtime& r, learnt_constant c, const interval<double>& value) {
-    const interval<byte_count> sizes{bytes(static_cast<std::int64_t>(value.low)),
-                                     bytes(static_cast<std::int64_t>(value.expected)),
-                                     bytes(static_cast<std::int64_t>(value.high))};
-    switch (c) {
-        case learnt_constant::workspace:
-            r.process.workspace = sizes;
-            break;
-        case learnt_constant::communicator:
-            r.process.communicator = sizes;
-            break;
-        case learnt_constant::cuda_graphs:
-            r.process.cuda_graphs = sizes;
-            break;
-        case learnt_constant::layer_graphs:
-            r.process.layer_graphs = sizes;
-            break;
-        case learnt_constant::context:
-            r.process.context = sizes;
-            break;
-        case learnt_constant::activations:
-            r.accuracy.activations = value;
-            break;
-        case learnt_constant::fragmentation:
-            r.allocator.fragmentation = value;
-            break;
-        case learnt_constant::logits:
-            r.step.logits.bytes = value;
-            break;
-    }
+    if (interval<byte_count>* size = size_constant(r, c))
+        *size = {bytes(static_cast<std::int64_t>(value.low)), bytes(static_cast<std::int64_t>(value.expected)),
+                 bytes(static_cast<std::int64_t>(value.high))};
+    else
+        part_constant(r, c) = value;
 }
 
 /// Which constant the CUDA graphs of a profile follow.
@@ -246,7 +230,7 @@ constexpr maybe<double> value_behind(learnt_constant constant, const job& j, con
         return static_cast<double>(said->expected.in(bytes));
     };
     const interval<double> now = constant_of(j.runtime, constant);
-    const bool is_size = constant <= learnt_constant::context;
+    const bool is_size = size_constant(j.runtime, constant) != nullptr;
     const double step = is_size ? 64.0 * 1048576.0 : 0.25;
     job moved = j;
     set_constant(moved.runtime, constant, {now.low, now.expected + step, now.high + step});
