@@ -345,12 +345,7 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
     if (live.identity.mig_profile) {
         if (live.compute.sm_count && sheet.sm_count.value_or(0) > 0) {
             const double share = static_cast<double>(*live.compute.sm_count) / static_cast<double>(*sheet.sm_count);
-            for (maybe<flop_rate>* rate :
-                 {&made.rates.fp64, &made.rates.fp64_tensor, &made.rates.fp32, &made.rates.fp16_vector,
-                  &made.rates.tf32, &made.rates.fp16_accumulate16, &made.rates.fp16, &made.rates.bf16,
-                  &made.rates.fp8_accumulate16, &made.rates.fp8, &made.rates.fp6, &made.rates.fp4, &made.rates.int8,
-                  &made.rates.int4})
-                if (*rate) rate->value = rate->value * share;
+            made.rates = sheet.rates.scaled(share);
         }
         if (live.memory.cuda_total && sheet.memory.fitted > byte_count{})
             made.memory.bandwidth = sheet.memory.bandwidth * ratio(*live.memory.cuda_total, sheet.memory.fitted);

@@ -73,6 +73,16 @@ struct gpu_rates {
     maybe<flop_rate> int8{};               ///< int8 products summed in int32
     maybe<flop_rate> int4{};               ///< int4 products summed in int32
     text<47> sparsity{};                   ///< begins with "yes" where structured 2:4 sparsity doubles the rates above
+
+    /// The rates of a part of the chip.
+    constexpr gpu_rates scaled(double part) const {
+        gpu_rates rates = *this;
+        for (maybe<flop_rate>* rate : {&rates.fp64, &rates.fp64_tensor, &rates.fp32, &rates.fp16_vector, &rates.tf32,
+                                       &rates.fp16_accumulate16, &rates.fp16, &rates.bf16, &rates.fp8_accumulate16,
+                                       &rates.fp8, &rates.fp6, &rates.fp4, &rates.int8, &rates.int4})
+            if (*rate) rate->value = rate->value * part;
+        return rates;
+    }
 };
 
 /// What was measured on a live device (hardware/device.hpp), beside the peaks of its datasheet. These rates were

@@ -107,20 +107,10 @@ struct mig_words {
     std::int32_t gb = 0;
 };
 constexpr mig_words mig_words_of(std::string_view name) {
-    mig_words w;
-    std::size_t at = 0;
-    const auto digit = [&] { return at < name.size() && is_digit(name[at]); };
-    while (digit() && w.compute < 100) w.compute = w.compute * 10 + (name[at++] - '0');
-    if (name.substr(at, 2) != "g.") return {};
-    at += 2;
-    while (digit() && w.gb < 100'000) w.gb = w.gb * 10 + (name[at++] - '0');
-    const std::string_view rest = name.substr(at);
-    return rest == "gb" || rest == "gb+me" ? w : mig_words{};
-}
-
-template <class T>
-constexpr void scale(maybe<T>& rate, double share) {
-    if (rate) rate.value = rate.value * share;
+    const std::int32_t compute = taken_number(name);
+    if (!taken(name, "g.")) return {};
+    const std::int32_t gb = taken_number(name);
+    return name == "gb" || name == "gb+me" ? mig_words{compute, gb} : mig_words{};
 }
 
 }  // namespace detail
@@ -162,15 +152,9 @@ constexpr result<gpu> mig_slice(const gpu& card, std::string_view profile, std::
         if (slice.memory.bus_bits)
             slice.memory.bus_bits.value = static_cast<std::int32_t>(*card.memory.bus_bits * memory);
         if (slice.l2_cache) slice.l2_cache.value = scaled_down(*card.l2_cache, memory);
-        if (slice.sm_count) slice.sm_count.value = static_cast<std::int32_t>(*card.sm_count * compute + 0.5);
-        if (slice.cuda_cores) slice.cuda_cores.value = static_cast<std::int32_t>(*card.cuda_cores * compute + 0.5);
-        if (slice.tensor_cores)
-            slice.tensor_cores.value = static_cast<std::int32_t>(*card.tensor_cores * compute + 0.5);
-        for (maybe<flop_rate> gpu_rates::* rate :
-             {&gpu_rates::fp64, &gpu_rates::fp64_tensor, &gpu_rates::fp32, &gpu_rates::fp16_vector, &gpu_rates::tf32,
-              &gpu_rates::fp16_accumulate16, &gpu_rates::fp16, &gpu_rates::bf16, &gpu_rates::fp8_accumulate16,
-              &gpu_rates::fp8, &gpu_rates::fp6, &gpu_rates::fp4, &gpu_rates::int8, &gpu_rates::int4})
-            detail::scale(slice.rates.*rate, compute);
+        for (maybe<std::int32_t>* units : {&slice.sm_count, &slice.cuda_cores, &slice.tensor_cores})
+            if (*units) units->value = static_cast<std::int32_t>(units->value * compute + 0.5);
+        slice.rates = card.rates.scaled(compute);
         // Instances neither reach each other nor a fabric, and cannot be cut again; power and price are the card's.
         slice.links.scale_up_generation = 0;
         slice.links.scale_up_links = {};

@@ -191,7 +191,7 @@ private:
                 behind_point = true;
                 continue;
             }
-            if (c < '0' || c > '9' || ++seen > 9) return {};
+            if (!is_digit(c) || ++seen > 9) return {};
             value = value * 10 + (c - '0');
             if (behind_point) unit *= 10;
         }

@@ -79,7 +79,7 @@ constexpr maybe<runtime_version> read_date(std::string_view written) {
             if (written[i] != '-') return {};
             continue;
         }
-        if (written[i] < '0' || written[i] > '9') return {};
+        if (!detail::is_digit(written[i])) return {};
         std::int32_t& part = i < 4 ? found.major : i < 7 ? found.minor : found.patch;
         part = part * 10 + (written[i] - '0');
     }

@@ -137,22 +137,6 @@ constexpr result<precision> find_precision(std::string_view field, std::string_v
 
 namespace detail {
 
-/// Removes `what` from the front of `from` if it stands there, and says whether it did.
-constexpr bool taken(std::string_view& from, std::string_view what) {
-    if (!from.starts_with(what)) return false;
-    from.remove_prefix(what.size());
-    return true;
-}
-/// Removes a number of at most seven digits from the front and returns it; -1 if there is none.
-constexpr std::int32_t taken_number(std::string_view& from) {
-    std::int32_t number = 0;
-    std::size_t length = 0;
-    for (; length < from.size() && length < 7 && is_digit(from[length]); ++length)
-        number = number * 10 + (from[length] - '0');
-    from.remove_prefix(length);
-    return length == 0 ? -1 : number;
-}
-
 /// The format with parameters that has this name, if there is one. The name is parsed, the format made, and its name
 /// compared with the one given, so that each format has one spelling.
 constexpr maybe<precision> made_by_name(std::string_view name) {

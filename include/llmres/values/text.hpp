@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 
@@ -19,6 +20,22 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Whether a character is one of a to z or 0 to 9.
 constexpr bool is_lower_or_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
+
+/// Removes `what` from the front of `from` if it stands there, and says whether it did.
+constexpr bool taken(std::string_view& from, std::string_view what) {
+    if (!from.starts_with(what)) return false;
+    from.remove_prefix(what.size());
+    return true;
+}
+/// Removes a number of at most `most_digits` digits from the front and returns it; -1 if there is none.
+constexpr std::int32_t taken_number(std::string_view& from, std::size_t most_digits = 7) {
+    std::int32_t number = 0;
+    std::size_t length = 0;
+    for (; length < from.size() && length < most_digits && is_digit(from[length]); ++length)
+        number = number * 10 + (from[length] - '0');
+    from.remove_prefix(length);
+    return length == 0 ? -1 : number;
+}
 
 }  // namespace detail
 

@@ -88,13 +88,9 @@ inline constexpr std::array layer_roles{named_role{"attn_q", weight_role::q_proj
 }  // namespace detail::gguf
 
 inline std::int32_t gguf_layer(std::string_view name) {
-    if (!name.starts_with("blk.")) return -1;
-    name.remove_prefix(4);
-    std::int32_t number = 0;
-    std::size_t length = 0;
-    for (; length < name.size() && length < 6 && detail::is_digit(name[length]); ++length)
-        number = number * 10 + (name[length] - '0');
-    return length > 0 && length < name.size() && name[length] == '.' ? number : -1;
+    if (!detail::taken(name, "blk.")) return -1;
+    const std::int32_t number = detail::taken_number(name, 6);
+    return name.starts_with('.') ? number : -1;
 }
 
 inline maybe<weight_role> gguf_role(std::string_view name) {
