@@ -184,8 +184,7 @@ inline result<logs::engine_log> load_engine_log(const std::filesystem::path& pat
         return refused(error_code::io, "log", path.generic_string(), "a file that can be read");
     };
     std::error_code failed;
-    const bool regular = std::filesystem::is_regular_file(path, failed);
-    if (failed || !regular) return refuse();  // opening a pipe waits until someone writes
+    if (!std::filesystem::is_regular_file(path, failed)) return refuse();  // opening a pipe waits until someone writes
     std::ifstream stream{path, std::ios::binary};
     if (!stream) return refuse();
     logs::reader reader;

@@ -62,10 +62,8 @@ inline status read_target_modules(config_fields& c, llmres::adapter& into) {
 
 /// Reads adapter_config.json (peft's PeftConfig and LoraConfig).
 inline result<adapter_folder> read_adapter_folder(const std::filesystem::path& folder) {
-    const result<std::string> content = read_text("adapter_config", folder / "adapter_config.json", 16u << 20,
-                                                  "an adapter_config.json of at most 16 MiB that can be read");
-    if (!content) return content.error();
-    const result<json_document> document = parse_json_object(*content);
+    const result<json_document> document = read_object("adapter_config", folder / "adapter_config.json", 16u << 20,
+                                                       "an adapter_config.json of at most 16 MiB that can be read");
     if (!document) return document.error();
     config_fields c{document->root};
     adapter_folder read;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <llmres/io/files/byte_source.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/values/error.hpp>
 #include <memory>
 #include <span>
@@ -23,8 +24,7 @@ inline result<byte_source> open_bytes(std::string_view field, const std::filesys
         return refused(error_code::io, field, path.generic_string(), "a file that can be read");
     };
     // Before it is opened: opening a pipe waits until someone writes.
-    const bool regular = std::filesystem::is_regular_file(path, failed);
-    if (!regular || failed) return refuse();
+    if (!std::filesystem::is_regular_file(path, failed)) return refuse();
     const std::uintmax_t size = std::filesystem::file_size(path, failed);
     const auto file = std::make_shared<std::ifstream>(path, std::ios::binary);
     if (failed || !*file) return refuse();
@@ -42,14 +42,21 @@ inline result<std::string> read_text(std::string_view field, const std::filesyst
                                      std::string_view expected) {
     const auto refuse = [&] { return refused(error_code::io, field, path.generic_string(), expected); };
     std::error_code failed;
-    const bool regular = std::filesystem::is_regular_file(path, failed);
-    if (failed || !regular) return refuse();
+    if (!std::filesystem::is_regular_file(path, failed)) return refuse();
     const std::uintmax_t size = std::filesystem::file_size(path, failed);
     if (failed || size > largest) return refuse();
     std::ifstream stream{path, std::ios::binary};
     std::string content(static_cast<std::size_t>(size), '\0');
     if (!stream.read(content.data(), static_cast<std::streamsize>(size))) return refuse();
     return content;
+}
+
+/// The object that a JSON file holds: read_text(), parsed.
+inline result<json_document> read_object(std::string_view field, const std::filesystem::path& path,
+                                         std::uintmax_t largest, std::string_view expected) {
+    const result<std::string> content = read_text(field, path, largest, expected);
+    if (!content) return content.error();
+    return parse_json_object(*content);
 }
 
 /// The text of a config.json of at most 16 MiB (the largest seen is 3 MB).

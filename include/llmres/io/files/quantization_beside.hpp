@@ -40,10 +40,8 @@ inline status add_quantization_beside(const std::filesystem::path& config, nlohm
     for (const auto& [name, method] : sidecars) {
         const std::filesystem::path beside = config.parent_path() / name;
         if (config.filename() != "config.json" || !std::filesystem::exists(beside, failed)) continue;
-        const result<std::string> content =
-            read_text(name, beside, 16u << 20, "a file of at most 16 MiB that can be read");
-        if (!content) return content.error();
-        const result<json_document> document = parse_json_object(*content);
+        const result<json_document> document =
+            read_object(name, beside, 16u << 20, "a file of at most 16 MiB that can be read");
         if (!document) return document.error();
         // ModelOpt puts its settings into an object of their own.
         const auto inner = document->root.find("quantization");

@@ -76,10 +76,8 @@ enum class index_files : std::uint8_t { all, none };
 /// What an index says, with all files that it names, or alone: then tensors have names, and neither shapes nor formats.
 inline result<safetensors_checkpoint> load_index(const std::filesystem::path& path,
                                                  index_files which = index_files::all) {
-    const result<std::string> content =
-        read_text("safetensors.index", path, safetensors_limits::index, "an index of at most 32 MiB that can be read");
-    if (!content) return content.error();
-    const result<json_document> document = parse_json_object(*content);
+    const result<json_document> document = read_object("safetensors.index", path, safetensors_limits::index,
+                                                       "an index of at most 32 MiB that can be read");
     if (!document) return document.error();
     config_fields index{document->root};
     const result<tensors_by_file> files = read_weight_map(index);
