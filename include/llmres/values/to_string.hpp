@@ -30,7 +30,7 @@ inline constexpr exactly_t exactly{};  ///< asks for every digit
 
 namespace detail {
 
-using written = text<47>;
+using quantity_text = text<47>;
 
 struct unit_scale {
     double factor;
@@ -60,7 +60,7 @@ constexpr double magnitude(double x) { return x < 0 ? -x : x; }
 constexpr std::int64_t nearest_whole(double x) { return static_cast<std::int64_t>(x + 0.5); }
 
 /// The digits of a whole number, grouped from five digits on: 4096, 131,072.
-constexpr written grouped(std::uint64_t number, std::uint64_t group_from = 10'000) {
+constexpr quantity_text grouped(std::uint64_t number, std::uint64_t group_from = 10'000) {
     char reversed[32]{};
     std::size_t length = 0;
     const bool groups = number >= group_from;
@@ -69,7 +69,7 @@ constexpr written grouped(std::uint64_t number, std::uint64_t group_from = 10'00
         reversed[length++] = static_cast<char>('0' + number % 10);
         number /= 10;
     }
-    written made{};
+    quantity_text made{};
     for (std::size_t i = 0; i < length; ++i) made.characters[i] = reversed[length - 1 - i];
     return made;
 }
@@ -79,7 +79,7 @@ constexpr std::uint64_t magnitude(std::int64_t n) {
 }
 
 /// A magnitude below 10,000 with `decimals` digits after the point; without trailing zeros if it is exact.
-constexpr written fixed(double x, int decimals) {
+constexpr quantity_text fixed(double x, int decimals) {
     double power = 1;
     for (int i = 0; i < decimals; ++i) power *= 10;
     std::int64_t scaled = nearest_whole(x * power);
@@ -92,7 +92,7 @@ constexpr written fixed(double x, int decimals) {
         reversed[length++] = static_cast<char>('0' + scaled % 10);
         scaled /= 10;
     }
-    written made{};
+    quantity_text made{};
     for (std::size_t i = 0; i < length; ++i) made.characters[i] = reversed[length - 1 - i];
     return made;
 }
@@ -101,7 +101,7 @@ constexpr written fixed(double x, int decimals) {
 constexpr int decimals_of(double x) { return x < 9.995 ? 2 : x < 99.95 ? 1 : 0; }
 
 /// A magnitude below 10,000 with three significant digits, or all digits before the point.
-constexpr written digits_of(double x) {
+constexpr quantity_text digits_of(double x) {
     int decimals = decimals_of(x);
     double power = decimals == 2 ? 100 : decimals == 1 ? 10 : 1;
     while (decimals < 14 && x > 0 && nearest_whole(x * power) < 100) power *= 10, ++decimals;
@@ -109,24 +109,23 @@ constexpr written digits_of(double x) {
 }
 
 /// A number that is too large for every prefix: "1.23e+30".
-constexpr written scientific(double x) {
+constexpr quantity_text scientific(double x) {
     int exponent = 0;
     for (; x >= 9.995; x /= 10) ++exponent;
-    written made = fixed(x, 2);
+    quantity_text made = fixed(x, 2);
     made.append("e+");
     made.append(grouped(static_cast<std::uint64_t>(exponent)));
     return made;
 }
 
-/// A number with its sign, in the largest scale of which it is at least one; `gap` stands before the unit.
+/// A number with its sign, in the largest scale of which it is at least one.
 template <std::size_t Size>
-constexpr written scaled(double number, const std::array<unit_scale, Size>& scales, std::string_view unit = "",
-                         std::string_view gap = " ") {
-    written made{number < 0 ? "-" : ""};
+constexpr quantity_text scaled(double number, const std::array<unit_scale, Size>& scales, std::string_view unit = "") {
+    quantity_text made{number < 0 ? "-" : ""};
     const double x = magnitude(number);
     std::size_t at = 0;
     const auto finish = [&] {
-        if (!scales[at].name.empty() || !unit.empty()) made.append(gap);
+        if (!scales[at].name.empty() || !unit.empty()) made.append(" ");
         made.append(scales[at].name);
         made.append(unit);
         return made;
@@ -158,6 +157,11 @@ constexpr written scaled(double number, const std::array<unit_scale, Size>& scal
     return finish();
 }
 
+template <std::size_t Size>
+std::string scaled_text(double number, const std::array<unit_scale, Size>& scales, std::string_view unit = "") {
+    return std::string{scaled(number, scales, unit).view()};
+}
+
 /// What follows a count at the end of its range, whose true value may lie beyond it.
 template <class Unit>
 constexpr std::string_view beyond(quantity<Unit, std::int64_t> q) {
@@ -183,7 +187,7 @@ std::string counted(quantity<Unit, std::int64_t> q, std::string_view unit) {
         made = q.base() < 0 ? "-" : "";
         made += grouped(magnitude(q.base())).view();
     } else {
-        made = scaled(static_cast<double>(q.base()), spoken).view();
+        made = scaled_text(static_cast<double>(q.base()), spoken);
     }
     made += unit;
     made += beyond(q);
@@ -195,9 +199,9 @@ std::string counted(quantity<Unit, std::int64_t> q, std::string_view unit) {
 /// "79.6 GiB", or in powers of ten "85.5 GB"; below 1 KiB every byte.
 inline std::string to_string(byte_count q, prefix prefixes = prefix::binary) {
     const auto number = static_cast<double>(q.base());
-    const auto made = prefixes == prefix::binary ? detail::scaled(number, detail::binary_bytes)
-                                                 : detail::scaled(number, detail::decimal, "B");
-    return std::string{made.view()} + std::string{detail::beyond(q)};
+    std::string made = prefixes == prefix::binary ? detail::scaled_text(number, detail::binary_bytes)
+                                                  : detail::scaled_text(number, detail::decimal, "B");
+    return made.append(detail::beyond(q));
 }
 /// "128 KiB/token".
 inline std::string to_string(bytes_per_token q, prefix prefixes = prefix::binary) {
@@ -205,8 +209,7 @@ inline std::string to_string(bytes_per_token q, prefix prefixes = prefix::binary
 }
 /// "8.03 B": thousands K, millions M, billions B, trillions T.
 inline std::string to_string(parameter_count q) {
-    return std::string{detail::scaled(static_cast<double>(q.base()), detail::spoken).view()} +
-           std::string{detail::beyond(q)};
+    return detail::scaled_text(static_cast<double>(q.base()), detail::spoken).append(detail::beyond(q));
 }
 /// "4096 tokens", "131,072 tokens", "15 T tokens".
 inline std::string to_string(token_count q) { return detail::counted(q, q == tokens(1) ? " token" : " tokens"); }
@@ -225,43 +228,34 @@ inline std::string to_string(token_count q, exactly_t) {
 }
 
 /// "3.35 TB/s"; rates are decimal, as vendors print them.
-inline std::string to_string(byte_rate q) {
-    return std::string{detail::scaled(q.base(), detail::decimal, "B/s").view()};
-}
+inline std::string to_string(byte_rate q) { return detail::scaled_text(q.base(), detail::decimal, "B/s"); }
 /// "989 TFLOP/s".
-inline std::string to_string(flop_rate q) {
-    return std::string{detail::scaled(q.base(), detail::decimal, "FLOP/s").view()};
-}
+inline std::string to_string(flop_rate q) { return detail::scaled_text(q.base(), detail::decimal, "FLOP/s"); }
 /// "15.2 TFLOP".
-inline std::string to_string(flop_count q) {
-    return std::string{detail::scaled(q.base(), detail::decimal, "FLOP").view()};
-}
+inline std::string to_string(flop_count q) { return detail::scaled_text(q.base(), detail::decimal, "FLOP"); }
 /// "1.98 GHz".
-inline std::string to_string(frequency q) {
-    return std::string{detail::scaled(q.base(), detail::decimal, "Hz").view()};
-}
+inline std::string to_string(frequency q) { return detail::scaled_text(q.base(), detail::decimal, "Hz"); }
 /// "700 W".
-inline std::string to_string(power q) { return std::string{detail::scaled(q.base(), detail::decimal, "W").view()}; }
+inline std::string to_string(power q) { return detail::scaled_text(q.base(), detail::decimal, "W"); }
 /// "3.6 MJ".
-inline std::string to_string(energy q) { return std::string{detail::scaled(q.base(), detail::decimal, "J").view()}; }
+inline std::string to_string(energy q) { return detail::scaled_text(q.base(), detail::decimal, "J"); }
 
 /// "12.3 ms", "51 s", "2.5 min", "3.75 h", "8.68 days".
 inline std::string to_string(duration q) {
     if (q.base() == 0) return "0 s";
-    return std::string{detail::scaled(q.base(), detail::time_scales).view()};
+    return detail::scaled_text(q.base(), detail::time_scales);
 }
 /// "12.3 tokens/s", "1234 tokens/s", "56,789 tokens/s".
 inline std::string to_string(token_rate q) {
     const double x = detail::magnitude(q.base());
-    if (!(x >= 999.5 && x < 1e6)) return std::string{detail::scaled(q.base(), detail::spoken).view()} + " tokens/s";
+    if (!(x >= 999.5 && x < 1e6)) return detail::scaled_text(q.base(), detail::spoken) + " tokens/s";
     return std::string{q.base() < 0 ? "-" : ""} +
            std::string{detail::grouped(static_cast<std::uint64_t>(detail::nearest_whole(x))).view()} + " tokens/s";
 }
 /// In the caller's currency, whose name is not known here: "27,500.00", "2.50", and three digits below 1: "0.00025".
 inline std::string to_string(money q) {
     const double x = detail::magnitude(q.base());
-    if (!(x >= 0.995 && x < 1e15))
-        return std::string{detail::scaled(q.base(), std::array{detail::unit_scale{1, ""}}).view()};
+    if (!(x >= 0.995 && x < 1e15)) return detail::scaled_text(q.base(), std::array{detail::unit_scale{1, ""}});
     const auto cents = static_cast<std::uint64_t>(detail::nearest_whole(x * 100));
     std::string made{q.base() < 0 ? "-" : ""};
     made += detail::grouped(cents / 100).view();
