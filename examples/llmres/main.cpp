@@ -111,6 +111,13 @@ CLI::Option* add_source(CLI::App& command, plan_options& job) {
     return command.add_option("JOB", job.source, std::string{"a job (JSON), or a model: "} + model_help)->type_name("");
 }
 
+/// Adds the options of one group of a command's help: option(flags, value, help, type).
+auto options_in(CLI::App& command, const char* group) {
+    return [&command, group](const char* flags, auto& value, const char* help, const char* type) {
+        return command.add_option(flags, value, help)->type_name(type)->group(group);
+    };
+}
+
 void add_plan(CLI::App& app, int& exit) {
     static plan_options o;
     auto* command = app.add_subcommand("plan", "Verdict, layout, memory and time of a job, and what would help");
@@ -137,9 +144,7 @@ void add_search(CLI::App& app, int& exit) {
         "What Layout gives is fixed, all else of it is searched. Exit codes: 0 a layout fits, 1 none does, 2 bad "
         "input.");
     add_source(*command, o.job)->required();
-    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
-        command->add_option(flag, value, help)->type_name(type)->group("Search");
-    };
+    const auto option = options_in(*command, "Search");
     option("--objective", o.objective,
            "throughput, time_to_first_token, time_per_token, fewest_gpus, cost_per_token or energy_per_token; default: "
            "throughput",
@@ -169,9 +174,7 @@ void add_replicas(CLI::App& app, int& exit) {
         "Sequences in flight and layouts are searched; what Layout gives is fixed. Exit codes: 0 a layout fits, 1 none "
         "does,\n2 bad input.");
     add_source(*command, o.job)->required();
-    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
-        return command->add_option(flag, value, help)->type_name(type)->group("Requests");
-    };
+    const auto option = options_in(*command, "Requests");
     option("--requests_per_second,--rate,--request_rate,--qps,--rps", o.requests_per_second,
            "requests of all users in a second", "X")
         ->required();
@@ -191,9 +194,7 @@ void add_buy(CLI::App& app, int& exit) {
         "or a JSON file: {\"rtx-4090\": 1800, \"l40s\": {\"price\": 7500, \"slots\": 8}}. --scale_out joins machines.\n"
         "Exit codes: 0 done, 1 nothing that the budget pays for holds the job, 2 bad input.");
     add_source(*command, o.job)->required();
-    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
-        return command->add_option(flag, value, help)->type_name(type)->group("Purchase");
-    };
+    const auto option = options_in(*command, "Purchase");
     option("--budget", o.budget, "what all machines with their GPUs may cost", "X")->required();
     option("--price", o.prices, "prices of GPUs: rtx-4090=1800,rtx-3090=800", "GPU=X")->delimiter(',');
     option("--prices", o.price_file, "a price table (JSON)", "FILE");
@@ -220,9 +221,7 @@ void add_place(CLI::App& app, int& exit) {
     command->add_option("JOB", o.jobs, std::string{"jobs or queues of jobs (JSON), or models: "} + model_help)
         ->required()
         ->type_name("");
-    const auto option = [&](const char* flag, auto& value, const char* help, const char* type) {
-        command->add_option(flag, value, help)->type_name(type)->group("Place");
-    };
+    const auto option = options_in(*command, "Place");
     option("--free", o.free, "nodes with free GPUs: rtx-4090:2,l4", "GPU:N");
     option("--nodes", o.nodes, "nodes with free GPUs (JSON)", "FILE");
     option("--objective", o.objective,
