@@ -10,6 +10,7 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
 
 /// What is a model? Its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
 /// (features, heads, experts); everything countable about a model follows from them (models/parameters.hpp,
@@ -156,6 +157,10 @@ struct model {
     /// No formula describes it: layers and formats were read from the tensors that its files store.
     bool from_tensors = false;
 
+    /// Tensors outside the layers.
+    constexpr std::span<const extra_weight> extra_weights() const {
+        return {extras.data(), static_cast<std::size_t>(extra_count)};
+    }
     /// Adds tensors outside the layers; false if there is no room.
     constexpr bool add(const extra_weight& extra) {
         if (extra_count == static_cast<std::int32_t>(max_extras)) return false;
@@ -309,8 +314,7 @@ constexpr double widest_activation(const model& m) {
     if (m.prediction.layers > 0) consider(m.prediction.block, m.hidden);
     for (const encoder& e : m.encoders)
         if (e.layers > 0) consider(e.block, e.hidden);
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         const double wider = static_cast<double>(e.rows > e.columns ? e.rows : e.columns);
         most = wider > most ? wider : most;
     }
@@ -343,8 +347,7 @@ constexpr status validate(const model& m) {
             return s;
         if (const status s = detail::validate(e.block); !s) return s;
     }
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         if (const status s = detail::all_in_range(detail::bounded_field{"extra.rows", e.rows, 1, detail::widest},
                                                   detail::bounded_field{"extra.columns", e.columns, 1, detail::widest},
                                                   detail::bounded_field{"extra.copies", e.copies, 1, 65536});

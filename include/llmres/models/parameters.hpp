@@ -483,8 +483,7 @@ constexpr bool same_mixer_weights(const layer& a, const layer& b) {
 /// Tensors that a model has beside what its layers say, those of one part of it.
 constexpr void list_extras(const model& m, model_part part, const weight_visitor& visit) {
     const weight_list list{.visit = visit, .hidden = m.hidden};
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         if (e.part != part) continue;
         list.linear(
             weight{.role = e.role, .rows = e.rows, .columns = e.columns, .copies = e.copies, .active = e.copies},

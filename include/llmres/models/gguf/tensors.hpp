@@ -189,9 +189,8 @@ constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, V
         visit(gguf_tensor{.role = weight_role::values, .columns = m.rope.width});
     bool towers = false;  // towers and their positions are in a file of their own
     for (const encoder& e : m.encoders) towers = towers || e.layers > 0;
-    for (std::int32_t i = 0; i < m.extra_count && !towers; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
-        if (e.part != model_part::input || e.role == weight_role::embed_tokens) continue;
+    for (const extra_weight& e : m.extra_weights()) {
+        if (towers || e.part != model_part::input || e.role == weight_role::embed_tokens) continue;
         const bool matrix = e.role == weight_role::projector && mix.quantisation != gguf_quantisation::F32;
         if (!matrix && !detail::gguf::is_any(e.role, weight_role::positions, weight_role::norm)) continue;
         // llama-quant.cpp quantises no per_layer_model_proj and no altup_proj.
@@ -201,8 +200,8 @@ constexpr void for_each_gguf_input_tensor(const model& m, const gguf_mix& mix, V
                               .columns = e.columns,
                               .type = matrix ? gguf_type::F16 : gguf_type::F32});
     }
-    for (std::int32_t i = 0; i < m.extra_count; ++i)  // tables of tokens for every layer (per_layer_token_embd)
-        if (const extra_weight& e = m.extras[static_cast<std::size_t>(i)]; e.role == weight_role::embed_tokens)
+    for (const extra_weight& e : m.extra_weights())  // tables of tokens for every layer (per_layer_token_embd)
+        if (e.role == weight_role::embed_tokens)
             visit(gguf_tensor{.role = e.role,
                               .rows = e.rows,
                               .columns = e.columns,
