@@ -421,7 +421,7 @@ namespace detail {
 /// A layout on the fewest GPUs of the kind, up to `most`: any number of them in one node of the cluster's size, and
 /// whole nodes beyond.
 constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t most) {
-    const std::int32_t node = c.node_size() > 1 ? c.node_size() : c.gpu.links.scale_up_domain.value_or(8);
+    const std::int32_t node = c.node_size() > 1 ? c.node_size() : usual_node_size(c.gpu);
     c.gpus_per_node = node > 8 ? node : 8;
     c.gpus = most;
     maybe<layout> found;

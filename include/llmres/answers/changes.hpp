@@ -90,8 +90,7 @@ constexpr std::int64_t micro_batch_below(const job& j, const layout& l, std::int
 
 /// The cluster with more GPUs: where all of them stood in one node, it takes as many as standard_cluster() lets it.
 constexpr cluster with_gpus(cluster c, std::int32_t gpus) {
-    const std::int32_t domain = c.gpu.links.scale_up_domain.value_or(1);
-    const std::int32_t node = domain > 8 ? domain : 8;
+    const std::int32_t node = usual_node_size(c.gpu);
     if (c.node_size() == c.gpus) c.gpus_per_node = gpus < node ? gpus : node;
     c.gpus = gpus;
     return c;

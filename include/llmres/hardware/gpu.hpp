@@ -276,6 +276,12 @@ constexpr bool has_flash_attention(const gpu& card) {
 /// Whether the card can be split by Multi-Instance GPU.
 constexpr bool has_mig(const gpu& card) { return card.mig_instances.value_or(0) > 0; }
 
+/// GPUs of a usual node: eight, or as many as one fabric joins, if more.
+constexpr std::int32_t usual_node_size(const gpu& card) {
+    const std::int32_t domain = card.links.scale_up_domain.value_or(1);
+    return domain > 8 ? domain : 8;
+}
+
 /// Peak dense 16-bit rate in TFLOP/s for each watt of board power; zero if either is unknown.
 constexpr double tflops_per_watt(const gpu& card) {
     const flop_rate half = matrix_rate(card, arithmetic_kind::fp16);

@@ -13,8 +13,7 @@ namespace llmres::inline v0 {
 /// joins.
 constexpr result<cluster> standard_cluster(const gpu& card, std::int32_t gpus) {
     const result<link> inside = scale_up_link(card);
-    const std::int32_t domain = card.links.scale_up_domain.value_or(1);
-    const std::int32_t node = domain > 8 ? domain : 8;
+    const std::int32_t node = usual_node_size(card);
     cluster made{.gpu = card,
                  .gpus = gpus,
                  .gpus_per_node = gpus < node ? gpus : node,

@@ -7,6 +7,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// What is an adapter? Small trained weights beside a frozen model.
@@ -116,11 +117,8 @@ constexpr bool is_joined_heads(std::string_view name) {
 
 /// Whether one of the names of modules, separated by commas or spaces, is of one layer for queries, keys and values.
 constexpr bool name_joined_heads(std::string_view names) {
-    while (!names.empty()) {
-        const std::size_t end = names.find_first_of(", ");
-        if (is_joined_heads(names.substr(0, end))) return true;
-        names = end == std::string_view::npos ? std::string_view{} : names.substr(end + 1);
-    }
+    while (!names.empty())
+        if (is_joined_heads(detail::taken_before(names, ", "))) return true;
     return false;
 }
 
@@ -131,9 +129,7 @@ constexpr result<role_set> find_roles(std::string_view names, std::string_view f
     if (names == "attention") return attention_linears;
     role_set found;
     while (!names.empty()) {
-        const std::size_t end = names.find_first_of(", ");
-        const std::string_view name = names.substr(0, end);
-        names = end == std::string_view::npos ? std::string_view{} : names.substr(end + 1);
+        const std::string_view name = detail::taken_before(names, ", ");
         if (name.empty()) continue;
         bool known = is_joined_heads(name);
         if (known) found.insert(joined_head_roles);

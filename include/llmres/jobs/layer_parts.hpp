@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/values/error.hpp>
 #include <llmres/values/nearest.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Which parts of a layer can be recomputed or offloaded by name? Those of Megatron-Core (recompute-modules,
@@ -71,9 +72,7 @@ constexpr result<layer_part_set> find_layer_parts(std::string_view names, layer_
                                                   std::string_view field) {
     layer_part_set found;
     while (!names.empty()) {
-        const std::size_t comma = names.find(',');
-        const std::string_view name = names.substr(0, comma);
-        names = comma == std::string_view::npos ? std::string_view{} : names.substr(comma + 1);
+        const std::string_view name = detail::taken_before(names, ",");
         bool known = false;
         for (std::size_t i = 0; i < layer_part_names.size() && !known; ++i) {
             const auto m = static_cast<layer_part>(i);

@@ -27,6 +27,13 @@ constexpr bool taken(std::string_view& from, std::string_view what) {
     from.remove_prefix(what.size());
     return true;
 }
+/// Removes what stands before the first of these separators, and the separator, from the front and returns it.
+constexpr std::string_view taken_before(std::string_view& from, std::string_view separators) {
+    const std::size_t end = from.find_first_of(separators);
+    const std::string_view before = from.substr(0, end);
+    from.remove_prefix(end == std::string_view::npos ? from.size() : end + 1);
+    return before;
+}
 /// Removes a number of at most `most_digits` digits from the front and returns it; -1 if there is none.
 constexpr std::int32_t taken_number(std::string_view& from, std::size_t most_digits = 7) {
     std::int32_t number = 0;
