@@ -14,6 +14,7 @@
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/models/layer.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
@@ -195,15 +196,8 @@ constexpr void insert_ordered(List& list, std::size_t& count, const Item& item, 
     list[at] = item;
 }
 
-/// Room for layouts that a search finds: the part of a span that it needs. (To construct a span of an array, a compiler
-/// checks the concepts of ranges, which took a twentieth of the time that plan.hpp takes to include.)
-struct found_room {
-    found_layout* first = nullptr;
-    std::size_t count = 0;
-    constexpr std::size_t size() const { return count; }
-    constexpr bool empty() const { return count == 0; }
-    constexpr found_layout& operator[](std::size_t i) const { return first[i]; }
-};
+/// Room for the layouts that a search finds: the part of a span that it needs.
+using found_room = in_a_row<found_layout>;
 constexpr found_room room_of(std::span<found_layout> all) { return {all.data(), all.size()}; }
 
 /// The watcher of a search that nobody watches.

@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
-#include <span>
 #include <string_view>
 
 /// What is a layer? What mixes tokens (attention, a recurrence, or both), and the feed-forward that follows.
@@ -263,6 +262,25 @@ inline constexpr attention no_attention{.kind = attention_kind::none};
 /// For a layer of attention or recurrence alone.
 inline constexpr feed_forward no_feed_forward{.kind = feed_forward_kind::none};
 
+/// Values that lie one behind the other, in the storage of somebody else. (To construct a std::span, a compiler checks
+/// the concepts of ranges, which takes a twentieth of the time that plan.hpp takes to include.)
+template <class T>
+struct in_a_row {
+    T* first = nullptr;     ///< the first value
+    std::size_t count = 0;  ///< values
+
+    /// The first value.
+    constexpr T* begin() const { return first; }
+    /// Behind the last value.
+    constexpr T* end() const { return first + count; }
+    /// How many values there are.
+    constexpr std::size_t size() const { return count; }
+    /// Whether there are none.
+    constexpr bool empty() const { return count == 0; }
+    /// The i-th value.
+    constexpr T& operator[](std::size_t i) const { return first[i]; }
+};
+
 /// The layers in order, each distinct kind described once. Sums go over kinds and counts; only cutting the stack into
 /// pipeline stages needs the order.
 struct layer_stack {
@@ -294,7 +312,7 @@ struct layer_stack {
     }
 
     /// The distinct kinds.
-    constexpr std::span<const layer> distinct() const { return {kinds.data(), static_cast<std::size_t>(kind_count)}; }
+    constexpr in_a_row<const layer> distinct() const { return {kinds.data(), static_cast<std::size_t>(kind_count)}; }
     /// The layer at an index.
     constexpr const layer& operator[](int index) const { return kinds[order[static_cast<std::size_t>(index)]]; }
     /// How many layers of each kind lie in [first, last).

@@ -10,7 +10,6 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
-#include <span>
 
 /// What is a model? Its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
 /// (features, heads, experts); everything countable about a model follows from them (models/parameters.hpp,
@@ -158,7 +157,7 @@ struct model {
     bool from_tensors = false;
 
     /// Tensors outside the layers.
-    constexpr std::span<const extra_weight> extra_weights() const {
+    constexpr in_a_row<const extra_weight> extra_weights() const {
         return {extras.data(), static_cast<std::size_t>(extra_count)};
     }
     /// Adds tensors outside the layers; false if there is no room.
