@@ -179,17 +179,27 @@ inline nlohmann::json joined_document(nlohmann::json from_log, const nlohmann::j
     return from_log;
 }
 
+namespace detail {
+
+/// Which of the figures that ranks and devices print is that of a job.
+enum class over_ranks : std::uint8_t { largest, smallest, sum };
+
+}  // namespace detail
+
 inline std::vector<line_observation> observations_of(const engine_log& log, const runtime& r) {
     const bool ggml = llmres::detail::adds_up_over_gpus(r);
     const bool on_host = ggml && detail::gpus_of(log) == 0;
     std::vector<line_observation> all;
-    const auto take = [&](quantity what, observed_figure as, bool sum, bool smallest) {
+    using detail::over_ranks;
+    const auto take = [&](quantity what, observed_figure as, over_ranks counted = over_ranks::largest) {
+        const bool sum = counted == over_ranks::sum;
         line_observation o{{as, {}, {}}, 0, 0};
         double size = 0, printed_to = 0;
         for (const figure& f : log.figures) {
             if (f.what != what || f.value < 0 || f.value > 1e15) continue;
             if (ggml && !f.device.empty() && detail::is_host(f.device) != on_host) continue;
-            const bool taken = o.line == 0 || sum || (smallest ? f.value < size : f.value > size);
+            const bool taken =
+                o.line == 0 || sum || (counted == over_ranks::smallest ? f.value < size : f.value > size);
             if (!taken) continue;
             size = sum ? size + f.value : f.value;
             printed_to = sum ? printed_to + f.printed_to : f.printed_to;
@@ -201,16 +211,17 @@ inline std::vector<line_observation> observations_of(const engine_log& log, cons
         o.seen.printed_to = bytes(static_cast<std::int64_t>(printed_to + 0.5));
         all.push_back(o);
     };
-    take(quantity::weights, observed_figure::weights, ggml, false);
-    take(quantity::kv_cache, observed_figure::kv_cache, ggml, false);
-    take(quantity::pool, observed_figure::pool, false, true);
-    take(quantity::activation_peak, observed_figure::activation_peak, false, false);
-    take(quantity::beside_tensors, observed_figure::beside_tensors, false, false);
-    take(quantity::cuda_graphs, observed_figure::cuda_graphs, false, false);
-    take(quantity::compute_buffer, observed_figure::compute_buffer, false, false);
-    take(quantity::allocated, observed_figure::allocated, false, false);
-    take(quantity::reserved, observed_figure::reserved, false, false);
-    take(quantity::device_used, observed_figure::device_used, false, false);
+    const over_ranks over_gpus = ggml ? over_ranks::sum : over_ranks::largest;
+    take(quantity::weights, observed_figure::weights, over_gpus);
+    take(quantity::kv_cache, observed_figure::kv_cache, over_gpus);
+    take(quantity::pool, observed_figure::pool, over_ranks::smallest);
+    take(quantity::activation_peak, observed_figure::activation_peak);
+    take(quantity::beside_tensors, observed_figure::beside_tensors);
+    take(quantity::cuda_graphs, observed_figure::cuda_graphs);
+    take(quantity::compute_buffer, observed_figure::compute_buffer);
+    take(quantity::allocated, observed_figure::allocated);
+    take(quantity::reserved, observed_figure::reserved);
+    take(quantity::device_used, observed_figure::device_used);
     return all;
 }
 
