@@ -22,7 +22,9 @@ TEST_CASE("a layer is a plain value") {
 
 TEST_CASE("a layer stack describes each distinct kind once and keeps the order") {
     const layer windowed{.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16, .window = tokens(8)}};
-    const layer_stack stack = alternating(7, 3, windowed);
+    layer global = windowed;
+    global.attention.window = token_count{};
+    const layer_stack stack = in_order("aab", {windowed, global}, 7);
     CHECK(stack.size == 7);
     CHECK(stack.kind_count == 2);
     CHECK(stack.counts()[0] == 5);

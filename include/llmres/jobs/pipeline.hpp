@@ -45,12 +45,6 @@ struct stage_list {
     std::uint8_t chunks = 0;                        ///< chunks in use; 0: layers are partitioned evenly
     std::uint8_t prediction = 0;                    ///< 1 + the chunk with the prediction layers; 0: the last
 
-    /// Layers of all chunks.
-    constexpr std::int32_t layer_count() const {
-        std::int32_t sum = 0;
-        for (std::size_t c = 0; c < chunks; ++c) sum += layers[c];
-        return sum;
-    }
     friend constexpr bool operator==(const stage_list&, const stage_list&) = default;
 };
 

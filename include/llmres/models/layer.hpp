@@ -347,15 +347,6 @@ struct layer_stack {
     }
 };
 
-/// Layers of one kind, but every `period`th attends to all tokens: it has no window.
-constexpr layer_stack alternating(std::int32_t count, std::int32_t period, const layer& windowed) {
-    layer global = windowed;
-    global.attention.window = token_count{};
-    layer_stack stack;
-    for (std::int32_t i = 0; i < count; ++i) stack.append(1, (i + 1) % period == 0 ? global : windowed);
-    return stack;
-}
-
 /// Layers in the order of letters, 'a' being the first of the kinds; the letters are repeated until there are `count`
 /// layers (0: as many as letters). Letters that name no kind are left out.
 constexpr layer_stack in_order(std::string_view letters, std::initializer_list<layer> kinds, std::int32_t count = 0) {

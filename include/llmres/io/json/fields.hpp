@@ -71,7 +71,6 @@ public:
     }
     /// Whether the field has been asked for.
     bool was_read(const char* name) const { return read_.find(name) != read_.end(); }
-    bool nested() const { return nested_; }
 
     /// An integer that must be there. Integers written as 4096.0 are understood; text and fractions are refused.
     std::int64_t number(const field_names& field, std::int64_t low, std::int64_t high) {
