@@ -85,72 +85,84 @@ constexpr interval<byte_count> needed_by_share(const job& j, const file_layers* 
     return serving_stages{j, l, here, file}.memory(held).total();
 }
 
-/// Deals the layers that a job has on GPUs.
-constexpr dealt_layers deal(const job& j, const file_layers* file, std::span<const device_share> devices) {
-    const layout l{.pipeline = static_cast<std::int32_t>(devices.size())};
-    const host_part host = host_part_of(j);
-    dealt_layers dealt{.gpus = devices.size(), .head_on_host = host.head};
-    byte_count free_left;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-        const byte_count free = usable_memory(devices[i].gpu) - devices[i].in_use;
-        dealt.shares[i].free = free > byte_count{} ? free : byte_count{};
-        free_left += dealt.shares[i].free;
-    }
-    const auto need = [&](std::size_t i, std::int32_t first, std::int32_t last) {
+/// Deals the layers that a job has on GPUs, from the last GPU backwards.
+struct layer_dealer {
+    const job& j;
+    const file_layers* file;
+    std::span<const device_share> devices;
+    layout l{.pipeline = static_cast<std::int32_t>(devices.size())};
+    host_part host = host_part_of(j);
+    std::int32_t end = j.model.layers.size;  ///< the first layer that was dealt
+
+    constexpr interval<byte_count> need(std::size_t i, std::int32_t first, std::int32_t last) const {
         return needed_by_share(j, file, l, devices[i].gpu, static_cast<std::int32_t>(i), {first, last});
-    };
-    // From the last GPU backwards, each takes its proportion of what is left, and no more than it holds.
-    std::int32_t end = j.model.layers.size;
-    for (std::size_t i = devices.size(); i-- > 0;) {
-        dealt_share& share = dealt.shares[i];
-        const std::int32_t left = end - host.layers;
-        const double part = free_left > byte_count{} ? ratio(share.free, free_left) : 0.0;
-        auto wanted = static_cast<std::int32_t>(part * left + 0.5);
-        if (i == 0 || wanted > left) wanted = left;
-        while (wanted > 0 && need(i, end - wanted, end).high > share.free) --wanted;
-        share.last = end;
-        share.first = end - wanted;
-        end -= wanted;
-        free_left -= share.free;
     }
-    // What rounding left over goes to whoever still has room, by moving every share before it down. Layers differ, so
-    // that a share that moves may need more than before.
-    const auto holds = [&](const dealt_layers& tried, std::size_t i) {
-        const dealt_share& share = tried.shares[i];
+    constexpr bool holds(const dealt_layers& dealt, std::size_t i) const {
+        const dealt_share& share = dealt.shares[i];
         return share.layers() == 0 || need(i, share.first, share.last).high <= share.free;
-    };
-    for (std::size_t i = devices.size(); i-- > 0 && end > host.layers;) {
-        while (end > host.layers) {
-            dealt_layers tried = dealt;
-            --tried.shares[i].first;
-            bool fits = holds(tried, i);
-            for (std::size_t before = 0; before < i && fits; ++before) {
-                --tried.shares[before].first, --tried.shares[before].last;
-                fits = holds(tried, before);
-            }
-            if (!fits) break;
-            dealt = tried;
-            --end;
+    }
+    /// Each takes its proportion of what is left, and no more than it holds.
+    constexpr void deal_in_proportion(dealt_layers& dealt) {
+        byte_count free_left;
+        for (std::size_t i = 0; i < devices.size(); ++i) free_left += dealt.shares[i].free;
+        for (std::size_t i = devices.size(); i-- > 0;) {
+            dealt_share& share = dealt.shares[i];
+            const std::int32_t left = end - host.layers;
+            const double part = free_left > byte_count{} ? ratio(share.free, free_left) : 0.0;
+            auto wanted = static_cast<std::int32_t>(part * left + 0.5);
+            if (i == 0 || wanted > left) wanted = left;
+            while (wanted > 0 && need(i, end - wanted, end).high > share.free) --wanted;
+            share.last = end;
+            share.first = end - wanted;
+            end -= wanted;
+            free_left -= share.free;
         }
     }
-    dealt.on_host = end;
-    dealt.complete = end == host.layers;
-    for (std::size_t i = 0; i < devices.size(); ++i) {
-        dealt_share& share = dealt.shares[i];
-        share.needed = need(i, share.first, share.last);
-        if (share.free - share.needed.high < dealt.shares[dealt.busiest].free - dealt.shares[dealt.busiest].needed.high)
-            dealt.busiest = i;
+    /// Gives GPU `i` one layer more, and moves every share before it down; false where one then does not hold its own:
+    /// layers differ, so that a share that moves may need more than before.
+    constexpr bool deal_one_more(dealt_layers& dealt, std::size_t i) {
+        dealt_layers tried = dealt;
+        --tried.shares[i].first;
+        bool fits = holds(tried, i);
+        for (std::size_t before = 0; before < i && fits; ++before) {
+            --tried.shares[before].first, --tried.shares[before].last;
+            fits = holds(tried, before);
+        }
+        if (!fits) return false;
+        dealt = tried;
+        --end;
+        return true;
     }
-    return dealt;
-}
+    constexpr dealt_layers deal() {
+        dealt_layers dealt{.gpus = devices.size(), .head_on_host = host.head};
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            const byte_count free = usable_memory(devices[i].gpu) - devices[i].in_use;
+            dealt.shares[i].free = free > byte_count{} ? free : byte_count{};
+        }
+        deal_in_proportion(dealt);
+        // What rounding left over goes to whoever still has room.
+        for (std::size_t i = devices.size(); i-- > 0;)
+            while (end > host.layers && deal_one_more(dealt, i)) {
+            }
+        dealt.on_host = end;
+        dealt.complete = end == host.layers;
+        const auto left = [](const dealt_share& share) { return share.free - share.needed.high; };
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            dealt_share& share = dealt.shares[i];
+            share.needed = need(i, share.first, share.last);
+            if (left(share) < left(dealt.shares[dealt.busiest])) dealt.busiest = i;
+        }
+        return dealt;
+    }
+};
 
 /// Where layers find no room, the head goes to the host before them, unless the runtime loads it first.
 constexpr dealt_layers deal_head_first(const job& j, const file_layers* file, std::span<const device_share> devices) {
-    const dealt_layers dealt = deal(j, file, devices);
+    const dealt_layers dealt = layer_dealer{j, file, devices}.deal();
     if (dealt.complete || dealt.head_on_host || j.runtime.loading.head_first) return dealt;
     job headless = j;
     headless.options.gpu_layers = j.model.layers.size;
-    dealt_layers rest = deal(headless, file, devices);
+    dealt_layers rest = layer_dealer{headless, file, devices}.deal();
     rest.complete = false;
     return rest;
 }
