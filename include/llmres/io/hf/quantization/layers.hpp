@@ -156,6 +156,12 @@ private:
         return all ? quantised_part::matrices : part;
     }
 
+    /// Refuses lists that name some of a layer's experts only.
+    status names_whole_layers(std::string_view field) const;
+    /// The roles of projections that are not quantised within a sort that is, one bit each. Refuses those of some
+    /// layers only.
+    result<std::uint64_t> wide_roles(const layer_stack& layers, const prediction& ahead, std::string_view field) const;
+
     const model& model_;
     std::vector<slot> table_;  ///< one for each layer, and one for all of multi-token prediction
     std::vector<precision> formats_{precision{}};
@@ -165,7 +171,7 @@ private:
     std::map<std::tuple<std::int64_t, bool, std::uint64_t, std::uint8_t>, std::set<std::int64_t>> experts_named_{};
 };
 
-inline status assignment::give(model& m, std::string_view field, const precision& stored) const {
+inline status assignment::names_whole_layers(std::string_view field) const {
     for (const auto& [key, named] : experts_named_) {
         const auto& [layer, predicts, roles, index] = key;
         const std::int64_t count = experts_in(layer, predicts);
@@ -173,6 +179,31 @@ inline status assignment::give(model& m, std::string_view field, const precision
             return refused(error_code::unsupported, field, "some of a layer's experts",
                            "all experts of a layer, or none");
     }
+    return done{};
+}
+
+inline result<std::uint64_t> assignment::wide_roles(const layer_stack& layers, const prediction& ahead,
+                                                    std::string_view field) const {
+    std::uint64_t wide = 0;
+    std::uint64_t low = 0;
+    const auto sort_out = [&](const layer& l, const slot& formats) {
+        for_each_matrix(l, formats, [&](std::size_t sort, weight_role role, std::uint8_t format) {
+            if (quantises(l.quantised, sorts[sort])) (format == 0 ? wide : low) |= bit(role);
+        });
+    };
+    for (std::int32_t i = 0; i < layers.size; ++i) sort_out(layers[i], table_[static_cast<std::size_t>(i)]);
+    if (ahead.layers > 0) sort_out(ahead.block, table_.back());
+    for (std::size_t role = 0; role < weight_role_names.size(); ++role)
+        if ((wide & low) >> role & 1) {
+            text<95> which{weight_role_names[role]};
+            which.append(" of some layers only");
+            return refused(error_code::unsupported, field, which, "the same projections in all layers");
+        }
+    return wide;
+}
+
+inline status assignment::give(model& m, std::string_view field, const precision& stored) const {
+    if (const status s = names_whole_layers(field); !s) return s;
     std::array<found_sort, sorts.size()> found{};
     layer_stack stack;
     prediction ahead = m.prediction;
@@ -188,24 +219,8 @@ inline status assignment::give(model& m, std::string_view field, const precision
         if (sort.two_formats)
             return refused(error_code::unsupported, field, "two formats for one sort of weight",
                            "one format for each of attention, dense feed-forwards and experts");
-
-    // Projections that are not quantised within a sort that is must be the same in all layers.
-    std::uint64_t wide = 0;
-    std::uint64_t low = 0;
-    const auto sort_out = [&](const layer& l, const slot& formats) {
-        for_each_matrix(l, formats, [&](std::size_t sort, weight_role role, std::uint8_t format) {
-            if (quantises(l.quantised, sorts[sort])) (format == 0 ? wide : low) |= bit(role);
-        });
-    };
-    for (std::int32_t i = 0; i < m.layers.size; ++i) sort_out(stack[i], table_[static_cast<std::size_t>(i)]);
-    if (ahead.layers > 0) sort_out(ahead.block, table_.back());
-    for (std::size_t role = 0; role < weight_role_names.size(); ++role)
-        if ((wide & low) >> role & 1) {
-            text<95> which{weight_role_names[role]};
-            which.append(" of some layers only");
-            return refused(error_code::unsupported, field, which, "the same projections in all layers");
-        }
-
+    const result<std::uint64_t> wide = wide_roles(stack, ahead, field);
+    if (!wide) return wide.error();
     const auto format_of = [&](std::size_t sort) {
         return found[sort].format == 0 ? maybe<precision>{} : maybe<precision>{formats_[found[sort].format]};
     };
@@ -221,7 +236,7 @@ inline status assignment::give(model& m, std::string_view field, const precision
     if (dense_ones && !(*dense_ones == m.weights)) m.mixed.feed_forward = dense_ones;
     if (!m.tied_head) m.mixed.head = head_;
     if (size_of(stored, 1, 1) != bytes(2)) m.mixed.rest = stored;
-    m.mixed.wide_roles = wide;
+    m.mixed.wide_roles = *wide;
     return done{};
 }
 
