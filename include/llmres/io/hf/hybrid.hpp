@@ -6,6 +6,7 @@
 #include <llmres/io/hf/experts.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
+#include <string>
 #include <string_view>
 
 /// Recurrent models, and hybrids of recurrences and attention.
@@ -120,33 +121,42 @@ inline experts read_nemotron_experts(config_fields& c) {
     return e;
 }
 
-/// Nemotron-H: a layer is one mixer or one feed-forward, with one norm. A pattern gives a letter for each layer: M for
-/// Mamba 2, * for attention, - for a dense feed-forward, E for experts. Newer files have a list of words instead.
+/// The kinds of Nemotron-H's layers, a letter each: M for Mamba 2, * for attention, - for a dense feed-forward, E for
+/// experts. Newer files have a list of words instead; a word of another kind is a question mark.
+inline std::string read_layer_letters(config_fields& c, const field_names& pattern, const field_names& words) {
+    if (!c.has(words)) {
+        const std::string letters{c.text_or(pattern, "")};
+        if (letters.empty()) c.fail(error_code::missing, pattern, "the kind of every layer");
+        if (c.has(layers_field) && layer_count(c) != static_cast<std::int64_t>(letters.size()) && c.ok())
+            c.fail(error_code::inconsistent, pattern, "one letter a layer");
+        return letters;
+    }
+    const nlohmann::json* listed = c.list(words);
+    const bool counted = c.has(layers_field) || listed == nullptr;
+    const std::int64_t count = counted ? layer_count(c) : static_cast<std::int64_t>(listed->size());
+    std::string letters;
+    for (std::int64_t i = 0; i < count && c.ok(); ++i) {
+        const std::string_view word = c.text_at(words, static_cast<std::size_t>(i));
+        letters += word == "mamba" || word == "linear_attention"     ? 'M'
+                   : word == "attention" || word == "full_attention" ? '*'
+                   : word == "mlp"                                   ? '-'
+                   : word == "moe"                                   ? 'E'
+                                                                     : '?';
+    }
+    return letters;
+}
+
+/// Nemotron-H: a layer is one mixer or one feed-forward, with one norm.
 inline model read_nemotron_h(config_fields& c) {
     constexpr field_names words{"layers_block_type"};
-    constexpr field_names pattern_field{"hybrid_override_pattern"};
+    constexpr field_names pattern{"hybrid_override_pattern"};
     model m = read_frame(c);
-    const std::string_view pattern = c.text_or(pattern_field, "");
-    const bool in_words = c.has(words);
-    if (!in_words && pattern.empty()) c.fail(error_code::missing, pattern_field, "the kind of every layer");
-    const auto kind_of = [&](std::int64_t i) -> char {
-        if (!in_words) return pattern[static_cast<std::size_t>(i)];
-        const std::string_view word = c.text_at(words, static_cast<std::size_t>(i));
-        if (word == "mamba" || word == "linear_attention") return 'M';
-        if (word == "attention" || word == "full_attention") return '*';
-        return word == "mlp" ? '-' : word == "moe" ? 'E' : '?';
-    };
-    const std::int64_t count = in_words && !c.has(layers_field) && c.list(words) != nullptr
-                                   ? static_cast<std::int64_t>(c.list(words)->size())
-                               : c.has(layers_field) || pattern.empty() ? layer_count(c)
-                                                                        : static_cast<std::int64_t>(pattern.size());
-    if (!in_words && c.ok() && count != static_cast<std::int64_t>(pattern.size()))
-        c.fail(error_code::inconsistent, pattern_field, "one letter a layer");
+    const std::string letters = read_layer_letters(c, pattern, words);
     layer base{.attention = no_attention, .feed_forward = no_feed_forward};
     base.norm_before_feed_forward = false;
-    read_layers(c, m, count, [&](std::int64_t i) {
+    read_layers(c, m, static_cast<std::int64_t>(letters.size()), [&](std::int64_t i) {
         layer l = base;
-        switch (kind_of(i)) {
+        switch (letters[static_cast<std::size_t>(i)]) {
             case 'M':
                 l.recurrent = read_hybrid_mamba2(c, m.hidden);
                 break;
@@ -165,7 +175,7 @@ inline model read_nemotron_h(config_fields& c) {
                 if (c.flag_or("mlp_bias", false)) l.more_values = l.feed_forward.experts.shared_width + m.hidden;
                 break;
             default:
-                c.fail({error_code::unsupported, c.label(in_words ? words : pattern_field), "an unknown kind of layer",
+                c.fail({error_code::unsupported, c.label(c.has(words) ? words : pattern), "an unknown kind of layer",
                         "M, *, - or E; mamba, attention, mlp or moe"});
         }
         return l;
