@@ -98,9 +98,7 @@ constexpr cluster with_gpus(cluster c, std::int32_t gpus) {
 
 /// Whether a runtime's own options have that setting.
 constexpr bool has_setting(const runtime& r, knob_setting setting) {
-    for (const knob& k : r.identity.knobs)
-        if (k.setting == setting) return true;
-    return false;
+    return !knob_name(r.identity.knobs, setting).empty();
 }
 
 /// Whether a runtime reads GGUF files and nothing else that is quantised.

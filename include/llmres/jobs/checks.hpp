@@ -237,7 +237,7 @@ constexpr status validate(const job& j) {
         if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
             return s;
         if (!(j.prefix_hit_rate >= 0 && j.prefix_hit_rate <= 1))
-            return refused(error_code::out_of_range, "prefix_hit_rate", detail::outside_of_part(j.prefix_hit_rate),
+            return refused(error_code::out_of_range, "prefix_hit_rate", detail::how_outside(j.prefix_hit_rate, 0, 1),
                            "a part of the prompt's tokens, 0 to 1");
         if (const status s = detail::validate_context(j, most_tokens); !s) return s;
         return detail::sizes_fit(j);
@@ -256,10 +256,7 @@ constexpr status validate(const job& j) {
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
     if (!(j.expert_load >= 1 && j.expert_load <= 1024))
-        return refused(error_code::out_of_range, "expert_load",
-                       j.expert_load < 1      ? "below 1"
-                       : j.expert_load > 1024 ? "above 1024"
-                                              : "no number",
+        return refused(error_code::out_of_range, "expert_load", detail::how_outside(j.expert_load, 1, 1024),
                        "tokens of the busiest experts over the mean, 1 to 1024");
     if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
     if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;

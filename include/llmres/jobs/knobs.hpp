@@ -29,9 +29,13 @@ constexpr status validate_fraction(const runtime_cache& cache) {
     return refused(error_code::out_of_range, field, value, "a part of the memory: above 0, at most 1");
 }
 
-/// How a number is not from 0 to 1.
-constexpr std::string_view outside_of_part(double part) {
-    return part < 0 ? "below 0" : part > 1 ? "above 1" : "no number";
+/// How a number is not between these: "above 1024".
+constexpr text<95> how_outside(double number, std::int64_t low, std::int64_t high) {
+    const bool below = number < static_cast<double>(low);
+    if (!below && !(number > static_cast<double>(high))) return "no number";
+    text<95> how{below ? "below " : "above "};
+    how.append(digits(below ? low : high));
+    return how;
 }
 
 /// Refuses drafted tokens without the part of them that is accepted, that part without them, and no part of 1.
@@ -42,7 +46,7 @@ constexpr status validate_speculation(const serving_options& asked) {
         return refused(error_code::missing, "runtime.acceptance", "absent", part);
     if (!asked.acceptance) return done{};
     if (!(*asked.acceptance >= 0 && *asked.acceptance <= 1))
-        return refused(error_code::out_of_range, "runtime.acceptance", outside_of_part(*asked.acceptance), part);
+        return refused(error_code::out_of_range, "runtime.acceptance", how_outside(*asked.acceptance, 0, 1), part);
     if (asked.draft_tokens == 0)
         return refused(error_code::missing, "runtime.draft_tokens", "0 or absent",
                        "the tokens that are drafted for a step, 1 to 1024, with runtime.acceptance");
@@ -188,7 +192,7 @@ constexpr status validate(const runtime& r, const serving_options& asked, const 
     if (const status s = detail::validate_speculation(asked); !s) return s;
     if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))
         return refused(error_code::out_of_range, "runtime.rope_scaling",
-                       asked.rope_scaling > 1024 ? "above 1024" : "below 1, or no number", "a factor from 1 to 1024");
+                       detail::how_outside(asked.rope_scaling, 1, 1024), "a factor from 1 to 1024");
     if (const status s = detail::validate_pool(r, asked); !s) return s;
     using detail::bounded_field;
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
