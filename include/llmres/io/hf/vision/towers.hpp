@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <llmres/io/hf/older.hpp>
 #include <llmres/io/hf/vision/vision.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
