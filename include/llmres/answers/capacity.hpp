@@ -147,7 +147,7 @@ struct cached_sequences {
     constexpr cached_sequences(const job& j, const layout& of_layout, const cluster& on, std::int32_t of_stage)
         : some{j}, l{of_layout}, c{on}, stage{of_stage}, alike{j.runtime.cache.pool != cache_pool::allotted} {
         if (!alike) some.options.cache_tokens = {}, some.options.cache_blocks = 0;  // as many cells as they take
-        some.batch = std::int64_t{l.data} * l.replicas;
+        some.batch = l.all_data_ranks();
         if (!alike) {
             one = counted(1);
         } else {
@@ -175,7 +175,7 @@ struct cached_sequences {
 
 private:
     constexpr byte_count counted(std::int64_t sequences) {
-        some.batch = std::int64_t{l.data} * l.replicas * sequences;
+        some.batch = l.all_data_ranks() * sequences;
         const runtime r = on_device(some.runtime, c.gpu, l);
         return serving_stages{some, l, r, nullptr}.caches_of(placement_of(some, l, stage)).allocated();
     }

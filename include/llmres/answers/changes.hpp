@@ -82,7 +82,7 @@ namespace detail {
 /// The most sequences, up to `most`, that divide a rank's share of the global batch.
 constexpr std::int64_t micro_batch_below(const job& j, const layout& l, std::int64_t most) {
     if (!trains(j) || j.global_batch == 0) return most;
-    const std::int64_t share = j.global_batch / (std::int64_t{l.data} * l.replicas);
+    const std::int64_t share = j.global_batch / l.all_data_ranks();
     std::int64_t sequences = most < share ? most : share;
     while (sequences > 1 && share % sequences != 0) --sequences;
     return sequences;

@@ -57,7 +57,7 @@ namespace detail {
 /// The job of the prefill side: prompts, each of which makes the first token.
 constexpr job prefill_part(const job& j, const layout& l) {
     job part = j;
-    part.batch = std::int64_t{l.data} * l.replicas;
+    part.batch = l.all_data_ranks();
     part.output = {};
     part.context = j.prompt;
     return part;

@@ -68,7 +68,7 @@ inline std::string vllm_command(const job& j, const layout& l) {
     command_line line{partition("VLLM_PP_LAYER_PARTITION", j, l).append("vllm serve MODEL")};
     line.degree("--tensor-parallel-size", l.tensor);
     line.degree("--pipeline-parallel-size", l.pipeline);
-    line.degree("--data-parallel-size", std::int64_t{l.data} * l.replicas);
+    line.degree("--data-parallel-size", l.all_data_ranks());
     if (l.expert > 1) line.flag("--enable-expert-parallel");
     line.flag("--max-model-len", context_of(j).in(tokens));
     line.flag("--max-num-seqs", sequences_per_rank(j, l));
@@ -84,7 +84,7 @@ inline std::string sglang_command(const job& j, const layout& l) {
     const bool shared = l.expert > 1;
     line.degree("--tp-size", std::int64_t{l.tensor} * (shared ? l.data : 1));
     line.degree("--pp-size", l.pipeline);
-    line.degree("--dp-size", std::int64_t{l.data} * l.replicas);
+    line.degree("--dp-size", l.all_data_ranks());
     if (shared && l.data > 1) line.flag("--enable-dp-attention");
     line.degree("--ep-size", l.expert);
     line.flag("--context-length", context_of(j).in(tokens));
@@ -142,8 +142,7 @@ inline std::string megatron_command(const job& j, const layout& l, const cluster
     if (l.expert > 1) line.flag("--expert-tensor-parallel-size", l.expert_tensor_ranks());
     if (l.zero > 0) line.flag("--use-distributed-optimizer");
     line.flag("--micro-batch-size", j.micro_batch);
-    line.flag("--global-batch-size",
-              j.global_batch > 0 ? j.global_batch : j.micro_batch * std::int64_t{l.data} * l.replicas);
+    line.flag("--global-batch-size", j.global_batch > 0 ? j.global_batch : sequences_at_once(j, l));
     line.flag("--seq-length", sequence_of(j).in(tokens));
     if (j.recompute == recompute::full) {
         line.flag("--recompute-granularity full --recompute-method uniform --recompute-num-layers", 1);
@@ -161,7 +160,7 @@ inline std::string torchtitan_command(const job& j, const layout& l, const clust
     line.flag("--parallelism.context_parallel_degree", l.context_parallel);
     line.flag("--parallelism.expert_parallel_degree", l.expert);
     line.flag(l.zero > 0 ? "--parallelism.data_parallel_shard_degree" : "--parallelism.data_parallel_replicate_degree",
-              std::int64_t{l.data} * l.replicas);
+              l.all_data_ranks());
     line.flag("--training.local_batch_size", j.micro_batch);
     line.flag("--training.seq_len", sequence_of(j).in(tokens));
     return line.text;

@@ -119,7 +119,7 @@ constexpr interval<duration> wait_for_batch(const job& j, const job_plan& p) {
 
 /// Requests that a replica finishes in a second. They are in flight from the beginning of their batch on.
 constexpr interval<frequency> requests_of(const job& j, const job_plan& p, double in_flight) {
-    const auto ranks = static_cast<double>(std::int64_t{p.layout.data} * p.layout.replicas);
+    const auto ranks = static_cast<double>(p.layout.all_data_ranks());
     const auto made = static_cast<double>(j.output.in(tokens));
     const auto all = static_cast<double>(p.speed.steady.in_flight);
     const auto prompts = static_cast<double>(prompts_before_token(j, p.layout));

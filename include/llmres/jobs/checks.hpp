@@ -324,7 +324,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         if (const status s = detail::validate_serving_stages(j, l); !s) return s;
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
-    const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
+    const std::int64_t at_once = sequences_at_once(j, l);
     if (j.global_batch > 0 && j.global_batch % at_once != 0)
         return refused(error_code::inconsistent, "global_batch", j.global_batch,
                        "a multiple of micro_batch x data x replicas, ", at_once);

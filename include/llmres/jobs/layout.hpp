@@ -79,6 +79,8 @@ struct layout {
     }
     /// GPUs of all replicas; the end of the range where the product leaves 64 bits.
     constexpr std::int64_t gpus() const { return detail::product(gpus_per_replica(), std::int64_t{replicas}); }
+    /// Data ranks of all replicas.
+    constexpr std::int64_t all_data_ranks() const { return std::int64_t{data} * replicas; }
     /// Ranks that hold the same dense weights, and so share their gradients and, under ZeRO, their state.
     constexpr std::int64_t dense_data_ranks() const { return std::int64_t{data} * context_parallel; }
     /// Ranks that hold the same routed experts' weights, and so share their gradients.

@@ -270,7 +270,7 @@ private:
     /// Whether a number of data ranks is one to try where no global batch is given, of at most so many.
     constexpr bool fills(std::int32_t most) const {
         if (!trains(job_)) {  // the fewest ranks that hold so many sequences each; experts are shared by all ranks
-            const std::int64_t ranks = std::int64_t{l_.data} * l_.replicas;
+            const std::int64_t ranks = l_.all_data_ranks();
             return l_.data == 1 || (l_.data == most && experts_ > 0) ||
                    ceil_quotient(job_.batch, ranks) < ceil_quotient(job_.batch, ranks - l_.replicas);
         }
@@ -356,7 +356,7 @@ constexpr layout with_data_ranks(layout l, const job& j, const cluster& c) {
         return l;
     }
     l.data = static_cast<std::int32_t>(room);
-    while (l.data > 1 && j.global_batch > 0 && j.global_batch % (j.micro_batch * l.data * l.replicas) != 0) --l.data;
+    while (l.data > 1 && j.global_batch > 0 && j.global_batch % sequences_at_once(j, l) != 0) --l.data;
     return l;
 }
 

@@ -9,15 +9,17 @@
 /// How much of a job does one data rank have?
 namespace llmres::inline v0 {
 
+/// Sequences that all data ranks train on at once.
+constexpr std::int64_t sequences_at_once(const job& j, const layout& l) { return j.micro_batch * l.all_data_ranks(); }
+
 /// Micro-batches that one data rank computes for one optimizer step.
 constexpr std::int64_t micro_batches(const job& j, const layout& l) {
-    const std::int64_t at_once = j.micro_batch * l.data * l.replicas;
-    return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, at_once) : 1;
+    return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, sequences_at_once(j, l)) : 1;
 }
 
 /// Sequences that one data rank holds.
 constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
-    return detail::ceil_quotient(j.batch, std::int64_t{l.data} * l.replicas);
+    return detail::ceil_quotient(j.batch, l.all_data_ranks());
 }
 
 /// Prompts that a data rank computes before the first token of any of them: those of all its sequences where the
