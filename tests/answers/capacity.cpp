@@ -257,3 +257,319 @@ TEST_CASE("what fits, what the pool holds and the longest context are of one com
     CHECK(planned > 10);
     CHECK(fitting > 10);
 }
+
+TEST_CASE("a bisection finds the largest number that holds, and asks for none beyond the last") {
+    for (std::int64_t most = 1; most <= 40; ++most)
+        for (std::int64_t largest = 0; largest <= most; ++largest) {
+            std::int64_t beyond = 0;
+            const auto holds = [&](std::int64_t n) {
+                beyond += n > most;
+                return n <= largest;
+            };
+            CHECK(detail::largest_that_holds(most, holds) == largest);
+            CHECK(beyond == 0);
+        }
+}
+
+TEST_CASE("a pool is a fraction of the device, of what is free, or of what weights and steps leave of it") {
+    runtime r;
+    r.cache.fraction = 0.5;
+    // Of 1,000 MiB 800 are free; the context takes 30, graphs 7, communication 20, weights 100, all else 50.
+    const auto pool = [&](cache_pool kind, byte_count free = mib(800)) {
+        r.cache.pool = kind;
+        return detail::pool_bytes(r, mib(1000), free, mib(30), mib(7), mib(20), mib(100), mib(50));
+    };
+    CHECK(pool(cache_pool::share_of_total) == mib(500 - 100 - 50 - 20));
+    CHECK(pool(cache_pool::share_with_weights) == mib((800 - 30 - 20) / 2 - 100));
+    for (const cache_pool kind : {cache_pool::share_of_free, cache_pool::grows, cache_pool::allotted})
+        CHECK(pool(kind) * 2 == mib(800 - 30 - 20 - 100 - 50 - 7));
+    CHECK(pool(cache_pool::share_of_free, mib(100)) == byte_count{});
+    r.cache.graphs_deducted = true;
+    CHECK(pool(cache_pool::share_of_total) == mib(500 - 100 - 50 - 20 - 7));
+}
+
+TEST_CASE("sequences of a pool take as much as the first, whole ones or with the part of one more") {
+    const job j = chat();  // 8,192 tokens of 2 x 32 layers x 8 heads x 128 values of 16 bits: 1 GiB
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    const layout two{.data = 2};
+    detail::cached_sequences caches{j, two, c, 0};
+    CHECK(caches.one == gib(1));
+    CHECK(caches.of(0) == byte_count{});
+    CHECK(caches.of(3) == gib(3));
+    CHECK(caches.within(gib(3)) == 3);
+    CHECK(caches.within(gib(3) - bytes(1)) == 2);
+    CHECK(caches.within(byte_count{} - gib(1)) == 0);
+    CHECK(caches.parts_within(mib(2560)) == 2.5);
+}
+
+TEST_CASE("sequences of one run of cells take a window each, and the cells of one step together") {
+    // Gemma 3 4B: five layers keep 2,048 tokens, 29 a window of 1,024; keys and values of 4 heads of 256 take 4 KiB.
+    job j{.model = models::gemma_3_4b, .context = tokens(2048), .runtime = runtimes::llama_cpp};
+    j.options.max_num_seqs = 1;
+    j.max_batched_tokens = tokens(512);
+    j.options.cache_tokens = tokens(4096);  // a caller's cells bound no sequence's own
+    const cluster c = one(gpus::rtx_4090);
+    const layout alone{};
+    detail::cached_sequences caches{j, alone, c, 0};
+    const auto held = [](std::int64_t n) { return kib(4) * (5 * 2048 * n + 29 * (1024 * n + 512)); };
+    CHECK(caches.one == held(1));
+    CHECK(caches.of(3) == held(3));
+    CHECK(caches.within(held(3)) == 3);
+    CHECK(caches.within(held(3) - bytes(1)) == 2);
+    CHECK(caches.within(byte_count{} - bytes(1)) == 0);
+    CHECK(caches.parts_within(held(3)) == 3.0);
+    CHECK(caches.parts_within(held(3) + div_down(held(4) - held(3), 4)) == doctest::Approx(3.25));
+}
+
+TEST_CASE("a pool that the caller sized has so many blocks, and sequences of mixed lengths in it") {
+    job j = chat();
+    j.options.cache_bytes = gib(3);
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const pool_size pool = cache_pool_of(j, {}, c).value();
+    CHECK(pool.memory == interval<byte_count>{gib(3)});
+    CHECK(pool.sequences == interval<double>{3.0});
+    CHECK(pool.token_room == tokens(3 * 8192));
+    CHECK(pool.blocks == 3 * 8192 / 16);
+    const auto concurrent = [&](std::int64_t mean, std::int64_t longest, const layout& l = {}) {
+        return concurrent_sequences(j, l, c, {tokens(mean), tokens(longest)}).value();
+    };
+    CHECK(concurrent(2048, 0) == 12);
+    CHECK(concurrent(2048, 8192) == 1 + 8);  // the longest takes 1 GiB, each other one 256 MiB
+    CHECK(concurrent(12288, 12288) == 2);
+    CHECK(concurrent(8192, 8192, {.data = 4}) == 12);
+    CHECK(concurrent(8192, 8192, {.data = 2, .replicas = 4}) == 24);
+    CHECK(concurrent(1024, 3 * 8192) == 1);
+    CHECK(concurrent(1024, 3 * 8192 + 16) == 0);
+    CHECK(concurrent_sequences(j, {}, c, {tokens(0), tokens(10)}).error().field == "lengths.mean");
+    CHECK(concurrent_sequences(j, {.tensor = 3}, c, {tokens(10), tokens(10)}).error().field == "layout.tensor");
+}
+
+TEST_CASE("without blocks a pool has as many as tokens, and without caches none") {
+    job j = chat();
+    j.runtime = runtimes::transformers;
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    const pool_size pool = cache_pool_of(j, {}, c).value();
+    CHECK(pool.blocks == static_cast<std::int64_t>(pool.sequences.expected * 8192));
+    CHECK(pool.token_room == tokens(pool.blocks));
+    j = chat();
+    j.model.layers.kinds[0].attention = {.kind = attention_kind::none};
+    const pool_size none = cache_pool_of(j, {}, c).value();
+    CHECK(none.memory.expected > byte_count{});
+    CHECK(none.sequences == interval<double>{});
+    CHECK(none.blocks == 0);
+}
+
+TEST_CASE("vLLM's pool leaves room for adapters, and on unified memory may be a 25th of it larger") {
+    job j = chat();
+    j.options.max_loras = 4;
+    for (const gpu& card : {gpus::h100_sxm5_80gb, gpus::gb10_dgx_spark}) {
+        CAPTURE(card.name.view());
+        const cluster c = one(card);
+        const memory_breakdown m = memory_of(j, {}, c);
+        REQUIRE(m[memory_term::adapter].expected > byte_count{});
+        byte_count room = scaled_down(usable_memory(card), 0.9) - (m.reserved.low - m.allocated.low);
+        for (const memory_term t : {memory_term::weights, memory_term::adapter, memory_term::activations,
+                                    memory_term::logits, memory_term::workspace})
+            room -= m[t].low;
+        const bool unified = shares_host_memory(card);
+        CHECK(cache_pool_of(j, {}, c)->memory.high ==
+              room + (unified ? scaled_up(usable_memory(card), 0.04) : byte_count{}));
+    }
+    // LMDeploy's is a part of what is free, and no larger there.
+    j = {.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = find_runtime("lmdeploy").value()};
+    const cluster spark = one(gpus::gb10_dgx_spark);
+    const memory_breakdown m = memory_of(j, {}, spark);
+    byte_count free = available_memory(spark) - (m.reserved.low - m.allocated.low);
+    for (const memory_term t : {memory_term::runtime, memory_term::weights, memory_term::activations,
+                                memory_term::logits, memory_term::workspace})
+        free -= m[t].low;
+    CHECK(cache_pool_of(j, {}, spark)->memory.high == scaled_down(free, 0.8));
+}
+
+TEST_CASE("what a device loses has the pool at its largest where all else takes least") {
+    memory_breakdown m;
+    m[memory_term::kv_cache] = {mib(8), mib(10), mib(12)};
+    m[memory_term::recurrent_state] = {mib(1), mib(2), mib(3)};
+    m[memory_term::runtime] = {mib(1), mib(2), mib(3)};
+    m[memory_term::workspace] = {mib(0), mib(1), mib(1)};
+    m[memory_term::communication] = {mib(0), mib(1), mib(2)};
+    m.reserved = {mib(40), mib(50), mib(60)};
+    const auto held = [&](std::int64_t low, std::int64_t expected, std::int64_t high) {
+        return reserved_by(m, {.memory = {mib(low), mib(expected), mib(high)}});
+    };
+    const reserved_memory usual = held(18, 20, 28);
+    CHECK(usual.unused == mib(20 - 12));
+    CHECK(usual.engine == mib(50 + 8));
+    CHECK(usual.device.low == mib(40 + 1 + 28 - 9));
+    CHECK(usual.device.expected == mib(58 + 4));
+    CHECK(usual.device.high == mib(60 + 6 + 18 - 15));
+    const reserved_memory wide = held(14, 20, 50);  // 82 where all else takes least, 66 where it takes most
+    CHECK(wide.device == interval<byte_count>{mib(62), mib(62), mib(82)});
+    const reserved_memory narrow = held(20, 40, 41);
+    CHECK(narrow.device == interval<byte_count>{mib(71), mib(82), mib(82)});
+    CHECK(held(0, 5, 6).unused == byte_count{});
+}
+
+TEST_CASE("the cache of prefixes is what the job's own sequences leave of the pool") {
+    job j = chat();
+    j.batch = 2;
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    const pool_size pool = cache_pool_of(j, {}, c).value(), room = prefix_cache_room(j, {}, c).value();
+    CHECK(room.memory ==
+          interval<byte_count>{pool.memory.low - gib(2), pool.memory.expected - gib(2), pool.memory.high - gib(2)});
+    CHECK(room.sequences.low == doctest::Approx(pool.sequences.low - 2));
+    CHECK(room.sequences.expected == doctest::Approx(pool.sequences.expected - 2));
+    CHECK(room.sequences.high == doctest::Approx(pool.sequences.high - 2));
+    CHECK(room.blocks <= pool.blocks - 2 * 512);
+    CHECK(room.blocks >= pool.blocks - 2 * 512 - 1);
+    CHECK(room.token_room == tokens(room.blocks * 16));
+    j.options.cache_bytes = gib(2);
+    const pool_size full = prefix_cache_room(j, {}, c).value();
+    CHECK(full.memory == interval<byte_count>{});
+    CHECK(full.sequences == interval<double>{});
+    CHECK(full.token_room == token_count{});
+    CHECK(full.blocks == 0);
+    CHECK(prefix_cache_room(chat("llama-3.1-70b"), {}, c)->sequences == interval<double>{});  // there is no pool
+    CHECK(prefix_cache_room(j, {.tensor = 3}, c).error().field == "layout.tensor");
+}
+
+TEST_CASE("recurrent states are of a pool's own sequences, and what they leave is the room for prefixes") {
+    job j{.model = models::jamba_1_5_mini, .batch = 4, .context = tokens(4096), .runtime = runtimes::vllm};
+    const cluster c = one(gpus::b200_sxm_180gb);
+    const memory_breakdown m = memory_of(j, {}, c);
+    const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    REQUIRE(m[memory_term::recurrent_state].expected > byte_count{});
+    const pool_size pool = cache_pool_of(j, {}, c).value();
+    CHECK(prefix_cache_room(j, {}, c)->memory.expected == pool.memory.expected - own);
+    j.options.cache_tokens = tokens(8 * 4096);  // twice the tokens of the job's sequences
+    CHECK(cache_pool_of(j, {}, c)->memory.expected == own * 2);
+}
+
+TEST_CASE("the largest micro-batch and sequence are a training job's own, whatever it says of them") {
+    job j{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(4096)};
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    const std::int64_t most = max_batch(j, {}, c).value();
+    CHECK(most > 1);
+    j.micro_batch = 0;
+    CHECK(max_batch(j, {}, c).value() == most);
+    j.batch = 0;
+    CHECK(max_batch(j, {}, c).value() == most);
+    j.micro_batch = 1;
+    j.recompute = recompute::full;
+    j.model.max_context = tokens(2048);
+    CHECK(max_context(j, {}, c).value() == tokens(2048));
+    j.options.rope_scaling = 2;  // serving's
+    CHECK(max_context(j, {}, c).value() == tokens(2048));
+}
+
+TEST_CASE("the longest context is the model's where all fits, and shortens the prompt and the output") {
+    job j{.model = models::qwen2_5_7b, .prompt = tokens(1024), .output = tokens(256), .runtime = runtimes::vllm_v0};
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    for (const std::int64_t own : {1, 500, 1100, 32767, 32768, 32769, 32770, 40000}) {  // 32,768: prompts in chunks
+        j.model.max_context = tokens(own);
+        CHECK(max_context(j, {}, c).value() == tokens(own));
+    }
+    j.options.rope_scaling = 2;
+    CHECK(max_context(j, {}, c).value() == tokens(80000));
+    j.options.rope_scaling = 1;
+    j.model.max_context = tokens(131072);
+    const auto is_longest = [](job at, token_count longest, const cluster& on) {
+        at.context = longest;
+        const bool fits = memory_fits(at, {}, on);
+        at.context += tokens(1);
+        return fits && !memory_fits(at, {}, on);
+    };
+    j.batch = 64;
+    const token_count longest = max_context(j, {}, c).value();
+    CHECK(longest < tokens(32768));  // before chunks, of so many sequences
+    CHECK(is_longest(j, longest, c));
+    // Where a whole prompt passes at once, the cache of a short one has more room.
+    j.batch = 16;
+    j.runtime = runtimes::transformers;
+    const token_count of_short_prompts = max_context(j, {}, c).value();
+    CHECK(is_longest(j, of_short_prompts, c));
+    j.prompt = j.output = {};
+    CHECK(max_context(j, {}, c).value() < of_short_prompts);
+    j.batch = 0;
+    CHECK(max_context(j, {}, c).error().field == "batch");
+}
+
+namespace {
+
+/// What llama.cpp allocates on the fullest GPU, as its fitting counts it.
+byte_count fitted_bytes(const job& j, const layout& l, const cluster& c) {
+    const memory_breakdown m = memory_of(j, l, c);
+    byte_count all;
+    for (const memory_term t :
+         {memory_term::weights, memory_term::kv_cache, memory_term::activations, memory_term::logits})
+        all += m[t].expected;
+    return all;
+}
+/// fit_to_memory() with room for so much beside the CUDA context.
+fitted_job fitted_into(byte_count room, const job& j, const layout& l, const cluster& c) {
+    return fit_to_memory(j, l, c, true, available_memory(c) - j.runtime.process.context.expected - room).value();
+}
+
+}  // namespace
+
+TEST_CASE("llama.cpp changes nothing where all fits to the byte, and shortens no context of 4,096 tokens") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(65536), .runtime = runtimes::llama_cpp};
+    const cluster c = one(gpus::rtx_4090);
+    const byte_count all = fitted_bytes(j, {}, c);
+    CHECK(fitted_into(all, j, {}, c).context == tokens(65536));
+    CHECK(fitted_into(all - bytes(1), j, {}, c).context < tokens(65536));
+    CHECK_FALSE(fitted_into(all - bytes(1), j, {}, c).options.gpu_layers);
+    for (const std::int64_t context : {2048, 4096}) {
+        j.context = tokens(context);
+        const fitted_job fewer = fitted_into(fitted_bytes(j, {}, c) - bytes(1), j, {}, c);
+        CHECK(fewer.context == j.context);
+        CHECK(fewer.options.gpu_layers == 32);
+    }
+}
+
+TEST_CASE("llama.cpp shortens a context on the line between two sizes, and less of it where stages have whole layers") {
+    const cluster c = standard_cluster(gpus::rtx_4090, 2).value();
+    for (const auto& [m, parts] : {std::pair{models::llama_3_1_8b, 2}, std::pair{models::qwen3_30b_a3b, 6}})
+        for (const std::int32_t stages : {1, 2}) {
+            CAPTURE(m.name.view());
+            CAPTURE(stages);
+            job j{.model = m, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+            j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+            const layout l{.pipeline = stages};
+            const byte_count least = fitted_bytes(j, l, c), weights = memory_of(j, l, c)[memory_term::weights].expected;
+            j.context = tokens(40960);
+            // Whole layers leave (stages + 1) / (2 stages) of one over; a third of that where experts move alone.
+            const byte_count of_layers =
+                stages == 1 ? byte_count{} : div_down(weights * 2 * (stages + 1), m.layers.size * parts * stages);
+            // A quarter of the way from 4,096 to 40,960 tokens, and half a step of 256.
+            const double part = 0.25 + 128.0 / (40960 - 4096);
+            const byte_count room = least + scaled_down(fitted_bytes(j, l, c) - least, part) + of_layers;
+            CHECK(fitted_into(room, j, l, c).context == tokens(4096 + 9216));
+            CHECK(fitted_into(least, j, l, c).context == tokens(4096));
+            CHECK(fitted_into(least - bytes(1), j, l, c).options.gpu_layers);
+        }
+}
+
+TEST_CASE("llama.cpp moves experts back to the GPU only where all layers are there, as many as fit to the byte") {
+    job j{.model = models::qwen3_30b_a3b, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    const cluster c = one(gpus::rtx_4090);
+    const std::int32_t layers = j.model.layers.size;
+    const auto held = [&](std::int32_t gpu_layers, std::int32_t host_expert_layers) {
+        job tried = j;
+        tried.options.gpu_layers = gpu_layers;
+        tried.options.experts_on_host = true;
+        tried.options.host_expert_layers = host_expert_layers;
+        return fitted_bytes(tried, {}, c);
+    };
+    const serving_options but_one = fitted_into(held(layers + 1, 1), j, {}, c).options;
+    CHECK(but_one.gpu_layers == layers + 1);
+    CHECK(but_one.host_expert_layers == 1);
+    const std::int32_t all = serving_options{}.host_expert_layers;
+    const serving_options none = fitted_into(held(layers + 1, all), j, {}, c).options;
+    CHECK(none.gpu_layers == layers + 1);
+    CHECK(none.host_expert_layers == layers);
+    const serving_options fewer = fitted_into(held(layers + 1, all) - bytes(1), j, {}, c).options;
+    CHECK(fewer.gpu_layers == layers);
+    CHECK(fewer.host_expert_layers == all);
+}

@@ -5,6 +5,7 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/vllm.hpp>
 
 using namespace llmres;
 
@@ -39,4 +40,44 @@ TEST_CASE("what does not fit at all has no largest batch, but a number of GPUs t
     REQUIRE(limits.min_gpus);
     CHECK(*limits.min_gpus > 5);  // 141 GB of weights
     CHECK(*limits.min_gpus <= 8);
+}
+
+namespace {
+
+/// 812 GB of weights: 6.4 GB a layer, and 4.2 GB an embedding or head.
+job largest_llama() { return {.model = models::llama_3_1_405b, .context = tokens(4096), .runtime = runtimes::vllm}; }
+std::int64_t fewest(const job& j, const cluster& c, std::int32_t most = 1024) {
+    return min_gpus(j, c, most).value_or(-1);
+}
+
+}  // namespace
+
+TEST_CASE("the fewest GPUs are any number in one node, of eight at least, and whole nodes beyond") {
+    const job j = largest_llama();
+    cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    CHECK(fewest({.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm}, c, 1) == 1);
+    CHECK(fewest(j, c) == 16);
+    for (const auto& [node, expected] : {std::pair{4, 16}, std::pair{8, 16}, std::pair{16, 12}, std::pair{32, 12}}) {
+        c.gpus = c.gpus_per_node = node;  // on 12, four tensor ranks hold a part of 42 layers, 67 GB
+        CHECK(fewest(j, c) == expected);
+    }
+    CHECK(fewest(j, c, 12) == 12);
+    CHECK(fewest(j, c, 11) == -1);
+    // Of one GPU alone, a node is what its links join: 72 GB200, eight where it is not known.
+    job wide = j;
+    wide.weights = fp32;  // 1,623 GB
+    CHECK(fewest(wide, standard_cluster(gpus::gb200_186gb, 1).value()) == 10);
+    CHECK(fewest(wide, standard_cluster(gpus::gb200_186gb, 2).value()) == 16);
+    c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    c.gpu.links.scale_up_domain = {};
+    CHECK(fewest(j, c) == 16);
+}
+
+TEST_CASE("a layout that takes a part of a node may hold a job on fewer GPUs than the planner's") {
+    const job j = largest_llama();
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    // 12 stages have up to 11 layers, 70 GB, and an embedding; 13 have 10.
+    CHECK(limits_of(j, {.pipeline = 12}, eight).min_gpus == 16);
+    CHECK(limits_of(j, {.pipeline = 13}, eight).min_gpus == 13);
+    CHECK(limits_of(j, {.pipeline = 18}, eight).min_gpus == 16);
 }

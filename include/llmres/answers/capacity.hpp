@@ -361,7 +361,7 @@ struct memory_fitting {
         tried.context = tokens(context);
         return used();
     }
-    /// Shortens the context; leaves the least where that does not suffice.
+    /// Shortens the context of what does not fit; leaves the least where that does not suffice.
     constexpr void shorten() {
         const std::int64_t most = context_of(tried).in(tokens);
         if (most <= least_context) return;
@@ -376,12 +376,10 @@ struct memory_fitting {
             const std::int64_t stages = l.pipeline;
             room -= div_down(a_layer * (stages + 1), (has_experts(tried.model) ? 6 : 2) * stages);
         }
-        if (room <= least || all <= least) return;
-        const double part = ratio(room - least, all - least);
+        if (room <= least) return;
+        const double part = ratio(room - least, all - least);  // below 1: nothing is shortened where all fits
         const std::int64_t more = static_cast<std::int64_t>(static_cast<double>(most - least_context) * part);
-        const std::int64_t context = least_context + more;
-        const std::int64_t whole = context - context % context_step;
-        tried.context = tokens(whole > most ? most : whole < least_context ? least_context : whole);
+        tried.context = tokens(least_context + more - more % context_step);
     }
     constexpr bool fits_with(std::int64_t gpu_layers) {
         tried.options.gpu_layers = static_cast<std::int32_t>(gpu_layers);
