@@ -156,6 +156,10 @@ TEST_CASE("sizes beyond 2^63 bytes are an overflow, never a small number") {
     j.model.max_context = {};
     j.context = tokens(std::int64_t{1} << 40);
     CHECK(refusal_of(j, {}, four_h100).code == error_code::overflow);
+    j = {.model = models::llama_3_1_405b, .task = task::pretraining, .attention = attention_kernel::eager};
+    j.sequence = tokens(std::int64_t{1} << 32);  // 126 layers of 128 heads, and 2^64 scores a head
+    j.model.max_context = {};
+    CHECK(refusal_of(j, {}, four_h100).field == "memory");
 }
 
 TEST_CASE("memory grows with batch, context and width of the formats, and shrinks with tensor parallelism") {
@@ -246,6 +250,8 @@ TEST_CASE("where nobody says how much main memory there is, a job that offloads 
     CHECK(half.verdict == verdict::tight);
     CHECK(says(half, reason_code::host_memory_unknown));
     CHECK(on_host("llama-3.1-8b", "Q4_K_M", {}, {})->verdict == verdict::fits);  // the embedding alone
+    CHECK(on_host("qwen3-30b-a3b", "Q4_K_M", {}, {.experts_on_host = true, .host_expert_layers = 1})->verdict ==
+          verdict::tight);
 
     cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
     job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(2048)};
@@ -427,4 +433,229 @@ TEST_CASE("a prepared job keeps the error of a wrong job or cluster") {
     CHECK(prepare(chat, four_h100).plan({.tensor = 3}).error().field == "layout.tensor");
     CHECK(prepare(chat, four_h100).plan({.tensor = 8}).error().field == "layout");
     CHECK_FALSE(prepare(chat, four_h100).fits({.tensor = 8}));
+    cluster empty = four_h100;
+    empty.gpus = 0;
+    CHECK(prepare(chat, empty).checked().error().field == "cluster.gpus");
+    CHECK(prepare(wrong, empty).checked().error().field == "batch");
+}
+
+// ---- verdicts on sizes that are set by hand -------------------------------------------------------------------------
+
+namespace {
+
+/// A plan whose job takes so much for activations, of so much that it may use.
+job_plan of_sizes(const interval<byte_count>& taken, byte_count usable) {
+    job_plan p{.usable = usable};
+    p.memory[memory_term::activations] = taken;
+    return p;
+}
+job_plan judged_on_gpu(job_plan p, const cluster& c) {
+    detail::judge_gpu_memory(p, p.memory.total(), c);
+    return p;
+}
+/// The last reason of a plan.
+const reason& last_reason(const job_plan& p) { return p.reasons[static_cast<std::size_t>(p.reason_count - 1)]; }
+
+const interval<byte_count> about_ten{gib(8), gib(10), gib(12)};
+
+}  // namespace
+
+TEST_CASE("each verdict but `fits` names what is needed and what is there") {
+    CHECK(judged_on_gpu(of_sizes(about_ten, gib(12)), four_h100).verdict == verdict::fits);
+    CHECK(judged_on_gpu(of_sizes(about_ten, gib(12)), four_h100).reason_count == 0);
+
+    const job_plan tight = judged_on_gpu(of_sizes(about_ten, gib(8)), four_h100);
+    CHECK(tight.verdict == verdict::tight);
+    REQUIRE(tight.reason_count == 1);
+    CHECK(tight.reasons[0].code == reason_code::memory_tight);
+    CHECK(tight.reasons[0].term == memory_term::activations);
+    CHECK(tight.reasons[0].needed == gib(12));
+    CHECK(tight.reasons[0].available == gib(8));
+
+    job_plan heavy = of_sizes(about_ten, gib(8) - bytes(1));
+    heavy.memory[memory_term::weights] = heavy.usable;  // no more than there is
+    const job_plan exceeded = judged_on_gpu(heavy, four_h100);
+    CHECK(exceeded.verdict == verdict::does_not_fit);
+    REQUIRE(exceeded.reason_count == 1);
+    CHECK(exceeded.reasons[0].code == reason_code::memory_exceeded);
+    CHECK(exceeded.reasons[0].needed == gib(18) - bytes(1));
+    CHECK(exceeded.reasons[0].available == gib(8) - bytes(1));
+    heavy.memory[memory_term::weights] = gib(8);
+    const job_plan weights = judged_on_gpu(heavy, four_h100);
+    REQUIRE(weights.reason_count == 2);
+    CHECK(weights.reasons[0].code == reason_code::weights_exceed);
+    CHECK(weights.reasons[0].needed == gib(8));
+    CHECK(weights.reasons[1].code == reason_code::memory_exceeded);
+}
+
+TEST_CASE("what the driver evicts is not lacking") {
+    job_plan p = of_sizes(about_ten, gib(10));
+    p.memory.evicted = {gib(0), gib(1), gib(2)};
+    CHECK(judged_on_gpu(p, four_h100).verdict == verdict::tight);
+    CHECK(judged_on_gpu(p, four_h100).reason_count == 0);
+    p.memory.evicted.high -= bytes(1);
+    CHECK(last_reason(judged_on_gpu(p, four_h100)).code == reason_code::memory_tight);
+}
+
+TEST_CASE("on unified memory a job may reach what the host frees, but for Apple's") {
+    const cluster spark{.gpu = gpus::gb10_dgx_spark};
+    const byte_count more = spark.gpu.memory.fitted - usable_memory(spark.gpu);
+    REQUIRE(more > byte_count{});
+    CHECK(judged_on_gpu(of_sizes({gib(8) + more, gib(200), gib(200)}, gib(8)), spark).verdict == verdict::tight);
+    CHECK(judged_on_gpu(of_sizes({gib(8) + more + bytes(1), gib(200), gib(200)}, gib(8)), spark).verdict ==
+          verdict::does_not_fit);
+    const cluster mac{.gpu = with_memory(gpus::apple_m1_max, gib(32))};
+    CHECK(judged_on_gpu(of_sizes({gib(8) + bytes(1), gib(200), gib(200)}, gib(8)), mac).verdict ==
+          verdict::does_not_fit);
+}
+
+TEST_CASE("caches and recurrent states are held against the pool that a caller sized") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(1024), .runtime = runtimes::vllm};
+    job_plan p{.verdict = verdict::fits};
+    p.memory[memory_term::kv_cache] = gib(2);
+    p.memory[memory_term::recurrent_state] = gib(1);
+    const auto judged_at = [&](byte_count size) {
+        j.options.cache_bytes = size;
+        job_plan judged = p;
+        detail::judge_pool(judged, j);
+        return judged;
+    };
+    CHECK(judged_at(gib(3)).verdict == verdict::fits);
+    const job_plan small = judged_at(gib(3) - bytes(1));
+    CHECK(small.verdict == verdict::does_not_fit);
+    CHECK(small.reasons[0].code == reason_code::pool_exceeded);
+    CHECK(small.reasons[0].needed == gib(3));
+    CHECK(small.reasons[0].available == gib(3) - bytes(1));
+    j.task = task::finetuning;
+    CHECK(judged_at(gib(1)).verdict == verdict::fits);
+}
+
+namespace {
+
+/// A plan of training that evicts one to three GiB of states on each GPU, held against main memory.
+job_plan judged_on_host(const job_plan& sizes, std::int32_t gpus, byte_count host_memory,
+                        const gpu& card = gpus::h100_sxm5_80gb) {
+    const job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(1024)};
+    cluster c = standard_cluster(card, 8).value();
+    c.host.memory = host_memory;
+    job_plan p = sizes;
+    p.verdict = verdict::fits;
+    p.layout.data = gpus;
+    p.memory.evicted = {gib(1), gib(2), gib(3)};
+    detail::judge_host_memory(p, j, c, nullptr);
+    return p;
+}
+
+}  // namespace
+
+TEST_CASE("evicted states are in main memory, those of each GPU of a node") {
+    const job_plan two = judged_on_host({}, 2, gib(6));
+    CHECK(two.host_memory == interval<byte_count>{gib(2), gib(4), gib(6)});
+    CHECK(two.verdict == verdict::tight);
+    REQUIRE(two.reason_count == 1);
+    CHECK(two.reasons[0].code == reason_code::states_evicted);
+    CHECK(two.reasons[0].term == memory_term::optimizer);
+    CHECK(two.reasons[0].needed == gib(6));
+    CHECK(judged_on_host({}, 16, gib(24)).host_memory == interval<byte_count>{gib(8), gib(16), gib(24)});
+
+    const job_plan unknown = judged_on_host({}, 2, {});
+    CHECK(unknown.verdict == verdict::tight);
+    CHECK(last_reason(unknown).code == reason_code::host_memory_unknown);
+    CHECK(last_reason(unknown).needed == gib(6));
+
+    const job_plan less = judged_on_host({}, 2, gib(6) - bytes(1));
+    CHECK(less.verdict == verdict::tight);
+    CHECK(last_reason(less).code == reason_code::host_memory_exceeded);
+    CHECK(last_reason(less).needed == gib(6));
+    CHECK(last_reason(less).available == gib(6) - bytes(1));
+    CHECK(judged_on_host({}, 2, gib(2)).verdict == verdict::tight);
+    CHECK(judged_on_host({}, 2, gib(2) - bytes(1)).verdict == verdict::does_not_fit);
+}
+
+TEST_CASE("on unified memory a host has what the GPU leaves, for sure of what the GPU may use, at most of the board") {
+    const gpu& card = gpus::gb10_dgx_spark;
+    const byte_count sure = usable_memory(card), board = card.memory.fitted;
+    const auto with = [&](byte_count low, byte_count high) {
+        return judged_on_host(of_sizes({low, high, high}, sure), 1, gib(1000), card);
+    };
+    CHECK(with({}, sure - gib(3)).reason_count == 1);
+    const job_plan less = with({}, sure - gib(3) + bytes(1));
+    CHECK(last_reason(less).code == reason_code::host_memory_exceeded);
+    CHECK(last_reason(less).available == gib(3) - bytes(1));
+    CHECK(last_reason(with({}, sure + gib(1))).available == byte_count{});
+    CHECK(with(board - gib(1), board).verdict == verdict::tight);
+    CHECK(with(board - gib(1) + bytes(1), board).verdict == verdict::does_not_fit);
+}
+
+TEST_CASE("a GPU has the arithmetic whose rate is known, or of which nothing is known") {
+    gpu card = gpus::h100_sxm5_80gb;
+    for (const auto& [kind, rate] :
+         {std::pair{arithmetic_kind::bf16, &gpu_rates::bf16}, std::pair{arithmetic_kind::fp8, &gpu_rates::fp8},
+          std::pair{arithmetic_kind::fp4, &gpu_rates::fp4}}) {
+        card.rates.*rate = tflops(100);
+        CHECK(detail::has_arithmetic(card, kind));
+        card.rates.*rate = {};
+        CHECK(detail::has_arithmetic(card, kind));
+        card.rates.*rate = tflops(0);
+        CHECK_FALSE(detail::has_arithmetic(card, kind));
+    }
+    CHECK(detail::has_arithmetic(card, arithmetic_kind::fp32));
+}
+
+TEST_CASE("what a plan assumes, widens or stretches is a reason by name, and what it does not is none") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    const auto has = [&](const job& j, reason_code code, const cluster& on) {
+        return says(plan(j, {}, on).value(), code);
+    };
+    job tuned{.model = models::llama_3_2_1b, .task = task::finetuning, .runtime = runtimes::huggingface};
+    CHECK(has(tuned, reason_code::sequence_assumed, c));
+    tuned.sequence = tokens(1024);
+    CHECK_FALSE(has(tuned, reason_code::sequence_assumed, c));
+    tuned.model.architecture = "phi3small";
+    CHECK(has(tuned, reason_code::not_described, c));
+    tuned.runtime.accuracy.undescribed.high = 1.5;
+    CHECK(has(tuned, reason_code::not_described, c));
+    tuned.runtime.accuracy.undescribed.high = 1;
+    CHECK_FALSE(has(tuned, reason_code::not_described, c));
+    tuned.model.from_tensors = true;
+    CHECK(has(tuned, reason_code::from_tensors, c));
+
+    job served{.model = models::llama_3_2_1b, .context = tokens(1024), .runtime = runtimes::vllm};
+    for (const reason_code code : {reason_code::context_extended, reason_code::power_unknown,
+                                   reason_code::multiprocessors_unknown, reason_code::format_emulated})
+        CHECK_FALSE(has(served, code, c));
+    served.model.max_context = tokens(512);
+    served.options.rope_scaling = 2;
+    CHECK(has(served, reason_code::context_extended, c));
+    cluster unknown = c;
+    unknown.gpu.board_power = {};
+    unknown.gpu.sm_count = {};
+    CHECK(has(served, reason_code::power_unknown, unknown));
+    CHECK(has(served, reason_code::multiprocessors_unknown, unknown));
+    unknown.gpu.measured.bf16 = tflops(700);  // measured on the device itself
+    CHECK_FALSE(has(served, reason_code::power_unknown, unknown));
+    CHECK_FALSE(has(served, reason_code::multiprocessors_unknown, unknown));
+    served.weights = fp8_e4m3;  // multiplied in 8 bits, while all else is computed in 16
+    cluster turing = c;
+    turing.gpu.rates.bf16 = tflops(0);
+    CHECK(has(served, reason_code::format_emulated, turing));
+
+    job experts{.model = models::qwen3_30b_a3b, .task = task::finetuning, .sequence = tokens(512)};
+    experts.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    experts.runtime = runtimes::huggingface;
+    CHECK(has(experts, reason_code::experts_left_out, c));
+    experts.adapter.experts = true;
+    CHECK_FALSE(has(experts, reason_code::experts_left_out, c));
+    job widened{.model = models::deepseek_v3, .task = task::pretraining, .sequence = tokens(512)};
+    CHECK(has(widened, reason_code::weights_dequantised, c));
+    widened.weights = bf16;
+    CHECK_FALSE(has(widened, reason_code::weights_dequantised, c));
+}
+
+TEST_CASE("the busiest GPU of a later stage stands behind those of the stages before it") {
+    const job j{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(1024), .runtime = runtimes::vllm};
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    const job_plan p = plan(j, {.tensor = 2, .pipeline = 2, .data = 4}, c).value();
+    REQUIRE(p.memory.stage == 1);  // of the head and its scores
+    CHECK(p.gpu == 2 * 4);
 }

@@ -88,8 +88,7 @@ constexpr void judge_pool(job_plan& p, const job& j) {
 /// Whether the job keeps in main memory what else would lie on GPUs.
 constexpr bool offloads(const job& j) {
     if (trains(j)) return j.offload.to_host();
-    const placement host = placement_on_host(j);
-    return host.layers.size() > 0 || host.expert_layers.size() > 0;
+    return placement_on_host(j).expert_layers.size() > 0;  // the routed experts of a layer there lie there, too
 }
 
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
