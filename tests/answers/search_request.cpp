@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/answers/search_request.hpp>
+#include <tuple>
+#include <vector>
 
 using namespace llmres;
 
@@ -28,6 +30,86 @@ TEST_CASE("a training job's choices are each tried once") {
     CHECK(count({.offload = true, .offload_parameters = true}) == 8);
     given.global_batch = 0;
     CHECK(count({.micro_batch = true}) == 7);  // 1, 2, 4, ... 64
+}
+
+TEST_CASE("a visit that returns true ends the choices, whatever they vary") {
+    search_space everything{.micro_batch = true, .recompute = true, .offload = true, .offload_parameters = true};
+    everything.max_batch = 4;
+    everything.weights = {.list = {bf16, fp8_e4m3}, .count = 2};
+    everything.kv_cache = {.list = {bf16, fp8_e4m3}, .count = 2};
+    search_space parts = everything;
+    parts.recompute_parts = true;
+    const job training{.task = task::pretraining, .global_batch = 2}, serving{};
+    for (const auto& [given, s, all] : {std::tuple{training, everything, 2 * 3 * 8}, std::tuple{training, parts, 192},
+                                        std::tuple{serving, everything, 3 * 2 * 2}})
+        for (int last = 1; last <= all + 1; ++last) {
+            int tried = 0;
+            job j = given;
+            CHECK(detail::for_each_choice(s, given, j, [&] { return ++tried == last; }) == (last <= all));
+            CHECK(tried == (last <= all ? last : all));
+        }
+}
+
+TEST_CASE("of what may lie in main memory each combination is tried once, beside what the job keeps there") {
+    const job given{.task = task::pretraining, .offload = {.activations = offload_place::nvme}};
+    std::vector<offload> tried;
+    job j = given;
+    detail::for_each_choice({.offload = true, .offload_parameters = true}, given, j,
+                            [&] { return tried.push_back(j.offload), false; });
+    constexpr offload_place none = offload_place::none, host = offload_place::host, nvme = offload_place::nvme;
+    REQUIRE(tried.size() == 8);
+    for (const std::size_t i : {0U, 4U}) {
+        const offload_place weights = i == 0 ? none : host;
+        CHECK(tried[i] == offload{.optimizer = none, .parameters = weights, .activations = nvme});
+        CHECK(tried[i + 1] == offload{.optimizer = host, .parameters = weights, .activations = nvme});
+        CHECK(tried[i + 2] == offload{.optimizer = none, .parameters = weights, .activations = host});
+        CHECK(tried[i + 3] == offload{.optimizer = host, .parameters = weights, .activations = host});
+    }
+}
+
+TEST_CASE("micro-batches divide the global batch, and have 64 sequences at most") {
+    const auto sizes_of = [](std::int64_t global_batch) {
+        const job given{.task = task::pretraining, .global_batch = global_batch};
+        std::vector<std::int64_t> sizes;
+        job j = given;
+        detail::for_each_choice({.micro_batch = true}, given, j, [&] { return sizes.push_back(j.micro_batch), false; });
+        return sizes;
+    };
+    CHECK(sizes_of(1) == std::vector<std::int64_t>{1});
+    CHECK(sizes_of(65) == std::vector<std::int64_t>{1, 5, 13});
+    CHECK(sizes_of(64 * 65) == std::vector<std::int64_t>{1, 2, 4, 5, 8, 10, 13, 16, 20, 26, 32, 40, 52, 64});
+}
+
+TEST_CASE("a serving job's formats and batches are those of the space, or its own") {
+    const job given{.weights = fp16, .kv_cache = fp8_e5m2, .batch = 3};
+    const auto choices_of = [&](const search_space& s) {
+        std::vector<job_choice> choices;
+        job j = given;
+        detail::for_each_choice(s, given, j, [&] { return choices.push_back(choice_of(j)), false; });
+        return choices;
+    };
+    const auto choice = [&](std::int64_t batch, const precision& weights, const precision& kv_cache) {
+        job j = given;
+        j.batch = batch, j.weights = weights, j.kv_cache = kv_cache;
+        return choice_of(j);
+    };
+    CHECK(choices_of({}) == std::vector{choice(3, fp16, fp8_e5m2)});
+    CHECK(choices_of({.max_batch = 1}) == std::vector{choice(1, fp16, fp8_e5m2)});
+    CHECK(choices_of({.max_batch = 5}) ==
+          std::vector{choice(1, fp16, fp8_e5m2), choice(2, fp16, fp8_e5m2), choice(4, fp16, fp8_e5m2)});
+    CHECK(choices_of({.weights = {.list = {bf16}, .count = 1}}) == std::vector{choice(3, bf16, fp8_e5m2)});
+    CHECK(choices_of({.kv_cache = {.list = {bf16}, .count = 1}}) == std::vector{choice(3, fp16, bf16)});
+    CHECK(choices_of(
+              {.weights = {.list = {bf16, fp8_e4m3}, .count = 2}, .kv_cache = {.list = {int8, fp16}, .count = 2}}) ==
+          std::vector{choice(3, bf16, int8), choice(3, bf16, fp16), choice(3, fp8_e4m3, int8),
+                      choice(3, fp8_e4m3, fp16)});
+}
+
+TEST_CASE("what nobody chose is one sequence, and every layer where layers are recomputed") {
+    const job_choice none;
+    CHECK(none.batch == 1);
+    CHECK(none.micro_batch == 1);
+    CHECK(none.recompute_every == 1);
 }
 
 TEST_CASE("a choice that is taken back is the job's own") {
