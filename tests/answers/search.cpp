@@ -13,6 +13,7 @@
 #include <llmres/models/others.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
@@ -620,6 +621,7 @@ TEST_CASE("every layout that is tried counts once: refused, too large, too slow,
         CHECK(counts.kept == plain.kept);
         CHECK(counts.skipped == 0);
         CHECK_FALSE(counts.cancelled);
+        CHECK((plain.refused > 0) == (j.offload.parameters == offload_place::host));
         CHECK(plain.too_large > 0);
         CHECK(plain.kept > 0);
     }
@@ -757,8 +759,9 @@ TEST_CASE("of two searches of parts the refusal of the earlier part is the first
     CHECK(first_of(refusing("a", 2), refusing("b", 2)) == "a");
     CHECK(first_of(refusing("", 0), refusing("b", 2)) == "b");
     CHECK(first_of(refusing("a", 2), refusing("", 0)) == "a");
-    search_counts sum{.too_slow = 2, .skipped = 3};
-    detail::add_counts(sum, {.too_slow = 10, .skipped = 20, .cancelled = true});
+    search_counts sum{.refused = 1, .too_slow = 2, .skipped = 3};
+    detail::add_counts(sum, {.refused = 7, .too_slow = 10, .skipped = 20, .cancelled = true});
+    CHECK(sum.refused == 8);
     CHECK(sum.too_slow == 12);
     CHECK(sum.skipped == 23);
     CHECK(sum.cancelled);
@@ -848,5 +851,6 @@ TEST_CASE("where every layout is refused the error is the first one's") {
     });
     REQUIRE(first);
     CHECK(search(j, c).error().field == first->field);
+    CHECK(first->field == "runtime.fp8_recipe");
     CHECK(search(j, c).error().value == first->value);
 }
