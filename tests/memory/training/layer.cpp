@@ -278,3 +278,78 @@ TEST_CASE("a reentrant checkpoint refers to what its layer put out while the lay
         return layer_of(j).peak;
     }());
 }
+
+// ---- moments that are set by hand -----------------------------------------------------------------------------------
+
+namespace {
+
+/// Casts of 10 KiB, of which 6 are the feed-forward's, 1 its last matrix's, and 4 of trained weights.
+training_state casts_by_hand() {
+    training_state s;
+    s.casts = {.all = kib(10), .feed_forward = kib(6), .down = kib(1), .cached = kib(4)};
+    s.magnitudes = {.other = kib(30), .down = kib(20)};
+    return s;
+}
+
+}  // namespace
+
+TEST_CASE("copies of trained weights are made for their products; those of frozen ones were made before") {
+    job j = full();
+    const auto alive = [&](const layer_forward& f, bool stays = true) {
+        return forward_of(f, training_context{j, {}}, casts_by_hand(), stays);
+    };
+    CHECK(alive({.mixer = kib(100)}) == kib(100 + 10 - 6));
+    CHECK(alive({.feed_forward = kib(100)}) == kib(100 + 10 - 1));
+    CHECK(alive({.last_product = kib(100)}) == kib(100 + 10));
+    CHECK(alive({.last_product = kib(100)}, false) == kib(100 + 4));  // autograd saves none
+    CHECK(alive({.beside_magnitudes = kib(1000)}) == kib(10));
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(alive({.mixer = kib(100)}) == kib(110));
+    CHECK(alive({.beside_magnitudes = kib(1000)}) == kib(10));
+    j.adapter.kind = adapter_kind::dora;
+    CHECK(alive({.mixer = kib(500), .beside_magnitudes = kib(100)}) == kib(510));
+    CHECK(alive({.beside_magnitudes = kib(100)}) == kib(100 + 30 + 10));
+    CHECK(alive({.beside_last_magnitudes = kib(100)}) == kib(100 + 20 + 10));
+    CHECK(alive({.beside_magnitudes = kib(95), .beside_last_magnitudes = kib(100)}) == kib(95 + 30 + 10));
+}
+
+TEST_CASE("a layer keeps what is neither recomputed nor offloaded of what it saves, or its input and its products") {
+    job j = full();
+    j.attention = attention_kernel::flash;
+    layer_activations a;
+    a.sums.saved = {kib(1), kib(2), kib(3), kib(4), kib(5), kib(6)};
+    a.sums.parts.recomputed = kib(7), a.sums.parts.offloaded = kib(5);
+    a.sums.again.last_product = kib(100);
+    a.sums.forward.last_product = kib(200);
+    a.checkpoint = kib(50), a.products = kib(9);
+    const auto taken = [&] {
+        return training_layer_of(j.model.layers.kinds[0], j, {}, training_context{j, {}}, a, casts_by_hand());
+    };
+    training_layer t = taken();
+    CHECK(t.saved == kib(21 + 10));
+    CHECK(t.recomputed == kib(110 - 31));
+    CHECK(t.kept == kib(31 - 7 - 5));
+    CHECK(t.away == kib(5));
+    CHECK(t.in_forward == byte_count{});  // not followed
+    a.follows_forward = true;
+    CHECK(taken().in_forward == kib(210 - 19));
+    a.by_product = true;
+    CHECK(taken().kept == kib(9));
+    a.sums.again.last_product = kib(1);
+    CHECK(taken().recomputed == byte_count{});
+    j.recompute = recompute::full;
+    t = taken();
+    CHECK(t.kept == kib(50 + 9));
+    CHECK(t.away == byte_count{});
+    CHECK(t.in_forward == kib(204));  // nothing of it is counted yet
+}
+
+TEST_CASE("layers before the first trained prompt save nothing, on a stage that has them") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::llama_adapter, .rank = 10};
+    const auto cut = [&](const layout& l) { return cut_off(j, l, training_context{j, l}, kib(5)); };
+    CHECK(cut({}) == kib(2 * 5));
+    CHECK(cut({.pipeline = 32}) == kib(5));
+    j.adapter.kind = adapter_kind::llama_adapter_v2;
+    CHECK(cut({}) == byte_count{});
+}
