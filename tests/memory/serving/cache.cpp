@@ -2,6 +2,7 @@
 #include <llmres/memory/serving/cache.hpp>
 
 #include <doctest/doctest.h>
+#include <llmres/models/mistral.hpp>
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -74,4 +75,122 @@ TEST_CASE(
     const allotment part = layer_cache(grouped_attention, j, r, {}, 2);
     CHECK(part.allocated * 4 == whole.allocated * 3);
     CHECK(part.ideal == part.allocated);
+}
+
+TEST_CASE("an engine that allots its cache at start has windows and states for its slots, others for what there is") {
+    runtime r;
+    r.step.max_num_seqs = 8;
+    job j;
+    CHECK(slots_of(j, r, 3) == 3);
+    r.cache.pool = cache_pool::allotted;
+    CHECK(slots_of(j, r, 3) == 8);
+    CHECK(slots_of(j, r, 9) == 9);
+    j.options.max_num_seqs = 1;
+    CHECK(slots_of(j, r, 1) == 1);
+    j.options.max_num_seqs = 5;
+    CHECK(slots_of(j, r, 3) == 5);
+}
+
+TEST_CASE("a caller bounds a pool in tokens, in blocks, or in both") {
+    runtime r;
+    job j;
+    CHECK(tokens_set(j, r) == token_count{});
+    j.options.cache_tokens = tokens(100);
+    CHECK(tokens_set(j, r) == tokens(100));
+    j.options.cache_blocks = 1;
+    CHECK(tokens_set(j, r) == tokens(1));
+    r.cache.block = tokens(16);
+    CHECK(tokens_set(j, r) == tokens(16));
+    j.options.cache_blocks = 10;
+    CHECK(tokens_set(j, r) == tokens(100));
+    j.options.cache_tokens = {};
+    CHECK(tokens_set(j, r) == tokens(160));
+}
+
+TEST_CASE("sequences take whole blocks of a pool") {
+    runtime r;
+    CHECK(tokens_of_sequences(of_context(100), r, 3) == tokens(300));
+    r.cache.block = tokens(16);
+    CHECK(tokens_of_sequences(of_context(100), r, 3) == tokens(336));
+}
+
+TEST_CASE("a caller's cells are the cache of an engine that allots them, and bound one that grows") {
+    runtime r;
+    job j = of_context(100);
+    j.options.cache_tokens = tokens(40);
+    r.cache.pool = cache_pool::allotted;
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(40));
+    r.cache.pool = cache_pool::grows;
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(120));
+    j.options.cache_tokens = tokens(400);
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(300));
+    r.cache.pool = cache_pool::share_of_total;
+    j.options.cache_tokens = tokens(40);
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(300));
+}
+
+TEST_CASE(
+    "windows beside the tokens of a step have the caller's, for each slot, where they are less than the context") {
+    attention sliding = grouped_attention;
+    sliding.window = tokens(32);
+    runtime r;
+    r.cache.pool = cache_pool::allotted;
+    r.cache.windows = window_cells::window_batch;
+    r.step.max_batched_tokens = tokens(50);
+    job j = of_context(1000);
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(2 * 32 + 50));
+    j.max_batched_tokens = tokens(10);
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(2 * 32 + 10));
+    r.step.max_num_seqs = 4;
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(4 * 32 + 10));
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 2) == tokens(2000));  // no window
+    r.cache.windows = window_cells::window;
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(2 * 32));
+    // SGLang's pool of windows is so large a part of the tokens of the others'.
+    r.cache.window_part = 0.25;
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(2 * 250));
+    r.cache.window_part = 0.01;
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(2 * 32));
+    sliding.cross = cross_attention::instead;  // reads another's
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == token_count{});
+}
+
+TEST_CASE("latent attention caches one latent, its values once more, or keys and values of all heads") {
+    const attention latent{
+        .kind = attention_kind::latent, .heads = 4, .head_dim = 8, .kv_rank = 32, .rope_dim = 6, .value_dim = 10};
+    runtime r;
+    const job j = of_context(100);
+    const auto each = [&](const attention& a) { return layer_cache(a, j, r, {}, 1).allocated; };
+    CHECK(each(latent) == bytes(2 * 100) * (32 + 6));
+    r.cache.latent_values = true;
+    CHECK(each(latent) == bytes(2 * 100) * (32 + 6 + 32));
+    CHECK(each(grouped_attention) == bytes(2 * 100) * (2 * 2 * 64));
+    r.cache.expands_latent = true;
+    CHECK(each(latent) == bytes(2 * 100) * 4 * (8 + 6 + 10));
+    CHECK(each(grouped_attention) == bytes(2 * 100) * (2 * 2 * 64));
+}
+
+TEST_CASE("keys and values may have formats of their own; what an engine allots beyond the context is not ideal") {
+    job j = of_context(100);
+    j.kv_cache = int8;
+    runtime r;
+    r.cache.pool = cache_pool::share_of_total;
+    r.cache.block = tokens(16);
+    CHECK(layer_cache(grouped_attention, j, r, {}, 1).ideal == bytes(100 * 2 * 2 * 64));
+    CHECK(layer_cache(grouped_attention, j, r, {}, 1).allocated == bytes(112 * 2 * 2 * 64));
+    j.kv_cache_values = fp16;
+    CHECK(layer_cache(grouped_attention, j, r, {}, 1).ideal == bytes(100 * 2 * 64 * (1 + 2)));
+}
+
+TEST_CASE("a recurrent layer has a state for each slot, its convolution in the format of activations or in fp32") {
+    const recurrent& mamba = models::codestral_mamba_7b.layers.kinds[0].recurrent;
+    REQUIRE(mamba.kind != recurrent_kind::none);
+    runtime r;
+    const job j = of_context(100);
+    const byte_count narrow = layer_state(mamba, j, r, {}, 1);
+    CHECK(layer_state(mamba, j, r, {}, 3) == narrow * 3);
+    CHECK(layer_state({}, j, r, {}, 3) == byte_count{});
+    r.cache.fp32_states = true;
+    CHECK(layer_state(mamba, j, r, {}, 1) > narrow);
+    CHECK(layer_state(mamba, j, r, {}, 1) == recurrent_state_bytes(mamba, {fp32, fp32}, 1));
 }

@@ -170,3 +170,321 @@ TEST_CASE("more tokens, longer prompts or more sequences never take less, under 
         CHECK(fullest(1000, 64) >= fullest(1000, 4));
     }
 }
+
+// ---- parts of a step, one by one ------------------------------------------------------------------------------------
+
+namespace {
+
+/// A small model, whose step has 100 tokens: hidden width 64, inner width 160, four heads of 16, a vocabulary of 1,000.
+job small_job() {
+    job j = serving(chunking(100), 200, 56, 4);
+    j.model = {
+        .vocabulary = 1000,
+        .hidden = 64,
+        .layers = {2, {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 160}}}};
+    j.runtime.accuracy = {};
+    j.runtime.process = {};
+    j.runtime.allocator = {};
+    return j;
+}
+layer& kind_of(job& j) { return j.model.layers.kinds[0]; }
+using of_job = detail::serving_step;
+/// Routed experts of 40 features, two for each token.
+feed_forward experts_of_two() { return {.experts = {.count = 8, .per_token = 2, .width = 40}}; }
+
+byte_count fullest(const job& j, const layout& l = alone) {
+    return of_job{j, j.runtime, l}.layer_peak(j.model.layers.kinds[0]);
+}
+step_peak peak_of(const job& j, byte_count layers, bool last, std::int32_t stage = 0, const layout& l = alone) {
+    return of_job{j, j.runtime, l}.peak(layers, last, stage);
+}
+
+constexpr std::int64_t n = 100;
+
+}  // namespace
+
+TEST_CASE("a model is dense without routed experts and recurrences in any of its layers") {
+    CHECK(is_dense(models::llama_3_1_8b));
+    CHECK_FALSE(is_dense(models::mixtral_8x7b));
+    CHECK_FALSE(is_dense(models::codestral_mamba_7b));
+    model m = models::mixtral_8x7b;
+    CHECK_FALSE(is_dense(models::deepseek_v3));  // the first layers are
+    m.layers.kinds[0].feed_forward = {.width = 100};
+    CHECK(is_dense(m));
+}
+
+TEST_CASE("a low bound is shared by activations and logits, activations first, neither above what is expected") {
+    step_peak p{.activations = {mib(9), mib(100), mib(120)}, .logits = {mib(9), mib(10), mib(20)}};
+    p.set_low(mib(60));
+    CHECK(p.activations.low == mib(60));
+    CHECK(p.logits.low == byte_count{});
+    p.set_low(mib(104));
+    CHECK(p.activations.low == mib(100));
+    CHECK(p.logits.low == mib(4));
+    p.set_low(mib(500));
+    CHECK(p.logits.low == mib(10));
+    // What the activations have no room for is the logits'.
+    p = {.activations = {mib(90), mib(100), mib(120)}, .logits = {mib(5), mib(20), mib(20)}};
+    p.reach({mib(112), mib(112), mib(130)});
+    CHECK(p.activations.low == mib(100));
+    CHECK(p.logits.low == mib(12));
+    CHECK(p.activations.high == mib(120));
+    p = {.activations = {mib(90), mib(100), mib(120)}, .logits = {mib(5), mib(20), mib(20)}};
+    p.reach({mib(99), mib(112), mib(150)});
+    CHECK(p.activations.low == mib(94));
+    CHECK(p.logits.low == mib(5));
+    CHECK(p.activations.high == mib(130));
+}
+
+TEST_CASE("contexts up to a length pass whole, in 2,048 tokens at least, unless the caller says otherwise") {
+    job j = serving(chunking(512), 900, 100, 4);
+    j.runtime.step.profiles = true;
+    j.runtime.step.chunked_beyond = tokens(4096);
+    CHECK(shape_of(j).all() == 2048);
+    j.runtime.step.max_batched_tokens = tokens(3000);
+    CHECK(shape_of(j).all() == 3000);
+    j.prompt = tokens(3900);
+    CHECK(shape_of(j).all() == 4000);
+    j.max_batched_tokens = tokens(64);
+    CHECK(shape_of(j).all() == 64);
+    // A whole image of a profiling run is one step, where the caller names none.
+    j = serving(chunking(512), 900, 100, 1);
+    j.model.encoders[0].image_tokens = tokens(700);
+    CHECK(shape_of(j).all() == 512);
+    j.runtime.step.images = profiled_images::whole;
+    CHECK(shape_of(j).all() == 700);
+    j.model.encoders[0].image_tokens = tokens(300);
+    CHECK(shape_of(j).all() == 512);
+    j.model.encoders[0].image_tokens = tokens(700);
+    j.max_batched_tokens = tokens(512);
+    CHECK(shape_of(j).all() == 512);
+}
+
+TEST_CASE("ggml writes keys, values and products in place; scores take what their engine says") {
+    job j = small_job();
+    const byte_count attends = bytes(2) * n * (2 * 64 + 64 + 2 * 32 + 64), feeds = bytes(2) * n * (2 * 64 + 3 * 160);
+    CHECK(fullest(j) == feeds);
+    j.runtime.serving_kernels.written_in_place = true;
+    CHECK(fullest(j) == feeds - bytes(2) * n * 160);
+    kind_of(j).feed_forward.width = 10;
+    CHECK(fullest(j) == attends - bytes(2) * n * 2 * 32);
+    j.runtime.serving_kernels.output_over_query = true;
+    CHECK(fullest(j) == attends - bytes(2) * n * (2 * 32 + 64));
+    j.runtime.serving_kernels = {};
+    CHECK(fullest(j) == attends);
+    j.attention = attention_kernel::eager;
+    const byte_count scores = bytes(4) * (4 * n * 200);
+    CHECK(fullest(j) == attends + scores);
+    j.runtime.serving_kernels.score_bytes = 6;
+    CHECK(fullest(j) == attends + div_up(scores * 3, 2));
+}
+
+TEST_CASE("ExLlama dequantises a matrix of each half from so many rows on, and the head; tensor ranks share them") {
+    job j = small_job();
+    const byte_count feeds = bytes(2) * n * (2 * 64 + 3 * 160), matrix = bytes(2) * (64 * 160);
+    j.runtime.serving_kernels.dequantised_from = 101;
+    CHECK(fullest(j) == feeds);
+    j.runtime.serving_kernels.dequantised_from = 100;
+    CHECK(fullest(j) == feeds + matrix);
+    CHECK(fullest(j, {.tensor = 2}) == bytes(2) * n * (2 * 64 + 3 * 80) + div_up(matrix, 2));
+    kind_of(j).feed_forward.width = 10;
+    CHECK(fullest(j) == bytes(2) * n * (2 * 64 + 64 + 2 * 32 + 64) + bytes(2) * (64 * 4 * 16));
+    kind_of(j).feed_forward = experts_of_two();
+    CHECK(fullest(j) == bytes(2) * n * (2 * 64 + 2 * 3 * 40 + 2 * 64) + bytes(2) * (64 * 40));
+    // The head, where as many rows are scored.
+    const byte_count hidden = bytes(2) * n * 64;
+    j.runtime.step.logits.rows = scored_tokens::chunk;
+    CHECK(peak_of(j, {}, true).activations.expected == hidden + bytes(2) * (64 * 1000));
+    j.runtime.step.logits.rows = scored_tokens::last;
+    CHECK(peak_of(j, {}, true).activations.expected == hidden);
+}
+
+TEST_CASE("latent attention that reads its cache has queries in the latent's width, and their copy") {
+    job j = small_job();
+    kind_of(j).attention = {
+        .kind = attention_kind::latent, .heads = 4, .head_dim = 8, .kv_rank = 32, .rope_dim = 4, .value_dim = 8};
+    kind_of(j).feed_forward.width = 1;
+    const byte_count expanded = fullest(j);
+    j.runtime.serving_kernels.latent.absorbed = true;
+    const std::int64_t more = 2 * (32 + 4) - (8 + 4) - 8;  // beyond its own query and value
+    CHECK(fullest(j) - expanded == bytes(2) * n * (4 * more));
+    CHECK(fullest(j, {.tensor = 2}) < fullest(j));
+    kind_of(j).attention.kv_rank = 2;
+    CHECK(of_job{j, j.runtime, alone}.absorbed(kind_of(j).attention, shape_of(j)) == byte_count{});
+    kind_of(j).attention = {.heads = 4, .kv_heads = 2, .head_dim = 16};
+    const byte_count grouped = fullest(j);
+    j.runtime.serving_kernels.latent.absorbed = false;
+    CHECK(fullest(j) == grouped);
+}
+
+TEST_CASE("a vision tower is profiled with one image, or with as many as make the tokens of a step") {
+    job j = small_job();
+    encoder& e = j.model.encoders[0];
+    e = {.hidden = 32, .layers = 2, .block = kind_of(j), .image_patches = tokens(90), .image_tokens = tokens(30)};
+    e.block.feed_forward = {.kind = feed_forward_kind::plain, .width = 200};
+    j.model.extras[0] = {.role = weight_role::norm, .columns = 7};
+    j.model.extras[1] = {.role = weight_role::conv, .rows = 32, .columns = 12};
+    j.model.extras[2] = {.role = weight_role::conv, .rows = 32, .columns = 99};
+    j.model.extra_count = 3;
+    const auto tower = [&] { return of_job{j, j.runtime, alone}.encoder_peak(); };
+    const auto held = [&] { return of_job{j, j.runtime, alone}.images_held(); };
+    const auto of_patches = [](std::int64_t patches) { return bytes(2) * patches * (2 * 32 + 2 * 200); };
+    const auto beside = [](std::int64_t patches, std::int64_t images) {
+        return bytes(2) * patches * 12 + bytes(2) * (images * 30 * 64);  // pixels, and what the decoder reads
+    };
+    CHECK(tower() == byte_count{});
+    CHECK(held() == byte_count{});
+    j.runtime.step.images = profiled_images::whole;
+    CHECK(tower() == of_patches(90));
+    CHECK(held() == beside(90, 1));
+    j.runtime.step.images = profiled_images::tower;
+    CHECK(tower() == of_patches(3 * 90));
+    CHECK(held() == beside(3 * 90, 3));
+    e.image_tokens = tokens(60);  // one fits in a step of 100
+    CHECK(tower() == of_patches(90));
+    e.image_tokens = tokens(300);  // none does
+    CHECK(tower() == of_patches(90));
+    e.image_tokens = tokens(30);
+    j.options.encoder_tokens = tokens(50);  // as the caller says
+    CHECK(tower() == of_patches(50));
+    CHECK(held() == beside(50, 3));
+    j.runtime.step.images = profiled_images::none;
+    CHECK(tower() == of_patches(50));
+    CHECK(held() == byte_count{});
+    e.layers = 0;
+    CHECK(tower() == byte_count{});
+    // What a profiled stage got from the one before: hidden states and residuals.
+    j = small_job();
+    const auto throughout = [&](std::int32_t stage) { return of_job{j, j.runtime, alone}.held_throughout(stage); };
+    CHECK(throughout(1) == byte_count{});
+    j.runtime.step.profiles = true;
+    CHECK(throughout(0) == byte_count{});
+    CHECK(throughout(1) == bytes(2) * n * 64 * 2);
+}
+
+TEST_CASE("routed experts' products have a row for each choice, in buffers that vLLM keeps beside the logits") {
+    job j = small_job();
+    kind_of(j).feed_forward = experts_of_two();
+    const auto scratch = [&](const layout& l = alone) { return of_job{j, j.runtime, l}.expert_scratch(); };
+    CHECK(scratch() == byte_count{});
+    j.runtime.serving_kernels.keeps_expert_scratch = true;
+    CHECK(scratch() == bytes(2) * (2 * n) * (64 + 80));  // gate and up are wider than the hidden state
+    CHECK(scratch({.tensor = 2}) == bytes(2) * (2 * n) * (64 + 64));
+    kind_of(j).feed_forward.experts.width = 70;
+    CHECK(scratch() == bytes(2) * (2 * n) * (70 + 140));
+    j.weights = mxfp4;
+    CHECK(scratch() == byte_count{});
+    j.weights = {};
+    j.runtime.step.logits.hidden_vectors = 3;
+    const byte_count beside = bytes(2) * (3 * 4 * 64) + bytes(2) * (2 * n) * (70 + 140);
+    CHECK(of_job{j, j.runtime, alone}.beside_logits() == beside);
+    CHECK(peak_of(j, {}, true).activations.expected == bytes(2) * n * 64 + beside);
+    j.runtime.step.logits.hidden_vectors = 0;
+    CHECK(of_job{j, j.runtime, alone}.beside_logits() == byte_count{});
+    kind_of(j).feed_forward = {.width = 160};
+    CHECK(scratch() == byte_count{});
+}
+
+TEST_CASE("a kernel filters logits of eight rows and more, as many at once as there are multiprocessors") {
+    job j = small_job();
+    const auto filtered = [&](std::int64_t batch) {
+        j.batch = batch;
+        return of_job{j, j.runtime, alone}.filter_buffer();
+    };
+    CHECK(filtered(8) == byte_count{});
+    j.runtime.step.logits.filter_rows = 20;
+    CHECK(filtered(7) == byte_count{});
+    CHECK(filtered(8) == bytes(4 * 8 * 1000));
+    CHECK(filtered(9) == bytes(4 * 16 * 1000));
+    CHECK(filtered(17) == bytes(4 * 20 * 1000));
+    j.runtime.step.logits.hidden_vectors = 1;
+    CHECK(of_job{j, j.runtime, alone}.beside_logits() == bytes(2 * 17 * 64) + bytes(4 * 20 * 1000));
+    // Where rows do not begin at multiples of 16 bytes its threads have a stack: 2,048 of each multiprocessor.
+    j.runtime.step.logits.filter_stack = {bytes(1), bytes(2), bytes(3)};
+    const auto stacks = [&] { return of_job{j, j.runtime, alone}.filter_stacks(); };
+    CHECK(stacks() == interval<byte_count>{});
+    j.model.vocabulary = 1001;
+    CHECK(stacks() == interval<byte_count>{kib(40), kib(80), kib(120)});
+    j.batch = 8;
+    CHECK(stacks().low == kib(40));
+    j.batch = 7;
+    CHECK(stacks() == interval<byte_count>{});
+    j.batch = 8, j.runtime.step.logits.filter_rows = 0;
+    CHECK(stacks() == interval<byte_count>{});
+}
+
+TEST_CASE("beside the fullest layer are hidden states, an 8-bit copy of the last product's input, and the mask") {
+    job j = small_job();
+    const byte_count hidden = bytes(2) * n * 64;
+    CHECK(peak_of(j, kib(100), false).activations.expected == kib(100));
+    j.runtime.serving_kernels.more_hidden = 3;
+    CHECK(peak_of(j, kib(100), false).activations.expected == kib(100) + hidden * 3);
+    j.runtime.serving_kernels.copies_int8 = true;
+    CHECK(peak_of(j, kib(100), false).activations.expected == kib(100) + hidden * 3);
+    j.weights = int8_channel;
+    CHECK(peak_of(j, kib(100), false).activations.expected == kib(100) + hidden * 3 + bytes(n * 160));
+    j.runtime.serving_kernels.copies_int8 = false;
+    j.runtime.serving_kernels.attention_mask = true;
+    j.runtime.serving_kernels.flash_attention = false;
+    const byte_count mask = bytes(4) * (n * 200);
+    CHECK(peak_of(j, kib(100), false).activations.expected == kib(100) + hidden * 3 + mask);
+    // Flash attention reads a cast of it, which the first layer makes beside three hidden states.
+    j.runtime.serving_kernels.flash_attention = true;
+    CHECK(peak_of(j, {}, false).activations.expected == hidden * 3 + bytes(2) * (n * 200) * 3);
+    CHECK(peak_of(j, kib(100), false).activations.expected == kib(100) + hidden * 3 + bytes(2) * (n * 200));
+    // GLM-4's feed-forward may lie under the logits.
+    j = small_job();
+    j.runtime.serving_kernels.flash_attention = true;
+    j.runtime.serving_kernels.feed_forward_under_logits = true;
+    CHECK(peak_of(j, {}, true).activations.high == hidden + bytes(4) * n * 160);
+    j.runtime.serving_kernels.flash_attention = false;
+    CHECK(peak_of(j, {}, true).activations.high == hidden);
+    // A workspace of products may be there.
+    j.runtime.process.product_workspace = kib(7);
+    CHECK(peak_of(j, kib(100), false).activations == interval<byte_count>{kib(100), kib(107), kib(107)});
+}
+
+TEST_CASE("GPUs that take turns have copies of inputs and masks; the first may get the logits back") {
+    job j = small_job();
+    const byte_count hidden = bytes(2) * n * 64, mask = bytes(4) * (n * 200);
+    j.runtime.serving_kernels.attention_mask = true;
+    j.runtime.serving_kernels.flash_attention = false;
+    const layout two{.pipeline = 2};
+    const auto more = [&](const layout& l) {
+        j.runtime.step.copies = 1;
+        const interval<byte_count> without = peak_of(j, kib(100), false, 0, l).activations;
+        j.runtime.step.copies = 4;
+        const interval<byte_count> with = peak_of(j, kib(100), false, 0, l).activations;
+        return interval<byte_count>{with.low - without.low, with.expected - without.expected, with.high - without.high};
+    };
+    CHECK(more(two) == interval<byte_count>{(hidden + mask) * 4 - mask});
+    CHECK(more(alone) == interval<byte_count>{byte_count{}, byte_count{}, hidden});
+    j.runtime.serving_kernels.flash_attention = true;
+    CHECK(more(two) == interval<byte_count>{(hidden + bytes(2) * (n * 200)) * 4});
+    j.options.gpu_layers = 1;  // one of two layers is on the host
+    CHECK(more(two) == interval<byte_count>{byte_count{}, hidden, hidden});
+
+    j = small_job();
+    j.runtime.step.logits.on_first_gpu = true;
+    const byte_count scores = bytes(4) * (4 * 1000);
+    CHECK(peak_of(j, kib(10), false, 0, two).logits ==
+          interval<byte_count>{byte_count{}, scores - kib(10), scores * 2 - kib(10)});
+    CHECK(peak_of(j, scores, false, 0, two).logits == interval<byte_count>{});
+    CHECK(peak_of(j, kib(10), false, 1, two).logits == interval<byte_count>{});
+}
+
+TEST_CASE("a logit takes what its engine says: in chunks, of a dense model, or else") {
+    job j = small_job();
+    j.runtime.step.logits.bytes = {1.0, 1.0, 1.0};
+    j.runtime.step.logits.chunked_bytes = {2.0, 2.0, 2.0};
+    const auto each = [&] { return of_job{j, j.runtime, alone}.bytes_each_logit().expected; };
+    CHECK(each() == 1.0);
+    j.runtime.step.chunked_beyond = tokens(255);  // of a context of 256
+    CHECK(each() == 2.0);
+    j.runtime.step.chunked_beyond = tokens(256);
+    CHECK(each() == 1.0);
+    j.runtime.step.logits.dense_bytes = {0.5, 0.5, 0.5};
+    CHECK(each() == 0.5);
+    kind_of(j).feed_forward = experts_of_two();
+    CHECK(each() == 1.0);
+}
