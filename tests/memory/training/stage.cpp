@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <utility>
+#include <vector>
 
 #include "../../training_jobs.hpp"
 
@@ -126,4 +130,350 @@ TEST_CASE("context-parallel ranks exchange keys and values through buffers") {
     CHECK(exchanged(2, cp_communication::a2a) == bytes(2) * n * (2 * queries + keys));
     // A long ring holds more in its forward pass.
     CHECK(exchanged(16, cp_communication::p2p) == bytes(2) * (n / 8) * (16 * (keys + queries) - 4 * queries));
+}
+
+// ---- a stage whose sizes are set by hand ----------------------------------------------------------------------------
+
+namespace {
+
+using namespace llmres::detail;
+
+/// Two layers of one kind and three of another, folded, with sizes of which each kind has its own.
+struct made_job {
+    job asked{.model = {.vocabulary = 1000, .hidden = 64},
+              .task = task::pretraining,
+              .weights = bf16,
+              .sequence = tokens(128),
+              .attention = attention_kernel::flash,
+              .runtime = runtimes::pytorch};
+    layout cut{};
+
+    made_job() {
+        const layer plain{.attention = {.heads = 4, .kv_heads = 4, .head_dim = 16}, .feed_forward = {.width = 128}};
+        layer wider = plain;
+        wider.feed_forward.width = 256;
+        asked.model.layers = layer_stack{}.then(2, plain).then(3, wider);
+        asked.model.max_context = tokens(256);
+    }
+    /// Calls with(folded), where the layers of the second kind are ten times those of the first.
+    template <class With>
+    auto folded(const training_layer& first, const With& with) const {
+        folded_job f{asked, cut};
+        training_layer second = first;
+        for (byte_count training_layer::* size :
+             {&training_layer::saved, &training_layer::kept, &training_layer::routed, &training_layer::away})
+            second.*size = first.*size * 10;
+        f.layers.set(0, first), f.layers.set(1, second);
+        return with(f);
+    }
+    placement here(std::int32_t stage = 0) const { return placement_of(asked, cut, stage); }
+};
+
+}  // namespace
+
+TEST_CASE("places beside the layers have numbers of their own") {
+    std::vector<std::int32_t> numbers;
+    for (const std::int32_t embeddings : {0, 1, 2})
+        for (const bool beside : {false, true})
+            for (const std::int32_t predictions : {0, 1})
+                for (const bool output : {false, true})
+                    numbers.push_back(number_of_place({.embeddings = embeddings,
+                                                       .beside_embedding = beside,
+                                                       .output = output,
+                                                       .predictions = predictions}));
+    std::sort(numbers.begin(), numbers.end());
+    for (std::size_t i = 0; i < numbers.size(); ++i) CHECK(numbers[i] == static_cast<std::int32_t>(i));
+    CHECK(number_of_place({.predictions = 3}) == number_of_place({.predictions = 1}));
+}
+
+TEST_CASE("a stage saves what its layers keep, and all of those that recomputation passes over") {
+    made_job m;
+    const training_layer sizes{.saved = kib(7), .kept = kib(1)};
+    const auto saved = [&](std::int32_t stage = 0) {
+        return m.folded(sizes, [&](const folded_job& f) { return saved_by_layers(f, m.here(stage)).all; });
+    };
+    CHECK(saved() == kib(2 * 1 + 3 * 10));
+    m.asked.recompute = recompute::full;
+    m.asked.recompute_every = 2;  // layers 2 and 4 of five
+    CHECK(saved() == kib(32 + 6 + 60 + 60));
+    m.cut.pipeline = 5;
+    CHECK(saved(1) == kib(1));
+    CHECK(saved(2) == kib(10 + 60));
+    m.asked.runtime.pipeline.naive = true;
+    m.cut.pipeline = 1;
+    CHECK(saved() == kib(32 + 6 + 60 + 60));
+    m.asked.recompute = recompute::none;
+    CHECK(saved() == kib(32));
+}
+
+TEST_CASE("before the layers stand masks of recomputed ones, and on the first stage embeddings and tables") {
+    made_job m;
+    const auto saved = [&](std::int32_t stage, std::int32_t layers = 1) {
+        return m.folded({}, [&](folded_job& f) {
+            f.ends.masks = kib(1), f.ends.before_layers = kib(10), f.ends.rotary_tables = kib(100);
+            placement here{.stage = stage};
+            here.layers.last = layers;
+            return saved_before_layers(f, here, {.kept = kib(1000)});
+        });
+    };
+    CHECK(saved(0) == kib(1110));
+    CHECK(saved(1) == kib(1000));
+    CHECK(saved(2) == kib(1000));
+    m.asked.offload.activations = offload_place::host;  // the tables are offloaded with what reads them
+    CHECK(saved(0) == kib(1010));
+    m.asked.offload.activations = offload_place::none;
+    m.asked.recompute = recompute::full;
+    CHECK(saved(0) == kib(1111));
+    CHECK(saved(1) == kib(1001));
+    CHECK(saved(1, 0) == kib(1000));
+}
+
+TEST_CASE("stages that work one at a time hold one micro-batch, others as many as are in flight") {
+    made_job m;
+    m.cut.pipeline = 5;
+    m.asked.global_batch = 20;
+    const auto held = [&](std::int32_t stage) {
+        return m.folded({.kept = kib(1)},
+                        [&](const folded_job& f) { return micro_batches_held(f, m.here(stage)).most; });
+    };
+    CHECK(held(0) == 5.0);
+    CHECK(held(4) == 1.0);
+    m.asked.runtime.pipeline.naive = true;
+    CHECK(held(0) == 1.0);
+}
+
+TEST_CASE("what leaves the GPU as it is made leaves two layers there, or nothing; parts of layers one layer's part") {
+    made_job m;
+    const training_layer sizes{.saved = kib(7), .kept = kib(3), .away = kib(2)};
+    const auto left = [&] {
+        return m.folded(sizes, [&](const folded_job& f) { return left_on_gpu(f, m.here()).all; });
+    };
+    const auto copied = [&](const placement& here) {
+        return m.folded(sizes, [&](const folded_job& f) { return copied_parts(f, here); });
+    };
+    CHECK(left() == kib(2 * 3 + 3 * 30));
+    m.asked.offload.activations = offload_place::host;
+    m.asked.runtime.kernels.checkpointing.offloads_at_once = false;
+    CHECK(left() == kib(2 * 30));  // of the kind that keeps most
+    m.asked.runtime.kernels.checkpointing.offloads_at_once = true;
+    CHECK(left() == byte_count{});
+    CHECK(copied(m.here()) == kib(20));
+    placement first_kind = m.here();
+    first_kind.counts[1] = 0;
+    CHECK(copied(first_kind) == kib(2));
+    placement one = m.here();
+    one.counts[0] = 0, one.counts[1] = 1;
+    CHECK(copied(one) == kib(20));
+    const auto moves = [&](std::int32_t layers) {
+        placement here;
+        here.layers = {0, layers};
+        return m.folded(sizes, [&](const folded_job& f) { return moves_layers(f, here); });
+    };
+    CHECK(moves(1));
+    m.asked.runtime.kernels.checkpointing.offloads_at_once = false;
+    CHECK_FALSE(moves(2));
+    CHECK(moves(3));
+    CHECK(counted_beyond({.each = kib(5)}, kib(3)) == kib(2));
+    CHECK(counted_beyond({.each = kib(5)}, kib(8)) == byte_count{});
+}
+
+TEST_CASE("busier experts have more tokens in all layers that keep theirs, else in the one that is computed") {
+    made_job m;
+    m.cut.data = m.cut.expert = 2;
+    training_layer sizes{.saved = kib(100), .routed = kib(10), .kept = kib(90)};
+    const auto uneven = [&] {
+        return m.folded(sizes, [&](const folded_job& f) { return uneven_tokens(f, m.here(), 3.0); });
+    };
+    const byte_count of_each =
+        scaled_up(kib(2 * 10), worst_imbalance * 3) + scaled_up(kib(3 * 100), worst_imbalance * 3);
+    CHECK(uneven() == of_each);
+    sizes.kept = kib(89);
+    CHECK(uneven() == scaled_up(kib(10), worst_imbalance) + scaled_up(kib(100), worst_imbalance));
+    sizes.kept = kib(100);
+    m.asked.offload.activations = offload_place::host;
+    CHECK(uneven() == scaled_up(kib(10), worst_imbalance) + scaled_up(kib(100), worst_imbalance));
+    m.asked.offload.activations = offload_place::none;
+    m.asked.expert_load = 1.5;
+    CHECK(uneven() == byte_count{});
+    m.asked.expert_load = 1.0;
+    m.cut.expert = 1;
+    CHECK(uneven() == byte_count{});
+}
+
+TEST_CASE("stages of a pipeline that keep their outputs have one of each micro-batch in flight, but for the last") {
+    made_job m;
+    const auto kept = [&](std::int32_t stage) {
+        return m.folded({}, [&](const folded_job& f) { return kept_by_schedule(f, m.here(stage), 3.0); });
+    };
+    const byte_count output = bytes(2) * (128 * 64);
+    m.cut.pipeline = 5;
+    CHECK(kept(1) == byte_count{});
+    m.asked.runtime.pipeline.keeps_stage_outputs = true;
+    CHECK(kept(0) == output * 3);
+    CHECK(kept(3) == output * 3);
+    CHECK(kept(4) == byte_count{});
+    m.cut.pipeline = 2;
+    CHECK(kept(0) == output * 3);
+    m.cut.pipeline = 1;
+    CHECK(kept(0) == byte_count{});
+    m.cut = {.pipeline = 2, .schedule = pipeline_schedule::zb_h1};
+    m.asked.runtime.pipeline.keeps_stage_outputs = false;
+    m.asked.global_batch = 8;
+    CHECK(kept(0) + kept(1) > byte_count{});
+}
+
+TEST_CASE(
+    "a later stage of as many equal layers holds no more than the one before it, where its micro-batches do not") {
+    made_job m;
+    m.asked.model.layers = {8, m.asked.model.layers.kinds[0]};
+    m.cut.pipeline = 4;
+    const auto repeats = [&](std::int32_t stage) {
+        const folded_job f{m.asked, m.cut};
+        return repeats_stage_before(f, stage);
+    };
+    CHECK_FALSE(repeats(0));
+    CHECK(repeats(1));
+    CHECK(repeats(2));
+    CHECK_FALSE(repeats(3));  // has the head
+    const auto first_holds_more = [&](const auto& change) {
+        const made_job before = m;
+        change();
+        const bool more = repeats(1);
+        CHECK(repeats(2));
+        m = before;
+        return more;
+    };
+    CHECK(first_holds_more([] {}));
+    CHECK(first_holds_more([&] { m.asked.steps = 2; }));
+    CHECK(first_holds_more([&] { m.cut.data = 4, m.cut.zero = 2; }));
+    CHECK_FALSE(first_holds_more([&] { m.asked.steps = 1; }));
+    CHECK_FALSE(first_holds_more([&] { m.cut.data = 4, m.cut.zero = 3; }));
+    CHECK_FALSE(first_holds_more([&] { m.asked.mtp_layers = 1; }));
+    CHECK_FALSE(first_holds_more([&] { m.asked.model.encoders[0].layers = 1; }));
+    CHECK_FALSE(first_holds_more([&] { m.asked.adapter = {.kind = adapter_kind::lora, .rank = 8}; }));
+    CHECK_FALSE(first_holds_more([&] { m.asked.model.architecture = "mamba2"; }));  // its stream is fp32
+    m.asked.runtime.pipeline.naive = true;
+    CHECK_FALSE(repeats(2));
+    m.asked.runtime.pipeline.naive = false;
+    // Every second of two layers is recomputed on each stage; every second of three, or of one, not.
+    m.asked.recompute = recompute::full, m.asked.recompute_every = 2;
+    CHECK(repeats(2));
+    m.asked.model.layers.size = 12;
+    CHECK_FALSE(repeats(2));
+    m.asked.model.layers.size = 9;  // the first stage has three
+    CHECK(repeats(2));
+    CHECK_FALSE(repeats(1));
+    m.asked.recompute = recompute::none;
+    m.asked.model.layers.size = 12;
+    CHECK(repeats(2));
+}
+
+TEST_CASE("an optimizer makes what all tensors need at once, and what the fullest of its loop does") {
+    made_job m;
+    m.asked.model.layers = {5, m.asked.model.layers.kinds[0]};
+    const auto stepping = [&](const optimizer& o, const auto& set) {
+        m.asked.optimizer = o;
+        folded_job f{m.asked, m.cut};
+        training_layer of = f.layers[0];
+        training_stage s{f, m.here()};
+        s.weights.all.optimizer = {.temporaries = kib(100), .largest_step = kib(10)};
+        s.weights.input.optimizer.last_step = s.weights.output.optimizer.last_step = {};
+        s.zero.stepping = kib(1000);
+        of.state.optimizer.first_step = of.state.optimizer.first_projection = {};
+        set(s, of);
+        f.layers.set(0, of);
+        return stepping_of(f, s);
+    };
+    CHECK(stepping(adamw, [](auto&, auto&) {}) == kib(1110));
+    // The embedding's temporaries are there while the first layer's first tensor is stepped; an encoder is between.
+    const auto after_embedding = [](training_stage& s, training_layer& of) {
+        s.weights.input.optimizer.last_step = kib(20), of.state.optimizer.first_step = kib(30);
+    };
+    CHECK(stepping(lion, after_embedding) == kib(1100 + 50));
+    CHECK(stepping(lion, [&](training_stage& s, training_layer& of) {
+              after_embedding(s, of);
+              s.encoder.layers = 1;
+          }) == kib(1110));
+    // GaLore's first projection is beside the last tensor that is not projected.
+    const auto projects = [](training_stage& s, training_layer& of) {
+        s.weights.output.optimizer.last_step = kib(500), of.state.optimizer.first_projection = kib(2000);
+    };
+    CHECK(stepping(galore, projects) == kib(2500));
+    CHECK(stepping(adamw, projects) == kib(1110));
+    CHECK(stepping(galore, [](training_stage&, training_layer& of) {
+              of.state.optimizer.first_projection = kib(20);
+          }) == kib(1110));
+    CHECK(stepping(galore, [&](training_stage& s, training_layer& of) {
+              projects(s, of);
+              s.encoder.layers = 1, s.encoder.last_step = kib(7);
+          }) == kib(2007));
+    m.asked.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(stepping(galore, projects) == kib(1110));
+}
+
+TEST_CASE("a step reads gradients and states and writes weights and states, or what its operations do one by one") {
+    job j = full();
+    training_state kept{.weights = kib(2), .adapter = kib(1)};
+    kept.gradients.whole = kib(10), kept.optimizer.states = kib(60);
+    const auto updated = [&](const layout& l, const maybe<precision>& master = {}) {
+        return updated_by_step(j, l, kept, master);
+    };
+    j.optimizer = adamw_fused;
+    CHECK(updated({}) == kib(60 * 2 + 10 + 2));
+    CHECK(updated({.data = 5, .zero = 1}) == kib(60 * 2 + 2 + 2));
+    CHECK(updated({.data = 5}) == kib(60 * 2 + 10 + 2));
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(updated({}) == kib(60 * 2 + 10 + 1));
+    j.optimizer = adamw;
+    j.runtime.optimizer.foreach_tensors = false;
+    CHECK(updated({}) == kib(60 * 2 + 10 + 1));
+    j.runtime.optimizer.foreach_tensors = true;
+    CHECK(updated({}) == kib(30) * adamw.passes);
+    CHECK(updated({}, fp32) == kib(20) * adamw.passes);
+    j.optimizer.passes = 1;
+    CHECK(updated({}, fp32) == kib(20));
+    j.optimizer.passes = 0;
+    CHECK(updated({}, fp32) == kib(60 * 2 + 10 + 1));
+}
+
+TEST_CASE("tables of masks and of positions are beside the weights, one or one a layer") {
+    made_job m;
+    const auto held = [&] {
+        const folded_job f{m.asked, m.cut};
+        return std::pair{mask_table(f, m.here()), rotary_table(f, m.asked.model.layers.kinds[0])};
+    };
+    const byte_count table = bytes(256 * 256);
+    CHECK(held().first == byte_count{});
+    m.asked.model.architecture = "gpt_bigcode";
+    CHECK(held().first == table);
+    m.asked.model.architecture = "gpt_neo";
+    CHECK(held().first == table * 5);
+    m.asked.model.architecture = {};
+    CHECK(held().second == byte_count{});
+    m.asked.runtime.loading.rope = rope_tables::own;
+    CHECK(held().second == bytes(2) * (2 * 256 * 16));  // cosines and sines of each position
+    const folded_job f{m.asked, m.cut};
+    const training_stage s = training_stage_of(f, m.here());
+    CHECK(s.weights.all.weights - training_stage{f, m.here()}.weights.all.weights == bytes(2) * (2 * 256 * 16) * 5);
+}
+
+TEST_CASE("DeepSpeed hands gradients to main memory by two buckets, where they are more") {
+    made_job m;
+    m.asked.runtime = runtimes::deepspeed;
+    m.cut.data = 2, m.cut.zero = 2;
+    const auto kept = [&](std::int64_t bucket) {
+        m.asked.runtime.sharding.reduce_bucket_size = bucket;
+        const folded_job f{m.asked, m.cut};
+        return training_stage_of(f, m.here());
+    };
+    const folded_job f{m.asked, m.cut};
+    const training_stage all = kept(1'000'000'000);
+    CHECK(all.weights.all.gradients.kept == gradients_of_stage(f, all));
+    CHECK_FALSE(in_buckets(f, all));
+    CHECK(kept(1000).weights.all.gradients.kept == all.weights.all.gradients.kept);  // nothing is offloaded
+    m.asked.offload.optimizer = offload_place::host;
+    const training_stage few = kept(1000);
+    CHECK(few.weights.all.gradients.kept == bytes(2) * (2 * 1000));
+    CHECK(in_buckets(f, few));
+    CHECK(kept(1'000'000'000).weights.all.gradients.kept == all.weights.all.gradients.kept);
 }
