@@ -327,3 +327,99 @@ TEST_CASE("no stage that is passed over holds more than the busiest") {
                         check_every_stage(j, l);
                     }
 }
+
+TEST_CASE("a step waits for the stage that exchanges or updates most, whichever holds most") {
+    job j = full();
+    j.task = task::pretraining;
+    j.runtime = runtimes::megatron;
+    j.global_batch = 64;
+    const layout l{.pipeline = 3, .data = 2, .zero = 1};
+    const memory_breakdown all = training_memory(j, l);
+    byte_count reduced, gathered, updated;
+    for (std::int32_t stage = 0; stage < 3; ++stage) {
+        const memory_breakdown one = training_memory(j, l, stage);
+        reduced = std::max(reduced, one.reduced);
+        gathered = std::max(gathered, one.gathered);
+        updated = std::max(updated, one.updated);
+        CHECK(all.total().expected >= one.total().expected);
+    }
+    CHECK(all.reduced == reduced);
+    CHECK(all.gathered == gathered);
+    CHECK(all.updated == updated);
+    CHECK(training_memory(j, l, 1).updated < updated);  // it has neither embedding nor head
+}
+
+TEST_CASE("DeepSpeed's ZeRO 3 may have gathered the largest tensor ahead, of several ranks alone") {
+    job j = full();
+    j.task = task::pretraining;
+    j.runtime = runtimes::deepspeed;
+    j.runtime.accuracy = {};
+    j.runtime.process.communicator = {};
+    j.runtime.sharding.bucket_size_known = true;
+    const auto more = [&](const layout& l) {
+        const interval<byte_count> sent = training_memory(j, l)[memory_term::communication];
+        return sent.high - sent.expected;
+    };
+    // A layer's largest matrix and its parts, in 16 bits.
+    CHECK(more({.data = 8, .zero = 3}) == bytes(2) * (4096 * 14336) * 2);
+    CHECK(more({.data = 1, .zero = 3}) == byte_count{});
+    CHECK(more({.data = 8, .zero = 2}) == byte_count{});
+    const memory_breakdown m = training_memory(j, {.data = 8, .zero = 3});
+    j.runtime.sharding.code = sharding_code::fsdp2;
+    CHECK(more({.data = 8, .zero = 3}) == byte_count{});
+    CHECK(m.allocated.high - m.allocated.expected >= bytes(2) * (4096 * 14336) * 2);
+    CHECK(m.reserved.high - m.allocated.high >= m.reserved.expected - m.allocated.expected);
+}
+
+TEST_CASE("no bound by which a search leaves layouts out holds where an estimate may end below what is counted") {
+    runtime r;
+    CHECK(detail::estimates_no_less(r));
+    r.accuracy.activations.high = 0.99;
+    CHECK_FALSE(detail::estimates_no_less(r));
+    r.accuracy = {};
+    r.accuracy.undescribed.high = 0.99;
+    CHECK_FALSE(detail::estimates_no_less(r));
+    r.accuracy = {};
+    r.accuracy.logits.high = 0.99;
+    CHECK_FALSE(detail::estimates_no_less(r));
+    r.accuracy.logits.high = 1.0;
+    CHECK(detail::estimates_no_less(r));
+}
+
+TEST_CASE("weights and states alone exceed what is less, and the first stage's last layer what leaves it no room") {
+    job j = full();
+    j.task = task::pretraining;
+    const layout l{};
+    const detail::folded_job f{j, l};
+    const training_state held = training_state_of(j, l);
+    const byte_count kept = held.weights + held.optimizer.states;
+    CHECK(detail::first_stage_exceeds(f, kept - bytes(1)));
+    CHECK(detail::first_stage_exceeds(f, kept));  // there are activations, too
+    CHECK_FALSE(detail::first_stage_exceeds(f, training_memory(j, l).ideal));
+    j.steps = 1;  // before there are states
+    CHECK_FALSE(detail::first_stage_exceeds(detail::folded_job{j, l}, kept * 2));
+    CHECK(detail::first_stage_exceeds(detail::folded_job{j, l}, held.weights - bytes(1)));
+}
+
+TEST_CASE("a node's main memory has the parts of its own GPUs, and of a layout no more than it has") {
+    job j = full();
+    j.task = task::pretraining;
+    j.offload.optimizer = offload_place::host;
+    const layout l{.data = 4, .zero = 2};
+    const byte_count one = host_memory(j, l);
+    CHECK(one > byte_count{});
+    CHECK(host_memory_of_node(j, l, 2).expected == one * 2);
+    CHECK(host_memory_of_node(j, l, 8).expected == one * 4);
+}
+
+TEST_CASE("a frozen model's layers save less before the first adapters, which is taken off once") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::down_proj}};
+    const layout l{};
+    const detail::folded_job f{j, l};
+    const byte_count cut = detail::cut_off(j, l, f.context, f.layers[0].kept);
+    CHECK(cut > byte_count{});
+    CHECK(saved_by_layers(j, l) == f.layers[0].kept * 32 - cut);
+    const layout two{.pipeline = 2};
+    CHECK(saved_by_layers(j, two, 1) == f.layers[0].kept * 16);
+}

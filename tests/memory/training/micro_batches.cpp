@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <llmres/memory/training/peak.hpp>
+#include <utility>
 #include <vector>
 
 #include "../../training_jobs.hpp"
@@ -142,4 +143,32 @@ TEST_CASE("the loss is computed while the stage holds a last chunk, not one of t
     CHECK(detail::at_loss(in, detail::peak_point::loss_gradient).tensors.activations ==
           s.saved.all - s.saved.not_at_loss + loss.saved);
     CHECK(detail::at_layer_backward(in, detail::peak_point::last_layer_backward, 0).tensors.activations > s.saved.all);
+}
+
+TEST_CASE("zero-bubble schedules hold p - i micro-batches, 2 (p - i) - 1 or p, and defer what the first has beyond") {
+    // arXiv 2401.10241, sections 2.1, 2.2 and 4: of four stages and twenty micro-batches.
+    layout l{.pipeline = 4};
+    const auto held = [&](std::int32_t stage, std::int64_t rounds = 20) {
+        return std::pair{in_flight(l, stage, rounds), deferred_micro_batches(l, stage, rounds)};
+    };
+    l.schedule = pipeline_schedule::zb_h1;
+    CHECK(held(0) == std::pair{4.0, 0.0});
+    CHECK(held(1) == std::pair{3.0, 1.0});
+    CHECK(held(3) == std::pair{1.0, 3.0});
+    CHECK(held(0, 2) == std::pair{2.0, 0.0});
+    l.schedule = pipeline_schedule::zb_h2;
+    CHECK(held(0) == std::pair{7.0, 0.0});
+    CHECK(held(1) == std::pair{5.0, 2.0});
+    CHECK(held(3) == std::pair{1.0, 6.0});
+    l.schedule = pipeline_schedule::zb_v;
+    CHECK(held(0) == std::pair{4.0, 0.0});
+    CHECK(held(3) == std::pair{4.0, 0.0});
+    CHECK(held(3, 3) == std::pair{3.0, 0.0});
+    l.schedule = pipeline_schedule::gpipe;
+    CHECK(held(2) == std::pair{20.0, 0.0});
+    // Interleaved, groups of micro-batches as large as the caller says.
+    l = {.pipeline = 4, .virtual_pipeline = 2};
+    CHECK(interleaved_chunks(l, 0) == 2 * 3 + 4 + 1);
+    l.micro_batch_group = 1;
+    CHECK(interleaved_chunks(l, 1) == 2 * 2 + 1 + 1);
 }
