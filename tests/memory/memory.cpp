@@ -138,3 +138,58 @@ TEST_CASE("a pool that the caller sized is allocated whatever the fraction; grap
     j.runtime.cache.fraction = 0.5;
     CHECK(usable_memory(j, c) == free);
 }
+
+TEST_CASE("a job fits to the byte") {
+    const job j = chat({});
+    cluster c{.gpu = gpus::h100_sxm5_80gb};
+    const byte_count all = available_memory(c), taken = memory_of(j, {}, c).total().high;
+    c.in_use = all - taken;
+    CHECK(memory_fits(j, {}, c));
+    c.in_use = all - taken + bytes(1);
+    CHECK_FALSE(memory_fits(j, {}, c));
+}
+
+TEST_CASE("where host and GPU share their memory, the host's own processes may take a fifth of it, but on Apple's") {
+    runtime r{};
+    r.process.context = mib(300);
+    r.process.workspace = mib(1);
+    const auto workspace = [&](const gpu& card) { return on_device(r, card, layout{}).process.workspace; };
+    const gpu& spark = gpus::gb10_dgx_spark;
+    const byte_count device = usable_memory(spark);
+    CHECK(workspace(spark) ==
+          interval<byte_count>{mib(1), mib(1) + scaled_up(device, 0.03), mib(1) + scaled_up(device, 0.20)});
+    CHECK(workspace(gpus::h100_sxm5_80gb) == mib(1));
+    CHECK(workspace(with_memory(gpus::apple_m1_max, gib(32))) == mib(1));
+    r.process = {};
+    CHECK(workspace(spark) == interval<byte_count>{});  // a process that takes nothing
+}
+
+TEST_CASE("the first stage's weights are a bound for evenly dealt layers, whatever the job") {
+    const job j = chat(runtimes::vllm_v1_9);
+    const cluster c{.gpu = gpus::h100_sxm5_80gb};
+    detail::training_folds trained;
+    const auto exceeds = [&](const layout& l, byte_count room) {
+        detail::serving_folds served;
+        return detail::surely_exceeds(j, l, c, room, trained, served);
+    };
+    const layout two{.pipeline = 2};
+    const byte_count weights = memory_of(j, layout{}, c)[memory_term::weights].low;
+    CHECK(exceeds({}, weights - bytes(1)));
+    CHECK_FALSE(exceeds({}, weights));
+    CHECK(exceeds(two, div_down(weights, 3)));
+    CHECK_FALSE(exceeds(two, weights));
+    CHECK_FALSE(exceeds({.pipeline = 2, .stages = read_stages("31|1").value()}, byte_count{}));
+}
+
+TEST_CASE("a serving job's main memory is what its runtime leaves there, a training job's what it offloads") {
+    job j = chat(runtimes::llama_cpp);
+    j.options.gpu_layers = 16;
+    const cluster c{.gpu = gpus::h100_sxm5_80gb};
+    CHECK(host_memory_of(j, {}, c).expected > gib(6));  // half of 16 GB
+    j.options.gpu_layers = {};
+    CHECK(host_memory_of(j, {}, c).expected < gib(2));
+    job trained{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(512)};
+    CHECK(host_memory_of(trained, {}, c) == interval<byte_count>{});
+    trained.offload.optimizer = offload_place::host;
+    CHECK(host_memory_of(trained, {}, c).expected > gib(10));
+}

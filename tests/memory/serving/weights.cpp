@@ -196,3 +196,63 @@ TEST_CASE("experts left on the host are missing from a GGUF file's layers on the
     j.options.host_expert_layers = 10;
     CHECK(all - here() == file.sum({0, 10}).experts);
 }
+
+TEST_CASE("the larger of gate or up and the way down are kept apart") {
+    expert_stacks most;
+    most.reach(weight_role::up_proj, mib(3));
+    most.reach(weight_role::down_proj, mib(2));
+    most.reach(weight_role::gate_proj, mib(1));
+    CHECK(most == expert_stacks{mib(3), mib(2)});
+    most.reach({mib(1), mib(9)});
+    CHECK(most == expert_stacks{mib(3), mib(9)});
+    const job j = serving(models::mixtral_8x7b);
+    const expert_stacks stacks = serving_weights{j, alone, j.runtime, nullptr}.largest_experts({0, 32});
+    CHECK(stacks == expert_stacks{bytes(2 * 8) * (4096 * 14336), bytes(2 * 8) * (4096 * 14336)});
+    const layout two{.tensor = 2};
+    CHECK(serving_weights{j, two, j.runtime, nullptr}.largest_experts({0, 32}).gate == bytes(8) * (4096 * 14336));
+}
+
+TEST_CASE("a shared table of positions is four times as long for images of several axes, and as scaling stretches it") {
+    job j = serving(llama, runtimes::vllm_v1_9);
+    const auto table = [&] { return serving_weights{j, alone, j.runtime, nullptr}.rope_table(); };
+    j.model.encoders[0].position_axes = 1;
+    CHECK(table() == mib(32));
+    j.model.encoders[0].position_axes = 3;
+    CHECK(table() == mib(32 * 4));
+    j.model.encoders[0].position_axes = 1;
+    j.model.rope.contexts = 9;
+    CHECK(table() == mib(32 * 9));
+    j.model.rope.contexts = 1;
+    j.options.rope_scaling = 2;
+    CHECK(table() == mib(64));
+}
+
+TEST_CASE("tables that are kept for a cache have cosines and sines of its tokens in fp32") {
+    job j = serving(llama);
+    j.runtime.loading.rope = rope_tables::cached;
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.rope_table_of(llama.layers[0]) == bytes(8) * (128 * 4096));
+}
+
+TEST_CASE("an engine that joins queries, keys and values keeps what it joined, but of MPT, which stores them so") {
+    job j = serving(llama);
+    const auto joined = [&] { return serving_weights{j, alone, j.runtime, nullptr}.joined_of(llama.layers[0]); };
+    CHECK(joined() == byte_count{});
+    j.runtime.loading.projections = projection_tensors::joined;
+    CHECK(joined() == bytes(2) * (4096 * (4096 + 2 * 1024)));
+    j.model.architecture = "mpt";
+    CHECK(joined() == byte_count{});
+}
+
+TEST_CASE("what stands outside the layers of a GGUF file is there once, a rank's part of it") {
+    job j = serving(llama);
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    const auto ends = [&](const layout& l) {
+        return serving_weights{j, l, j.runtime, nullptr}.of_ends(placement_of(j, alone, 0));
+    };
+    // Embedding and head of 32 values in 34 bytes, and the last norm in fp32.
+    const byte_count table = bytes(34) * (128256 * 4096 / 32);
+    CHECK(ends(alone) >= table * 2 + bytes(4 * 4096));
+    CHECK(ends(alone) < table * 2 + bytes(4 * 4096) + kib(4));  // and frequencies of the rotation
+    CHECK(ends({.tensor = 2}) < table + kib(16));
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.of_file(stage_range{0, 32}) == byte_count{});  // none is asked
+}
