@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+// In which order a step's passes allocate and free: micro-batches as pipelines run them (arXiv 2104.04473, figure 4),
+// layers as they are recomputed and gathered, and the optimizer's states at the end of the first step.
+#include <llmres/memory/events/step.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <llmres/memory/training/stage.hpp>
+#include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/megatron.hpp>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace llmres;
+using namespace llmres::detail;
+
+namespace {
+
+constexpr std::int64_t hidden = 64, inner = 160;
+
+job trained(std::int32_t layers, const runtime& r = runtimes::huggingface) {
+    job j{.model = {.vocabulary = 1000,
+                    .hidden = hidden,
+                    .layers = {layers,
+                               {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16},
+                                .feed_forward = {.width = inner}}}},
+          .task = task::pretraining,
+          .weights = bf16,
+          .sequence = tokens(8),
+          .optimizer = adamw_fused,
+          .runtime = r};
+    j.attention = attention_kernel::flash;
+    j.runtime.process = {};
+    return j;
+}
+
+/// Writes passes down: `F01` where layer 1 of micro-batch 0 begins to save, `C01` where it keeps its input alone, `B01`
+/// where all that it saved is freed; `even` and `odd` where weights of a layer are gathered, `-even` where they are
+/// freed.
+struct passes final : event_visitor {
+    std::int32_t layers, slots;
+    mutable std::string text;
+    mutable std::vector<bool> saving = std::vector<bool>(100);
+    mutable std::map<std::int64_t, byte_count> alive;
+
+    passes(std::int32_t of_layers, std::int32_t of_slots) : layers{of_layers}, slots{of_slots} {}
+    void say(const std::string& what) const { text += (text.empty() ? "" : " ") + what; }
+    /// Micro-batch and layer of a group of saved tensors, and its point; false: it is none.
+    bool find(std::int64_t group, std::string& which, std::int64_t& layer, std::int64_t& point) const {
+        const std::int64_t number = group - static_cast<std::int64_t>(tensor_group::saved);
+        if (number < 0) return false;
+        layer = number / 7, point = number % 7;
+        which = std::to_string(layer / layers) + std::to_string(layer % layers);
+        return layer < std::int64_t{layers} * slots;
+    }
+    void allocate(std::int64_t group, byte_count size, tensor_stream) const override {
+        alive[group] += size;
+        std::string which;
+        std::int64_t layer = 0, point = 0;
+        if (group == static_cast<std::int64_t>(tensor_group::even_unit)) say("even");
+        if (group == static_cast<std::int64_t>(tensor_group::odd_unit)) say("odd");
+        if (!find(group, which, layer, point)) return;
+        if (point == 6) return say("C" + which);
+        if (!saving[static_cast<std::size_t>(layer)]) say("F" + which);
+        saving[static_cast<std::size_t>(layer)] = true;
+    }
+    void release(std::int64_t group) const override {
+        const bool any = alive[group] > byte_count{};
+        alive[group] = {};
+        std::string which;
+        std::int64_t layer = 0, point = 0;
+        if (any && group == static_cast<std::int64_t>(tensor_group::even_unit)) say("-even");
+        if (any && group == static_cast<std::int64_t>(tensor_group::odd_unit)) say("-odd");
+        if (!find(group, which, layer, point) || point != 5) return;
+        say("B" + which);
+        saving[static_cast<std::size_t>(layer)] = false;
+    }
+};
+
+/// The passes of the first step on a stage, which holds so many layers and numbers micro-batches modulo `slots`.
+std::string passes_of(const job& j, const layout& l, std::int32_t stage, std::int32_t layers, std::int32_t slots) {
+    const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
+    const folded_job folded{j, l, by_stage};
+    const training_stage here = training_stage_of(folded, placement_of(j, l, stage));
+    const passes seen{layers, slots};
+    const event_writer writer{folded, here, seen};
+    step_events{writer}.write(true);
+    return seen.text;
+}
+
+/// Sizes that the optimizer's step allocates for good.
+std::string states_of(const job& j, const layout& l, bool first = true) {
+    struct lasting final : event_visitor {
+        mutable std::string text;
+        void allocate(std::int64_t group, byte_count size, tensor_stream) const override {
+            if (group == 0) text += (text.empty() ? "" : " ") + std::to_string(size.in(bytes));
+        }
+        void release(std::int64_t) const override {}
+    };
+    const folded_job folded{j, l};
+    const training_stage here = training_stage_of(folded, placement_of(j, l, 0));
+    const lasting seen;
+    const event_writer writer{folded, here, seen};
+    step_events{writer}.write(first);
+    return seen.text;
+}
+
+}  // namespace
+
+TEST_CASE("one stage runs a micro-batch forward and back, and two more of them") {
+    job j = trained(2);
+    CHECK(passes_of(j, {}, 0, 2, 3) == "F00 F01 B01 B00");
+    j.global_batch = 8;
+    CHECK(passes_of(j, {}, 0, 2, 3) == "F00 F01 B01 B00 F10 F11 B11 B10 F20 F21 B21 B20");
+}
+
+TEST_CASE("a stage of a pipeline runs as many micro-batches ahead as there are stages behind it") {
+    job j = trained(3, runtimes::megatron);
+    j.global_batch = 8;
+    const layout three{.pipeline = 3};
+    CHECK(passes_of(j, three, 2, 1, 3) == "F00 B00 F10 B10 F20 B20");
+    CHECK(passes_of(j, three, 1, 1, 4) == "F00 F10 B00 F20 B10 F30 B20 B30");
+    CHECK(passes_of(j, three, 0, 1, 5) == "F00 F10 F20 B00 F30 B10 F40 B20 B30 B40");
+    j.global_batch = 2;  // fewer than are held
+    CHECK(passes_of(j, three, 0, 1, 4) == "F00 F10 B00 B10");
+}
+
+TEST_CASE("chunks of layers run ahead by a part of a micro-batch") {
+    job j = trained(4, runtimes::megatron);
+    j.global_batch = 8;
+    // Five chunks of two a micro-batch are ahead on the first of two stages: two micro-batches and one of two layers.
+    CHECK(passes_of(j, {.pipeline = 2, .virtual_pipeline = 2}, 0, 2, 4) ==
+          "F00 F01 F10 F11 F20 B01 B00 F21 F30 B11 B10 F31 B21 B20 B31 B30");
+}
+
+TEST_CASE("recomputed layers keep their inputs, and are run once more before each is differentiated") {
+    job j = trained(3);
+    j.recompute = recompute::full;
+    CHECK(passes_of(j, {}, 0, 3, 3) == "C00 C01 C02 F02 B02 F01 B01 F00 B00");
+    j.recompute_every = 2;  // the second layer of three
+    const std::string some = passes_of(j, {}, 0, 3, 3);
+    CHECK(some.find("F02") < some.find("B02"));
+}
+
+TEST_CASE("ZeRO 3 gathers each layer while the one before it is computed, and back again") {
+    job j = trained(3);
+    j.runtime.sharding.code = sharding_code::fsdp2;
+    j.runtime.sharding.reshards_after_forward = true;
+    const layout four{.data = 4, .zero = 3};
+    const std::string text = passes_of(j, four, 0, 3, 3);
+    CHECK(text.starts_with("even F00 odd F01 -even even F02 -even -odd even"));
+    CHECK(text.find("B02") < text.find("B01"));
+    CHECK(passes_of(j, {.data = 4, .zero = 2}, 0, 3, 3) == "F00 F01 F02 B02 B01 B00");
+    j.runtime.sharding.reshards_after_forward = false;
+    CHECK(passes_of(j, four, 0, 3, 3).starts_with("even F00 odd F01 even F02 even"));
+}
+
+TEST_CASE("states are made at the end of the first step: a master copy, and as many tensors as there are moments") {
+    job j = trained(1);
+    j.runtime.optimizer.steps_weights = false;
+    const auto times = [](std::int64_t size, int n) {
+        std::string all;
+        for (int i = 0; i < n; ++i) all += (i > 0 ? " " : "") + std::to_string(size);
+        return all;
+    };
+    const std::int64_t table = 4 * 1000 * 64, f = 4 * 160 * 64;
+    CHECK(states_of(j, {}).starts_with(times(table, 3)));
+    CHECK(states_of(j, {}).find(times(f, 9)) != std::string::npos);  // of gate, up and down
+    CHECK(states_of(j, {}, false).empty());
+    j.optimizer = sgd_momentum;
+    CHECK(states_of(j, {}).starts_with(times(table, 2) + " " + std::to_string(4 * 64 * 64)));
+    j.optimizer = sgd;
+    CHECK(states_of(j, {}).find(times(f, 3)) != std::string::npos);
+    CHECK(states_of(j, {}).find(times(f, 4)) == std::string::npos);
+    // Megatron-Core's distributed optimizer made its master weights before.
+    job moved = trained(1, runtimes::megatron);
+    moved.runtime.kernels.linear = linear_code::accumulates;
+    CHECK(states_of(moved, {}).starts_with(times(table, 3)));
+    CHECK(states_of(moved, {.data = 2, .zero = 1}).starts_with(times(table / 2, 2)));
+    CHECK_FALSE(states_of(moved, {.data = 2, .zero = 1}).starts_with(times(table / 2, 3)));
+}
