@@ -253,3 +253,179 @@ TEST_CASE("stacked experts: of each choice its token, gate and up in one, the ac
     job j = recomputed_job(routed);
     CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + (b2(hidden) + b2(inner) * 4) * 2);
 }
+
+// ---- passes that autograd records -----------------------------------------------------------------------------------
+
+namespace {
+
+/// A pass that autograd records, of which so much is saved before each operation and by it, too.
+constexpr byte_count saved_before = kib(100), saved_by = kib(200);
+layer_forward recorded(const job& j, bool input = true, const layout& l = {}) {
+    const training_context context{j, l};
+    const layer& kind = j.model.layers.kinds[0];
+    forward_sweep sweep{kind, hidden, context, l, saved_tensors::stay};
+    const saved_so_far saved{.before = saved_before, .all = saved_by, .input = input};
+    for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) { sweep(o, saved); });
+    return sweep.most();
+}
+job recorded_job(const layer& kind = llama) {
+    job j = recomputed_job(kind);
+    j.recompute = recompute::none;
+    return j;
+}
+job with_lora(job j, const role_set& targets) {
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = targets};
+    return j;
+}
+
+}  // namespace
+
+TEST_CASE("where autograd saves what is read, the layer's code refers to its input and the residual sum beside") {
+    job j = recorded_job();
+    layer_forward alive = recorded(j);
+    CHECK(alive.mixer == saved_by + b2(hidden));
+    // The gate and the same activated stand there while up is computed.
+    CHECK(alive.feed_forward == saved_by + b2(hidden) * 2 + b2(inner) * 2);
+    CHECK(alive.last_product == saved_by + b2(hidden) * 2 + b2(hidden));
+    alive = recorded(j, false);  // the norm's output is not saved as it is
+    CHECK(alive.mixer == saved_by + b2(hidden) * 2);
+    CHECK(alive.feed_forward == saved_by + b2(hidden) * 3 + b2(inner) * 2);
+    CHECK(alive.last_product == saved_by + b2(hidden) * 3 + b2(hidden));
+    // A norm in one kernel saves the stream itself; a gate in one kernel makes no activated gate.
+    j.runtime.kernels.norm = norm_code::fused;
+    CHECK(recorded(j).mixer == saved_by);
+    CHECK(recorded(j).feed_forward == saved_by + b2(inner) * 2);
+    j.runtime.kernels.gate = gate_code::fused;
+    CHECK(recorded(j).feed_forward == saved_by + b2(inner));
+    CHECK(recorded(j).last_product == saved_by + b2(hidden));
+}
+
+TEST_CASE("a frozen product saves no input: what it reads stands beside it, unless an adapter reads it as it is") {
+    const byte_count beside = saved_by + b2(hidden) * 2;
+    CHECK(recorded(with_lora(recorded_job(), {weight_role::q_proj})).last_product == beside + b2(inner) + b2(hidden));
+    CHECK(recorded(with_lora(recorded_job(), {weight_role::down_proj})).last_product == beside + b2(hidden) * 3);
+    job wide = with_lora(recorded_job(), {weight_role::down_proj});
+    wide.runtime.kernels.fp32_adapters = true;  // it reads a copy, which autograd saves
+    CHECK(recorded(wide).last_product == beside + b2(inner) + b2(hidden) + b4(hidden) * 2);
+}
+
+TEST_CASE("a recomputed layer's last adapter asks for it with its output's gradient, scaled in its own format, too") {
+    job j = with_lora(recomputed_job(), {weight_role::down_proj});
+    j.runtime.kernels.checkpointing.reentrant = false;
+    const byte_count stream = keeps_input(llama, training_context{j, {}}) ? byte_count{} : b2(hidden);
+    CHECK(recorded(j).mixer == saved_by + b2(hidden) + stream);
+    j.runtime.kernels.checkpointing.reentrant = true;
+    CHECK(recorded(j).mixer == saved_by + stream);
+    j.runtime.kernels.checkpointing.reentrant = false;
+    j.runtime.kernels.fp32_adapters = true;
+    CHECK(recorded(j).mixer == saved_by + b2(hidden) + b4(hidden) + stream);
+    // The adapter's output is never made: all that was saved is there when its input is.
+    CHECK(recorded(j).last_product == saved_by + b2(hidden) + b4(hidden) + stream * 2 + b2(inner) + b2(hidden));
+    j.dropout = true;  // something follows the adapter
+    CHECK(recorded(j).mixer == saved_by + stream);
+    j.dropout = false;
+    j.adapter.targets = {weight_role::up_proj};
+    CHECK(recorded(j).mixer >= saved_by + stream);
+    CHECK(recorded(j).last_product == saved_by + stream * 2 + b2(inner) + b2(hidden));
+}
+
+TEST_CASE("a norm behind the feed-forward that multiplies in fp32 asks for its layer with a cast gradient (Gemma 2)") {
+    layer behind = llama;
+    behind.norm_after_attention = behind.norm_after_feed_forward = true;
+    job j = written_as(recomputed_job(behind), "gemma2");
+    j.runtime.kernels.checkpointing.reentrant = false;
+    const byte_count asked = recorded(j).mixer;
+    j.runtime.kernels.checkpointing.reentrant = true;
+    CHECK(asked == recorded(j).mixer + b4(hidden));
+    j.model.architecture = {};  // multiplies in 16 bits
+    j.runtime.kernels.checkpointing.reentrant = false;
+    const byte_count narrow = recorded(j).mixer;
+    j.runtime.kernels.checkpointing.reentrant = true;
+    CHECK(narrow == recorded(j).mixer);
+}
+
+TEST_CASE("experts' outputs are weighed and put in order, of all choices or of one expert's") {
+    layer routed = llama;
+    routed.feed_forward = {.experts = {.count = 8, .per_token = 2, .width = 4}};  // less than the hidden width
+    job j = recomputed_job(routed);
+    j.runtime.kernels.experts = expert_code::grouped;
+    const byte_count beside = b2(hidden) * 2, choices = b2(hidden) * 2;
+    CHECK(forward_of_layer(j).feed_forward == beside + choices * 4);
+    j.runtime.kernels.experts = expert_code::modules;
+    CHECK(forward_of_layer(j).feed_forward < beside + choices * 4);
+    job saves = recorded_job(routed);
+    saves.runtime.kernels.experts = expert_code::grouped;
+    CHECK(recorded(saves).feed_forward == saved_by + beside + choices * 2);
+    saves.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::q_proj}};
+    CHECK(recorded(saves).feed_forward == saved_by + beside + choices * 3);  // frozen experts save no output
+    saves.runtime.kernels.experts = expert_code::dispatched;  // not transformers': none of it is followed
+    CHECK(recorded(saves).feed_forward == byte_count{});
+    // A router's product and experts' own are not followed.
+    saves.adapter = {};
+    layer wide = routed;
+    wide.feed_forward.experts.width = inner;
+    saves.model.layers.kinds[0] = wide;
+    saves.runtime.kernels.experts = expert_code::grouped;
+    CHECK(recorded(saves).feed_forward == saved_by + beside + b2(inner) * 2);
+}
+
+TEST_CASE("torchao scales a weight in fp32 and clamps it, or its input, and narrows it, beside the product") {
+    job j = recomputed_job();
+    j.compute = fp8_e4m3;
+    const training_context context{j, {}};
+    REQUIRE(context.quantised.scaled);
+    const operand read = whole_operand(operand_name::normed, hidden), made = split_operand(operand_name::up, inner);
+    CHECK(scaled_weight(read, made, context, {}) == bytes(hidden * inner) * (4 + 4 + 1));
+    CHECK(scaled_weight(read, made, context, {.tensor = 2}) == div_up(bytes(hidden * inner) * (4 + 4 + 1), 2));
+    const job other = recomputed_job();
+    CHECK(scaled_weight(read, made, training_context{other, {}}, {}) == byte_count{});
+}
+
+TEST_CASE("a relu that is squared makes the relu's output, and under autocast its fp32 copy") {
+    layer plain = llama;
+    plain.feed_forward.kind = feed_forward_kind::plain;
+    plain.norm = norm_kind::layer;
+    const job j = written_as(recomputed_job(plain), "nemotron");
+    CHECK(forward_of_layer(j).feed_forward == b2(hidden) * 2 + b2(inner) * 3);
+}
+
+TEST_CASE("what one product makes of gate and up is there while the last product is computed (Phi 3)") {
+    const job j = written_as(recomputed_job(), "phi3");
+    CHECK(forward_of_layer(j).last_product == b2(hidden) * 2 + b2(inner * 2) + b2(inner) + b2(hidden));
+}
+
+TEST_CASE("autograd keeps the residual stream where a norm reads it in one kernel, or it is fp32") {
+    job j = recorded_job();
+    const auto keeps = [&](norm_kind kind) { return keeps_stream(kind, training_context{j, {}}); };
+    CHECK_FALSE(keeps(norm_kind::rms));  // it saves an fp32 copy
+    CHECK(keeps(norm_kind::layer));
+    j.runtime.kernels.norm = norm_code::fused;
+    CHECK(keeps(norm_kind::rms));
+    j = recorded_job();
+    j.weights = fp32;
+    j.compute = fp32;
+    CHECK(keeps(norm_kind::rms));
+    j = written_as(recorded_job(), "t5");
+    CHECK(keeps(norm_kind::rms));
+    j = written_as(recorded_job(), "bert");  // products read what a norm put out
+    CHECK(keeps(norm_kind::layer));
+    j = with_lora(j, {weight_role::q_proj});
+    j.runtime.kernels.fp32_adapters = true;  // adapters read copies of it
+    CHECK_FALSE(keeps(norm_kind::layer));
+}
+
+TEST_CASE("a half reads the residual stream itself where no norm stands before it") {
+    layer l = llama;
+    CHECK_FALSE(reads_stream(l, layer_half::attention));
+    CHECK_FALSE(reads_stream(l, layer_half::feed_forward));
+    l.norm_before_attention = false;
+    CHECK(reads_stream(l, layer_half::attention));
+    CHECK_FALSE(reads_stream(l, layer_half::feed_forward));
+    l.norm_before_feed_forward = false;
+    CHECK(reads_stream(l, layer_half::feed_forward));
+    l.attention.kind = attention_kind::none;
+    CHECK_FALSE(reads_stream(l, layer_half::attention));
+    l = llama;
+    l.norm_before_feed_forward = false;  // it reads the norm before attention (parallel halves)
+    CHECK_FALSE(reads_stream(l, layer_half::feed_forward));
+}
