@@ -8,6 +8,7 @@
 
 #include <llmres/hardware/gpus/amd.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/models/llama.hpp>
 #include <map>
 #include <set>
 #include <string>
@@ -172,4 +173,93 @@ TEST_CASE("torch.compile fuses norms and gates, and the loss where the engine co
     CHECK_FALSE(e.kernels.fuses_loss());
     e.kernels.compilation.loss = true;
     CHECK(e.kernels.fuses_loss());
+}
+
+TEST_CASE("linear layers save 8-bit inputs under an FP8 recipe: in blocks with scales, or one scale for all") {
+    job j = full();
+    const auto inputs = [&](fp8_recipe recipe) {
+        j.runtime.kernels.fp8.recipe = recipe;
+        return training_context{j, {}}.formats.inputs;
+    };
+    CHECK(inputs(fp8_recipe::none) == bf16);
+    CHECK(inputs(fp8_recipe::delayed) == fp8_e4m3);
+    CHECK(inputs(fp8_recipe::tensorwise) == fp8_e4m3);
+    CHECK(inputs(fp8_recipe::blockwise) == mxfp8);
+    CHECK(inputs(fp8_recipe::microscaled) == mxfp8);
+    CHECK(training_context{j, {}}.narrows());
+    j.compute = fp8_e4m3;  // the recipe, and not torchao's scaled weights
+    CHECK_FALSE(training_context{j, {}}.quantised.scaled);
+    j.runtime.kernels.fp8.recipe = fp8_recipe::none;
+    j.runtime.kernels.compilation.layers = false;
+    CHECK(training_context{j, {}}.quantised.scaled);
+}
+
+TEST_CASE("an adapter leaves experts out that are stacked in bare parameters, where its targets have them") {
+    job j = full();
+    j.model.layers.kinds[0].feed_forward = {.experts = {.count = 4, .per_token = 2, .width = 64}};
+    j.runtime.kernels.experts = expert_code::grouped;
+    CHECK_FALSE(leaves_out_experts(j));  // there is no adapter
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(leaves_out_experts(j));
+    CHECK_FALSE(*adapter_of(j).experts);
+    for (const weight_role one : {weight_role::gate_proj, weight_role::up_proj, weight_role::down_proj}) {
+        j.adapter.targets = {one};
+        CHECK(leaves_out_experts(j));
+    }
+    j.adapter.targets = {weight_role::q_proj};
+    CHECK_FALSE(leaves_out_experts(j));
+    j.adapter.targets = all_linears;
+    j.adapter.experts = true;
+    CHECK_FALSE(leaves_out_experts(j));
+    CHECK(*adapter_of(j).experts);
+    j.adapter.experts = {};
+    j.runtime.kernels.experts = expert_code::modules;
+    CHECK_FALSE(leaves_out_experts(j));
+    j.runtime.kernels.experts = expert_code::grouped;
+    j.model = models::llama_3_1_8b;
+    CHECK_FALSE(leaves_out_experts(j));
+}
+
+TEST_CASE("a layer norm behind the embedding makes the stream fp32 under autocast, unless an encoder stands between") {
+    job j = full();
+    j.autocast = true;
+    const auto wide = [&] { return training_context{j, {}}.formats.fp32_stream; };
+    CHECK_FALSE(wide());
+    j.model.extras[0] = {.role = weight_role::positions, .columns = 4096, .copies = 2};
+    j.model.extras[1] = {.role = weight_role::norm, .columns = 4096, .copies = 2};  // a weight and a bias
+    j.model.extra_count = 1;
+    CHECK_FALSE(wide());
+    j.model.extra_count = 2;
+    CHECK(wide());
+    j.model.extras[1].copies = 1;  // an RMS norm
+    CHECK_FALSE(wide());
+    j.model.extras[1].copies = 2;
+    j.model.extras[1].part = model_part::output;
+    CHECK_FALSE(wide());
+    j.model.extras[1].part = model_part::input;
+    j.model.encoders[0].layers = 1;
+    CHECK_FALSE(wide());
+    j.model.encoders[0].layers = 0;
+    j.model.architecture = "bert";  // its norms stand behind sums
+    CHECK_FALSE(wide());
+    j.model.architecture = {};
+    j.autocast = false;
+    CHECK_FALSE(wide());
+}
+
+TEST_CASE("what layers hand on is the stream, a norm's output where it stands behind the sum, or fp32") {
+    job j = full();
+    const auto handed = [&](norm_kind kind) { return training_context{j, {}}.residual(kind); };
+    CHECK(handed(norm_kind::layer) == bf16);
+    j.autocast = true;
+    CHECK(handed(norm_kind::layer) == bf16);
+    j.model.architecture = "bert";
+    CHECK(handed(norm_kind::layer) == fp32);  // autocast computes it so
+    j.autocast = false;
+    CHECK(handed(norm_kind::layer) == bf16);
+    j.model.architecture = "mamba2";
+    CHECK(handed(norm_kind::rms) == fp32);
+    // Ranks of a vocabulary share its scores.
+    CHECK(training_context{j, {.tensor = 2}}.splits_vocabulary);
+    CHECK_FALSE(training_context{j, {}}.splits_vocabulary);
 }

@@ -152,3 +152,26 @@ TEST_CASE("no layer leaves out more than it would save, whatever its adapters") 
                     }
                 }
 }
+
+TEST_CASE("autocast's copies of what lies before the first adapter pass no gradient on, and are not saved") {
+    job j = adapted({weight_role::o_proj});
+    j.runtime.kernels.fp32_adapters = true;
+    const auto copies = [&](const role_set& targets) {
+        j.adapter.targets = targets;
+        return detail::unsaved_copies(block(), h, training_context{j, {}});
+    };
+    CHECK(copies({weight_role::o_proj}) == byte_count{});
+    j.autocast = true;
+    const std::int64_t kv = 1024, inner = 14336, rank = 8;
+    // The weights are in the format of products already: copies are of the first adapters' A alone, o_proj's.
+    CHECK(copies({weight_role::o_proj}) == bytes(2) * (rank * h));
+    CHECK(copies({weight_role::q_proj, weight_role::v_proj}) == bytes(2) * (2 * rank * h));
+    CHECK(copies({weight_role::down_proj}) == bytes(2) * (rank * inner));
+    j.weights = fp32;
+    // Queries, keys, values and the output's projection, and A of that; the feed-forward passes gradients on.
+    CHECK(copies({weight_role::o_proj}) == bytes(2) * (h * (h + 2 * kv) + h * h) + bytes(2) * (rank * h));
+    j.weights = nf4;  // packed: a product expands it
+    CHECK(copies({weight_role::o_proj}) == bytes(2) * (rank * h));
+    j.runtime.kernels.fp32_adapters = false;
+    CHECK(copies({weight_role::o_proj}) == byte_count{});
+}

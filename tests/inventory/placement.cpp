@@ -315,3 +315,86 @@ TEST_CASE("what lies on a GPU is known at compile time") {
     static_assert(placement_of(j, {.pipeline = 2}, 1).output);
     static_assert(!placement_of(j, {.pipeline = 2}, 0).output);
 }
+
+TEST_CASE("as many experts of a rank are computed for a token as it has, and no more than a token goes to") {
+    weight experts{.role = weight_role::up_proj, .rows = 8, .columns = 8, .copies = 16, .active = 4, .routed = true};
+    CHECK(local_part(experts, {.data = 2, .expert = 2}).active == 4);
+    CHECK(local_part(experts, {.data = 8, .expert = 8}).active == 2);
+    CHECK(local_part(experts, {.data = 8, .expert = 8}).copies == 2);
+    experts.split = weight_split::replicated;
+    CHECK(local_part(experts, {.tensor = 2}).rows == 8);
+}
+
+TEST_CASE("a depth of prediction has the published layer, or one as the model's last") {
+    model m = models::llama_3_1_8b;
+    m.layers = layer_stack{}.then(1, m.layers.kinds[0]).then(1, models::mixtral_8x7b.layers.kinds[0]);
+    CHECK(detail::prediction_block(m).feed_forward.routed());
+    m.prediction.layers = 1;
+    m.prediction.block = models::gpt2.layers.kinds[0];
+    CHECK(detail::prediction_block(m).norm == norm_kind::layer);
+    job j{.model = m};
+    j.mtp_layers = 3;
+    CHECK(detail::depths_held(j) == 3);
+    j.mtp_use_repeated_layer = true;
+    CHECK(detail::depths_held(j) == 1);
+    j.mtp_layers = 0;
+    CHECK(detail::depths_held(j) == 0);
+}
+
+TEST_CASE("accelerate gives each GPU an equal part and a layer and a quarter, the first less the largest module") {
+    // Ten layers of 256 x 256 x 4 + 3 x 256 x 1000 values in 16 bits, 2 MB each.
+    const layer block{.attention = {.heads = 4, .kv_heads = 4, .head_dim = 64}, .feed_forward = {.width = 1000}};
+    job j{.model = {.vocabulary = 100, .hidden = 256, .layers = {10, block}},
+          .task = task::finetuning,
+          .weights = bf16,
+          .runtime = runtimes::huggingface};
+    j.runtime.pipeline.naive = true;
+    const std::int64_t each = 2 * (4 * 256 * 256 + 3 * 256 * 1000 + 2 * 256);
+    const auto dealt = [&](std::int32_t stages) {
+        std::vector<std::int32_t> layers;
+        for (std::int32_t s = 0; s < stages; ++s)
+            layers.push_back(detail::layers_by_bytes(j, {.pipeline = stages}, s).size());
+        return layers;
+    };
+    // Little beside the layers: room for 5 and 1.25 of them, of which the first GPU leaves one free.
+    CHECK(dealt(2) == std::vector<std::int32_t>{5, 5});
+    // Of three: 10/3 + 1.25 is 4.6.
+    CHECK(dealt(3) == std::vector<std::int32_t>{3, 4, 3});
+    // Embedding and head of two layers' size each: room for 7 + 1.25; the first has the embedding, and leaves as much.
+    j.model.vocabulary = each * 2 / (2 * 256);
+    CHECK(dealt(2) == std::vector<std::int32_t>{4, 6});
+    // A tied head is no module of its own: room for 6 + 1.25.
+    j.model.tied_head = true;
+    CHECK(dealt(2) == std::vector<std::int32_t>{3, 7});
+    // Of three layers' size each: room for 8 + 1.25, of which the embedding and what is left take 6.
+    j.model.tied_head = false;
+    j.model.vocabulary = each * 3 / (2 * 256);
+    CHECK(dealt(2) == std::vector<std::int32_t>{3, 7});
+}
+
+TEST_CASE("a training job leaves nothing on the host, whatever its serving options say") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining};
+    j.options.gpu_layers = 1;
+    j.options.experts_on_host = true;
+    j.runtime.loading.embedding_on_host = true;
+    const placement host = placement_on_host(j);
+    CHECK(host.layers.size() == 0);
+    CHECK(host.expert_layers.size() == 0);
+    CHECK(host.embeddings == 0);
+    CHECK_FALSE(host.output);
+}
+
+TEST_CASE("the experts of so many first layers are on the host as are named, at most those of all") {
+    job j{.model = models::mixtral_8x7b};
+    const auto on_host = [&](std::int32_t named, bool asked = true) {
+        j.options.experts_on_host = asked;
+        j.options.host_expert_layers = named;
+        return placement_on_host(j).expert_layers.size();
+    };
+    CHECK(on_host(0) == 32);
+    CHECK(on_host(1) == 1);
+    CHECK(on_host(5) == 5);
+    CHECK(on_host(32) == 32);
+    CHECK(on_host(40) == 32);
+    CHECK(on_host(5, false) == 0);
+}
