@@ -477,3 +477,70 @@ TEST_CASE("DeepSpeed hands gradients to main memory by two buckets, where they a
     CHECK(in_buckets(f, few));
     CHECK(kept(1'000'000'000).weights.all.gradients.kept == all.weights.all.gradients.kept);
 }
+
+TEST_CASE("a stage saves of each micro-batch in flight what its layers keep, and once what stands before them") {
+    made_job m;
+    m.cut.pipeline = 5;
+    m.asked.global_batch = 20;
+    const training_layer sizes{.saved = kib(7), .kept = kib(3), .away = kib(2)};
+    const auto saved = [&](std::int32_t stage, const prediction_memory& prediction = {}) {
+        return m.folded(sizes, [&](folded_job& f) {
+            f.ends.before_layers = kib(100), f.ends.rotary_tables = {}, f.ends.masks = {};
+            return saved_memory_of(f, m.here(stage), {}, prediction);
+        });
+    };
+    saved_memory first = saved(0);  // a layer of the first kind, and a part of one that is offloaded
+    CHECK(first.all == kib(5 * 3 + 100 + 2));
+    CHECK(first.before == kib(100));
+    CHECK(first.maybe_more == kib(2));
+    CHECK(first.not_at_loss == byte_count{});
+    CHECK_FALSE(first.moves);
+    CHECK(saved(4).all == kib(30 + 20));
+    CHECK(saved(4, {.kept = kib(1000)}).all == kib(30 + 20 + 1000));
+    // Layers that leave the GPU: two of the widest are there, each counted with a half.
+    m.asked.offload.activations = offload_place::host;
+    m.asked.runtime.kernels.checkpointing.offloads_at_once = false;
+    m.cut.pipeline = 1;
+    first = saved(0);
+    CHECK(first.moves);
+    CHECK(first.each == kib(30));
+    CHECK(first.all == kib(60 + 100 + 20));
+}
+
+TEST_CASE("a stage that holds fewer layers than are cut off has none of what those would save less") {
+    made_job m;
+    m.asked.adapter = {.kind = adapter_kind::llama_adapter, .rank = 8};
+    const auto cut = [&](const placement& here) {
+        return m.folded({.kept = kib(3)}, [&](const folded_job& f) { return saved_by_layers(f, here); });
+    };
+    CHECK(cut(m.here()).cut == kib(6));  // two layers of the first kind
+    CHECK(cut(m.here()).all == kib(2 * 3 + 3 * 30));
+    placement one = m.here();
+    one.counts[0] = 1, one.counts[1] = 0;
+    CHECK(cut(one).cut == kib(3));
+    one.stage = 1;
+    CHECK(cut(one).cut == byte_count{});
+}
+
+TEST_CASE("the final norm's own tensors are those of an RMS norm in several kernels") {
+    made_job m;
+    const auto held = [&] { return final_norm_backward(m.asked.model, training_context{m.asked, m.cut}, m.cut); };
+    CHECK(held() > byte_count{});
+    m.asked.runtime.kernels.norm = norm_code::fused;
+    CHECK(held() == byte_count{});
+    m.asked.runtime.kernels.norm = runtimes::pytorch.kernels.norm;
+    m.asked.model.final_norm = norm_kind::layer;
+    CHECK(held() == byte_count{});
+}
+
+TEST_CASE("tables of rotary positions are apart from what else stands before the layers") {
+    made_job m;
+    const end_activations ends = end_activations_of(m.asked.model, training_context{m.asked, m.cut}, m.cut);
+    CHECK(ends.rotary_tables == bytes(2) * (2 * 128 * 16));  // cosines and sines of each position and half a head
+    CHECK(ends.before_layers == byte_count{});
+    m.asked.dropout = true;
+    m.asked.model.architecture = "bert";
+    const end_activations masked = end_activations_of(m.asked.model, training_context{m.asked, m.cut}, m.cut);
+    CHECK(masked.rotary_tables == byte_count{});
+    CHECK(masked.before_layers >= bytes(128 * 64));
+}

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <initializer_list>
 #include <llmres/memory/training/deepspeed.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/models/encoders.hpp>
@@ -15,6 +16,7 @@
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <utility>
 
 #include "../../training_jobs.hpp"
 
@@ -306,6 +308,47 @@ TEST_CASE("whole tensors go round the ranks, and the fullest rank has one more")
     job by_value = mixed();
     CHECK_FALSE(detail::shards_whole_tensors(by_value, {.data = 4, .zero = 1}));
     CHECK_FALSE(detail::shards_whole_tensors(j, {.data = 4}));
+}
+
+TEST_CASE("of tensors that are left over, the fullest rank has the largest, or its part of them all") {
+    job j = mixed(muon);
+    j.runtime.optimizer.layer_wise = true;
+    const layout l{.data = 4, .expert = 2, .zero = 2};
+    const layout unsharded{.data = 4, .expert = 2};
+    const training_context context{j, l};
+    const weight_training how{j, unsharded, context};
+    const auto square = [](std::int64_t side) {
+        return weight{.role = weight_role::up_proj, .rows = side, .columns = side, .quantised = true};
+    };
+    const auto fullest = [&](std::initializer_list<std::pair<weight, std::int64_t>> tensors,
+                             weight_place place = weight_place::layer) {
+        detail::tensor_shards shards{how, l};
+        for (const auto& [w, times] : tensors) shards.add(w, place, times);
+        return shards.fullest();
+    };
+    const byte_count small = bytes(8 * 100 * 100), large = bytes(8 * 200 * 200);  // master weights and a moment
+    CHECK(fullest({{square(100), 4}}) == small);
+    CHECK(fullest({{square(100), 6}}) == small * 2);
+    CHECK(fullest({{square(100), 5}, {square(200), 9}}) == small + large * 2 + large);
+    // Three of each size are left: their sum, dealt to four ranks, is more than the largest.
+    CHECK(fullest({{square(200), 3}, {square(190), 3}}) == div_up(large * 3, 4) + div_up(bytes(8 * 190 * 190) * 3, 4));
+    CHECK(fullest({{square(100), 0}}) == byte_count{});
+    // Vectors go by the byte, with both of Muon's other moments; so does what stands beside the layers.
+    const weight vector{.role = weight_role::norm, .columns = 1000};
+    CHECK(fullest({{vector, 1}}) == bytes(12 * 1000 / 4));
+    weight table = square(100);
+    table.role = weight_role::embed_tokens;
+    CHECK(fullest({{table, 1}}, weight_place::input) == bytes(12 * 100 * 100 / 4));
+    j.runtime.optimizer.layer_wise_param_layout = false;
+    CHECK(fullest({{table, 1}}, weight_place::input) == bytes(12 * 100 * 100));
+    // Experts go round the ranks that hold the same ones: two of them.
+    weight experts = square(100);
+    experts.copies = 4, experts.routed = true;
+    CHECK(fullest({{experts, 3}}) == small * 3);
+    CHECK_FALSE(detail::shards_whole_tensors(j, {.data = 4, .zero = 3}));
+    CHECK(detail::shards_whole_tensors(j, {.data = 4, .zero = 2}));
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK_FALSE(detail::shards_whole_tensors(j, {.data = 4, .zero = 2}));
 }
 
 TEST_CASE(

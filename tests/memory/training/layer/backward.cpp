@@ -395,3 +395,22 @@ TEST_CASE("stacked experts' first product counts where it is the fullest, beside
     j.runtime.kernels.experts = expert_code::loop;
     CHECK(peaks_of(j, a).all > kib(3) + behind);
 }
+
+TEST_CASE("torchao's first product counts where it is the fullest, beside the gradients of all but itself") {
+    layer_activations a = activations_by_hand();
+    a.sums.saved = kib_at({0, 0, 0, 8, 16, 16});
+    a.sums.made = {};
+    const auto peaks = [&](const job& j) {
+        training_context c = training_of(j);
+        c.quantised.scaled = true;
+        return backward_peaks_of(kind_of(j), j, one_gpu, c, a, state_by_hand());
+    };
+    const byte_count scaled = kib(3 + 8 + 16 + 16) + b2(hidden) * 2 + b2(inner) + b1(inner) + bytes(inner * hidden) * 9;
+    CHECK(peaks(trained(without_gate())).all == scaled);
+    CHECK(peaks(trained(without_gate())).fresh == scaled + kib(10));           // the one after it alone
+    CHECK(peaks(trained()).fresh == scaled + b2(hidden) + kib(10 + 50 / 2));   // and the one beside it
+    CHECK(peaks(adapted({weight_role::o_proj})).all == kib(3 + 8 + 16 + 16));  // frozen weights are not scaled so
+    job modules = trained(routed());
+    modules.runtime.kernels.experts = expert_code::modules;
+    CHECK(peaks(modules).all == kib(3 + 8 + 16 + 16));
+}
