@@ -183,3 +183,70 @@ TEST_CASE("states are made at the end of the first step: a master copy, and as m
     CHECK(states_of(moved, {.data = 2, .zero = 1}).starts_with(times(table / 2, 2)));
     CHECK_FALSE(states_of(moved, {.data = 2, .zero = 1}).starts_with(times(table / 2, 3)));
 }
+
+namespace {
+
+/// Writes the gradients of weights down: sizes of those that are kept, `(size)` of those that are summed or shared and
+/// freed, and `p3` where what a layer saved until point 3 of its backward pass is freed.
+std::string made_gradients(const job& j, const layout& l = {}) {
+    struct gradients final : event_visitor {
+        mutable std::string text;
+        void say(const std::string& what) const { text += (text.empty() ? "" : " ") + what; }
+        void allocate(std::int64_t group, byte_count size, tensor_stream) const override {
+            if (group == static_cast<std::int64_t>(tensor_group::gradients)) say(std::to_string(size.in(bytes)));
+            if (group == static_cast<std::int64_t>(tensor_group::whole_gradient))
+                say("(" + std::to_string(size.in(bytes)) + ")");
+        }
+        void release(std::int64_t group) const override {
+            const std::int64_t saved = group - static_cast<std::int64_t>(tensor_group::saved);
+            if (saved >= 0 && saved % 7 < 6) say("p" + std::to_string(saved % 7));
+        }
+    };
+    const folded_job folded{j, l};
+    const training_stage here = training_stage_of(folded, placement_of(j, l, 0));
+    const gradients seen;
+    const event_writer writer{folded, here, seen};
+    step_events{writer}.write(true);
+    return seen.text;
+}
+
+// In 16 bits: matrices of 64 x 64, 32 x 64 and 160 x 64, a norm of 64, and a table of 1000 x 64.
+const std::string q = "8192", k = "4096", f = "20480", norm = "128", table = "128000";
+
+}  // namespace
+
+TEST_CASE("gradients come from the last product back: down, then gate and up, then attention's and the norms'") {
+    job j = trained(1);
+    const std::string one = norm + " " + table + " p0 " + f + " p1 p2 " + f + " " + f + " p3 p4";
+    const std::string text = made_gradients(j);
+    CHECK(text.starts_with(one));
+    CHECK(text.ends_with(" p5 " + table));  // the embedding's is the last
+    const std::string mixer = text.substr(one.size(), text.size() - one.size() - (" p5 " + table).size());
+    CHECK(mixer.find(" " + q + " " + k + " " + k + " " + q) != std::string::npos);
+    CHECK(mixer.size() == (" " + q + " " + k + " " + k + " " + q + " " + norm + " " + norm).size());
+    // Of a second micro-batch each is added to what is kept, and freed.
+    j.global_batch = 2;
+    const std::string two = made_gradients(j);
+    CHECK(two.starts_with(text));
+    CHECK(two.substr(text.size()).find("(" + f + ") p1") != std::string::npos);
+    CHECK(two.ends_with("p5 (" + table + ")"));
+    // Megatron-Core adds them to a buffer that is there from the start.
+    CHECK(made_gradients(trained(1, runtimes::megatron)).find(f + " p1") == std::string::npos);
+}
+
+TEST_CASE("ranks that share gradients make each whole first, and keep their part; LOMO keeps none") {
+    job j = trained(1);
+    j.runtime.sharding.code = sharding_code::fsdp2;
+    const std::string shared = made_gradients(j, {.data = 2, .zero = 2});
+    CHECK(shared.find("(" + f + ") 10240 p1") != std::string::npos);
+    CHECK(made_gradients(j, {.data = 2, .zero = 1}).find("p0 " + f + " p1") != std::string::npos);
+    j.optimizer = lomo;
+    CHECK(made_gradients(j).find("p0 (" + f + ") p1") != std::string::npos);
+    // FSDP1 has one gradient of a layer, when all are there.
+    j = trained(1);
+    j.runtime.sharding.code = sharding_code::fsdp1;
+    const std::int64_t of_layer = 2 * 8192 + 2 * 4096 + 3 * 20480 + 2 * 128;
+    const std::string flat = made_gradients(j, {.data = 2, .zero = 3});
+    CHECK(flat.find("p5 " + std::to_string(of_layer / 2)) != std::string::npos);
+    CHECK(flat.find("(" + f + ") p1") != std::string::npos);
+}

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -48,4 +50,26 @@ TEST_CASE("queries, keys and values are one tensor, gate and up another, routed 
         named = named && (routed ? name != "qkv_proj" : name != "down_proj");
     });
     CHECK(named);
+}
+
+TEST_CASE("a fused tensor has its parts' padding, which is no part of what is rounded, and a name of its own") {
+    const auto of = [](weight_role role, bool routed) {
+        return weight{.role = role, .rows = 64, .columns = 64, .routed = routed};
+    };
+    fused_tensors layer;
+    layer.add(of(weight_role::q_proj, false), mib(5), bytes(100));
+    layer.add(of(weight_role::k_proj, false), mib(6), bytes(10));
+    layer.add(of(weight_role::up_proj, false), mib(2), bytes(1));
+    layer.add(of(weight_role::up_proj, true), mib(3));
+    layer.add(of(weight_role::down_proj, true), mib(4));
+    std::vector<std::tuple<std::string_view, byte_count, bool>> seen;
+    layer.for_each([&](std::string_view name, byte_count size, bool routed) { seen.emplace_back(name, size, routed); });
+    REQUIRE(seen.size() == 4);
+    CHECK(seen[0] == std::tuple{std::string_view{"qkv_proj"}, mib(11) + mib(1) + bytes(110), false});
+    CHECK(seen[1] == std::tuple{std::string_view{"gate_up_proj"}, mib(2) + bytes(1), false});
+    CHECK(seen[2] == std::tuple{std::string_view{"gate_up_proj"}, mib(3), true});
+    CHECK(seen[3] == std::tuple{std::string_view{"down_proj"}, mib(4), true});
+    CHECK(tail_of(mib(10) + mib(1)) == mib(1));
+    CHECK(tail_of(mib(11) - bytes(1)) == byte_count{});
+    CHECK(fused_tensors::takes({.role = weight_role::q_proj, .rows = 2, .columns = 64}));
 }

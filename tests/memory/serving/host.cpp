@@ -123,3 +123,25 @@ TEST_CASE("a node has the host's part once for each process, and weights that ar
     CHECK(mapped.expected == one.weights + one.beside_them.expected * 2);
     CHECK(mapped.high == one.weights + one.beside_them.high * 2);
 }
+
+TEST_CASE("layers of a GGUF file on the host are those of the file, the rest of each with its experts or without") {
+    job j = mixed_job();
+    j.weights = {};
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    const file_layers file{j, j.runtime};
+    const auto weights = [&] { return host_share_of(j, {}, &file).weights; };
+    CHECK(weights() == byte_count{});
+    // 32 values in 34 bytes, norms and routers in fp32.
+    const auto in_8_bits = [](std::int64_t elements) { return bytes(34) * (elements / 32); };
+    const byte_count dense = in_8_bits(4 * h * h + 3 * h * inner) + bytes(4 * 2 * h);
+    j.options.gpu_layers = 4;
+    CHECK(weights() == dense);
+    j.options.gpu_layers = 3;
+    CHECK(weights() == dense * 2);
+    j.options.gpu_layers = {};
+    j.options.experts_on_host = true;
+    CHECK(weights() == in_8_bits(24 * h * inner) * 2);
+    j.options.gpu_layers = 4;
+    j.options.host_expert_layers = 3;
+    CHECK(weights() == dense + in_8_bits(24 * h * inner));
+}

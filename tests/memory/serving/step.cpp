@@ -359,7 +359,11 @@ TEST_CASE("a vision tower is profiled with one image, or with as many as make th
     CHECK(throughout(1) == byte_count{});
     j.runtime.step.profiles = true;
     CHECK(throughout(0) == byte_count{});
-    CHECK(throughout(1) == bytes(2) * n * 64 * 2);
+    const byte_count hidden = bytes(2) * n * 64;
+    CHECK(throughout(1) == hidden * 2);
+    CHECK(peak_of(j, kib(100), false, 1).activations.expected == kib(100) + hidden * 2);
+    j.runtime.step.logits.bytes = {100.0, 100.0, 100.0};  // the fuller moment
+    CHECK(peak_of(j, {}, true, 1).activations.expected == hidden * 3);
 }
 
 TEST_CASE("routed experts' products have a row for each choice, in buffers that vLLM keeps beside the logits") {
@@ -405,6 +409,9 @@ TEST_CASE("a kernel filters logits of eight rows and more, as many at once as th
     CHECK(stacks() == interval<byte_count>{});
     j.model.vocabulary = 1001;
     CHECK(stacks() == interval<byte_count>{kib(40), kib(80), kib(120)});
+    j.model.vocabulary = 1004;  // a multiple of four
+    CHECK(stacks() == interval<byte_count>{});
+    j.model.vocabulary = 1001;
     j.batch = 8;
     CHECK(stacks().low == kib(40));
     j.batch = 7;
@@ -462,6 +469,10 @@ TEST_CASE("GPUs that take turns have copies of inputs and masks; the first may g
     j.runtime.serving_kernels.flash_attention = true;
     CHECK(more(two) == interval<byte_count>{(hidden + bytes(2) * (n * 200)) * 4});
     j.options.gpu_layers = 1;  // one of two layers is on the host
+    CHECK(more(two) == interval<byte_count>{byte_count{}, hidden, hidden});
+    j.options.gpu_layers = {};
+    j.options.experts_on_host = true;  // or of one its experts
+    j.options.host_expert_layers = 1;
     CHECK(more(two) == interval<byte_count>{byte_count{}, hidden, hidden});
 
     j = small_job();
