@@ -302,6 +302,27 @@ TEST_CASE("sequences of a pool take as much as the first, whole ones or with the
     CHECK(caches.parts_within(mib(2560)) == 2.5);
 }
 
+TEST_CASE("a pool's sequences are those of its own stage, whichever is the fullest with one of them") {
+    // Gemma 2 9B on four stages: with few sequences the first is the fullest, by its embedding; with many the second,
+    // whose eleven layers begin with one that keeps the whole context and not a window of half of it.
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    job j{.model = models::gemma_2_9b, .context = tokens(8192), .runtime = runtimes::vllm};
+    const layout four{.pipeline = 4};
+    CHECK(memory_of(j, four, c).stage == 0);
+    j.batch = 64;
+    const pool_size pool = cache_pool_of(j, four, c).value();
+    REQUIRE(pool.stage == 1);
+    // Keys and values of 8 heads of 256 in 16 bits: 64 MiB of 8,192 tokens.
+    CHECK(detail::cached_sequences{j, four, c, 0}.one == mib(6 * 32 + 5 * 64));
+    CHECK(detail::cached_sequences{j, four, c, 1}.one == mib(5 * 32 + 6 * 64));
+    const std::int64_t most = max_batch(j, four, c).value();
+    CHECK(pool.sequences.low >= static_cast<double>(most));
+    CHECK(pool.sequences.low < static_cast<double>(most + 1));
+    j.task = task::pretraining;  // has no sequences in a pool
+    j.batch = 1;
+    CHECK(cache_pool_of(j, layout{}, c)->sequences == interval<double>{});
+}
+
 TEST_CASE("sequences of one run of cells take a window each, and the cells of one step together") {
     // Gemma 3 4B: five layers keep 2,048 tokens, 29 a window of 1,024; keys and values of 4 heads of 256 take 4 KiB.
     job j{.model = models::gemma_3_4b, .context = tokens(2048), .runtime = runtimes::llama_cpp};

@@ -12,6 +12,7 @@
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
+#include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/models/model.hpp>
@@ -150,8 +151,8 @@ struct cached_sequences {
         some.batch = l.all_data_ranks();
         if (!alike) {
             one = counted(1);
-        } else {
-            const memory_breakdown m = memory_of(some, l, c);
+        } else if (!trains(j)) {
+            const memory_breakdown m = serving_memory_of_stage(some, l, on_device(some.runtime, c.gpu, l), stage);
             one = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
         }
     }
