@@ -3,6 +3,9 @@
 #include <llmres/memory/training/overheads.hpp>
 
 #include <doctest/doctest.h>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 
 #include <llmres/models/llama.hpp>
 #include <llmres/models/modeling.hpp>
@@ -165,4 +168,39 @@ TEST_CASE("the driver evicts what is expected to be lacking of paged states, and
     CHECK(left(5)[memory_term::optimizer] == between(3, 3, 8));  // no more than is evictable
     CHECK(left(5).evicted == between(5, 5, 5));
     CHECK(left(5)[memory_term::activations] == held[memory_term::activations]);
+}
+
+TEST_CASE("each term may be the largest, the first of equal ones") {
+    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+        memory_breakdown m;
+        m.terms[i] = mib(1);
+        CHECK(m.largest() == static_cast<memory_term>(i));
+        for (std::size_t k = i; k < memory_term_names.size(); ++k) m.terms[k] = mib(1);
+        CHECK(m.largest() == static_cast<memory_term>(i));
+    }
+}
+
+TEST_CASE("what is released, and what never comes together, are both off the upper bound") {
+    memory_breakdown m;
+    m[memory_term::activations] = {mib(10), mib(20), mib(100)};
+    m.released = mib(30);
+    m.never_both = mib(7);
+    CHECK(m.total() == interval<byte_count>{mib(10), mib(20), mib(63)});
+}
+
+TEST_CASE("of a size beyond what can be counted nothing is evicted or given back") {
+    memory_breakdown m;
+    m[memory_term::optimizer] = mib(50);
+    m[memory_term::activations].high = bytes(std::numeric_limits<std::int64_t>::max());
+    m[memory_term::fragmentation] = mib(9);
+    m.evictable = mib(50);
+    m.reserved = mib(100);
+    m.releasable = {mib(9), mib(9), mib(9)};
+    const memory_breakdown before = m;
+    m.evict_beyond(mib(1));
+    m.release_beyond(mib(1));
+    CHECK(m.evicted == interval<byte_count>{});
+    CHECK(m.released == byte_count{});
+    CHECK(m.terms == before.terms);
+    CHECK(m.reserved == before.reserved);
 }
