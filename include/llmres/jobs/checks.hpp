@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/jobs/adapter.hpp>
@@ -21,7 +22,9 @@
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// Which jobs, layouts and adapters are refused, and why?
 namespace llmres::inline v0 {
@@ -360,12 +363,13 @@ namespace detail {
 /// key-value heads copied where it copies them, and its experts' features.
 constexpr status validate_ranks(const layout& l, const model& m, const runtime_identity& name, const layout_rules& r) {
     if (!r.split.refuses_uneven || l.tensor == 1) return done{};
-    text<191> expected{"what "};
-    expected.append(name.name);
-    if (r.split.power_of_two && (l.tensor & (l.tensor - 1)) != 0) {
-        expected.append(" runs: a power of two");
+    const auto refuse = [&](std::initializer_list<std::string_view> rule) -> status {
+        text<191> expected{"what "};
+        expected.append(name.name);
+        for (const std::string_view part : rule) expected.append(part);
         return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
-    }
+    };
+    if (r.split.power_of_two && (l.tensor & (l.tensor - 1)) != 0) return refuse({" runs: a power of two"});
     uneven_part uneven = uneven_under(m, r, l.tensor);
     const bool splits_experts_too = !r.split.pads_width && l.expert == 1;
     for (const layer& kind : m.layers.distinct()) {
@@ -374,12 +378,9 @@ constexpr status validate_ranks(const layout& l, const model& m, const runtime_i
             uneven = {"features of an expert", moe.width};
     }
     if (uneven.what.empty()) return done{};
-    expected.append(" splits evenly: a divisor of the ");
-    expected.append(uneven.what);
-    expected.append(", ");
-    expected.append(digits(uneven.size));
-    if (uneven.what == "key-value heads") expected.append(r.split.copies_kv_heads ? ", or a multiple" : "");
-    return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
+    const bool copied = uneven.what == "key-value heads" && r.split.copies_kv_heads;
+    return refuse(
+        {" splits evenly: a divisor of the ", uneven.what, ", ", digits(uneven.size), copied ? ", or a multiple" : ""});
 }
 
 /// Refuses a layout that this model cannot be partitioned into, or whose tensor ranks the runtime refuses.
