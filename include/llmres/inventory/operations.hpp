@@ -339,7 +339,8 @@ constexpr bool trains_both(const Passes& passes) {
 /// Linear.forward): its input is copied to its format and dropped out, its output scaled, and the layer's output and
 /// this one added, in the wider of both formats; the backward pass does as much with gradients, and adds those of the
 /// input. `part`: the weight's on this GPU.
-constexpr operation beside_adapter(const weight_shape& part, const operation_formats& formats, const token_pass& pass) {
+[[gnu::cold]] constexpr operation beside_adapter(const weight_shape& part, const operation_formats& formats,
+                                                 const token_pass& pass) {
     const precision& own = formats.of_adapters();
     const std::int64_t n = pass.tokens.all();
     const byte_count inputs = size_of(formats.compute, n, part.columns), own_inputs = size_of(own, n, part.columns);

@@ -295,7 +295,8 @@ constexpr void for_each_placed_input_weight(const model& m, const placement& p, 
     list_placed_input(m, p, visiting<weight>(visit));
 }
 
-constexpr void list_placed(const job& j, const placement& p, const visitor<weight, std::int32_t, weight_place>& visit) {
+[[gnu::cold]] constexpr void list_placed(const job& j, const placement& p,
+                                         const visitor<weight, std::int32_t, weight_place>& visit) {
     const model& m = j.model;
     std::int32_t times = 1;
     std::int32_t expert_times = 1;

@@ -84,7 +84,7 @@ constexpr status sizes_fit(const job& j) {
 }
 
 /// Refuses a schedule without the chunks that it needs, and stages that do not hold each of the layers once.
-constexpr status validate_stages(const layout& l, std::int32_t layers) {
+[[gnu::cold]] constexpr status validate_stages(const layout& l, std::int32_t layers) {
     if (l.schedule == pipeline_schedule::zb_v && l.virtual_pipeline != 2)
         return refused(error_code::inconsistent, "layout.schedule", name_of(l.schedule),
                        "virtual_pipeline 2: the two arms of the V");

@@ -319,7 +319,7 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
 }
 
 /// A projection from the hidden features to the inner ones through `rank` features, which every rank holds.
-constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
     list.visit(list.matrix(weight_role::in_proj, r.rank, list.hidden));
     list.visit(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows));
 }
@@ -343,14 +343,14 @@ constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
     list_out_proj(list, r);
 }
 
-constexpr void list_lightning(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_lightning(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.heads * r.state + r.inner());
     list.visit(list.heads(weight_role::attn_gate, r.heads, r.head_dim, list.hidden));
     list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
     list_out_proj(list, r);
 }
 
-constexpr void list_short_convolution(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_short_convolution(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 3 * r.inner());
     list_convolution(list, r);
     list_out_proj(list, r);
@@ -372,7 +372,7 @@ constexpr void list_short_convolution(const weight_list& list, const recurrent& 
 
 /// Two branches in, one of them through a convolution and the recurrence; its two gates are matrices of blocks, one for
 /// each of `key_heads`, with biases.
-constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.inner());
     list_convolution(list, r);
     const std::int64_t block = r.inner() / r.key_heads;

@@ -31,7 +31,7 @@ public:
         : job_{unsharded.job}, layout_{l}, fold_{unsharded, weight_place::layer} {}
 
     /// `times`: layers that have the weight.
-    constexpr void add(const weight& w, weight_place place, std::int64_t times) {
+    [[gnu::cold]] constexpr void add(const weight& w, weight_place place, std::int64_t times) {
         const std::int64_t copies = local_shape(w, layout_).copies * times;
         if (copies == 0) return;
         const byte_count all = fold_.next(w, place).optimizer.states * times;

@@ -188,6 +188,7 @@ private:
     /// What an adapter trains beside a frozen weight.
     constexpr void add_adapters(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
                                 bool in_layer);
+    constexpr void add_adapter(const weight& added, const prepared_divisor& ranks, bool in_layer);
     constexpr void hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks, bool in_layer);
     constexpr void train(const trained_tensor& t);
     constexpr void keep_gradient(const trained_tensor& t);
@@ -251,26 +252,31 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
     if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
         normalise(shape.held, whole.role);
+    for_each_adapter_weight(c.adapter, c.code, whole,
+                            [&](const weight& added) { add_adapter(added, ranks, in_layer); });
+}
+
+[[gnu::cold]] constexpr void weight_fold::add_adapter(const weight& added, const prepared_divisor& ranks,
+                                                      bool in_layer) {
+    const training_context& c = how_.context;
     const bool replicated = how_.replicates_adapters();
     const prepared_divisor& trained_ranks = replicated ? how_.one_rank : ranks;
-    for_each_adapter_weight(c.adapter, c.code, whole, [&](const weight& added) {
-        const counted_shape local{local_shape(added, how_.layout)};
-        const byte_count size = local.all(c.formats.adapters);
-        state_.adapter += how_.sharded(size, trained_ranks, 3);
-        if (!replicated) state_.gathered += size;
-        // Fused functions cast adapters themselves.
-        if (c.autocast && local.held.columns > 1 && !(c.formats.adapters == c.formats.compute))
-            cast(local.all(c.formats.compute), whole.role, c.runtime.kernels.adapters != adapter_code::fused);
-        train({.role = added.role,
-               .shape = local,
-               .ranks = trained_ranks,
-               .gradient = c.formats.adapters,
-               .states = how_.adapter_states,
-               .master = nullptr,
-               .whole_gradient = size,
-               .in_layer = in_layer,
-               .stacked = added.routed && how_.stacks_experts});
-    });
+    const counted_shape local{local_shape(added, how_.layout)};
+    const byte_count size = local.all(c.formats.adapters);
+    state_.adapter += how_.sharded(size, trained_ranks, 3);
+    if (!replicated) state_.gathered += size;
+    // Fused functions cast adapters themselves.
+    if (c.autocast && local.held.columns > 1 && !(c.formats.adapters == c.formats.compute))
+        cast(local.all(c.formats.compute), added.role, c.runtime.kernels.adapters != adapter_code::fused);
+    train({.role = added.role,
+           .shape = local,
+           .ranks = trained_ranks,
+           .gradient = c.formats.adapters,
+           .states = how_.adapter_states,
+           .master = nullptr,
+           .whole_gradient = size,
+           .in_layer = in_layer,
+           .stacked = added.routed && how_.stacks_experts});
 }
 
 [[gnu::cold]] constexpr void weight_fold::add_prompt(std::int64_t hidden) {

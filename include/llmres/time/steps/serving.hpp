@@ -186,8 +186,9 @@ constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
 
 /// Adds what the host computes for one step, and the weights that prompts bring over: also to the time of all prompts
 /// together.
-[[gnu::cold]] constexpr void add_host_layers(job_speed& speed, duration& together, const job& j, const layout& l,
-                                             const pricing& with, const token_shape& decoded) {
+[[gnu::cold, gnu::noinline]] constexpr void add_host_layers(job_speed& speed, duration& together, const job& j,
+                                                            const layout& l, const pricing& with,
+                                                            const token_shape& decoded) {
     const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
     speed.step[time_term::host_transfer] +=
         time_at(decode_host_traffic(j, l, tokens(decoded.keys)).memory, host_bandwidth(with.on));
