@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <llmres/inventory/activations.hpp>
 #include <llmres/inventory/layers/saved.hpp>
 #include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/litgpt.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <string>
@@ -78,6 +80,14 @@ std::string normed(norm_kind kind, const job& j) {
         out.norm(n, 64, kind, activation_split::sequence, backward_point::norm, backward_point::inner);
     });
 }
+/// What a whole layer saves.
+std::string kept(const layer& l, const job& j) {
+    const training_context context{j, {}};
+    return written(context, [&](const layer_writer& out) {
+        show_saved(l, 64, context, gradient_flow{!context.frozen}, out.visit);
+    });
+}
+bool has(const std::string& all, std::string_view part) { return all.find(part) != std::string::npos; }
 
 using enum attention_kernel;
 
@@ -244,4 +254,94 @@ TEST_CASE("norms save their input, statistics, and what their weight multiplies,
     job frozen = trained("gemma", flash);
     frozen.adapter = {.kind = adapter_kind::lora, .rank = 4};
     CHECK(normed(rms, frozen) == "norm_input 64x4 n, norm_statistics 1x4 n, weight 8x4 n");
+}
+
+TEST_CASE("what a norm's weight multiplies is kept until the products behind it are differentiated") {
+    layer l{.attention = heads(2), .feed_forward = {.width = 160}};
+    const std::string of_input = "norm_input 64x4 A, norm_statistics 1x4 A, normalised 64x2 a";
+    const std::string before_inner = "norm_input 64x4 n, norm_statistics 1x4 n, normalised 64x2 i";
+    const std::string of_attention = "norm_input 64x4 n, norm_statistics 1x4 n, normalised 64x2 n";
+    const std::string of_output = "norm_input 64x4 f, norm_statistics 1x4 f, normalised 64x2 f";
+    CHECK(kept(l, trained("", flash)).starts_with(of_input));
+    CHECK(has(kept(l, trained("", flash)), before_inner));
+    CHECK_FALSE(has(kept(l, trained("", flash)), of_attention));
+    l.norm_after_attention = l.norm_after_feed_forward = true;
+    CHECK(has(kept(l, trained("", flash)), of_attention));
+    CHECK(kept(l, trained("", flash)).ends_with(of_output));
+    // Autocast's stream is fp32, but not the outputs of products.
+    CHECK(kept(l, autocasting(trained("", flash)))
+              .starts_with("norm_input 64x4 A, norm_statistics 1x4 A, normalised 64x4 a"));
+    CHECK(kept(l, autocasting(trained("", flash))).ends_with(of_output));
+}
+
+TEST_CASE("a gate on attention's output keeps its factors feature by feature, and a shared expert's what it scales") {
+    layer l{.attention = heads(2), .feed_forward = no_feed_forward};
+    CHECK_FALSE(has(kept(l, trained("", flash)), "gate"));
+    l.attention.gate = output_gate::features;  // the sigmoid, and the output
+    CHECK(has(kept(l, trained("", flash)), "gate 128x2"));
+    l.attention.gate = output_gate::heads;
+    CHECK_FALSE(has(kept(l, trained("", flash)), "gate"));
+    l = {.attention = no_attention, .feed_forward = {.experts = {8, 2, 40, 48}}};
+    CHECK_FALSE(has(kept(l, trained("", flash)), "gate 65x2"));
+    l.feed_forward.experts.shared_gate = true;
+    CHECK(has(kept(l, trained("", flash)), "gate 65x2"));
+}
+
+TEST_CASE("one adapter beside joined heads is as wide as those it adapts") {
+    const layer l{.attention = heads(2), .feed_forward = no_feed_forward};
+    const auto with = [&](const runtime& r, const role_set& targets) {
+        job j = trained("", flash, r);
+        j.adapter = {.kind = adapter_kind::lora, .rank = 4, .targets = targets};
+        return kept(l, j);
+    };
+    using enum weight_role;
+    CHECK(has(with(runtimes::litgpt, {q_proj, v_proj}), "adapter 96x2 a"));
+    CHECK(has(with(runtimes::litgpt, {q_proj, k_proj, v_proj}), "adapter 128x2 a"));
+    CHECK_FALSE(has(with(runtimes::huggingface, {q_proj, v_proj}), "adapter 96x2 a"));
+}
+
+TEST_CASE("a norm's backward pass makes five fp32 tensors, four into an fp32 stream, or two in one kernel") {
+    const auto passed = [](norm_kind kind, const job& j, backward_point at, bool beside_residual = true) {
+        layer_operation o;
+        o.at = at;
+        o.reads[0] = whole_operand(operand_name::stream, 64);
+        return written(training_context{j, {}},
+                       [&](const layer_writer& out) { pass_back_norm(o, kind, out, beside_residual); });
+    };
+    using enum backward_point;
+    const norm_kind rms = norm_kind::rms;
+    CHECK(passed(rms, trained("", flash), norm) == "gradient 320x4 n");
+    CHECK(passed(rms, autocasting(trained("", flash)), norm) == "gradient 256x4 n");
+    CHECK(passed(rms, autocasting(trained("", flash)), norm, false) == "gradient 320x4 n");
+    CHECK(passed(rms, trained("", flash, runtimes::megatron), norm) == "gradient 128x2 n");
+    CHECK(passed(norm_kind::layer, trained("", flash), norm) == "gradient 128x2 n");
+    // Of the feed-forward's output, what the weight multiplied is free by then, and that gradient is cast.
+    CHECK(passed(rms, trained("", flash), fed, false) == "gradient 256x4 f, gradient 64x2 f");
+    CHECK(passed(rms, trained("gemma2", flash), fed, false) == "gradient 256x4 f");
+    job frozen = trained("", flash);
+    frozen.adapter = {.kind = adapter_kind::lora, .rank = 4};
+    CHECK(passed(rms, frozen, fed, false) == "gradient 320x4 f");
+}
+
+TEST_CASE("alive in a layer's halves are the stream, what a norm put out, and what attention or activation has") {
+    const auto alive = [](const layer& l, attention_kernel kernel) {
+        std::string halves[2];
+        for_each_live_activation(l, 64, {1, n, n}, kernel, bf16, [&](const activation& each, layer_half half) {
+            std::string& all = halves[half == layer_half::feed_forward];
+            all += (all.empty() ? "" : ", ") + std::string{name_of(each.role)} + " " +
+                   std::to_string(each.elements / n) + (each.format == fp32 ? " fp32" : "");
+        });
+        return halves[0] + "; " + halves[1];
+    };
+    layer l{.attention = heads(2), .feed_forward = {.width = 160}};
+    const std::string held = "residual 64, linear_input 64";
+    const std::string attends = held + ", query 64, key 32, value 32, attention_output 64";
+    CHECK(alive(l, flash) == attends + "; " + held + ", gate 160, up 160, product 160");
+    CHECK(alive(l, eager).starts_with(attends + ", probabilities 32 fp32; "));
+    l.feed_forward.kind = feed_forward_kind::plain;
+    CHECK(alive(l, flash) == attends + "; " + held + ", up 160, product 160");
+    l.feed_forward = {.experts = {.count = 8, .per_token = 2, .width = 40}};
+    CHECK(alive(l, flash) == attends + "; " + held + ", gate 80, up 80, product 80, expert_output 128");
+    l = {.attention = no_attention, .feed_forward = no_feed_forward};
+    CHECK(alive(l, eager) == held + "; " + held);
 }
