@@ -417,8 +417,8 @@ constexpr result<fitted_job> fit_to_memory(const job& j, const layout& l, const 
 
 namespace detail {
 
-/// A layout on the fewest GPUs of the kind, up to `most`: any number of them in one node of the cluster's size, and
-/// whole nodes beyond.
+/// A layout on the fewest GPUs of the kind, up to `most`: any number of them in one node, and whole nodes beyond. Nodes
+/// are as large as the cluster's, but have 8 GPUs at least: a cluster of fewer may be a part of one.
 constexpr maybe<layout> smallest_layout(const job& j, cluster c, std::int32_t most) {
     const std::int32_t node = c.node_size() > 1 ? c.node_size() : usual_node_size(c.gpu);
     c.gpus_per_node = node > 8 ? node : 8;
