@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
+#include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -17,39 +18,61 @@
 /// Reasons, remedies and errors as sentences: the only header in which answers become prose.
 namespace llmres::inline v0 {
 
+namespace detail {
+
+/// A text with its parts in the places of {}.
+inline std::string sentence(std::string_view form, std::initializer_list<std::string_view> parts) {
+    std::string made;
+    for (const std::string_view part : parts) {
+        const std::size_t place = form.find("{}");
+        made.append(form.substr(0, place)).append(part);
+        form.remove_prefix(place + 2);
+    }
+    return made.append(form);
+}
+
+}  // namespace detail
+
 /// A sentence for an error.
 inline std::string to_text(const error& e) {
-    if (e.value.empty()) return fmt::format("{}: {}; expected {}", e.field.view(), name_of(e.code), e.expected.view());
-    return fmt::format("{} is {}; expected {}", e.field.view(), e.value.view(), e.expected.view());
+    if (e.value.empty())
+        return detail::sentence("{}: {}; expected {}", {e.field.view(), name_of(e.code), e.expected.view()});
+    return detail::sentence("{} is {}; expected {}", {e.field.view(), e.value.view(), e.expected.view()});
 }
 
 /// A sentence for a reason.
 inline std::string to_text(const reason& r, const job_plan& p) {
-    const std::string where = p.layout.gpus() == 1 ? "" : fmt::format(" on GPU {} of {}", r.gpu, p.layout.gpus());
+    const std::string where =
+        p.layout.gpus() == 1
+            ? ""
+            : detail::sentence(" on GPU {} of {}", {std::to_string(r.gpu), std::to_string(p.layout.gpus())});
     switch (r.code) {
         case reason_code::memory_exceeded:
-            return fmt::format("needs {}{}, has {}; the largest part is {} with {}", to_string(r.needed), where,
-                               to_string(r.available), name_of(r.term), to_string(p.memory[r.term].expected));
+            return detail::sentence("needs {}{}, has {}; the largest part is {} with {}",
+                                    {to_string(r.needed), where, to_string(r.available), name_of(r.term),
+                                     to_string(p.memory[r.term].expected)});
         case reason_code::weights_exceed:
-            return fmt::format("the weights alone take {}{}, has {}", to_string(r.needed), where,
-                               to_string(r.available));
+            return detail::sentence("the weights alone take {}{}, has {}",
+                                    {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight:
-            return fmt::format("may need up to {}{}, has {}", to_string(r.needed), where, to_string(r.available));
+            return detail::sentence("may need up to {}{}, has {}",
+                                    {to_string(r.needed), where, to_string(r.available)});
         case reason_code::flash_attention_unsupported:
             return "flash attention needs compute capability 8.0 or newer";
         case reason_code::host_memory_exceeded:
-            return fmt::format("offloading takes up to {} of a node's main memory, which has {}", to_string(r.needed),
-                               to_string(r.available));
+            return detail::sentence("offloading takes up to {} of a node's main memory, which has {}",
+                                    {to_string(r.needed), to_string(r.available)});
         case reason_code::host_memory_unknown:
-            return fmt::format("offloading takes up to {} of a node's main memory; say how much it has (host memory)",
-                               to_string(r.needed));
+            return detail::sentence(
+                "offloading takes up to {} of a node's main memory; say how much it has (host memory)",
+                {to_string(r.needed)});
         case reason_code::format_emulated:
             return "the GPU has no arithmetic for one of the job's formats and converts it first";
         case reason_code::not_described:
             return "not described: computed as Llama, with bounds as wide as other architectures differ from it";
         case reason_code::sequence_assumed:
-            return fmt::format("no sequence is given: at most {} tokens are assumed",
-                               usual_finetuning_sequence.in(tokens));
+            return detail::sentence("no sequence is given: at most {} tokens are assumed",
+                                    {std::to_string(usual_finetuning_sequence.in(tokens))});
         case reason_code::context_extended:
             return "the context is longer than the model was trained for: its answers may be worse, at any length "
                    "where the runtime scales every sequence alike";
@@ -64,15 +87,15 @@ inline std::string to_text(const reason& r, const job_plan& p) {
             return "not described: planned from its stored tensors, with bounds as wide as other architectures differ "
                    "from Llama's";
         case reason_code::states_evicted:
-            return fmt::format(
+            return detail::sentence(
                 "the driver moves up to {} of the optimizer's states to a node's main memory and back in "
                 "each step, which the times leave out",
-                to_string(r.needed));
+                {to_string(r.needed)});
         case reason_code::multiprocessors_unknown:
             return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
         case reason_code::pool_exceeded:
-            return fmt::format("the caches of the job's sequences take {}{}, and the pool was given {}",
-                               to_string(r.needed), where, to_string(r.available));
+            return detail::sentence("the caches of the job's sequences take {}{}, and the pool was given {}",
+                                    {to_string(r.needed), where, to_string(r.available)});
     }
     return std::string{name_of(r.code)};
 }
@@ -90,7 +113,7 @@ inline std::string mix_name(const gguf_mix& mix) {
 inline std::string degrees_of(const layout& l) {
     std::string text;
     const auto part = [&](std::string_view name, std::int32_t degree) {
-        if (degree > 1) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, degree);
+        if (degree > 1) text += detail::sentence("{}{} {}", {text.empty() ? "" : ", ", name, std::to_string(degree)});
     };
     part("tensor", l.tensor);
     if (l.sequence_parallel) text += " with sequence";
@@ -100,39 +123,42 @@ inline std::string degrees_of(const layout& l) {
     part("context_parallel", l.context_parallel);
     part("expert", l.expert);
     part("replicas", l.replicas);
-    if (l.zero > 0) text += fmt::format("{}zero {}", text.empty() ? "" : ", ", l.zero);
+    if (l.zero > 0) text += detail::sentence("{}zero {}", {text.empty() ? "" : ", ", std::to_string(l.zero)});
     return text;
 }
 
 /// A layout in words: "8 GPUs, tensor 4 with sequence, data 2".
 inline std::string to_text(const layout& l) {
     const std::string degrees = degrees_of(l);
-    return fmt::format("{} GPU{}{}{}", l.gpus(), l.gpus() == 1 ? "" : "s", degrees.empty() ? "" : ", ", degrees);
+    return detail::sentence("{} GPU{}{}{}",
+                            {std::to_string(l.gpus()), l.gpus() == 1 ? "" : "s", degrees.empty() ? "" : ", ", degrees});
 }
 
 /// A change in words: "weights in fp8_e4m3".
 inline std::string to_text(const change& made) {
     const auto host = [&](std::string_view text) {
-        return made.host_memory > byte_count{} ? fmt::format("{} (of {} or more)", text, to_string(made.host_memory))
-                                               : std::string{text};
+        return made.host_memory > byte_count{}
+                   ? detail::sentence("{} (of {} or more)", {text, to_string(made.host_memory)})
+                   : std::string{text};
     };
     switch (made.what) {
         case change::kind::known_host:
-            return fmt::format("main memory of {} or more in a node", to_string(made.host_memory));
+            return detail::sentence("main memory of {} or more in a node", {to_string(made.host_memory)});
         case change::kind::more_gpus:
             return to_text(made.layout);
         case change::kind::other_layout:
             return "another layout: " + to_text(made.layout);
         case change::kind::narrower_weights:
-            return fmt::format("weights in {}", made.mix ? mix_name(*made.mix) : std::string{made.format.name.view()});
+            return detail::sentence("weights in {}",
+                                    {made.mix ? mix_name(*made.mix) : std::string{made.format.name.view()}});
         case change::kind::narrower_cache:
-            return fmt::format("a KV cache in {}", made.format.name.view());
+            return detail::sentence("a KV cache in {}", {made.format.name.view()});
         case change::kind::smaller_batch:
-            return fmt::format("a batch of {}", made.amount);
+            return detail::sentence("a batch of {}", {std::to_string(made.amount)});
         case change::kind::smaller_micro_batch:
-            return fmt::format("a micro-batch of {}", made.amount);
+            return detail::sentence("a micro-batch of {}", {std::to_string(made.amount)});
         case change::kind::shorter_context:
-            return fmt::format("{} tokens a sequence", made.amount);
+            return detail::sentence("{} tokens a sequence", {std::to_string(made.amount)});
         case change::kind::full_recompute:
             return "full recomputation of activations";
         case change::kind::sdpa_attention:
@@ -140,15 +166,17 @@ inline std::string to_text(const change& made) {
         case change::kind::eight_bit_optimizer:
             return "AdamW with 8-bit states";
         case change::kind::adapter:
-            return fmt::format("LoRA of rank {} in place of full fine-tuning", made.amount);
+            return detail::sentence("LoRA of rank {} in place of full fine-tuning", {std::to_string(made.amount)});
         case change::kind::offloaded_optimizer:
             return host("optimizer states in main memory");
         case change::kind::offloaded_activations:
             return host("saved activations in main memory");
         case change::kind::fewer_gpu_layers:
-            return host(fmt::format("{} layers on GPUs, the others in main memory", made.amount));
+            return host(
+                detail::sentence("{} layers on GPUs, the others in main memory", {std::to_string(made.amount)}));
         case change::kind::experts_on_host:
-            return host(fmt::format("routed experts of the first {} layers in main memory", made.amount));
+            return host(detail::sentence("routed experts of the first {} layers in main memory",
+                                         {std::to_string(made.amount)}));
     }
     return {};
 }
