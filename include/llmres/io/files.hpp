@@ -16,9 +16,9 @@
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/document.hpp>
+#include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/logs/reader.hpp>
 #include <llmres/io/model_source.hpp>
-#include <llmres/io/runtime_json.hpp>
 #include <llmres/io/safetensors.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>

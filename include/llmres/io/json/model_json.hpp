@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
@@ -19,6 +18,8 @@
 
 /// Models and files of weights as JSON.
 namespace llmres::inline v0 {
+
+struct stored_weights;
 
 namespace detail {
 
@@ -90,20 +91,21 @@ json_value to_json(const Network& network, const weight_formats& formats) {
             {"weights_bytes", weight_bytes(network, formats).in(bytes)}};
 }
 
-/// What a file of weights holds.
-inline json_value to_json(const stored_weights& s) {
+/// What a file of weights holds. (A template, so that only who has read one with io/files.hpp compiles its type.)
+template <std::same_as<stored_weights> Stored>
+json_value to_json(const Stored& s) {
     json_value roles = json_value::object();
     for (const auto& [role, size] : s.by_role) roles[role] = size.in(bytes);
     json_value differences = json_value::array();
-    for (const stored_difference& d : s.differences)
-        differences.push_back({{"what", d.what},
-                               {"layer", d.layer < 0 ? json_value(nullptr) : json_value(d.layer)},
-                               {"predicted", d.predicted.in(bytes)},
-                               {"stored", d.stored.in(bytes)}});
-    return {{"files", s.files.in(bytes)},
-            {"tensors", s.tensors.in(bytes)},
-            {"by_role", roles},
-            {"differences", differences}};
+    for (const auto& d : s.differences)
+        differences.push_back(detail::json_object({{"what", d.what},
+                                                   {"layer", d.layer < 0 ? json_value(nullptr) : json_value(d.layer)},
+                                                   {"predicted", d.predicted.in(bytes)},
+                                                   {"stored", d.stored.in(bytes)}}));
+    return detail::json_object({{"files", s.files.in(bytes)},
+                                {"tensors", s.tensors.in(bytes)},
+                                {"by_role", roles},
+                                {"differences", differences}});
 }
 
 }  // namespace llmres::inline v0
