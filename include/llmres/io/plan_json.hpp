@@ -15,6 +15,7 @@
 #include <llmres/io/json/remedy_patch.hpp>
 #include <llmres/io/json/request_json.hpp>
 #include <llmres/io/json/search_json.hpp>
+#include <llmres/io/json/writer.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/io/sentences.hpp>
@@ -33,21 +34,21 @@ namespace llmres::inline v0 {
 
 /// A reason, with its sentence.
 inline json_value to_json(const reason& r, const job_plan& p) {
-    return {{"code", name_of(r.code)},
-            {"gpu", r.gpu},
-            {"term", name_of(r.term)},
-            {"needed", r.needed.in(bytes)},
-            {"available", r.available.in(bytes)},
-            {"text", to_text(r, p)}};
+    return detail::json_object({{"code", name_of(r.code)},
+                                {"gpu", r.gpu},
+                                {"term", name_of(r.term)},
+                                {"needed", r.needed.in(bytes)},
+                                {"available", r.available.in(bytes)},
+                                {"text", to_text(r, p)}});
 }
 
 /// Limits; null where nothing fits.
 inline json_value to_json(const job_limits& l) {
     const auto known = [](const auto& m, auto read) { return m ? json_value(read(*m)) : json_value(nullptr); };
     const auto same = [](std::int64_t n) { return n; };
-    return {{"max_batch", known(l.max_batch, same)},
-            {"max_context", known(l.max_context, [](token_count t) { return t.in(tokens); })},
-            {"min_gpus", known(l.min_gpus, same)}};
+    return detail::json_object({{"max_batch", known(l.max_batch, same)},
+                                {"max_context", known(l.max_context, [](token_count t) { return t.in(tokens); })},
+                                {"min_gpus", known(l.min_gpus, same)}});
 }
 
 namespace detail {
@@ -58,23 +59,24 @@ inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c
     json_value reasons = json_value::array();
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
-    return {{"verdict", name_of(p.verdict)},
-            {"job", to_json(j)},
-            {"runtime", to_json(j.runtime, j.options)},
-            {"cluster", to_json(c)},
-            {"layout", to_json(p.layout)},
-            {"layout_chosen", chosen},
-            {"objective", chosen ? json_value(name_of(objective::throughput)) : json_value(nullptr)},
-            {"idle_gpus", c.gpus - p.layout.gpus()},
-            {"memory", memory_to_json(p, j, c)},
-            {"time", time_to_json(p, j)},
-            {"bottleneck", name_of(p.bottleneck())},
-            {"reasons", reasons},
-            {"would_help", json_value::array()},
-            {"limits", to_json(limits_of(j, p.layout, c))},
-            {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
-            {"allocator", to_json(j.runtime.allocator)},
-            {"buffers", buffers_to_json(p, j, c)}};
+    return detail::json_object(
+        {{"verdict", name_of(p.verdict)},
+         {"job", to_json(j)},
+         {"runtime", to_json(j.runtime, j.options)},
+         {"cluster", to_json(c)},
+         {"layout", to_json(p.layout)},
+         {"layout_chosen", chosen},
+         {"objective", chosen ? json_value(name_of(objective::throughput)) : json_value(nullptr)},
+         {"idle_gpus", c.gpus - p.layout.gpus()},
+         {"memory", memory_to_json(p, j, c)},
+         {"time", time_to_json(p, j)},
+         {"bottleneck", name_of(p.bottleneck())},
+         {"reasons", reasons},
+         {"would_help", json_value::array()},
+         {"limits", to_json(limits_of(j, p.layout, c))},
+         {"cache_pool", cache_pool_to_json(j, p.layout, c, lengths)},
+         {"allocator", to_json(j.runtime.allocator)},
+         {"buffers", buffers_to_json(p, j, c)}});
 }
 
 }  // namespace detail
@@ -86,9 +88,10 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
     json_value answer = detail::plan_to_json(p, j, c, chosen, lengths);
     if (p.verdict == verdict::fits) return answer;
     for (const remedy& r : what_would_help(j, p.layout, c, chosen ? layout_choice::searched : layout_choice::given))
-        answer["would_help"].push_back({{"text", to_text(r)},
-                                        {"layout", to_json(r.layout)},
-                                        {"tokens_per_second", r.tokens_per_second.in(tokens_per_s)}});
+        answer["would_help"].push_back(
+            detail::json_object({{"text", to_text(r)},
+                                 {"layout", to_json(r.layout)},
+                                 {"tokens_per_second", r.tokens_per_second.in(tokens_per_s)}}));
     return answer;
 }
 
@@ -96,18 +99,19 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
 inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, bool chosen) {
     json_value memory = to_json(p.prefill.memory);
     memory["usable"] = p.prefill.usable.in(bytes);
-    return {{"prefill",
-             {{"verdict", name_of(p.prefill.verdict)},
-              {"cluster", to_json(prompts)},
-              {"layout", to_json(p.prefill.layout)},
-              {"layout_chosen", chosen},
-              {"memory", memory},
-              {"time_to_first_token", p.prefill.speed.prefill.total().expected.in(seconds)}}},
-            {"handed_over", p.handed_over.in(bytes)},
-            {"hand_over", p.hand_over.in(seconds)},
-            {"prompts_per_second", p.prompts_per_second},
-            {"sequences_per_second", p.sequences_per_second},
-            {"prefill_per_decode", p.prefill_per_decode()}};
+    return detail::json_object(
+        {{"prefill",
+          detail::json_object({{"verdict", name_of(p.prefill.verdict)},
+                               {"cluster", to_json(prompts)},
+                               {"layout", to_json(p.prefill.layout)},
+                               {"layout_chosen", chosen},
+                               {"memory", memory},
+                               {"time_to_first_token", p.prefill.speed.prefill.total().expected.in(seconds)}})},
+         {"handed_over", p.handed_over.in(bytes)},
+         {"hand_over", p.hand_over.in(seconds)},
+         {"prompts_per_second", p.prompts_per_second},
+         {"sequences_per_second", p.sequences_per_second},
+         {"prefill_per_decode", p.prefill_per_decode()}});
 }
 
 /// The plan that a job document asks for.
@@ -249,16 +253,16 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
 inline json_value to_json(const std::vector<document_remedy>& help) {
     json_value list = json_value::array();
     for (const document_remedy& r : help)
-        list.push_back({{"text", to_text(r.what)},
-                        {"patch", json_value(r.patch)},
-                        {"verdict", name_of(r.plan.verdict)},
-                        {"layout", to_json(r.plan.layout)},
-                        {"tokens_per_second", r.plan.speed.tokens_per_second.in(tokens_per_s)}});
+        list.push_back(detail::json_object({{"text", to_text(r.what)},
+                                            {"patch", json_value(r.patch)},
+                                            {"verdict", name_of(r.plan.verdict)},
+                                            {"layout", to_json(r.plan.layout)},
+                                            {"tokens_per_second", r.plan.speed.tokens_per_second.in(tokens_per_s)}}));
     return list;
 }
 
 inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
-    json_value answer{{"schema", plan_schema}};
+    json_value answer = detail::json_object({{"schema", plan_schema}});
     answer.update(detail::requested_to_json(given.planned, given.request));
     answer["assumed"] = given.assumed;
     answer["would_help"] = to_json(help);

@@ -3,7 +3,7 @@
 
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/values/units.hpp>
@@ -20,9 +20,8 @@ public:
     explicit assumption_list(const nlohmann::json& document) : document_{document} {}
 
     /// Adds a value under a key, unless the document has the key.
-    template <class Value>
-    void add(const char* key, const Value& value) {
-        if (!says(key)) assumed_[key] = value;
+    void add(const char* key, const json_entry& value) {
+        if (!says(key)) assumed_[key] = value.take();
     }
     bool says(const char* key) const { return document_.contains(key) && !document_[key].is_null(); }
     bool says(const char* object, const char* key) const {

@@ -6,6 +6,7 @@
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/writer.hpp>
 #include <llmres/plan.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,37 +20,38 @@ inline json_value to_json(const memory_breakdown& m) {
     json_value terms = json_value::object();
     for (std::size_t i = 0; i < m.terms.size(); ++i) terms[memory_term_names[i]] = m.terms[i].expected.in(bytes);
     const interval<byte_count> total = m.total();
-    return {{"low", total.low.in(bytes)},
-            {"expected", total.expected.in(bytes)},
-            {"high", total.high.in(bytes)},
-            {"allocated", m.allocated.expected.in(bytes)},
-            {"reserved", m.reserved.expected.in(bytes)},
-            {"ideal", m.ideal.in(bytes)},
-            {"stage", m.stage},
-            {"phase", name_of(m.phase)},
-            {"terms", terms}};
+    return detail::json_object({{"low", total.low.in(bytes)},
+                                {"expected", total.expected.in(bytes)},
+                                {"high", total.high.in(bytes)},
+                                {"allocated", m.allocated.expected.in(bytes)},
+                                {"reserved", m.reserved.expected.in(bytes)},
+                                {"ideal", m.ideal.in(bytes)},
+                                {"stage", m.stage},
+                                {"phase", name_of(m.phase)},
+                                {"terms", terms}});
 }
 
 /// The passes of a training step.
 inline json_value to_json(const training_passes& p) {
-    return {{"forward", p.forward.in(bytes)},
-            {"loss", p.loss.in(bytes)},
-            {"backward", p.backward.in(bytes)},
-            {"step", p.step.in(bytes)}};
+    return detail::json_object({{"forward", p.forward.in(bytes)},
+                                {"loss", p.loss.in(bytes)},
+                                {"backward", p.backward.in(bytes)},
+                                {"step", p.step.in(bytes)}});
 }
 
 /// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it,
 /// and `concurrency_bounds` those at the bounds of its size.
 inline json_value to_json(const pool_size& p) {
-    return {{"low", p.memory.low.in(bytes)},
-            {"expected", p.memory.expected.in(bytes)},
-            {"high", p.memory.high.in(bytes)},
-            {"tokens", p.token_room.in(tokens)},
-            {"blocks", p.blocks},
-            {"concurrency", p.sequences.expected},
-            {"concurrency_bounds",
-             {{"low", p.sequences.low}, {"expected", p.sequences.expected}, {"high", p.sequences.high}}},
-            {"stage", p.stage}};
+    return detail::json_object({{"low", p.memory.low.in(bytes)},
+                                {"expected", p.memory.expected.in(bytes)},
+                                {"high", p.memory.high.in(bytes)},
+                                {"tokens", p.token_room.in(tokens)},
+                                {"blocks", p.blocks},
+                                {"concurrency", p.sequences.expected},
+                                {"concurrency_bounds", detail::json_object({{"low", p.sequences.low},
+                                                                            {"expected", p.sequences.expected},
+                                                                            {"high", p.sequences.high}})},
+                                {"stage", p.stage}});
 }
 
 /// The pool of KV caches on the fullest GPU, the tokens that the job's own sequences leave for prefixes, and how many
@@ -75,7 +77,8 @@ inline void set_reserved(json_value& memory, const job_plan& p, const job& j, co
     if (!pool) return;
     const reserved_memory held = reserved_by(p.memory, *pool);
     const byte_count slack = p.memory.reserved.expected - p.memory.allocated.expected;
-    memory["needed"] = {{"low", memory["low"]}, {"expected", memory["expected"]}, {"high", memory["high"]}};
+    memory["needed"] =
+        detail::json_object({{"low", memory["low"]}, {"expected", memory["expected"]}, {"high", memory["high"]}});
     memory["low"] = held.device.low.in(bytes);
     memory["expected"] = held.device.expected.in(bytes);
     memory["high"] = held.device.high.in(bytes);
@@ -87,12 +90,12 @@ inline void set_reserved(json_value& memory, const job_plan& p, const job& j, co
 inline json_value scales_of(const job& j, memory_term term) {
     switch (term) {
         case memory_term::kv_cache:
-            return {"batch", "context"};
+            return detail::json_list({"batch", "context"});
         case memory_term::recurrent_state:
-            return {"batch"};
+            return detail::json_list({"batch"});
         case memory_term::activations:
         case memory_term::logits:
-            return trains(j) ? json_value{"batch", "context"} : json_value::array();
+            return trains(j) ? detail::json_list({"batch", "context"}) : json_value::array();
         default:
             return json_value::array();
     }
@@ -102,8 +105,8 @@ inline json_value scales_of(const job& j, memory_term term) {
 inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster& c) {
     json_value list = json_value::array();
     for_each_buffer(j, c, p, [&](const buffer& b) {
-        list.push_back(
-            {{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}});
+        list.push_back(detail::json_object(
+            {{"name", b.name.view()}, {"term", name_of(b.term)}, {"bytes", b.size.in(bytes)}, {"count", b.count}}));
         if (json_value scales = scales_of(j, b.term); !scales.empty()) list.back()["scales_with"] = std::move(scales);
     });
     return list;
@@ -111,7 +114,7 @@ inline json_value buffers_to_json(const job_plan& p, const job& j, const cluster
 
 /// Where the runtime gets the memory of these tensors from.
 inline json_value to_json(const runtime_allocator& a) {
-    json_value out{{"name", name_of(a.code)}};
+    json_value out = detail::json_object({{"name", name_of(a.code)}});
     if (a.code == allocator_code::pytorch) out["expandable_segments"] = a.expandable_segments;
     return out;
 }
@@ -123,14 +126,14 @@ inline json_value memory_to_json(const job_plan& p, const job& j, const cluster&
     memory["available"] = available_memory(c).in(bytes);
     memory["gpu"] = p.gpu;
     const interval<byte_count> context = context_on(on_device(j.runtime, c.gpu, p.layout), c.gpu);
-    memory["context"] = {
-        {"low", context.low.in(bytes)}, {"expected", context.expected.in(bytes)}, {"high", context.high.in(bytes)}};
+    memory["context"] = detail::json_object(
+        {{"low", context.low.in(bytes)}, {"expected", context.expected.in(bytes)}, {"high", context.high.in(bytes)}});
     set_reserved(memory, p, j, c);
     if (trains(j)) memory["passes"] = to_json(training_passes_of(j, p.layout, sdpa_backend_of(c.gpu)));
     if (p.host_memory.high > byte_count{}) {
         const interval<byte_count>& host = p.host_memory;
-        memory["host"] = {
-            {"low", host.low.in(bytes)}, {"expected", host.expected.in(bytes)}, {"high", host.high.in(bytes)}};
+        memory["host"] = detail::json_object(
+            {{"low", host.low.in(bytes)}, {"expected", host.expected.in(bytes)}, {"high", host.high.in(bytes)}});
     }
     return memory;
 }
@@ -143,12 +146,13 @@ inline json_value to_json(const time_breakdown& t) {
 }
 /// The bounds of a time.
 inline json_value to_json(const interval<duration>& t) {
-    return {{"low", t.low.in(seconds)}, {"expected", t.expected.in(seconds)}, {"high", t.high.in(seconds)}};
+    return detail::json_object(
+        {{"low", t.low.in(seconds)}, {"expected", t.expected.in(seconds)}, {"high", t.high.in(seconds)}});
 }
 
 /// How long a step, or a prompt and a token, take.
 inline json_value time_to_json(const job_plan& p, const job& j) {
-    json_value time{{"terms", to_json(p.speed.step)}};
+    json_value time = detail::json_object({{"terms", to_json(p.speed.step)}});
     if (trains(j)) {
         time["step"] = p.speed.step.total().expected.in(seconds);
         time["step_bounds"] = to_json(p.speed.step.total());
@@ -160,12 +164,13 @@ inline json_value time_to_json(const job_plan& p, const job& j) {
         time["time_per_output_token_bounds"] = to_json(p.speed.step.total());
         const steady_speed& steady = p.speed.steady;
         if (steady.in_flight > 0)
-            time["steady"] = {{"time_to_first_token", steady.time_to_first_token.expected.in(seconds)},
-                              {"time_to_first_token_bounds", to_json(steady.time_to_first_token)},
-                              {"time_per_output_token", steady.time_per_output_token.expected.in(seconds)},
-                              {"time_per_output_token_bounds", to_json(steady.time_per_output_token)},
-                              {"tokens_per_second", steady.tokens_per_second.in(tokens_per_s)},
-                              {"in_flight", steady.in_flight}};
+            time["steady"] =
+                detail::json_object({{"time_to_first_token", steady.time_to_first_token.expected.in(seconds)},
+                                     {"time_to_first_token_bounds", to_json(steady.time_to_first_token)},
+                                     {"time_per_output_token", steady.time_per_output_token.expected.in(seconds)},
+                                     {"time_per_output_token_bounds", to_json(steady.time_per_output_token)},
+                                     {"tokens_per_second", steady.tokens_per_second.in(tokens_per_s)},
+                                     {"in_flight", steady.in_flight}});
     }
     time["tokens_per_second"] = p.speed.tokens_per_second.in(tokens_per_s);
     time["mfu"] = p.speed.mfu;

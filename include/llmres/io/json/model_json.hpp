@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/writer.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/models/diffusion.hpp>
@@ -33,10 +34,10 @@ inline void add_to_role(json_value& roles, const weight& w, std::int64_t layers)
 /// pretraining, scales of a quantised checkpoint, and the copy of a tied head that some files store.
 inline json_value counts_apart(const model& m, parameter_count scales) {
     const parameter_count ahead = count_prediction_parameters(m);
-    return {{"prediction", ahead.in(parameters)},
-            {"pretraining_heads", (count_apart_parameters(m) - ahead).in(parameters)},
-            {"scales", scales.in(parameters)},
-            {"tied_head", m.tied_head ? m.vocabulary * embedding_width_of(m) : 0}};
+    return detail::json_object({{"prediction", ahead.in(parameters)},
+                                {"pretraining_heads", (count_apart_parameters(m) - ahead).in(parameters)},
+                                {"scales", scales.in(parameters)},
+                                {"tied_head", m.tied_head ? m.vocabulary * embedding_width_of(m) : 0}});
 }
 
 inline json_value described(const model& m, std::string_view weights, byte_count size, const precision& kv_cache,
@@ -46,21 +47,21 @@ inline json_value described(const model& m, std::string_view weights, byte_count
     json_value kinds = json_value::array();
     const auto counts = m.layers.counts();
     for (std::size_t k = 0; k < m.layers.distinct().size(); ++k)
-        kinds.push_back({{"kind", kind_name(m.layers.kinds[k]).view()}, {"count", counts[k]}});
-    return {{"name", m.name.view()},
-            {"architecture", m.architecture.view()},
-            {"parameters",
-             {{"total", count_parameters(m).in(parameters)},
-              {"stored", count_stored_parameters(m).in(parameters)},
-              {"active", count_active_parameters(m).in(parameters)},
-              {"by_role", roles},
-              {"apart", apart}}},
-            {"weights", weights},
-            {"weights_bytes", size.in(bytes)},
-            {"kv_cache", kv_cache.name.view()},
-            {"kv_bytes_per_token", kv_bytes_per_token(m, kv_cache).in(bytes_a_token)},
-            {"max_context", m.max_context > token_count{} ? json_value(m.max_context.in(tokens)) : json_value(nullptr)},
-            {"layers", kinds}};
+        kinds.push_back(detail::json_object({{"kind", kind_name(m.layers.kinds[k]).view()}, {"count", counts[k]}}));
+    return detail::json_object(
+        {{"name", m.name.view()},
+         {"architecture", m.architecture.view()},
+         {"parameters", detail::json_object({{"total", count_parameters(m).in(parameters)},
+                                             {"stored", count_stored_parameters(m).in(parameters)},
+                                             {"active", count_active_parameters(m).in(parameters)},
+                                             {"by_role", roles},
+                                             {"apart", apart}})},
+         {"weights", weights},
+         {"weights_bytes", size.in(bytes)},
+         {"kv_cache", kv_cache.name.view()},
+         {"kv_bytes_per_token", kv_bytes_per_token(m, kv_cache).in(bytes_a_token)},
+         {"max_context", m.max_context > token_count{} ? json_value(m.max_context.in(tokens)) : json_value(nullptr)},
+         {"layers", kinds}});
 }
 
 }  // namespace detail
@@ -84,11 +85,13 @@ json_value to_json(const Network& network, const weight_formats& formats) {
     json_value roles = json_value::object();
     for_each_weight(network, [&](const weight& w) { detail::add_to_role(roles, w, 1); });
     const std::int64_t total = count_parameters(network).in(parameters);
-    return {{"name", network.name.view()},
-            {"architecture", std::same_as<Network, unet> ? "unet" : "flow_transformer"},
-            {"parameters", {{"total", total}, {"stored", total}, {"active", total}, {"by_role", roles}}},
-            {"weights", formats.matrices.name.view()},
-            {"weights_bytes", weight_bytes(network, formats).in(bytes)}};
+    return detail::json_object(
+        {{"name", network.name.view()},
+         {"architecture", std::same_as<Network, unet> ? "unet" : "flow_transformer"},
+         {"parameters",
+          detail::json_object({{"total", total}, {"stored", total}, {"active", total}, {"by_role", roles}})},
+         {"weights", formats.matrices.name.view()},
+         {"weights_bytes", weight_bytes(network, formats).in(bytes)}});
 }
 
 /// What a file of weights holds. (A template, so that only who has read one with io/files.hpp compiles its type.)

@@ -54,7 +54,8 @@ inline nlohmann::json changed_fields(const change& made, const nlohmann::json& d
             patch["optimizer"] = adamw_8bit.name.view();
             break;
         case kind::adapter:
-            patch["adapter"] = {{"kind", "lora"}, {"rank", made.amount}};
+            patch["adapter"]["kind"] = "lora";
+            patch["adapter"]["rank"] = made.amount;
             break;
         case kind::offloaded_optimizer:
             patch["offload"]["optimizer"] = "host";

@@ -6,6 +6,7 @@
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -79,7 +80,7 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
 /// from the profile, under the keys by which a job document sets them. `profile`: the one that the job read, where it
 /// is not compiled.
 inline json_value to_json(const runtime& r, const serving_options& asked, const runtime* profile = nullptr) {
-    json_value out{{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}};
+    json_value out = detail::json_object({{"name", r.identity.name.view()}, {"versions", r.identity.versions.view()}});
     for (const runtime* known : runtimes::all)
         if (profile == nullptr && *known == r) profile = known;
     if (profile == nullptr) return out;
@@ -118,8 +119,8 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (asked.acceptance) out["acceptance"] = *asked.acceptance;
     if (asked.rope_scaling > usual.rope_scaling) out["rope_scaling"] = asked.rope_scaling;
     if (asked.draft_weights != usual.draft_weights)
-        out["draft"] = {{"weights_bytes", asked.draft_weights.in(bytes)},
-                        {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}};
+        out["draft"] = detail::json_object({{"weights_bytes", asked.draft_weights.in(bytes)},
+                                            {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}});
     training_knobs_to_json(r, p, out);
     if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
     const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
@@ -135,11 +136,12 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
 /// The job with its defaults filled in; null where nothing is said of prompts, and where the runtime chooses as it
 /// runs.
 inline json_value to_json(const job& j) {
-    json_value out{{"model", j.model.name.view()},
-                   {"task", name_of(j.task)},
-                   {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
-                   {"compute", j.compute.name.view()},
-                   {"attention", name_of(j.attention)}};
+    json_value out =
+        detail::json_object({{"model", j.model.name.view()},
+                             {"task", name_of(j.task)},
+                             {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
+                             {"compute", j.compute.name.view()},
+                             {"attention", name_of(j.attention)}});
     if (!trains(j)) {
         out["kv_cache"] = kv_cache_of(j).name.view();
         if (j.kv_cache_values) out["kv_cache_values"] = j.kv_cache_values->name.view();
@@ -175,13 +177,14 @@ inline json_value to_json(const job& j) {
         if (j.mtp_use_repeated_layer) out["mtp_use_repeated_layer"] = true;
         if (j.steps > 0) out["steps"] = j.steps;
         out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
-        out["adapter"] = {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}};
+        out["adapter"] = detail::json_object(
+            {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}});
         if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter);
         if (j.adapter.experts) out["adapter"]["experts"] = *j.adapter.experts;
-        out["offload"] = {{"optimizer", name_of(j.offload.optimizer)},
-                          {"parameters", name_of(j.offload.parameters)},
-                          {"activations", name_of(j.offload.activations)},
-                          {"pinned", j.offload.pinned}};
+        out["offload"] = detail::json_object({{"optimizer", name_of(j.offload.optimizer)},
+                                              {"parameters", name_of(j.offload.parameters)},
+                                              {"activations", name_of(j.offload.activations)},
+                                              {"pinned", j.offload.pinned}});
         if (!j.offload.modules.empty()) out["offload"]["modules"] = to_text(j.offload.modules);
     }
     return out;
@@ -195,11 +198,11 @@ inline json_value named_link(const link& l) {
 /// A cluster under the keys by which a job document gives it; `measured` holds the measured figures that took the place
 /// of the datasheet's.
 inline json_value to_json(const cluster& c) {
-    json_value out{{"gpu", c.gpu.id.view()},
-                   {"gpus", c.gpus},
-                   {"gpus_per_node", c.node_size()},
-                   {"scale_up", named_link(c.scale_up)},
-                   {"scale_out", named_link(c.scale_out)}};
+    json_value out = detail::json_object({{"gpu", c.gpu.id.view()},
+                                          {"gpus", c.gpus},
+                                          {"gpus_per_node", c.node_size()},
+                                          {"scale_up", named_link(c.scale_up)},
+                                          {"scale_out", named_link(c.scale_out)}});
     if (c.gpus_per_adapter > 1) out["gpus_per_adapter"] = c.gpus_per_adapter;
     if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
     if (c.power_limit) out["power_limit"] = c.power_limit->in(watts);
