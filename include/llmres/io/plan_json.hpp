@@ -203,7 +203,8 @@ inline json_value to_json(const job_answer& given, const std::vector<document_re
 /// The job document that an answer of `plan --json` answers; any other document as it is.
 inline nlohmann::json document_in(nlohmann::json read) {
     if (!read.is_object() || !read.contains("document") || !read["document"].is_object()) return read;
-    return read.value("schema", nlohmann::json{}) == plan_schema ? nlohmann::json(read["document"]) : read;
+    const auto schema = read.find("schema");
+    return schema != read.end() && detail::says(*schema, plan_schema) ? nlohmann::json(read["document"]) : read;
 }
 
 /// The sources, each asked once for each name: a pipe is read once, and a file is not opened for every remedy.
@@ -254,7 +255,7 @@ inline json_value to_json(const std::vector<document_remedy>& help) {
     json_value list = json_value::array();
     for (const document_remedy& r : help)
         list.push_back(detail::json_object({{"text", to_text(r.what)},
-                                            {"patch", json_value(r.patch)},
+                                            {"patch", detail::same_json<json_value>(r.patch)},
                                             {"verdict", name_of(r.plan.verdict)},
                                             {"layout", to_json(r.plan.layout)},
                                             {"tokens_per_second", r.plan.speed.tokens_per_second.in(tokens_per_s)}}));
@@ -266,7 +267,7 @@ inline json_value to_json(const job_answer& given, const std::vector<document_re
     answer.update(detail::requested_to_json(given.planned, given.request));
     answer["assumed"] = given.assumed;
     answer["would_help"] = to_json(help);
-    answer["document"] = given.document;
+    answer["document"] = detail::same_json<json_value>(given.document);
     return answer;
 }
 

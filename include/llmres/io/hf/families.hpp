@@ -277,7 +277,7 @@ inline constexpr std::array meant_fields{
 /// Whether a field says no more than what the type means.
 inline bool is_meant(const nlohmann::json& value, std::string_view model_type, std::string_view field) {
     const auto says_yes = [](const nlohmann::json& v) {
-        return (v.is_boolean() && v.get<bool>()) || (v.is_number_integer() && v == 1);
+        return (v.is_boolean() && v.get<bool>()) || (v.is_number_integer() && v.get<std::int64_t>() == 1);
     };
     for (const meant_field& meant : meant_fields)
         if (meant.model_type == model_type && meant.field == field)
@@ -381,7 +381,7 @@ inline status read_quantization(config_fields& outer, config_fields& inner, mode
         found != nullptr && found->contains("bits") && found->contains("group_size") &&
         (quantization == nullptr || !quantization->contains("quant_method"))) {
         of_mlx = *found;
-        of_mlx.emplace("quant_method", "mlx");
+        if (!of_mlx.contains("quant_method")) of_mlx["quant_method"] = std::string{"mlx"};
         quantization = &of_mlx;
     }
     if (quantization == nullptr) return done{};

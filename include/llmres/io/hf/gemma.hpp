@@ -154,7 +154,7 @@ inline model read_recurrent_gemma(config_fields& c) {
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
         if (pattern == nullptr || pattern->empty()) return i % 3 == 2 ? attends : recurs;
         const auto at = static_cast<std::size_t>(i) % pattern->size();
-        return (*pattern)[at] == "attention" ? attends : recurs;
+        return says((*pattern)[at], "attention") ? attends : recurs;
     });
     return m;
 }

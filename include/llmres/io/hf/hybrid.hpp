@@ -222,12 +222,7 @@ inline model read_bamba(config_fields& c) {
     layer mixing = attends;
     mixing.attention = no_attention;
     mixing.recurrent = read_hybrid_mamba2(c, m.hidden);
-    const nlohmann::json* listed = c.list(attending);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        for (std::size_t at = 0; listed != nullptr && at < listed->size(); ++at)
-            if ((*listed)[at] == i) return attends;
-        return mixing;
-    });
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) { return c.lists(attending, i) ? attends : mixing; });
     return m;
 }
 

@@ -34,6 +34,16 @@ private:
     json_value assumed_ = json_value::object();
 };
 
+/// What a document names under a key, as a string or in an object's field; empty where it names nothing.
+inline std::string name_in(const nlohmann::json& document, const char* key, const char* field) {
+    const auto outer = document.find(key);
+    if (outer == document.end()) return {};
+    const auto inner = outer->is_object() ? outer->find(field) : outer;
+    if (outer->is_object() && inner == outer->end()) return {};
+    const auto* name = inner->get_ptr<const nlohmann::json::string_t*>();
+    return name != nullptr ? *name : std::string{};
+}
+
 inline void assume_serving(assumption_list& a, const job& j) {
     if (!a.says("prompt") && !a.says("output")) a.add("context", context_of(j).in(tokens));
     a.add("prompt", prompt_of(j).in(tokens));
@@ -77,18 +87,15 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
             a.list()["n_cpu_moe"] =
                 j.options.host_expert_layers > 0 ? j.options.host_expert_layers : j.model.layers.size;
     }
-    const nlohmann::json named = document.value("runtime", nlohmann::json{});
-    const std::string runtime = named.is_string()   ? named.get<std::string>()
-                                : named.is_object() ? named.value("name", std::string{})
-                                                    : std::string{};
+    const std::string runtime = name_in(document, "runtime", "name");
     if (runtime.empty())
         a.list()["runtime"] = "none";
     else if (runtime.find('@') == std::string::npos)
         a.list()["runtime_versions"] = j.runtime.identity.versions.view();
-    if (const nlohmann::json cluster = document.value("cluster", nlohmann::json{}); cluster.is_object())
-        if (const auto typed = cluster.find("gpu"); typed != cluster.end() && typed->is_string())
-            if (!other_gpus_of_that_name(typed->get_ref<const std::string&>()).empty())
-                a.list()["gpu"] = request.cluster.gpu.id.view();
+    if (a.says("cluster") && document["cluster"].is_object())
+        if (const std::string typed = name_in(document, "cluster", "gpu");
+            !typed.empty() && !other_gpus_of_that_name(typed).empty())
+            a.list()["gpu"] = request.cluster.gpu.id.view();
     if (!a.says("cluster", "gpus") && !a.says("cluster", "device")) a.list()["gpus"] = request.cluster.gpus;
     if (uses_host && request.cluster.host.memory == byte_count{}) a.list()["host_memory"] = nullptr;
     return std::move(a.list());

@@ -21,6 +21,13 @@ inline std::string shown(const nlohmann::json& value) {
     return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+/// Whether a value is this string. (nlohmann's == is compiled for each type of its right side, and for every type that
+/// JSON converts to.)
+inline bool says(const nlohmann::json& value, std::string_view words) {
+    const auto* said = value.get_ptr<const nlohmann::json::string_t*>();
+    return said != nullptr && *said == words;
+}
+
 /// The names under which files may have one field, the most usual first.
 struct field_names {
     static constexpr std::size_t most = 8;

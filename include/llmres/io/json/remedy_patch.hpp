@@ -17,14 +17,14 @@ namespace llmres::inline v0::detail {
 inline nlohmann::json layout_patch(const layout& wanted, const nlohmann::json& document, const plan_request& request) {
     nlohmann::json patch = nlohmann::json::object();
     const bool given = document.contains("layout") && document["layout"].is_object();
-    const nlohmann::json now = to_json(request.layout ? *request.layout : layout{});
-    const nlohmann::json then = to_json(wanted);
+    const auto now = same_json<nlohmann::json>(to_json(request.layout ? *request.layout : layout{}));
+    const auto then = same_json<nlohmann::json>(to_json(wanted));
     for (const auto& [key, value] : then.items()) {
         const bool by_the_reader = key == "data" && (!given || !document["layout"].contains("data"));
         // Experts are split as all else unless somebody says otherwise.
         const bool as_tensor = key == "expert_tensor" && wanted.expert_tensor_ranks() == wanted.tensor &&
                                !(given && document["layout"].contains("expert_tensor"));
-        if (!as_tensor && (by_the_reader || !now.contains(key) || now[key] != value)) patch[key] = value;
+        if (!as_tensor && (by_the_reader || !now.contains(key) || shown(now[key]) != shown(value))) patch[key] = value;
     }
     return patch;
 }

@@ -56,6 +56,27 @@ inline json_value json_object(std::initializer_list<json_field> fields) {
     return made;
 }
 
+/// The same value as the other type of JSON, whose keys are in another order.
+template <class To, class From>
+To same_json(const From& value) {
+    if (value.is_object()) {
+        To made = To::object();
+        for (const auto& entry : value.items()) made[entry.key()] = same_json<To>(entry.value());
+        return made;
+    }
+    if (value.is_array()) {
+        To made = To::array();
+        for (const From& each : value) made.push_back(same_json<To>(each));
+        return made;
+    }
+    if (const auto* words = value.template get_ptr<const typename From::string_t*>()) return To(*words);
+    if (const auto* truth = value.template get_ptr<const typename From::boolean_t*>()) return To(*truth);
+    if (const auto* natural = value.template get_ptr<const typename From::number_unsigned_t*>()) return To(*natural);
+    if (const auto* whole = value.template get_ptr<const typename From::number_integer_t*>()) return To(*whole);
+    if (const auto* real = value.template get_ptr<const typename From::number_float_t*>()) return To(*real);
+    return To(nullptr);
+}
+
 /// A list of these values.
 inline json_value json_list(std::initializer_list<json_entry> values) {
     json_value made = json_value::array();

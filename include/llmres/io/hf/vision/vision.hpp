@@ -345,7 +345,7 @@ inline model read_phi3_vision(config_fields& c) {
     constexpr field_names processor_field{"img_processor"};
     const nlohmann::json* processor = c.object(processor_field);
     const auto name = processor != nullptr ? processor->find("name") : nlohmann::json::const_iterator{};
-    if (processor == nullptr || name == processor->end() || *name != nlohmann::json("clip_vision_model")) {
+    if (processor == nullptr || name == processor->end() || !says(*name, "clip_vision_model")) {
         c.fail({error_code::unsupported, "img_processor.name", "another tower", "clip_vision_model"});
         return m;
     }

@@ -78,7 +78,7 @@ inline result<bool> take_fit(nlohmann::json& knobs, const llmres::runtime& r) {
     std::string automatic;
     for (const std::string& name :
          {std::string{"gpu_layers"}, std::string{knob_name(r.identity.knobs, knob_setting::gpu_layers)}}) {
-        if (!knobs.contains(name) || knobs[name] != "auto") continue;
+        if (!knobs.contains(name) || !says(knobs[name], "auto")) continue;
         knobs.erase(name);
         automatic = name;
     }
