@@ -301,7 +301,7 @@ void explain_constant(const llmres::detail::profile_constant& c, const plan_opti
         const llmres::job_answer answer = answered(job);
         llmres::runtime_profile profile = answer.request.profile;
         const std::string source = llmres::detail::constant_sources{profile}.source_of(c);
-        out["value"] = llmres::detail::value_at(llmres::detail::constant_to_json(profile.runtime), c.path);
+        out["value"] = llmres::detail::value_at(llmres::detail::constants_to_json(profile.runtime), c.path);
         out["source"] = source;
         if (!job.json) fmt::print("here      {}\nsource    {}\n", out["value"].dump(), source);
     }

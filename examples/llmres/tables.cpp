@@ -71,7 +71,7 @@ void print_profile(const llmres::runtime& r, std::span<const llmres::profile_err
 
 /// Prints each constant of a profile with its value, unit, source and meaning.
 void print_constants(const llmres::runtime_profile& profile, bool as_json) {
-    const auto values = llmres::detail::constant_to_json(profile.runtime);
+    const auto values = llmres::detail::constants_to_json(profile.runtime);
     const llmres::detail::constant_sources sources{profile};
     llmres::json_value rows = llmres::json_value::array();
     std::vector<table_row> table;

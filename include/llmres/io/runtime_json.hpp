@@ -3,13 +3,15 @@
 
 #include <array>
 #include <cstddef>
-#include <llmres/io/json/runtime/fields.hpp>
+#include <llmres/io/json/runtime/constant_ref.hpp>
 #include <llmres/io/json/runtime/names.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
+#include <llmres/io/json/writer.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <type_traits>
+#include <utility>
+#include <vector>
 
 /// Runtime profiles as JSON, each constant under the name of its C++ field: {"from": "vllm@0.19", "process":
 /// {"cuda_graphs": {"low": 0, "expected": 419430400, "high": 838860800}}}. Sizes are bytes and times seconds. What a
@@ -17,87 +19,122 @@
 namespace llmres::inline v0 {
 
 /// A profile as JSON, with every field.
-inline nlohmann::ordered_json to_json(const runtime_profile& profile);
+inline json_value to_json(const runtime_profile& profile);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
 
-using profile_json = nlohmann::ordered_json;
-
 inline std::string version_text(const runtime_version& v) {
     return std::to_string(v.major) + "." + std::to_string(v.minor) + "." + std::to_string(v.patch);
 }
 
-template <class Value>
-profile_json constant_to_json(const Value& value) {
-    if constexpr (is_part<Value>) {
-        profile_json part = profile_json::object();
-        each_field(value, [&](const profile_field& known, const auto& field) {
-            part[std::string{known.name}] = constant_to_json(field);
-        });
-        return part;
-    } else if constexpr (is_interval<Value>) {
-        if (value.low == value.expected && value.expected == value.high) return constant_to_json(value.expected);
-        return {{"low", constant_to_json(value.low)},
-                {"expected", constant_to_json(value.expected)},
-                {"high", constant_to_json(value.high)}};
-    } else if constexpr (is_maybe<Value>) {
-        return value ? constant_to_json(*value) : profile_json{};
-    } else if constexpr (std::is_enum_v<Value>) {
-        return std::string{names_of(value)[static_cast<std::size_t>(value)]};
-    } else if constexpr (std::is_same_v<Value, precision>) {
-        return std::string{value.name.view()};
-    } else if constexpr (is_text<Value>) {
-        return std::string{value.view()};
-    } else if constexpr (std::is_same_v<Value, byte_count>) {
-        return value.in(bytes);
-    } else if constexpr (std::is_same_v<Value, token_count>) {
-        return value.in(tokens);
-    } else if constexpr (std::is_same_v<Value, duration>) {
-        return value.in(seconds);
-    } else if constexpr (std::is_same_v<Value, runtime_version>) {
-        return value == runtime_version{} ? profile_json{} : profile_json(version_text(value));
-    } else if constexpr (std::is_same_v<Value, format_set>) {
-        profile_json families = profile_json::array();
-        const auto names = names_of(format_family{});
-        for (std::size_t i = 1; i < names.size(); ++i)
-            if (value.contains(static_cast<format_family>(i))) families.push_back(names[i]);
-        return families;
-    } else if constexpr (std::is_same_v<Value, knob_list>) {
-        profile_json knobs = profile_json::object();
-        for (const knob& k : value) knobs[std::string{k.name}] = constant_to_json(k.setting);
-        return knobs;
-    } else if constexpr (std::is_same_v<Value, decltype(runtime_cache::default_fraction)>) {
-        for (const named_fraction& f : named_fractions)
-            if (f.choose == value) return std::string{f.name};
-        return {};
-    } else if constexpr (std::is_same_v<Value, std::array<device_default, 3>>) {
-        profile_json classes = profile_json::array();
-        for (const device_default& d : value) classes.push_back(constant_to_json(d));
-        return classes;
-    } else {
-        static_assert(std::is_arithmetic_v<Value>);
-        return value;
-    }
+/// A constant as data. What needs no more than its address is only read.
+inline json_value constant_to_json(const constant_ref& c);
+
+/// The constants of a part, by name.
+inline json_value part_to_json(const std::vector<constant_ref>& constants) {
+    json_value part = json_value::object();
+    for (const constant_ref& c : constants) part[std::string{c.field->name}] = constant_to_json(c);
+    return part;
 }
+
+/// One number where all three are equal.
+inline json_value bounds_to_json(const std::vector<constant_ref>& ends) {
+    return ends[0].at_most(ends[1]) && ends[2].at_most(ends[0]) ? constant_to_json(ends[0]) : part_to_json(ends);
+}
+
+inline json_value families_to_json(const format_set& families) {
+    json_value named = json_value::array();
+    const auto& names = enumeration_names<format_family>;
+    for (std::size_t i = 1; i < names.size(); ++i)
+        if (families.contains(static_cast<format_family>(i))) named.push_back(std::string{names[i]});
+    return named;
+}
+
+inline json_value knobs_to_json(const knob_list& knobs) {
+    json_value named = json_value::object();
+    for (const knob& k : knobs)
+        named[std::string{k.name}] = std::string{enumeration_names<knob_setting>[static_cast<std::size_t>(k.setting)]};
+    return named;
+}
+
+inline json_value fraction_to_json(decltype(runtime_cache::default_fraction) choose) {
+    for (const named_fraction& f : named_fractions)
+        if (f.choose == choose) return std::string{f.name};
+    return {};
+}
+
+inline json_value classes_to_json(std::array<device_default, 3>& classes) {
+    json_value all = json_value::array();
+    for (device_default& d : classes) all.push_back(part_to_json(constants_in(d)));
+    return all;
+}
+
+inline json_value constant_to_json(const constant_ref& c) {
+    switch (c.type->kind) {
+        case constant_kind::part:
+            return part_to_json(c.inside());
+        case constant_kind::interval:
+            return bounds_to_json(c.inside());
+        case constant_kind::maybe:
+            return c.whole() != 0 ? constant_to_json(c.inside().front()) : json_value{};
+        case constant_kind::flag:
+            return c.whole() != 0;
+        case constant_kind::whole:
+        case constant_kind::bytes:
+        case constant_kind::tokens:
+            return c.whole();
+        case constant_kind::real:
+        case constant_kind::seconds:
+            return c.real();
+        case constant_kind::choice:
+            return std::string{c.type->names[static_cast<std::size_t>(c.whole())]};
+        case constant_kind::words:
+            return std::string{c.type->words(c.at)};
+        case constant_kind::version:
+            return c.as<runtime_version>() == runtime_version{} ? json_value{}
+                                                                : json_value(version_text(c.as<runtime_version>()));
+        case constant_kind::format:
+            return std::string{c.as<precision>().name.view()};
+        case constant_kind::families:
+            return families_to_json(c.as<format_set>());
+        case constant_kind::knobs:
+            return knobs_to_json(c.as<knob_list>());
+        case constant_kind::fraction:
+            return fraction_to_json(c.as<decltype(runtime_cache::default_fraction)>());
+        case constant_kind::classes:
+            return classes_to_json(c.as<std::array<device_default, 3>>());
+    }
+    return {};
+}
+
+/// All constants of a profile.
+inline json_value constants_to_json(llmres::runtime profile) { return part_to_json(constants_in(profile)); }
 
 }  // namespace detail
 
 /// Where a profile comes from, as JSON.
-inline nlohmann::ordered_json to_json(const profile_origin& origin) {
-    return {{"versions", origin.versions},
-            {"gpus", origin.gpus},
-            {"rows", origin.rows},
-            {"measurements", origin.measurements},
-            {"sources", origin.sources}};
+inline json_value to_json(const profile_origin& origin) {
+    const auto list = [](const std::vector<std::string>& words) {
+        json_value made = json_value::array();
+        for (const std::string& each : words) made.push_back(each);
+        return made;
+    };
+    json_value sources = json_value::object();
+    for (const auto& [constant, source] : origin.sources) sources[constant] = source;
+    return detail::json_object({{"versions", list(origin.versions)},
+                                {"gpus", list(origin.gpus)},
+                                {"rows", origin.rows},
+                                {"measurements", origin.measurements},
+                                {"sources", std::move(sources)}});
 }
 
-inline nlohmann::ordered_json to_json(const runtime_profile& profile) {
-    nlohmann::ordered_json document = nlohmann::ordered_json::object();
+inline json_value to_json(const runtime_profile& profile) {
+    json_value document = json_value::object();
     if (!profile.from.empty()) document["from"] = profile.from;
     document["origin"] = to_json(profile.origin);
-    document.update(detail::constant_to_json(profile.runtime));
+    document.update(detail::constants_to_json(profile.runtime));
     return document;
 }
 

@@ -50,7 +50,7 @@ TEST_CASE("every constant of a profile has a meaning, a unit, and a header that 
 TEST_CASE("what is an interval says so, and every value is found under its path") {
     const auto constants = detail::profile_constants();
     for (const runtime* compiled : runtimes::all) {
-        const auto values = detail::constant_to_json(*compiled);
+        const auto values = detail::constants_to_json(*compiled);
         for (const auto& c : constants) {
             const auto value = detail::value_at(values, c.path);
             if (value.is_object() && value.contains("low")) CHECK(c.has_bounds);
@@ -76,7 +76,7 @@ TEST_CASE("every constant of every compiled profile has a value and a source") {
     for (const runtime* compiled : runtimes::all) {
         const runtime_profile profile{*compiled, {}, {}};
         const detail::constant_sources sources{profile};
-        const auto values = detail::constant_to_json(*compiled);
+        const auto values = detail::constants_to_json(*compiled);
         for (const auto& c : constants) {
             CAPTURE(c.path);
             CHECK(!detail::value_at(values, c.path).dump().empty());

@@ -132,16 +132,16 @@ inline const profile_constant* find_constant(const std::vector<profile_constant>
 }
 
 /// A constant's value, as profiles as data have it; of classes of devices all values, as a list.
-inline profile_json value_at(const profile_json& profile, std::string_view path) {
+inline json_value value_at(const json_value& profile, std::string_view path) {
     const std::size_t end = path.find('.');
     std::string key{path.substr(0, end)};
     const bool each = key.ends_with("[]");
     if (each) key.resize(key.size() - 2);
-    const profile_json& value = profile.at(key);
+    const json_value& value = profile.at(key);
     if (end == std::string_view::npos) return value;
     if (!each) return value_at(value, path.substr(end + 1));
-    profile_json all = profile_json::array();
-    for (const profile_json& element : value) all.push_back(value_at(element, path.substr(end + 1)));
+    json_value all = json_value::array();
+    for (const json_value& element : value) all.push_back(value_at(element, path.substr(end + 1)));
     return all;
 }
 
@@ -151,8 +151,8 @@ public:
     // (JSON in braces is a list of one element to GCC.)
     explicit constant_sources(const runtime_profile& profile)
         : origin_{profile.origin},
-          own_(constant_to_json(profile.runtime)),
-          default_(constant_to_json(no_runtime)),
+          own_(constants_to_json(profile.runtime)),
+          default_(constants_to_json(no_runtime)),
           base_(own_) {
         for (const runtime* compiled : runtimes::all)
             if (*compiled == profile.runtime) take(*compiled);
@@ -162,7 +162,7 @@ public:
     /// "12 logs", "this profile", "llmres/runtimes/vllm.hpp (vllm 0.18 and 0.19)", or the default of its part.
     std::string source_of(const profile_constant& c) const {
         if (const auto learnt = origin_.sources.find(c.path); learnt != origin_.sources.end()) return learnt->second;
-        const profile_json value = value_at(own_, c.path);
+        const json_value value = value_at(own_, c.path);
         if (header_.empty() || value != value_at(base_, c.path)) return "this profile";
         if (value == value_at(default_, c.path)) return "default of llmres/runtimes/" + std::string{c.header};
         return header_;
@@ -170,15 +170,15 @@ public:
 
 private:
     void take(const runtime& compiled) {
-        base_ = constant_to_json(compiled);
+        base_ = constants_to_json(compiled);
         header_ = "llmres/runtimes/" + header_of(compiled) + " (" + std::string{compiled.identity.name.view()} + " " +
                   std::string{compiled.identity.versions.view()} + ")";
     }
 
     profile_origin origin_{};
-    profile_json own_{};
-    profile_json default_{};
-    profile_json base_{};
+    json_value own_{};
+    json_value default_{};
+    json_value base_{};
     std::string header_{};
 };
 
@@ -186,17 +186,17 @@ private:
 
 /// What a constant takes as JSON.
 template <class Value>
-profile_json schema_of_constant() {
+json_value schema_of_constant() {
     if constexpr (is_interval<Value>) {
-        const profile_json one = schema_of_constant<decltype(Value{}.expected)>();
-        return {{"anyOf", profile_json::array({one,
-                                               {{"type", "object"},
-                                                {"required", {"low", "expected", "high"}},
-                                                {"properties", {{"low", one}, {"expected", one}, {"high", one}}},
-                                                {"additionalProperties", false}}})}};
+        const json_value one = schema_of_constant<decltype(Value{}.expected)>();
+        return {{"anyOf", json_value::array({one,
+                                             {{"type", "object"},
+                                              {"required", {"low", "expected", "high"}},
+                                              {"properties", {{"low", one}, {"expected", one}, {"high", one}}},
+                                              {"additionalProperties", false}}})}};
     } else if constexpr (is_maybe<Value>) {
-        return {{"anyOf", profile_json::array({schema_of_constant<std::remove_cvref_t<decltype(Value{}.value)>>(),
-                                               {{"type", "null"}}})}};
+        return {{"anyOf", json_value::array({schema_of_constant<std::remove_cvref_t<decltype(Value{}.value)>>(),
+                                             {{"type", "null"}}})}};
     } else if constexpr (std::is_same_v<Value, bool>) {
         return {{"type", "boolean"}};
     } else if constexpr (std::is_enum_v<Value>) {
@@ -219,11 +219,11 @@ profile_json schema_of_constant() {
 }
 
 template <class Part>
-profile_json schema_of_part(const Part& part) {
-    profile_json fields = profile_json::object();
+json_value schema_of_part(const Part& part) {
+    json_value fields = json_value::object();
     each_field(part, [&](const profile_field& field, const auto& member) {
         using value = std::remove_cvref_t<decltype(member)>;
-        profile_json& schema = fields[std::string{field.name}];
+        json_value& schema = fields[std::string{field.name}];
         schema["description"] = field.means;
         if constexpr (is_part<value>) {
             schema.update(schema_of_part(member));
@@ -240,15 +240,15 @@ profile_json schema_of_part(const Part& part) {
 }
 
 /// The JSON Schema of profiles as data. A constant may stand outside its part, which the schema does not hold.
-inline profile_json profile_schema() {
-    const profile_json texts{{"type", "array"}, {"items", {{"type", "string"}}}};
-    profile_json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
-                        {"$comment",
-                         "Printed by `llmres schema profile`, from the table of a profile's fields "
-                         "(io/json/runtime/fields.hpp)."},
-                        {"title", "A runtime profile of llmres"}};
+inline json_value profile_schema() {
+    const json_value texts{{"type", "array"}, {"items", {{"type", "string"}}}};
+    json_value schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                      {"$comment",
+                       "Printed by `llmres schema profile`, from the table of a profile's fields "
+                       "(io/json/runtime/fields.hpp)."},
+                      {"title", "A runtime profile of llmres"}};
     schema.update(schema_of_part(no_runtime));
-    profile_json& fields = schema["properties"];
+    json_value& fields = schema["properties"];
     fields["from"] = {{"description", "the profile that gives what this one leaves out"}, {"type", "string"}};
     fields["origin"] = {{"description", "where the constants come from"},
                         {"type", "object"},

@@ -7,9 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/runtime/constant_ref.hpp>
 #include <llmres/io/json/runtime/fields.hpp>
 #include <llmres/io/json/runtime/names.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -20,9 +20,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -66,19 +66,6 @@ inline result<runtime_profile> read_runtime_profile(std::string_view document,
 
 namespace detail {
 
-template <class Value>
-inline constexpr bool is_interval = false;
-template <class T>
-inline constexpr bool is_interval<interval<T>> = true;
-template <class Value>
-inline constexpr bool is_maybe = false;
-template <class T>
-inline constexpr bool is_maybe<maybe<T>> = true;
-template <class Value>
-inline constexpr bool is_text = false;
-template <std::size_t N>
-inline constexpr bool is_text<text<N>> = true;
-
 /// Reads constants. The first refusal is kept.
 class constant_reader {
 public:
@@ -87,33 +74,19 @@ public:
         return error_;
     }
 
-    template <class Value>
-    void read(const nlohmann::json& said, const std::string& path, Value& into) {
-        if constexpr (is_part<Value>) {
-            part(said, path, into);
-        } else if constexpr (is_interval<Value>) {
-            bounds(said, path, into);
-        } else if constexpr (is_maybe<Value>) {
-            if (said.is_null()) return void(into = {});
-            into.known = true;
-            read(said, path, into.value);
-        } else if constexpr (std::is_same_v<Value, bool>) {
-            if (!said.is_boolean()) return refuse(path, said, "true or false");
-            into = said.get<bool>();
-        } else if constexpr (std::is_integral_v<Value>) {
-            into = static_cast<Value>(whole(said, path, (std::numeric_limits<Value>::max)()));
-        } else if constexpr (std::is_same_v<Value, double>) {
-            into = real(said, path);
-        } else if constexpr (std::is_same_v<Value, byte_count>) {
-            into = bytes(whole(said, path, std::int64_t{1} << 50));
-        } else if constexpr (std::is_same_v<Value, token_count>) {
-            into = tokens(whole(said, path, std::int64_t{1} << 40));
-        } else if constexpr (std::is_same_v<Value, duration>) {
-            into = seconds(real(said, path));
-        } else if constexpr (std::is_enum_v<Value>) {
-            choice(said, path, into);
-        } else {
-            other(said, path, into);
+    /// The fields of a part.
+    void part(const nlohmann::json& said, const std::string& path, const std::vector<constant_ref>& fields) {
+        if (!said.is_object()) return refuse(path, said, "an object");
+        for (const auto& entry : said.items()) {
+            const constant_ref* into = find(fields, entry.key());
+            if (into == nullptr) {
+                std::vector<std::string_view> known;
+                known.reserve(fields.size());
+                for (const constant_ref& c : fields) known.push_back(c.field->name);
+                return refuse(below(path, entry.key()), entry.value(), such_as("a field", nearest(entry.key(), known)),
+                              error_code::unknown);
+            }
+            read(entry.value(), below(path, entry.key()), *into);
         }
     }
 
@@ -125,46 +98,73 @@ private:
     }
 
     static std::string below(std::string path, std::string_view key) { return path.append(".").append(key); }
+    static const constant_ref* find(const std::vector<constant_ref>& fields, std::string_view key) {
+        for (const constant_ref& c : fields)
+            if (c.field->name == key) return &c;
+        return nullptr;
+    }
 
-    template <class Part>
-    void part(const nlohmann::json& said, const std::string& path, Part& into) {
-        if (!said.is_object()) return refuse(path, said, "an object");
-        for (const auto& entry : said.items()) {
-            const std::string& key = entry.key();
-            const nlohmann::json& value = entry.value();
-            bool known = false;
-            each_field(into, [&](const profile_field& named, auto& field) {
-                if (named.name != key) return;
-                known = true;
-                read(value, below(path, key), field);
-            });
-            if (!known)
-                return refuse(below(path, key), value, such_as("a field", nearest(key, profile_field_names<Part>())),
-                              error_code::unknown);
+    void read(const nlohmann::json& said, const std::string& path, const constant_ref& into) {
+        switch (into.type->kind) {
+            case constant_kind::part:
+                return part(said, path, into.inside());
+            case constant_kind::interval:
+                return bounds(said, path, into.inside());
+            case constant_kind::maybe:
+                into.type->set_whole(into.at, !said.is_null());
+                return said.is_null() ? void() : read(said, path, into.inside().front());
+            case constant_kind::flag:
+                if (!said.is_boolean()) return refuse(path, said, "true or false");
+                return into.type->set_whole(into.at, said.get<bool>());
+            case constant_kind::whole:
+            case constant_kind::bytes:
+            case constant_kind::tokens:
+                return into.type->set_whole(into.at, whole(said, path, into.type->most));
+            case constant_kind::real:
+            case constant_kind::seconds:
+                return into.type->set_real(into.at, real(said, path));
+            case constant_kind::choice:
+                return into.type->set_whole(into.at, choice(said, path, into.type->names, into.whole()));
+            case constant_kind::words:
+                return words(said, path, into);
+            default:
+                return other(said, path, into);
+        }
+    }
+    /// What is neither a number nor a name.
+    void other(const nlohmann::json& said, const std::string& path, const constant_ref& into) {
+        switch (into.type->kind) {
+            case constant_kind::version:
+                return version(said, path, into.as<runtime_version>());
+            case constant_kind::format:
+                return format(said, path, into.as<precision>());
+            case constant_kind::families:
+                return families(said, path, into.as<format_set>());
+            case constant_kind::knobs:
+                return knobs(said, path, into.as<knob_list>());
+            case constant_kind::fraction:
+                return fraction(said, path, into.as<decltype(runtime_cache::default_fraction)>());
+            default:
+                return classes(said, path, into.as<std::array<device_default, 3>>());
         }
     }
 
-    template <class T>
-    void bounds(const nlohmann::json& said, const std::string& path, interval<T>& into) {
+    /// Low, expected and high, or one number for all three.
+    void bounds(const nlohmann::json& said, const std::string& path, const std::vector<constant_ref>& ends) {
         if (!said.is_object()) {
-            T exact{};
-            read(said, path, exact);
-            into = interval<T>{exact};
+            for (const constant_ref& end : ends) read(said, path, end);
             return;
         }
-        for (const auto& [key, value] : said.items()) {
-            if (key == "low")
-                read(value, path + ".low", into.low);
-            else if (key == "expected")
-                read(value, path + ".expected", into.expected);
-            else if (key == "high")
-                read(value, path + ".high", into.high);
-            else
-                return refuse(below(path, key), value, "low, expected and high", error_code::unknown);
+        for (const auto& entry : said.items()) {
+            const constant_ref* end = find(ends, entry.key());
+            if (end == nullptr)
+                return refuse(below(path, entry.key()), entry.value(), "low, expected and high", error_code::unknown);
+            read(entry.value(), below(path, entry.key()), *end);
         }
         if (said.size() != 3) return refuse(path, said, "low, expected and high", error_code::missing);
-        if (!(into.low <= into.expected && into.expected <= into.high))
-            refuse(path, said, "low, expected and high in this order", error_code::inconsistent);
+        for (std::size_t i = 0; i < 2; ++i)
+            if (!ends[i].at_most(ends[i + 1]))
+                return refuse(path, said, "low, expected and high in this order", error_code::inconsistent);
     }
 
     std::int64_t whole(const nlohmann::json& said, const std::string& path, std::int64_t most) {
@@ -182,31 +182,30 @@ private:
         if (!(number >= 0 && number <= 1e15)) return refuse(path, said, expected, error_code::out_of_range), 0;
         return number;
     }
-    template <class Enum>
-    void choice(const nlohmann::json& said, const std::string& path, Enum& into) {
-        constexpr auto names = names_of(Enum{});
+    /// The number of a name; `otherwise` where it is none.
+    std::int64_t choice(const nlohmann::json& said, const std::string& path, std::span<const std::string_view> names,
+                        std::int64_t otherwise) {
         for (std::size_t i = 0; i < names.size(); ++i)
-            if (said.is_string() && said.get_ref<const std::string&>() == names[i])
-                return void(into = static_cast<Enum>(i));
+            if (said.is_string() && said.get_ref<const std::string&>() == names[i]) return static_cast<std::int64_t>(i);
         std::string all;
         for (const std::string_view name : names) all.append(all.empty() ? "one of " : ", ").append(name);
         refuse(path, said, all, said.is_string() ? error_code::unknown : error_code::malformed);
+        return otherwise;
     }
-
-    template <std::size_t N>
-    void other(const nlohmann::json& said, const std::string& path, text<N>& into) {
-        if (!said.is_string() || said.get_ref<const std::string&>().size() > N)
-            return refuse(path, said, "a string of at most " + std::to_string(N) + " characters");
-        into = std::string_view{said.get_ref<const std::string&>()};
+    void words(const nlohmann::json& said, const std::string& path, const constant_ref& into) {
+        const std::int64_t most = into.type->most;
+        if (!said.is_string() || said.get_ref<const std::string&>().size() > static_cast<std::size_t>(most))
+            return refuse(path, said, "a string of at most " + std::to_string(most) + " characters");
+        into.type->set_words(into.at, said.get_ref<const std::string&>());
     }
-    void other(const nlohmann::json& said, const std::string& path, runtime_version& into) {
+    void version(const nlohmann::json& said, const std::string& path, runtime_version& into) {
         if (said.is_null()) return void(into = {});
         const maybe<runtime_version> found =
             said.is_string() ? read_version(said.get_ref<const std::string&>()) : maybe<runtime_version>{};
         if (!found) return refuse(path, said, "a version in numbers, such as \"0.19.0\", or null");
         into = *found;
     }
-    void other(const nlohmann::json& said, const std::string& path, precision& into) {
+    void format(const nlohmann::json& said, const std::string& path, precision& into) {
         if (!said.is_string()) return refuse(path, said, "the name of a format");
         const result<precision> found = find_precision(path, said.get_ref<const std::string&>());
         if (found)
@@ -214,36 +213,46 @@ private:
         else if (error_.code == error_code::none)
             error_ = found.error();
     }
-    void other(const nlohmann::json& said, const std::string& path, format_set& into) {
+    void families(const nlohmann::json& said, const std::string& path, format_set& into) {
         if (!said.is_array()) return refuse(path, said, "a list of families of formats");
         into = {};
         for (const nlohmann::json& entry : said) {
-            format_family family{};
-            choice(entry, path, family);
-            if (family != format_family::plain) into.bits |= std::uint32_t{1} << static_cast<unsigned>(family);
+            constexpr std::int64_t plain{};
+            const std::int64_t family = choice(entry, path, enumeration_names<format_family>, plain);
+            if (family != plain) into.bits |= std::uint32_t{1} << static_cast<unsigned>(family);
         }
+    }
+    /// Whether an object has the names of these knobs, and each says what the knob sets.
+    static bool says_knobs(const nlohmann::json& said, const knob_list& knobs) {
+        for (const knob& k : knobs)
+            if (said.find(k.name) == said.end()) return false;
+        for (const auto& entry : said.items()) {
+            std::string_view setting;
+            for (const knob& k : knobs)
+                if (k.name == entry.key())
+                    setting = enumeration_names<knob_setting>[static_cast<std::size_t>(k.setting)];
+            if (setting.empty() || !says(entry.value(), setting)) return false;
+        }
+        return said.is_object();
     }
     /// Knobs lie in tables of the library: a profile has those of one of them.
-    void other(const nlohmann::json& said, const std::string& path, knob_list& into) {
-        constexpr auto settings = names_of(knob_setting{});
-        for (const llmres::runtime* known : runtimes::all) {
-            nlohmann::json knobs = nlohmann::json::object();
-            for (const knob& k : known->identity.knobs)
-                knobs[std::string{k.name}] = settings[static_cast<std::size_t>(k.setting)];
-            if (knobs == said) return void(into = known->identity.knobs);
-        }
+    void knobs(const nlohmann::json& said, const std::string& path, knob_list& into) {
+        for (const llmres::runtime* known : runtimes::all)
+            if (says_knobs(said, known->identity.knobs)) return void(into = known->identity.knobs);
         refuse(path, said, "the knobs of a runtime of `llmres runtimes`", error_code::unknown);
     }
-    void other(const nlohmann::json& said, const std::string& path, decltype(runtime_cache::default_fraction)& into) {
+    void fraction(const nlohmann::json& said, const std::string& path,
+                  decltype(runtime_cache::default_fraction)& into) {
         if (said.is_null()) return void(into = nullptr);
         for (const named_fraction& f : named_fractions)
             if (said.is_string() && said.get_ref<const std::string&>() == f.name) return void(into = f.choose);
         refuse(path, said, "null, or one of sglang_by_step, sglang_by_size, sglang_by_ranks", error_code::unknown);
     }
-    void other(const nlohmann::json& said, const std::string& path, std::array<device_default, 3>& into) {
+    void classes(const nlohmann::json& said, const std::string& path, std::array<device_default, 3>& into) {
         if (!said.is_array() || said.size() > into.size()) return refuse(path, said, "a list of at most 3 classes");
         into = device_classes();
-        for (std::size_t i = 0; i < said.size(); ++i) part(said[i], path + "[" + std::to_string(i) + "]", into[i]);
+        for (std::size_t i = 0; i < said.size(); ++i)
+            part(said[i], path + "[" + std::to_string(i) + "]", constants_in(into[i]));
     }
 
     llmres::error error_{};
@@ -255,13 +264,12 @@ inline std::string part_with(std::string_view key) {
     std::string found;
     bool several = false;
     llmres::runtime any{};
-    each_field(any, [&](const profile_field& part_field, auto& part) {
-        each_field(part, [&](const profile_field& field, auto&) {
-            if (field.name != key) return;
+    for (const constant_ref& part : constants_in(any))
+        for (const constant_ref& c : part.inside()) {
+            if (c.field->name != key) continue;
             several = several || !found.empty();
-            found = part_field.name;
-        });
-    });
+            found = part.field->name;
+        }
     return several ? std::string{} : found;
 }
 
@@ -360,7 +368,7 @@ result<runtime_profile> read_runtime_profile(const Json& document, const runtime
             whole[key] = value;
         else
             whole[part][key] = value;
-        read.read(whole, "runtime", profile.runtime);
+        read.part(whole, "runtime", detail::constants_in(profile.runtime));
         if (const status s = read.checked(); !s) return s.error();
     }
     if (profile.runtime.identity.name.empty())
