@@ -4,7 +4,6 @@
 #include <concepts>
 #include <filesystem>
 #include <fstream>
-#include <llmres/io/device_json.hpp>
 #include <llmres/io/files/adapter_folder.hpp>
 #include <llmres/io/files/checkpoint_stored.hpp>
 #include <llmres/io/files/gguf_parts.hpp>
@@ -15,6 +14,7 @@
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/io/json/device_reader.hpp>
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/logs/reader.hpp>
