@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/hf/quantization/patterns.hpp>
@@ -15,7 +16,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 /// The format of each projection of each layer, as a `quantization_config` gives them to modules by name.
@@ -54,6 +54,16 @@ private:
     /// The formats of a layer's matrices, by place and role: each an index into formats_, 0 for not quantised.
     using slot = std::array<std::array<std::uint8_t, weight_role_names.size()>, layer_places>;
 
+    /// Modules of a list that are read together. (Comparisons of tuples are templates.)
+    struct module_group {
+        std::int64_t layer = -1;  ///< of the model; below 0: all
+        bool predicts = false;
+        std::uint64_t roles = 0;
+        unsigned places = 0;
+        std::uint8_t format = 0;  ///< an index into formats_
+        friend auto operator<=>(const module_group&, const module_group&) = default;
+    };
+
     /// The format of one sort of weight in all layers.
     struct found_sort {
         std::uint8_t format = 0;
@@ -78,10 +88,17 @@ private:
         // Names that give the same format may come in any order, and twice.
         if (index != last_index_) said_.clear();
         last_index_ = index;
-        if (p.layer < 0 && p.expert < 0 && !said_.insert({places, p.prediction, p.roles}).second) return;
+        const module_group group{.layer = p.layer, .predicts = p.prediction, .roles = p.roles};
+        if (p.layer < 0 && p.expert < 0) {
+            module_group anywhere = group;
+            anywhere.places = places;
+            if (!said_.insert(anywhere).second) return;
+        }
         // Lists name thousands of experts, one by one: a layer's experts are in a format when all of them are named.
         if (p.expert >= 0) {
-            auto& named = experts_named_[{p.layer, p.prediction, p.roles, index}];
+            module_group of_experts = group;
+            of_experts.format = index;
+            auto& named = experts_named_[of_experts];
             named.insert(p.expert);
             if (static_cast<std::int64_t>(named.size()) != experts_in(p.layer, p.prediction)) return;
         }
@@ -167,14 +184,13 @@ private:
     std::vector<precision> formats_{precision{}};
     maybe<precision> head_{};
     std::uint8_t last_index_ = 0;
-    std::set<std::tuple<unsigned, bool, std::uint64_t>> said_{};
-    std::map<std::tuple<std::int64_t, bool, std::uint64_t, std::uint8_t>, std::set<std::int64_t>> experts_named_{};
+    std::set<module_group> said_{};
+    std::map<module_group, std::set<std::int64_t>> experts_named_{};
 };
 
 inline status assignment::names_whole_layers(std::string_view field) const {
-    for (const auto& [key, named] : experts_named_) {
-        const auto& [layer, predicts, roles, index] = key;
-        const std::int64_t count = experts_in(layer, predicts);
+    for (const auto& [group, named] : experts_named_) {
+        const std::int64_t count = experts_in(group.layer, group.predicts);
         if (count > 0 && static_cast<std::int64_t>(named.size()) < count)
             return refused(error_code::unsupported, field, "some of a layer's experts",
                            "all experts of a layer, or none");
