@@ -251,15 +251,16 @@ TEST_CASE("FSDP1 broadcasts a unit in buckets of 250 MiB, two at a time, joins i
     const std::string text = started(j, two);
     CHECK(text.find(unit(of_layer) + "; temporary") != std::string::npos);
     CHECK(text.ends_with(unit(2 * table + norm)));
-    // 600 MiB of a layer: two whole buckets and a rest, of which two are there at once.
+    // Seven matrices of 127 MiB: two of them fill a bucket, and the last one is sent with the norms. Two buckets are
+    // there at once.
     j.model.hidden = 1024;
-    kind_of(j).attention = {.heads = 4, .kv_heads = 4, .head_dim = 256};
-    kind_of(j).feed_forward.width = 100'000;
-    const std::int64_t large = 2 * (4 * 1024 * 1024 + 3 * 1024 * std::int64_t{100'000} + 2 * 1024), bucket = 250 << 20;
-    const std::string buckets = "even " + std::to_string(bucket) + "; odd " + std::to_string(bucket) +
-                                "; -even; even " + std::to_string(large - 2 * bucket) + "; -odd; -even; frames " +
-                                std::to_string(large);
-    REQUIRE(large > 2 * bucket);
-    REQUIRE(large < 3 * bucket);
-    CHECK(started(j, two).find(buckets) != std::string::npos);
+    kind_of(j).attention = {.heads = 500, .kv_heads = 500, .head_dim = 130};
+    kind_of(j).feed_forward.width = 65'000;
+    const std::int64_t matrix = 2 * 1024 * std::int64_t{65'000}, norms = 2 * 2 * 1024;
+    REQUIRE(matrix < 250 << 20);
+    REQUIRE(2 * matrix > 250 << 20);
+    const std::string full = std::to_string(2 * matrix);
+    CHECK(started(j, two).find("even " + full + "; odd " + full + "; -even; even " + full + "; -odd; odd " +
+                               std::to_string(matrix + norms) + "; -even; -odd; frames " +
+                               std::to_string(7 * matrix + norms)) != std::string::npos);
 }
