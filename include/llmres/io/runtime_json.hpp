@@ -54,8 +54,8 @@ inline json_value families_to_json(const format_set& families) {
 
 inline json_value knobs_to_json(const knob_list& knobs) {
     json_value named = json_value::object();
-    for (const knob& k : knobs)
-        named[std::string{k.name}] = std::string{enumeration_names<knob_setting>[static_cast<std::size_t>(k.setting)]};
+    const auto& settings = enumeration_names<knob_setting>;
+    for (const knob& k : knobs) named[std::string{k.name}] = std::string{settings[static_cast<std::size_t>(k.setting)]};
     return named;
 }
 
