@@ -94,7 +94,8 @@ TEST_CASE("A6: the 18 GPUs by speed and by speed per price, for LoRA and for bat
     for (const job& j : {served, tuned}) {
         const auto for_money = ranked(j, priced, purchase_objective::throughput_per_price);
         REQUIRE(for_money.size() == 5);
-        CHECK(for_money[0] == (j.task == task::finetuning ? gpus::rtx_4090.id : gpus::rtx_3090.id).view());
+        CHECK(for_money[0] == gpus::rtx_3090.id.view());
+        CHECK(for_money[1] == gpus::rtx_4090.id.view());  // tuned, 6 % behind: beside adapters memory traffic decides
         CHECK(for_money.back() == gpus::a100_pcie_80gb.id.view());
     }
 }
