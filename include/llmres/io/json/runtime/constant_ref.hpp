@@ -186,12 +186,11 @@ constexpr constant_type compound_type() {
                         if (known == 0) value = {};
                         value.known = known != 0;
                     },
-                .inside =
-                    [](void* at) {
-                        std::vector<constant_ref> all;
-                        constant_collector{nullptr, all}(static_cast<Value*>(at)->value);
-                        return all;
-                    }};
+                .inside = [](void* at) {  // what may be known has no name of its own
+                    auto& value = static_cast<Value*>(at)->value;
+                    return std::vector<constant_ref>{
+                        {nullptr, &constant_type_of<std::remove_reference_t<decltype(value)>>, &value}};
+                }};
     }
 }
 
