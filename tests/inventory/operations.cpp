@@ -522,6 +522,23 @@ TEST_CASE("an adapter of its own copies its input, scales its output and adds it
     CHECK(beside(fused, false).read == byte_count{});
 }
 
+TEST_CASE("beside routed experts an adapter moves the tokens that chose them, and nothing where experts have none") {
+    const model& m = models::mixtral_8x7b;  // two experts a token
+    const auto moved = [&](bool experts) {
+        const token_pass pass{
+            .tokens = {1, 10, 10},
+            .training = true,
+            .adapter = {
+                .kind = adapter_kind::lora, .rank = 16, .targets = {weight_role::up_proj}, .experts = {experts}}};
+        byte_count read;
+        for (const operation& o : of_kind(kernels_of(m.layers[0], m.hidden, pass), operation_kind::elementwise))
+            read += o.read;
+        return read;
+    };
+    // Each of 20 choices has an output of 14,336 features scaled, and added to the layer's.
+    CHECK(moved(true) - moved(false) == bytes(2 * 20 * 14336 * 3));
+}
+
 TEST_CASE("training in 8 bits multiplies by the head in 16") {
     operation_formats formats;
     formats.linear = arithmetic_kind::fp8;

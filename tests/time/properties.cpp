@@ -49,6 +49,18 @@ TEST_CASE("LoRA computes less than full fine-tuning, and both counts of mfu say 
     CHECK(small.mfu == doctest::Approx(whole.mfu).epsilon(0.3));
 }
 
+TEST_CASE("an adapter that leaves out stacked experts takes no time beside them") {
+    job j = tuning();  // transformers 5 stacks experts' weights
+    j.model = models::mixtral_8x7b;
+    j.recompute = recompute::full;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = all_linears};
+    const duration by_default = speed(j, {}, h100s(1)).step.total().expected;
+    j.adapter.experts = false;
+    CHECK(speed(j, {}, h100s(1)).step.total().expected == by_default);
+    j.adapter.experts = true;
+    CHECK(speed(j, {}, h100s(1)).step.total().expected > by_default);
+}
+
 TEST_CASE("the GPUs do at most what their datasheets allow, whatever format the weights are stored in") {
     for (const precision& format : {bf16, fp8_e4m3, nvfp4, nf4})
         for (const bool adapts : {false, true}) {

@@ -219,6 +219,9 @@ public:
         outputs_ = size_of(compute_, n, kernel_.rows);
     }
 
+    /// The tokens that pass: those of with_tokens(), or their choices of experts.
+    constexpr std::int64_t tokens() const { return kernel_.tokens; }
+
     /// Calls visit for the kernels of one pass.
     template <class Visit>
     [[gnu::always_inline]] constexpr void show(const token_pass& pass, arithmetic_kind arithmetic, bool trained,
@@ -338,11 +341,10 @@ constexpr bool trains_both(const Passes& passes) {
 /// What passes memory beside an adapter's two products, where it is a module of its own (PEFT, tuners/lora/layer.py,
 /// Linear.forward): its input is copied to its format and dropped out, its output scaled, and the layer's output and
 /// this one added, in the wider of both formats; the backward pass does as much with gradients, and adds those of the
-/// input. `part`: the weight's on this GPU.
-[[gnu::cold]] constexpr operation beside_adapter(const weight_shape& part, const operation_formats& formats,
-                                                 const token_pass& pass) {
+/// input. `part`: the weight's on this GPU, which `n` tokens pass.
+[[gnu::cold]] constexpr operation beside_adapter(const weight_shape& part, std::int64_t n,
+                                                 const operation_formats& formats, const token_pass& pass) {
     const precision& own = formats.of_adapters();
-    const std::int64_t n = pass.tokens.all();
     const byte_count inputs = size_of(formats.compute, n, part.columns), own_inputs = size_of(own, n, part.columns);
     const byte_count outputs = size_of(formats.compute, n, part.rows), own_outputs = size_of(own, n, part.rows);
     operation all{.kind = operation_kind::elementwise, .arithmetic = own.arithmetic};
@@ -375,7 +377,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
     const precision& format = formats.weights.of(whole);
     const arithmetic_kind stored = arithmetic_of(format, linear);
     const adapter& beside = passes[0].adapter;
-    const int matrices = !head && beside.adapts(whole.role) ? 3 : 1;
+    const int matrices = !head && beside.adapts(whole.role, whole.routed) ? 3 : 1;
     for (int matrix = 0; matrix < matrices; ++matrix) {
         weight_shape shape = part;
         if (matrix > 0) (matrix == 1 ? shape.rows : shape.columns) = beside.rank;
@@ -397,9 +399,10 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
             product.show(pass, arithmetic, trained, i, visit);
             if (twins && twins->count > 0) product.show_again(*twins, formats.joined, i, visit);
         }
+        if (matrix < 2 || !passes[0].training || formats.fused_adapters) continue;
+        for (std::size_t i = 0; i < passes.size(); ++i)
+            visit(beside_adapter(part, product.tokens(), formats, passes[i]), i);
     }
-    if (matrices == 1 || !passes[0].training || formats.fused_adapters) return;
-    for (std::size_t i = 0; i < passes.size(); ++i) visit(beside_adapter(part, formats, passes[i]), i);
 }
 
 /// Calls visit for the products of all passes with the weights of a layer. Equal matrices are shown together where

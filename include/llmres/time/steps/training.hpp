@@ -46,7 +46,7 @@ constexpr token_passes training_passes(const job& j, const layout& l) {
                     .dropout = j.dropout,
                     .adds_gradients = adds_gradients(j, l),
                     .keeps_gathered = j.runtime.kernels.keeps_gathered_inputs,
-                    .adapter = j.adapter};
+                    .adapter = adapter_of(j)};
     pass.scored = pass.tokens.all();
     token_pass back = pass;
     back.backward = true;
