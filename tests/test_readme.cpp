@@ -3,6 +3,10 @@
 //
 //   <!-- from: examples/fits.cpp [tag] -->   the lines between two `// [tag]` lines; without a tag, the whole file
 //   <!-- output of: llmres plan ... -->      what the program prints; the block may begin with the command after "$ "
+//
+// and one above a table says in which document's tables each of its rows stands, but for the first cell:
+//
+//   <!-- rows of: docs/accuracy.md -->
 #include <sys/wait.h>
 
 #include <doctest/doctest.h>
@@ -101,6 +105,44 @@ std::vector<std::string> disagreements(const std::string& document, const source
     return found;
 }
 
+/// The cells of a table's line, without the spaces around them; none of another line.
+std::vector<std::string> cells_of(const std::string& line) {
+    std::vector<std::string> cells;
+    if (!line.starts_with("| ")) return cells;
+    std::istringstream in{line.substr(2)};
+    for (std::string cell; std::getline(in, cell, '|');) {
+        const std::size_t first = cell.find_first_not_of(' ');
+        cells.push_back(first == std::string::npos ? "" : cell.substr(first, cell.find_last_not_of(' ') - first + 1));
+    }
+    return cells;
+}
+
+/// The rows of a document's marked tables that stand in no table of the document that is named; and markers without
+/// one.
+std::vector<std::string> rows_that_are_nowhere(const std::string& document, const sources& from) {
+    static const std::regex rows{R"(<!-- rows of: (\S+) -->)"};
+    std::vector<std::string> found;
+    const std::vector<std::string> lines = lines_of(document);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        std::smatch marker;
+        if (!std::regex_match(lines[i], marker, rows)) continue;
+        const std::optional<std::string> source = from.file(marker[1]);
+        if (!source || i + 3 >= lines.size() || cells_of(lines[i + 3]).empty()) found.push_back(lines[i]);
+        for (std::size_t row = i + 3; source && row < lines.size() && !cells_of(lines[row]).empty(); ++row) {
+            const std::vector<std::string> sought = cells_of(lines[row]);
+            const std::vector<std::string> all = lines_of(*source);
+            const bool there = std::any_of(all.begin(), all.end(), [&](const std::string& line) {
+                const std::vector<std::string> cells = cells_of(line);
+                return std::all_of(sought.begin() + 1, sought.end(), [&](const std::string& cell) {
+                    return std::find(cells.begin(), cells.end(), cell) != cells.end();
+                });
+            });
+            if (!there) found.push_back(lines[row]);
+        }
+    }
+    return found;
+}
+
 std::optional<std::string> content_of(const fs::path& file) {
     std::ifstream in{file};
     if (!in) return std::nullopt;
@@ -158,6 +200,23 @@ TEST_CASE("a marked block must equal its source") {
     CHECK(count("<!-- output of: llmres gpus -->\n```\n$ llmres gpu\na gpu\n```\n") == 1);  // another command shown
 }
 
+TEST_CASE("a marked table's rows must stand in the document that it names") {
+    const sources from{.file = [](const std::string& path) -> std::optional<std::string> {
+                           if (path != "docs/a.md") return std::nullopt;
+                           return "| series | figure | mean error |\n|---|---|--:|\n| one | step | 3 % |\n";
+                       },
+                       .output = {}};
+    const auto count = [&](const std::string& document) { return rows_that_are_nowhere(document, from).size(); };
+    const std::string head = "<!-- rows of: docs/a.md -->\n| what | mean error | series |\n|---|---|---|\n";
+
+    CHECK(count("| what | 4 % | two |\n") == 0);                                 // no marker
+    CHECK(count(head + "| a step | 3 % | one |\n") == 0);                        // in another order
+    CHECK(count(head + "| a step | 4 % | one |\n") == 1);                        // another figure
+    CHECK(count(head + "| a step | 3 % | one |\n| more | 3 % | two |\n") == 1);  // another series
+    CHECK(count(head) == 1);                                                     // no row
+    CHECK(count("<!-- rows of: docs/b.md -->\n| a |\n|---|\n| b |\n") == 1);     // no such document
+}
+
 TEST_CASE("what README.md and docs/ show is real") {
     const fs::path root{LLMRES_SOURCE_DIR};
     std::vector<fs::path> documents;
@@ -171,6 +230,7 @@ TEST_CASE("what README.md and docs/ show is real") {
         for (const std::string& disagreement : disagreements(content_of(document).value(), real)) {
             FAIL_CHECK(disagreement);
         }
+        for (const std::string& row : rows_that_are_nowhere(content_of(document).value(), real)) FAIL_CHECK(row);
     }
 }
 
