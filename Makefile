@@ -77,11 +77,11 @@ fuzz:
 	@cmake --preset fuzz >/dev/null
 	cmake --build --preset fuzz --target run_fuzz
 
-fuzz-long:  ## 10^7 executions of each reader, of short inputs, or FUZZ_SECONDS (2 hours) where that ends first
+fuzz-long:  ## 10^8 executions, as many of each reader, of short inputs, or FUZZ_SECONDS (2 hours) where that ends first
 	@.ci/setup base clang
 	@cmake --preset fuzz-long >/dev/null
 	@cmake --build --preset fuzz-long -- --quiet
-	FUZZ_RUNS=10000000 FUZZ_LENGTH=256 tests/fuzz/run.sh $(or $(FUZZ_SECONDS),7200) build/fuzz-long/fuzz
+	FUZZ_RUNS=15000000 FUZZ_LENGTH=256 tests/fuzz/run.sh $(or $(FUZZ_SECONDS),7200) build/fuzz-long/fuzz
 
 validate-pytorch:  ## regenerates the tracked PyTorch runs (under an hour); ARGS: of python -m memory_reference
 	tests/validation/pytorch/run.sh $(ARGS)

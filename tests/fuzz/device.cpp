@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// A device file that may hold anything: read, or refused by name; what is read is written and read again as it was, and
+// becomes a cluster, or is refused.
+#include <cstddef>
+#include <cstdint>
+#include <llmres/hardware/live_cluster.hpp>
+#include <llmres/io/device_json.hpp>
+#include <string>
+#include <string_view>
+
+#include "require.hpp"
+
+using namespace llmres;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const result<device_file> file = parse_device_file({reinterpret_cast<const char*>(data), size});
+    if (!file) {
+        require_named(file.error());
+        return 0;
+    }
+    const auto written = [](const device_file& f) {
+        return to_json(f).dump(-1, ' ', false, nlohmann::json::error_handler_t::strict);
+    };
+    const std::string text = written(*file);
+    const result<device_file> again = parse_device_file(text);
+    require(static_cast<bool>(again), "what was written is read");
+    require(written(*again) == text, "what was written is read as it was");
+    for (const device& live : file->devices)
+        for (const std::int32_t gpus : {1, 8}) {
+            const result<cluster> machine = cluster_of(live, gpus);
+            if (!machine)
+                require_named(machine.error());
+            else
+                require(static_cast<bool>(validate(*machine)), "a machine that was measured is a valid cluster");
+        }
+    return 0;
+}
