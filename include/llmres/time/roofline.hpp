@@ -165,8 +165,8 @@ struct pricer {
     /// The mixers that were priced last.
     struct last_mixers {
         bool kept = false;  ///< where several kinds of layers are priced, each from the start
-        const layer* of = nullptr;
-        slot<priced_mixers> passes;  ///< set with `of`
+        const layer* kind = nullptr;
+        slot<priced_mixers> passes;  ///< set with `kind`
     };
 
     const layout& degrees;
@@ -234,14 +234,14 @@ struct pricer {
     }
     /// Takes the passes through the mixers of the kind before, if these are the same.
     constexpr bool take_mixers(const layer& kind, equal_matrices& behind) {
-        if (!mixers.of || !same_mixer_weights(*mixers.of, kind)) return false;
+        if (!mixers.kind || !same_mixer_weights(*mixers.kind, kind)) return false;
         sum = mixers.passes.value.sum;
         behind = mixers.passes.value.behind;
         return true;
     }
     constexpr void keep_mixers(const layer& kind, const equal_matrices& behind) {
         if (!mixers.kept) return;
-        mixers.of = &kind;
+        mixers.kind = &kind;
         mixers.passes = slot<priced_mixers>{{sum, behind}};
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
