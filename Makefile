@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended bench instructions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -64,6 +64,10 @@ instructions:  ## of one plan of each job of bench/plan.cpp, counted by callgrin
 	cmake --build --preset release --target bench_plan
 	bench/instructions build/release/bench/bench_plan
 	bench/twin/compare
+
+constant-expressions:  ## steps and milliseconds of a plan of each job of bench/jobs.hpp in a static_assert (minutes)
+	@.ci/setup base clang
+	bench/constant_expressions
 
 probe:
 	@.ci/setup base probe
