@@ -156,6 +156,14 @@ TEST_CASE("division by zero saturates, as a size without bound") {
     CHECK(std::isinf((gib(1) / gb_per_s(0)).in(seconds)));
 }
 
+TEST_CASE("what goes beyond a quantity is their difference, and never below zero") {
+    CHECK(beyond(bytes(5), bytes(3)) == bytes(2));
+    CHECK(beyond(bytes(3), bytes(3)) == byte_count{});
+    CHECK(beyond(bytes(3), bytes(5)) == byte_count{});
+    CHECK(beyond(seconds(1.5), seconds(0.5)) == seconds(1.0));
+    CHECK(beyond(seconds(0.5), seconds(1.5)) == duration{});
+}
+
 TEST_CASE("aligned sizes are the next multiple of the granule") {
     properties::for_pairs([](std::int64_t a, std::int64_t b) {
         if (b == 0) return;

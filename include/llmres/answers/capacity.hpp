@@ -251,7 +251,6 @@ constexpr reserved_memory reserved_by(const memory_breakdown& m, const pool_size
     const interval<byte_count> own = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
     const interval<byte_count> beside =
         m[memory_term::runtime] + m[memory_term::workspace] + m[memory_term::communication];
-    const auto beyond = [](byte_count all, byte_count used) { return all > used ? all - used : byte_count{}; };
     reserved_memory held{.unused = beyond(pool.memory.expected, own.expected)};
     held.engine = m.reserved.expected + held.unused;
     const byte_count expected = held.engine + beside.expected;
@@ -269,9 +268,8 @@ constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, con
     if (!pool) return pool;
     const memory_breakdown m = memory_of(j, l, c);
     const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
-    const auto beyond = [&](byte_count of) { return of > own ? of - own : byte_count{}; };
     pool_size room = *pool;
-    room.memory = {beyond(pool->memory.low), beyond(pool->memory.expected), beyond(pool->memory.high)};
+    room.memory = {beyond(pool->memory.low, own), beyond(pool->memory.expected, own), beyond(pool->memory.high, own)};
     const double left = pool->memory.expected > byte_count{} ? ratio(room.memory.expected, pool->memory.expected) : 0.0;
     if (pool->sequences.expected > 0) {
         const double one = ratio(pool->memory.expected, bytes(1)) / pool->sequences.expected;

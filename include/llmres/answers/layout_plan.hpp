@@ -126,7 +126,7 @@ constexpr bool offloads(const job& j) {
         p.because({.code = reason_code::host_memory_exceeded,
                    .gpu = p.gpu,
                    .needed = held.high,
-                   .available = sure > taken.high ? sure - taken.high : byte_count{}});
+                   .available = beyond(sure, taken.high)});
     }
 }
 

@@ -375,11 +375,10 @@ constexpr Gpu to_gpu(const device& live, const Gpu& sheet, const device_override
 /// were measured. Unknown if neither was read.
 constexpr maybe<byte_count> held_by_others(const device& live) {
     const device_memory& m = live.memory;
-    const auto left = [](byte_count all, byte_count own) { return all > own ? all - own : byte_count{}; };
-    if (m.nvml_total && m.nvml_free) return left(*m.nvml_total, *m.nvml_free + m.nvml_reserved.value_or({}));
+    if (m.nvml_total && m.nvml_free) return beyond(*m.nvml_total, *m.nvml_free + m.nvml_reserved.value_or({}));
     if (m.cuda_total && m.cuda_free)
-        return left(*m.cuda_total,
-                    *m.cuda_free + live.measured.context.value_or({}) + live.measured.library_workspace.value_or({}));
+        return beyond(*m.cuda_total,
+                      *m.cuda_free + live.measured.context.value_or({}) + live.measured.library_workspace.value_or({}));
     return {};
 }
 

@@ -199,8 +199,7 @@ constexpr byte_count usable_memory(const gpu& card) {
         const bool up_to_36_gib = card.memory.fitted <= gib(36);
         return up_to_36_gib ? div_down(card.memory.fitted * 2, 3) : div_down(card.memory.fitted * 3, 4);
     }
-    const byte_count total = card.memory.reported.value_or(card.memory.fitted);
-    return total > mib(500) ? total - mib(500) : bytes(0);
+    return beyond(card.memory.reported.value_or(card.memory.fitted), mib(500));
 }
 
 /// Memory that a process may allocate at most: where GPU and host share the memory, the host may free some of its own.

@@ -115,7 +115,7 @@ struct memory_breakdown {
         const interval<byte_count> held = total();
         if (is_saturated(held.high)) return;
         const auto lacking = [&](byte_count holds) {
-            const byte_count more = holds > available ? holds - available : byte_count{};
+            const byte_count more = beyond(holds, available);
             return more < evictable ? more : evictable;
         };
         evicted = {lacking(held.low), lacking(held.expected), lacking(held.high)};
@@ -129,12 +129,12 @@ struct memory_breakdown {
         const interval<byte_count> held = total();
         if (is_saturated(held.high)) return;  // how much is lacking is unknown
         const auto lacking = [&](byte_count holds, byte_count most) {
-            const byte_count more = holds > available ? holds - available : byte_count{};
+            const byte_count more = beyond(holds, available);
             return more < most ? more : most;
         };
         // What the allocator may hold where all else takes least.
         const byte_count others = held.low - reserved.low;
-        const byte_count most = available > others ? available - others : byte_count{};
+        const byte_count most = beyond(available, others);
         const byte_count unreleased = reserved.high < most ? reserved.high : most;
         interval<byte_count>& slack = terms[static_cast<std::size_t>(memory_term::fragmentation)];
         const byte_count given_back = lacking(held.expected, releasable.expected);

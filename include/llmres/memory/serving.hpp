@@ -101,21 +101,18 @@ constexpr interval<byte_count> in_the_rest(const runtime& r, const memory_breakd
 
 /// What is left of the device for nothing else, because pools are fractions, or as large as the caller said.
 constexpr interval<byte_count> withheld(const job& j, const runtime& r, const layout& l, const memory_breakdown& m) {
-    const auto beyond = [&](byte_count pooled, byte_count rest) {
-        const byte_count left = left_beside(r, pooled);
-        return left > rest ? left - rest : byte_count{};
-    };
+    const auto unused = [&](byte_count pooled, byte_count rest) { return beyond(left_beside(r, pooled), rest); };
     const interval<byte_count>& weights = m[memory_term::weights];
     const interval<byte_count> cache = m[memory_term::kv_cache] + m[memory_term::recurrent_state];
     if (r.cache.pool == cache_pool::share_of_free)
-        return {beyond(cache.low, {}), beyond(cache.expected, {}), beyond(cache.high, {})};
+        return {unused(cache.low, {}), unused(cache.expected, {}), unused(cache.high, {})};
     if (r.cache.pool == cache_pool::share_of_total)
         if (const maybe<byte_count> set = pool_as_set(j, r, l, cache.expected); set && *set > cache.expected)
             return *set - cache.expected;
     if (r.cache.pool != cache_pool::share_with_weights) return {};
     const interval<byte_count> step = in_the_rest(r, m);
-    return {beyond(weights.low + cache.low, step.high), beyond(weights.expected + cache.expected, step.expected),
-            beyond(weights.high + cache.high, step.low)};
+    return {unused(weights.low + cache.low, step.high), unused(weights.expected + cache.expected, step.expected),
+            unused(weights.high + cache.high, step.low)};
 }
 
 /// By how much the upper bounds of the terms exceed that of their sum: where a step takes most, it leaves least of the

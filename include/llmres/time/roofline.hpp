@@ -112,7 +112,7 @@ struct priced_pass {
         flops += other.flops * times;
     }
     /// What of context parallelism's exchanges attention does not hide.
-    constexpr duration exposed_context() const { return context > attention ? context - attention : duration{}; }
+    constexpr duration exposed_context() const { return beyond(context, attention); }
     /// The terms, with bounds in the proportions of the efficiencies.
     constexpr time_breakdown terms(const efficiency& e, const runtime_launches& by) const {
         const auto bounded = [](duration expected, const interval<double>& reached) {

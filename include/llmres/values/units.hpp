@@ -358,6 +358,11 @@ constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
     return !at_an_end && static_cast<double>(up.base()) > q.base() ? quantity<U, std::int64_t>::from_base(up.base() - 1)
                                                                    : up;
 }
+/// How far `a` goes beyond `b`: their difference, and zero where `a` is not above `b`.
+template <class U, class R>
+constexpr quantity<U, R> beyond(quantity<U, R> a, quantity<U, R> b) {
+    return a > b ? a - b : quantity<U, R>{};
+}
 /// A count as a double quantity of the same unit, for rates and times.
 template <class U, class R>
 constexpr quantity<U, double> approx(quantity<U, R> q) {

@@ -336,8 +336,7 @@ private:
     /// Of an index alone the total is known, which the layers share alike beyond what they are predicted to take.
     template <class Size>
     void share_total(std::vector<stored_layer>& layers, byte_count ends, const Size& size) const {
-        byte_count rest = checkpoint_.stated.value_or(byte_count{});
-        rest = rest > ends ? rest - ends : byte_count{};
+        const byte_count rest = beyond(checkpoint_.stated.value_or(byte_count{}), ends);
         byte_count predicted;
         for (stored_layer& l : layers) predicted += l.stored = size(l.shape, 0);
         if (rest <= predicted || layers.empty()) return;

@@ -76,7 +76,7 @@ constexpr std::int64_t bytes_on_hopper(std::int64_t outputs, std::int64_t inputs
     const std::int64_t held = bytes_on_hopper(e.gates * width, hidden, kernels.pads_values) +
                               bytes_on_hopper(hidden, width, kernels.pads_values);
     const byte_count triton = bytes(held * e.count) - e.plain();
-    return {triton, marlin > triton ? marlin - triton : byte_count{}};
+    return {triton, beyond(marlin, triton)};
 }
 
 }  // namespace llmres::inline v0::detail

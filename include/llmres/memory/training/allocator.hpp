@@ -81,7 +81,7 @@ constexpr double sum_after_many(double cut_of_mean, double sizes) {
 constexpr idle_blocks blocks_of_varied_lengths(byte_count transient, byte_count logits, double cut_of_mean = 0,
                                                bool recomputes = true, token_count longest = {},
                                                bool by_pairs = false) {
-    const byte_count rest = transient > logits ? transient - logits : byte_count{};
+    const byte_count rest = beyond(transient, logits);
     const double again = recomputes && !by_pairs ? 1.0 : 0.3, at_most = recomputes ? 3.0 : 1.1;
     const double steps = ratio(logits, mib(2)), lengths = static_cast<double>(longest.in(tokens));
     const double sizes = longest > token_count{} && lengths < steps ? lengths : steps;
@@ -96,8 +96,8 @@ constexpr idle_blocks blocks_of_varied_lengths(byte_count transient, byte_count 
 /// they hold, at most by how much it does: none to all; 30 % on average in a simulation of the allocator's rules
 /// (tests/validation/caching_allocator.cpp).
 constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count transient) {
-    const byte_count beyond = transient > left ? transient - left : byte_count{};
-    return {byte_count{}, scaled_up(beyond < left ? beyond : left, 0.3), left};
+    const byte_count lacking = beyond(transient, left);
+    return {byte_count{}, scaled_up(lacking < left ? lacking : left, 0.3), left};
 }
 
 /// DeepSpeed's ZeRO 3: blocks that wait for another stream, beside `unused`, which no phase uses of another's.
@@ -153,7 +153,7 @@ constexpr interval<byte_count> blocks_between_phases(byte_count unused, const st
 /// Blocks that are freed at the peak, and that no tensor of the peak uses.
 constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak) {
     const runtime& r = f.job.runtime;
-    const byte_count unused = peak.reserved > peak.size ? peak.reserved - peak.size : byte_count{};
+    const byte_count unused = beyond(peak.reserved, peak.size);
     if (!r.allocator.caches_freed_blocks) return {.fragmented = {unused, unused, unused}};
     idle_blocks idle{.releasable = blocks_between_phases(unused, peak, f.layout)};
     if (peak.activations > peak.tensors.activations) {  // gaps between activations that are freed by then stay

@@ -83,8 +83,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     if (!a.follows_forward) return t;
     const bool stays = saved_tensors_of(j, context) == saved_tensors::stay;
     const byte_count alive = forward_of(a.sums.forward, context, state, stays);
-    const byte_count counted = stays ? t.kept : byte_count{};
-    if (alive > counted) t.in_forward = alive - counted;
+    t.in_forward = beyond(alive, stays ? t.kept : byte_count{});
     return t;
 }
 

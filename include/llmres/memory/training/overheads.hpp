@@ -139,8 +139,8 @@ constexpr interval<byte_count> gaps_between(const interval<byte_count>& allocate
 
 /// An estimate without buckets, which are there or not, whichever way the estimate is off.
 constexpr interval<byte_count> without_buckets(const interval<byte_count>& all, byte_count buckets) {
-    const auto less = [&](byte_count size) { return size > buckets ? size - buckets : byte_count{}; };
-    return {all.low < less(all.expected) ? all.low : less(all.expected), less(all.expected), less(all.high)};
+    const byte_count expected = beyond(all.expected, buckets);
+    return {all.low < expected ? all.low : expected, expected, beyond(all.high, buckets)};
 }
 
 /// Adds what the caching allocator holds beyond what it hands out. Gaps are as wide as the tensors; which blocks no

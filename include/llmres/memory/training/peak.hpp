@@ -201,8 +201,7 @@ constexpr byte_count weights_flattened_on_gpu(const folded_job& f, const trainin
 /// states, and flattened gradients.
 constexpr byte_count size_beside_loaded(const tensor_memory& t, byte_count loaded) {
     if (loaded == byte_count{}) return {};
-    const byte_count using_them = t.gradients + t.activations;
-    return t.all() + (loaded > using_them ? loaded - using_them : byte_count{});
+    return t.all() + beyond(loaded, t.gradients + t.activations);
 }
 
 /// The peak of one stage.
@@ -236,7 +235,7 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
         peak.flattened = left_by_flattening(f.job, f.layout, f.context, s.holds, in.residual);
     }
     const byte_count standing = s.weights.all.weights + s.weights.all.adapter + s.weights.all.optimizer.states;
-    if (beside_gradients > standing) peak.transient = beside_gradients - standing;
+    peak.transient = beyond(beside_gradients, standing);
     if (peak.wrapping = blocks_of_wrapping(in); peak.wrapping > byte_count{}) {
         // Nor do the small tensors of adapters use them.
         const byte_count of_adapters = f.context.frozen

@@ -247,9 +247,7 @@ struct saved_memory {
 
 /// Where layers move, one of the two that are on the GPU is the one that is computed, or differentiated: what is
 /// counted beyond what it keeps, be it of another kind than the widest.
-constexpr byte_count counted_beyond(const saved_memory& saved, byte_count kept) {
-    return saved.each > kept ? saved.each - kept : byte_count{};
-}
+constexpr byte_count counted_beyond(const saved_memory& saved, byte_count kept) { return beyond(saved.each, kept); }
 
 /// What one pipeline stage holds, whatever the point of the step.
 struct training_stage {

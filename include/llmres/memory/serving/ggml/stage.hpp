@@ -115,8 +115,7 @@ struct stage_graph {
         const step_peak with = copies() ? laid_out(k.layers, stacks) : without;
         step_peak either = runtime.loading.host_experts.copied ? with : without;
         const step_peak& less = runtime.loading.host_experts.fused_gates ? without : with;
-        either.set_low((less.activations.low > step.hidden ? less.activations.low - step.hidden : byte_count{}) +
-                       less.logits.low);
+        either.set_low(beyond(less.activations.low, step.hidden) + less.logits.low);
         const byte_count high = with.activations.high +
                                 (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : step.hidden);
         if (high > either.activations.high) either.activations.high = high;

@@ -68,7 +68,7 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
     const byte_count read = local_bytes({activation_role::gate, factors * context.tokens.all() * f.width,
                                          activated_format(factors > 1, context), activation_split::tensor},
                                         l);
-    return !f.routed() && saved > read ? saved - read : byte_count{};
+    return f.routed() ? byte_count{} : beyond(saved, read);
 }
 
 /// The peak of a loop over experts, at the next to last expert of the backward pass, beside what is counted between

@@ -250,7 +250,7 @@ private:
         if (!records_) return made;
         const std::int64_t copies = context_.tokens.sequences > 1 ? a.heads : a.kv_heads;
         const byte_count values = size(copies * a.value_width(), fp32, activation_split::tensor);
-        return made > values ? made - values : byte_count{};
+        return beyond(made, values);
     }
 
     /// What stands beside the probabilities when the products return them in 16 bits: queries, keys and values as they

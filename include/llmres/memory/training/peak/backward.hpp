@@ -266,10 +266,7 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
     const byte_count all = in.stage.weights.all.gradients.kept;
     // All are there from earlier micro-batches, and the embedding's waits for the encoder's own.
     const byte_count waiting = encoder.reads_tokens ? waiting_gradient(in) : byte_count{};
-    const auto without = [&](byte_count part) {
-        if (in.accumulates) return all + waiting;
-        return all > part ? all - part : byte_count{};
-    };
+    const auto without = [&](byte_count part) { return in.accumulates ? all + waiting : beyond(all, part); };
     tensor_memory t = in.held;
     leave_layers(in, t);
     if (point == peak_point::decoder_embedding_gradient) {
