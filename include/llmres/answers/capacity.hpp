@@ -298,7 +298,7 @@ constexpr result<std::int64_t> concurrent_sequences(const job& j, const layout& 
     if (pool->memory.low < long_one) return std::int64_t{0};
     detail::cached_sequences means{mean, l, c, pool->stage};
     const std::int64_t all = means.within(pool->memory.low - long_one + means.one);  // one of them is the longest
-    return (all > 1 ? all : 1) * l.data * l.replicas;
+    return (all > 1 ? all : 1) * l.all_data_ranks();
 }
 
 constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c) {

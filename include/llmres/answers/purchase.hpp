@@ -141,7 +141,7 @@ constexpr void find_largest_batch(purchase& p, const job& j, const layout_space&
         if (!validate_split(j, l) || !validate_on(j, l, c)) return false;
         const result<std::int64_t> each = max_batch(j, l, c);
         if (!each) return false;
-        const std::int64_t all = trains(j) ? *each * l.data * l.replicas : *each;
+        const std::int64_t all = trains(j) ? *each * l.all_data_ranks() : *each;
         if (all > p.batch) p.batch = all, p.layout = l;
         return false;
     });

@@ -495,7 +495,7 @@ constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l
     const bool no_layers = host.expert_layers == 0;
     if (!host.embedding && !host.head && no_layers) return {};
     const auto of_node = [&](const detail::host_share& share) {
-        const std::int64_t replicas = std::int64_t{l.data} * l.replicas;
+        const std::int64_t replicas = l.all_data_ranks();
         const std::int64_t held = gpus / (std::int64_t{l.tensor} * l.pipeline);
         const std::int64_t processes = held < 1 ? 1 : held < replicas ? held : replicas;
         const bool mapped = j.runtime.loading.maps_weights;

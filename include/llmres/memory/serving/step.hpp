@@ -78,7 +78,7 @@ constexpr bool is_dense(const model& m) {
 
 /// Tokens computed in one step on one rank, by all its sequences.
 constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l) {
-    const std::int64_t ranks = std::int64_t{l.data} * l.context_parallel * l.replicas;
+    const std::int64_t ranks = l.all_data_ranks() * l.context_parallel;
     const std::int64_t prompt = prompt_of(j).in(tokens);
     const std::int64_t context = context_of(j).in(tokens);
     const std::int64_t sequences = sequences_per_rank(j, l);

@@ -66,7 +66,7 @@ constexpr priced_passes through_all_layers(const job& j, std::size_t passes, mod
 
 /// Sequences that the runtime computes in one step, over all data ranks.
 constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
-    const std::int64_t limit = j.options.max_num_seqs * l.data * l.replicas;
+    const std::int64_t limit = j.options.max_num_seqs * l.all_data_ranks();
     return limit > 0 && limit < j.batch ? limit : j.batch;
 }
 
@@ -76,7 +76,7 @@ constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
 constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& a_token,
                                  const interval<duration>& prefill) {
     steady_speed s{.in_flight = sequences_in_flight(j, l)};
-    const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
+    const double ranks = static_cast<double>(l.all_data_ranks());
     const double others = static_cast<double>(s.in_flight) / ranks - 1.0;
     const double made = static_cast<double>(j.output.in(tokens));
     const bool whole_batches = j.runtime.cache.whole_batches;
@@ -296,7 +296,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     // Ranks without a sequence compute nothing.
     const double used = static_cast<double>(j.batch) / static_cast<double>(work.decode.sequences);
     const auto checked = static_cast<double>(work.decode.length);  // tokens of which a step keeps some
-    const double ranks = static_cast<double>(std::int64_t{l.data} * l.replicas);
+    const double ranks = static_cast<double>(l.all_data_ranks());
     speed.flops = work.flops * (used / checked);
     speed.mfu = work.at_peak / step * (used / ranks / checked) / static_cast<double>(l.pipeline);
     return speed;

@@ -289,7 +289,7 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
         speed.step[time_term::memory] += at(held->updated / with.on.gpu.memory.bandwidth, with.reach.bandwidth);
     }
 
-    const std::int64_t data_ranks = std::int64_t{l.data} * l.replicas;
+    const std::int64_t data_ranks = l.all_data_ranks();
     const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
     const duration step = speed.step.expected();
     speed.tokens_per_second = approx(tokens(trained)) / step;
