@@ -69,10 +69,8 @@ constexpr bool chunks(const job& j, const runtime& r) { return context_of(j) > r
 
 /// No layer has routed experts or a recurrence.
 constexpr bool is_dense(const model& m) {
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const layer& kind = m.layers.kinds[static_cast<std::size_t>(k)];
+    for (const layer& kind : m.layers.distinct())
         if (kind.feed_forward.routed() || kind.recurrent.kind != recurrent_kind::none) return false;
-    }
     return true;
 }
 
@@ -199,16 +197,16 @@ struct serving_step {
     }
     constexpr byte_count layer_peak(const layer& kind) const { return layer_peak(kind, job.model.hidden, shape); }
 
+    /// The width of the model's widest feed-forward.
+    constexpr std::int64_t widest_feed_forward() const {
+        std::int64_t width = 0;
+        for (const layer& kind : job.model.layers.distinct())
+            if (kind.feed_forward.width > width) width = kind.feed_forward.width;
+        return width;
+    }
     /// What the last residual may lie above when ggml computes logits: an inner tensor of a feed-forward (GLM-4, whose
     /// gate and up are one matrix: to 0.01 MiB).
-    constexpr byte_count feed_forward_tensor() const {
-        std::int64_t width = 0;
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
-            const feed_forward& f = job.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
-            if (f.width > width) width = f.width;
-        }
-        return size_of(fp32, shape.all(), width);
-    }
+    constexpr byte_count feed_forward_tensor() const { return size_of(fp32, shape.all(), widest_feed_forward()); }
 
     /// Images of the largest size that pass a vision tower in a profiling run.
     constexpr std::int64_t profiled_images_of(const encoder& e) const {
@@ -254,8 +252,8 @@ struct serving_step {
         if (!runtime.serving_kernels.keeps_expert_scratch || job.weights == mxfp4)
             return {};  // MXFP4 has kernels of its own
         byte_count most;
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
-            const experts& e = job.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward.experts;
+        for (const layer& kind : job.model.layers.distinct()) {
+            const experts& e = kind.feed_forward.experts;
             const std::int64_t width = ceil_quotient(e.width, layout.tensor), hidden_width = job.model.hidden;
             const std::int64_t first = width > hidden_width ? width : hidden_width;
             const std::int64_t second = 2 * width > hidden_width ? 2 * width : hidden_width;
@@ -299,12 +297,7 @@ struct serving_step {
     /// activations are int8 (vLLM's _custom_ops.py: scaled_int8_quant).
     constexpr byte_count quantised_input() const {
         if (!runtime.serving_kernels.copies_int8 || job.weights != int8_channel) return {};
-        std::int64_t width = 0;
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
-            const feed_forward& f = job.model.layers.kinds[static_cast<std::size_t>(k)].feed_forward;
-            if (f.width > width) width = f.width;
-        }
-        return bytes(product(shape.all(), ceil_quotient(width, layout.tensor)));
+        return bytes(product(shape.all(), ceil_quotient(widest_feed_forward(), layout.tensor)));
     }
     /// While layers are computed, the fullest of which takes so much.
     constexpr interval<byte_count> in_layers(byte_count fullest, byte_count throughout) const {

@@ -268,8 +268,8 @@ struct serving_weights {
     constexpr byte_count rope_table() const {
         if (runtime.loading.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
-            const std::int64_t rotated = job.model.layers.kinds[static_cast<std::size_t>(k)].attention.rotated_width();
+        for (const layer& kind : job.model.layers.distinct()) {
+            const std::int64_t rotated = kind.attention.rotated_width();
             if (rotated > width) width = rotated;
         }
         const std::int64_t axes = job.model.encoders[0].position_axes > 1 ? 4 : 1;
@@ -325,11 +325,10 @@ struct serving_weights {
     constexpr expert_stacks largest_experts(stage_range layers) const {
         if (file) return file->largest_experts(layers);
         expert_stacks most;
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k)
-            for_each_weight(job.model.layers.kinds[static_cast<std::size_t>(k)], job.model.hidden,
-                            [&](const weight& w) {
-                                if (w.routed) most.reach(w.role, local_size(w));
-                            });
+        for (const layer& kind : job.model.layers.distinct())
+            for_each_weight(kind, job.model.hidden, [&](const weight& w) {
+                if (w.routed) most.reach(w.role, local_size(w));
+            });
         return most;
     }
     /// Routed experts in MXFP4, as kernels want them.

@@ -131,8 +131,8 @@ constexpr std::int64_t least_launched(const layer& kind, std::int64_t hidden, co
 /// Layers that the host has launched and the GPU has not begun, at most, where the host never waits.
 [[gnu::cold]] constexpr std::int64_t most_layers_launched(const model& m, const training_context& context) {
     std::int64_t least = most_launched;
-    for (std::int32_t k = 0; k < m.layers.kind_count; ++k) {
-        const std::int64_t one = least_launched(m.layers.kinds[static_cast<std::size_t>(k)], m.hidden, context);
+    for (const layer& kind : m.layers.distinct()) {
+        const std::int64_t one = least_launched(kind, m.hidden, context);
         least = one < least ? one : least;
     }
     return ceil_quotient(most_launched, least) + 1;  // and the part of a layer that the GPU is computing

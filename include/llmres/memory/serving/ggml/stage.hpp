@@ -88,8 +88,8 @@ struct stage_graph {
 
     /// Graphs of attention, Mamba 2 and gated feed-forwards, routed or not.
     constexpr bool possible() const {
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k)
-            if (!described(kind(k))) return false;
+        for (const layer& kind : job.model.layers.distinct())
+            if (!described(kind)) return false;
         return range.last > range.first;
     }
 
@@ -131,8 +131,8 @@ private:
                32 * e.count;
     }
     constexpr bool copies() const {
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k)
-            if (kind(k).feed_forward.routed() && copied(kind(k).feed_forward.experts)) return true;
+        for (const layer& kind : job.model.layers.distinct())
+            if (kind.feed_forward.routed() && copied(kind.feed_forward.experts)) return true;
         return false;
     }
     constexpr bool on_host(std::int32_t layer) const { return layer < host.expert_layers; }
@@ -186,8 +186,8 @@ private:
                                        : 1,
                       .hidden = job.model.hidden};
         if (s.scored > s.tokens) s.scored = s.tokens;
-        for (std::int32_t k = 0; k < job.model.layers.kind_count; ++k) {
-            const attention& a = kind(k).attention;
+        for (const layer& kind : job.model.layers.distinct()) {
+            const attention& a = kind.attention;
             if (a.kind == attention_kind::none) continue;
             const token_count block = runtime.cache.block > token_count{} ? runtime.cache.block : tokens(256);
             if (a.window > token_count{})
