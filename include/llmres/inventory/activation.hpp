@@ -44,34 +44,14 @@ enum class activation_role : std::uint8_t {
     gradient,           ///< of an activation, while a layer's backward pass runs
     weight,             ///< a weight in the format it is computed in, made for one operation
 };
+// clang-format off
 /// The names of the roles, in their order.
-inline constexpr std::array<std::string_view, 27> activation_role_names{"residual",
-                                                                        "norm_input",
-                                                                        "normalised",
-                                                                        "norm_statistics",
-                                                                        "linear_input",
-                                                                        "query",
-                                                                        "key",
-                                                                        "value",
-                                                                        "latent",
-                                                                        "probabilities",
-                                                                        "softmax_statistics",
-                                                                        "attention_output",
-                                                                        "router",
-                                                                        "gate",
-                                                                        "gate_activation",
-                                                                        "up",
-                                                                        "product",
-                                                                        "expert_output",
-                                                                        "logits",
-                                                                        "logits_fp32",
-                                                                        "log_probabilities",
-                                                                        "logits_gradient",
-                                                                        "mask",
-                                                                        "adapter",
-                                                                        "recurrence",
-                                                                        "gradient",
-                                                                        "weight"};
+inline constexpr std::array<std::string_view, 27> activation_role_names{
+    "residual", "norm_input", "normalised", "norm_statistics", "linear_input", "query", "key", "value", "latent",
+    "probabilities", "softmax_statistics", "attention_output", "router", "gate", "gate_activation", "up", "product",
+    "expert_output", "logits", "logits_fp32", "log_probabilities", "logits_gradient", "mask", "adapter",
+    "recurrence", "gradient", "weight"};
+// clang-format on
 /// The name of a role: "query".
 constexpr std::string_view name_of(activation_role role) {
     return activation_role_names[static_cast<std::size_t>(role)];

@@ -263,40 +263,33 @@ inline result<safetensors_checkpoint> read(byte_source source) {
     return made;
 }
 
+// clang-format off
 /// Roles by the last part of a module's name (transformers' model classes).
-inline constexpr std::array modules{
-    named_role{"embed_tokens", weight_role::embed_tokens}, named_role{"wte", weight_role::embed_tokens},
-    named_role{"word_embeddings", weight_role::embed_tokens}, named_role{"embed_in", weight_role::embed_tokens},
-    named_role{"tok_embeddings", weight_role::embed_tokens}, named_role{"lm_head", weight_role::lm_head},
-    named_role{"embed_out", weight_role::lm_head}, named_role{"output_layer", weight_role::lm_head},
-    named_role{"q_proj", weight_role::q_proj}, named_role{"k_proj", weight_role::k_proj},
-    named_role{"v_proj", weight_role::v_proj}, named_role{"qkv_proj", weight_role::q_proj},
-    named_role{"query_key_value", weight_role::q_proj}, named_role{"c_attn", weight_role::q_proj},
-    named_role{"Wqkv", weight_role::q_proj}, named_role{"W_pack", weight_role::q_proj},
-    named_role{"o_proj", weight_role::o_proj}, named_role{"q_a_proj", weight_role::q_a_proj},
-    named_role{"q_b_proj", weight_role::q_b_proj}, named_role{"kv_a_proj_with_mqa", weight_role::kv_a_proj},
-    named_role{"kv_b_proj", weight_role::kv_b_proj}, named_role{"gate_proj", weight_role::gate_proj},
-    named_role{"gate_up_proj", weight_role::gate_proj}, named_role{"up_proj", weight_role::up_proj},
-    named_role{"fc1", weight_role::up_proj}, named_role{"dense_h_to_4h", weight_role::up_proj},
-    named_role{"c_fc", weight_role::up_proj}, named_role{"down_proj", weight_role::down_proj},
-    named_role{"fc2", weight_role::down_proj}, named_role{"dense_4h_to_h", weight_role::down_proj},
-    named_role{"w1", weight_role::gate_proj}, named_role{"w3", weight_role::up_proj},
-    named_role{"w2", weight_role::down_proj}, named_role{"gate", weight_role::router},
-    named_role{"router", weight_role::router}, named_role{"shared_expert_gate", weight_role::shared_gate},
-    named_role{"sinks", weight_role::values}, named_role{"out_proj", weight_role::o_proj},
-    named_role{"in_proj", weight_role::in_proj}, named_role{"in_proj_qkvz", weight_role::in_proj},
-    named_role{"in_proj_ba", weight_role::in_proj}, named_role{"in_proj_qkv", weight_role::in_proj},
-    named_role{"in_proj_z", weight_role::in_proj}, named_role{"in_proj_a", weight_role::in_proj},
-    named_role{"in_proj_b", weight_role::in_proj}, named_role{"x_proj", weight_role::in_proj},
-    named_role{"dt_proj", weight_role::in_proj}, named_role{"conv1d", weight_role::conv},
-    named_role{"A_log", weight_role::state}, named_role{"D", weight_role::state},
-    named_role{"dt_bias", weight_role::state}, named_role{"wpe", weight_role::positions},
-    named_role{"embed_positions", weight_role::positions}, named_role{"position_embedding", weight_role::positions},
-    named_role{"position_embeddings", weight_role::positions},
-    named_role{"token_type_embeddings", weight_role::positions}, named_role{"patch_embedding", weight_role::conv},
-    // of layers of multi-token prediction
-    named_role{"eh_proj", weight_role::projector}, named_role{"fc", weight_role::projector},
-    named_role{"head", weight_role::lm_head}};
+inline constexpr auto modules = std::to_array<named_role>({
+    {weight_role::embed_tokens, {"embed_tokens", "wte", "word_embeddings", "embed_in", "tok_embeddings"}},
+    {weight_role::lm_head, {"lm_head", "embed_out", "output_layer", "head"}},
+    {weight_role::q_proj, {"q_proj", "qkv_proj", "query_key_value", "c_attn", "Wqkv", "W_pack"}},
+    {weight_role::k_proj, {"k_proj"}},
+    {weight_role::v_proj, {"v_proj"}},
+    {weight_role::o_proj, {"o_proj", "out_proj"}},
+    {weight_role::q_a_proj, {"q_a_proj"}},
+    {weight_role::q_b_proj, {"q_b_proj"}},
+    {weight_role::kv_a_proj, {"kv_a_proj_with_mqa"}},
+    {weight_role::kv_b_proj, {"kv_b_proj"}},
+    {weight_role::gate_proj, {"gate_proj", "gate_up_proj", "w1"}},
+    {weight_role::up_proj, {"up_proj", "fc1", "dense_h_to_4h", "c_fc", "w3"}},
+    {weight_role::down_proj, {"down_proj", "fc2", "dense_4h_to_h", "w2"}},
+    {weight_role::router, {"gate", "router"}},
+    {weight_role::shared_gate, {"shared_expert_gate"}},
+    {weight_role::values, {"sinks"}},
+    {weight_role::in_proj, {"in_proj", "in_proj_qkvz", "in_proj_ba", "in_proj_qkv", "in_proj_z", "in_proj_a",
+        "in_proj_b", "x_proj", "dt_proj"}},
+    {weight_role::conv, {"conv1d", "patch_embedding"}},
+    {weight_role::state, {"A_log", "D", "dt_bias"}},
+    {weight_role::positions, {"wpe", "embed_positions", "position_embedding", "position_embeddings",
+        "token_type_embeddings"}},
+    {weight_role::projector, {"eh_proj", "fc"}}});  // of multi-token prediction, whose head is "head"
+// clang-format on
 
 }  // namespace detail::safetensors
 

@@ -128,16 +128,12 @@ constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[stati
 inline constexpr std::array<std::string_view, 3> scan_code_names{"plain", "fused", "fused_to_gate"};
 /// The name of a way to scan: "fused".
 constexpr std::string_view name_of(scan_code c) { return scan_code_names[static_cast<std::size_t>(c)]; }
+// clang-format off
 /// The names of the losses, in their order.
-inline constexpr std::array<std::string_view, 9> loss_code_names{"eager",
-                                                                 "eager_shifted",
-                                                                 "triton",
-                                                                 "chunked",
-                                                                 "fused_linear",
-                                                                 "vocabulary_parallel",
-                                                                 "vocabulary_parallel_fused",
-                                                                 "transformer_engine",
-                                                                 "mean"};
+inline constexpr std::array<std::string_view, 9> loss_code_names{
+    "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel",
+    "vocabulary_parallel_fused", "transformer_engine", "mean"};
+// clang-format on
 /// The name of a loss: "chunked".
 constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 

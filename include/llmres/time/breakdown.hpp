@@ -25,16 +25,12 @@ enum class time_term : std::uint8_t {
     host_optimizer,  ///< optimizer steps of the CPU
     launch,          ///< starting kernels
 };
+// clang-format off
 /// The names of the terms, in their order.
-inline constexpr std::array<std::string_view, 9> time_term_names{"compute",
-                                                                 "memory",
-                                                                 "tensor_communication",
-                                                                 "pipeline_bubble",
-                                                                 "data_communication",
-                                                                 "expert_communication",
-                                                                 "host_transfer",
-                                                                 "host_optimizer",
-                                                                 "launch"};
+inline constexpr std::array<std::string_view, 9> time_term_names{
+    "compute", "memory", "tensor_communication", "pipeline_bubble", "data_communication", "expert_communication",
+    "host_transfer", "host_optimizer", "launch"};
+// clang-format on
 /// The name of a term: "tensor_communication".
 constexpr std::string_view name_of(time_term term) { return time_term_names[static_cast<std::size_t>(term)]; }
 

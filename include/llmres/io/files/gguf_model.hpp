@@ -50,40 +50,29 @@ inline precision gguf_main_format(const gguf_file& file);
 
 namespace detail::gguf {
 
+// clang-format off
 /// What follows `blk.N.` and the roles it stands for (gguf-py's constants.py: TENSOR_NAMES).
-inline constexpr std::array layer_roles{named_role{"attn_q", weight_role::q_proj},
-                                        named_role{"attn_k", weight_role::k_proj},
-                                        named_role{"attn_v", weight_role::v_proj},
-                                        named_role{"attn_qkv", weight_role::v_proj},
-                                        named_role{"attn_output", weight_role::o_proj},
-                                        named_role{"attn_o", weight_role::o_proj},
-                                        named_role{"attn_q_a", weight_role::q_a_proj},
-                                        named_role{"attn_q_b", weight_role::q_b_proj},
-                                        named_role{"attn_kv_a_mqa", weight_role::kv_a_proj},
-                                        named_role{"attn_kv_b", weight_role::kv_b_proj},
-                                        named_role{"attn_k_b", weight_role::kv_b_proj},
-                                        named_role{"attn_v_b", weight_role::kv_b_proj},
-                                        named_role{"ffn_gate", weight_role::gate_proj},
-                                        named_role{"ffn_up", weight_role::up_proj},
-                                        named_role{"ffn_down", weight_role::down_proj},
-                                        named_role{"ffn_gate_exps", weight_role::gate_proj},
-                                        named_role{"ffn_up_exps", weight_role::up_proj},
-                                        named_role{"ffn_down_exps", weight_role::down_proj},
-                                        named_role{"ffn_gate_shexp", weight_role::gate_proj},
-                                        named_role{"ffn_up_shexp", weight_role::up_proj},
-                                        named_role{"ffn_down_shexp", weight_role::down_proj},
-                                        named_role{"ffn_gate_inp", weight_role::router},
-                                        named_role{"ffn_gate_inp_shexp", weight_role::shared_gate},
-                                        named_role{"attn_gate", weight_role::attn_gate},
-                                        named_role{"indexer.attn_k", weight_role::indexer},
-                                        named_role{"indexer.attn_q_b", weight_role::indexer},
-                                        named_role{"indexer.proj", weight_role::indexer},
-                                        named_role{"ssm_in", weight_role::in_proj},
-                                        named_role{"ssm_out", weight_role::out_proj},
-                                        named_role{"shortconv.in_proj", weight_role::in_proj},
-                                        named_role{"shortconv.out_proj", weight_role::out_proj},
-                                        named_role{"attn_sinks", weight_role::values},
-                                        named_role{"exp_probs_b", weight_role::bias}};
+inline constexpr auto layer_roles = std::to_array<named_role>({
+    {weight_role::q_proj, {"attn_q"}},
+    {weight_role::k_proj, {"attn_k"}},
+    {weight_role::v_proj, {"attn_v", "attn_qkv"}},
+    {weight_role::o_proj, {"attn_output", "attn_o"}},
+    {weight_role::q_a_proj, {"attn_q_a"}},
+    {weight_role::q_b_proj, {"attn_q_b"}},
+    {weight_role::kv_a_proj, {"attn_kv_a_mqa"}},
+    {weight_role::kv_b_proj, {"attn_kv_b", "attn_k_b", "attn_v_b"}},
+    {weight_role::gate_proj, {"ffn_gate", "ffn_gate_exps", "ffn_gate_shexp"}},
+    {weight_role::up_proj, {"ffn_up", "ffn_up_exps", "ffn_up_shexp"}},
+    {weight_role::down_proj, {"ffn_down", "ffn_down_exps", "ffn_down_shexp"}},
+    {weight_role::router, {"ffn_gate_inp"}},
+    {weight_role::shared_gate, {"ffn_gate_inp_shexp"}},
+    {weight_role::attn_gate, {"attn_gate"}},
+    {weight_role::indexer, {"indexer.attn_k", "indexer.attn_q_b", "indexer.proj"}},
+    {weight_role::in_proj, {"ssm_in", "shortconv.in_proj"}},
+    {weight_role::out_proj, {"ssm_out", "shortconv.out_proj"}},
+    {weight_role::values, {"attn_sinks"}},
+    {weight_role::bias, {"exp_probs_b"}}});
+// clang-format on
 
 }  // namespace detail::gguf
 

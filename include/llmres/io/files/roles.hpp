@@ -14,15 +14,16 @@
 /// The roles of the tensors that GGUF and safetensors files store.
 namespace llmres::inline v0::detail {
 
-/// A part of a tensor's name, and the role of tensors with it.
+/// A role, and the parts of names that tensors of it have.
 struct named_role {
-    std::string_view name;
     weight_role role;
+    std::array<std::string_view, 10> names;
 };
 template <std::size_t N>
 constexpr maybe<weight_role> role_in(const std::array<named_role, N>& table, std::string_view name) {
     for (const named_role& entry : table)
-        if (entry.name == name) return entry.role;
+        for (const std::string_view known : entry.names)
+            if (known == name && !known.empty()) return entry.role;
     return {};
 }
 

@@ -211,56 +211,20 @@ inline constexpr std::array multimodal_families{
 inline constexpr field_names nested_field{"text_config", "llm_config", "language_config"};
 inline constexpr field_names type_field{"model_type"};
 
+// clang-format off
 /// Fields of structures that change a count. A reader that never asked for one of these does not know the structure: a
 /// file that has the field is refused.
-inline constexpr std::array structural_fields{"kv_lora_rank",
-                                              "o_lora_rank",
-                                              "n_routed_experts",
-                                              "num_local_experts",
-                                              "num_experts",
-                                              "moe_num_experts",
-                                              "n_shared_experts",
-                                              "moe_intermediate_size",
-                                              "shared_expert_intermediate_size",
-                                              "moe_latent_size",
-                                              "hybrid_override_pattern",
-                                              "layers_block_type",
-                                              "attn_type_list",
-                                              "block_configs",
-                                              "ssm_state_size",
-                                              "mamba_d_state",
-                                              "state_size",
-                                              "cross_attention_layers",
-                                              "num_kv_shared_layers",
-                                              "use_cla",
-                                              "use_qk_norm",
-                                              "qk_layernorm",
-                                              "index_n_heads",
-                                              "indexer_types",
-                                              "attention_bias",
-                                              "mlp_bias",
-                                              "num_nextn_predict_layers",
-                                              "mtp_num_hidden_layers",
-                                              "altup_num_inputs",
-                                              "hidden_size_per_layer_input",
-                                              "laurel_rank",
-                                              "vision_config",
-                                              "audio_config",
-                                              "attention_k_eq_v",
-                                              "sparse_attention_config",
-                                              "hc_mult",
-                                              "attn_output_gate",
-                                              "lm_head_bias",
-                                              "word_embed_proj_dim",
-                                              "embedding_size",
-                                              "global_head_dim",
-                                              "add_cross_attention",
-                                              "zero_expert_num",
-                                              "linear_num_value_heads",
-                                              "adapter_layers",
-                                              "use_mem_rope",
-                                              "num_mem_blocks",
-                                              "layer_types"};
+inline constexpr std::array structural_fields{
+    "kv_lora_rank", "o_lora_rank", "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts",
+    "n_shared_experts", "moe_intermediate_size", "shared_expert_intermediate_size", "moe_latent_size",
+    "hybrid_override_pattern", "layers_block_type", "attn_type_list", "block_configs", "ssm_state_size",
+    "mamba_d_state", "state_size", "cross_attention_layers", "num_kv_shared_layers", "use_cla", "use_qk_norm",
+    "qk_layernorm", "index_n_heads", "indexer_types", "attention_bias", "mlp_bias", "num_nextn_predict_layers",
+    "mtp_num_hidden_layers", "altup_num_inputs", "hidden_size_per_layer_input", "laurel_rank", "vision_config",
+    "audio_config", "attention_k_eq_v", "sparse_attention_config", "hc_mult", "attn_output_gate", "lm_head_bias",
+    "word_embed_proj_dim", "embedding_size", "global_head_dim", "add_cross_attention", "zero_expert_num",
+    "linear_num_value_heads", "adapter_layers", "use_mem_rope", "num_mem_blocks", "layer_types"};
+// clang-format on
 
 /// A structural field with which files of a type repeat what the type has anyway: true, or 1 for every layer.
 struct meant_field {

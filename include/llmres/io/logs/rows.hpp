@@ -47,42 +47,15 @@ enum class quantity : std::uint8_t {
     eager,              ///< text: True where no CUDA graphs are captured
     gpu,                ///< text: the device's name
 };
+// clang-format off
 /// The names of the quantities, in their order: keys of JSON.
-inline constexpr std::array<std::string_view, 35> quantity_names{"weights",
-                                                                 "kv_cache",
-                                                                 "pool",
-                                                                 "pool_tokens",
-                                                                 "pool_blocks",
-                                                                 "recurrent_state",
-                                                                 "activation_peak",
-                                                                 "beside_tensors",
-                                                                 "cuda_graphs",
-                                                                 "graphs_estimated",
-                                                                 "compute_buffer",
-                                                                 "allocated",
-                                                                 "reserved",
-                                                                 "device_used",
-                                                                 "device_total",
-                                                                 "device_free",
-                                                                 "requested",
-                                                                 "step_time",
-                                                                 "tokens_per_second",
-                                                                 "context",
-                                                                 "tensor",
-                                                                 "pipeline",
-                                                                 "sequences",
-                                                                 "step_tokens",
-                                                                 "fraction",
-                                                                 "block",
-                                                                 "gpu_layers",
-                                                                 "flash_attention",
-                                                                 "version",
-                                                                 "model",
-                                                                 "weight_format",
-                                                                 "cache_format",
-                                                                 "generation",
-                                                                 "eager",
-                                                                 "gpu"};
+inline constexpr std::array<std::string_view, 35> quantity_names{
+    "weights", "kv_cache", "pool", "pool_tokens", "pool_blocks", "recurrent_state", "activation_peak",
+    "beside_tensors", "cuda_graphs", "graphs_estimated", "compute_buffer", "allocated", "reserved", "device_used",
+    "device_total", "device_free", "requested", "step_time", "tokens_per_second", "context", "tensor", "pipeline",
+    "sequences", "step_tokens", "fraction", "block", "gpu_layers", "flash_attention", "version", "model",
+    "weight_format", "cache_format", "generation", "eager", "gpu"};
+// clang-format on
 /// The name of a quantity: "pool_tokens".
 constexpr std::string_view name_of(quantity q) { return quantity_names[static_cast<std::size_t>(q)]; }
 /// Whether a quantity is a text.

@@ -134,45 +134,15 @@ constexpr std::string_view refused_operation(unsigned char operation) {
 
 /// Bytes that follow an operation's own, where their number is fixed; -1 for texts and operations that are not read.
 constexpr int argument_bytes(unsigned char operation) {
-    switch (operation) {
-        case 0x80:  // PROTO
-        case 'K':   // BININT1
-        case 'q':   // BINPUT
-        case 'h':   // BINGET
-            return 1;
-        case 'M':  // BININT2
-            return 2;
-        case 'J':  // BININT
-        case 'r':  // LONG_BINPUT
-        case 'j':  // LONG_BINGET
-            return 4;
-        case 0x95:  // FRAME
-        case 'G':   // BINFLOAT
-            return 8;
-        case '(':
-        case ')':
-        case ']':
-        case '}':
-        case 't':
-        case 'a':
-        case 'e':
-        case 's':
-        case 'u':
-        case 'N':
-        case '0':
-        case '1':
-        case '2':
-        case '.':
-        case 0x85:
-        case 0x86:
-        case 0x87:
-        case 0x88:
-        case 0x89:
-        case 0x94:
-            return 0;
-        default:
-            return -1;
-    }
+    constexpr std::pair<int, std::string_view> known[] = {
+        {0, "()]}taesuN012.\x85\x86\x87\x88\x89\x94"},  // containers, what fills them, tuples, constants, MEMOIZE
+        {1, "\x80Kqh"},                                 // PROTO, BININT1, BINPUT, BINGET
+        {2, "M"},                                       // BININT2
+        {4, "Jrj"},                                     // BININT, LONG_BINPUT, LONG_BINGET
+        {8, "\x95G"}};                                  // FRAME, BINFLOAT
+    for (const auto& [count, operations] : known)
+        if (operations.find(static_cast<char>(operation)) != std::string_view::npos) return count;
+    return -1;
 }
 
 }  // namespace detail
