@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/answers/layout_plan.hpp>
-#include <llmres/answers/search.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/gpus/other.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
-#include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
-#include <llmres/runtimes/megatron.hpp>
-#include <llmres/runtimes/nanotron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
-#include <vector>
 
 #include "../mixed_jobs.hpp"
 
@@ -283,160 +278,6 @@ TEST_CASE("an architecture whose modules are not described is computed as Llama,
     j.runtime = runtimes::huggingface;
     j.model.architecture = {};  // described by its layers
     CHECK_FALSE(says(plan(j, {}, c).value(), reason_code::not_described));
-}
-
-namespace {
-
-/// Layouts of one job planned one after another, each from the same prepared job, and alone.
-void check_prepared(const job& j, const cluster& c) {
-    prepared_job prepared = prepare(j, c);
-    REQUIRE(prepared.checked());
-    int planned = 0;
-    for_each_layout(j, {}, c, [&](const layout& l) {
-        const result<job_plan> alone = plan(j, l, c), one_of_many = prepared.plan(l);
-        CAPTURE(l.tensor);
-        CAPTURE(l.pipeline);
-        CAPTURE(l.data);
-        CAPTURE(l.zero);
-        REQUIRE(alone.has_value() == one_of_many.has_value());
-        if (!alone) return false;
-        REQUIRE(one_of_many->verdict == alone->verdict);
-        REQUIRE(prepared.fits(l) == fits(j, l, c));
-        REQUIRE(one_of_many->gpu == alone->gpu);
-        REQUIRE(one_of_many->host_memory == alone->host_memory);
-        for (std::size_t i = 0; i < alone->memory.terms.size(); ++i)
-            REQUIRE(one_of_many->memory.terms[i] == alone->memory.terms[i]);
-        for (std::size_t i = 0; i < alone->speed.step.terms.size(); ++i)
-            REQUIRE(one_of_many->speed.step.terms[i] == alone->speed.step.terms[i]);
-        REQUIRE(one_of_many->speed.prefill.total() == alone->speed.prefill.total());
-        REQUIRE(one_of_many->speed.tokens_per_second == alone->speed.tokens_per_second);
-        REQUIRE(one_of_many->speed.mfu == alone->speed.mfu);
-        ++planned;
-        return false;
-    });
-    CHECK(planned >= 10);
-}
-
-}  // namespace
-
-TEST_CASE("a prepared job has the plans of plan(), in whatever order layouts come") {
-    const cluster sixteen = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
-    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    job trained{.model = models::mixtral_8x7b,
-                .task = task::pretraining,
-                .sequence = tokens(4096),
-                .global_batch = 32,
-                .runtime = runtimes::megatron};
-    check_prepared(trained, sixteen);
-    trained.model = models::llama_3_1_8b;
-    trained.recompute = recompute::full;
-    trained.recompute_every = 2;
-    check_prepared(trained, sixteen);
-    trained.recompute_every = 1;
-    trained.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
-    check_prepared(trained, eight);
-    trained.offload = {};
-    trained.runtime = runtimes::nanotron;
-    check_prepared(trained, sixteen);
-    job adapted{.model = models::gemma_2_9b,
-                .task = task::finetuning,
-                .sequence = tokens(2048),
-                .global_batch = 16,
-                .runtime = runtimes::pytorch};
-    check_prepared(adapted, eight);
-    adapted.adapter = {.kind = adapter_kind::dora, .rank = 16};
-    check_prepared(adapted, eight);
-    job served{.model = models::deepseek_v3, .batch = 64, .context = tokens(4096), .runtime = runtimes::vllm};
-    check_prepared(served, standard_cluster(gpus::h200_sxm5_141gb, 16).value());
-    served.model = models::llama_3_1_70b;
-    check_prepared(served, eight);
-}
-
-TEST_CASE("a prepared job whose weights are a GGUF file plans each layout as it is planned alone") {
-    const cluster sixteen = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
-    for (const model* m : {&models::deepseek_v3, &models::llama_3_1_8b, &models::gemma_3_27b}) {
-        CAPTURE(m->name.view());
-        job j{.model = *m,
-              .gguf = gguf_mix{},
-              .batch = 4,
-              .output = tokens(100),
-              .context = tokens(8192),
-              .runtime = runtimes::llama_cpp};
-        check_prepared(j, sixteen);
-        j.options.gpu_layers = 9;
-        check_prepared(j, sixteen);
-    }
-}
-
-TEST_CASE("a search over batches, formats and layouts remembers nothing of another choice") {
-    const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
-    const job j{.model = models::mixtral_8x7b, .prompt = tokens(2048), .output = tokens(64), .runtime = runtimes::vllm};
-    search_request r;
-    r.space.max_batch = 64;
-    r.space.weights = {{bf16, fp8_block}, 2};
-    r.space.kv_cache = {{bf16, fp8_e4m3}, 2};
-    std::array<found_layout, 40> best{};
-    const result<search_counts> counts = search(j, four, r, best);
-    REQUIRE(counts);
-    REQUIRE(counts->best == best.size());
-    for (const found_layout& f : best) {
-        const job_plan alone = plan(with_choice(j, f.choice), f.plan.layout, four).value();
-        REQUIRE(f.plan.memory.total() == alone.memory.total());
-        REQUIRE(f.plan.memory[memory_term::weights] == alone.memory[memory_term::weights]);
-        REQUIRE(f.plan.speed.tokens_per_second == alone.speed.tokens_per_second);
-    }
-}
-
-TEST_CASE("whether ranks that share experts have the same tokens is no other layout's") {
-    const job j{.model = models::mixtral_8x7b,
-                .task = task::pretraining,
-                .sequence = tokens(4096),
-                .global_batch = 32,
-                .runtime = runtimes::megatron};
-    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    const layout same{.tensor = 2, .pipeline = 2, .expert = 2, .expert_tensor = 1};  // one all-reduce sums the experts
-    layout other = same;
-    other.data = 2;  // tokens are sent to their experts
-    prepared_job prepared = prepare(j, eight);
-    for (const layout& l : {same, other, same}) {
-        const time_breakdown one_of_many = prepared.plan(l)->speed.step, alone = plan(j, l, eight)->speed.step;
-        for (std::size_t i = 0; i < alone.terms.size(); ++i) CHECK(one_of_many.terms[i] == alone.terms[i]);
-    }
-}
-
-TEST_CASE("a prepared job that is served is planned at other batches, whatever stages do with chunks and rows") {
-    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    job j{.model = models::llama_3_1_8b, .prompt = tokens(3000), .output = tokens(200), .runtime = runtimes::vllm};
-    for (const bool rows : {false, true}) {
-        j.options.splits_rows = rows;
-        j.runtime.launches.pipelines_chunks = !rows;
-        prepared_job prepared = prepare(j, eight);
-        for (const std::int64_t batch : {16, 2, 16, 4}) {
-            j.batch = batch;
-            for (const layout& l :
-                 {layout{}, layout{.pipeline = 2}, layout{.tensor = 2, .data = 2}, layout{.data = 4}}) {
-                const job_plan one_of_many = prepared.plan(l).value(), alone = plan(j, l, eight).value();
-                CHECK(one_of_many.memory.terms == alone.memory.terms);
-                CHECK(one_of_many.speed.step.terms == alone.speed.step.terms);
-                CHECK(one_of_many.speed.prefill.terms == alone.speed.prefill.terms);
-                CHECK(one_of_many.speed.tokens_per_second == alone.speed.tokens_per_second);
-            }
-        }
-    }
-}
-
-TEST_CASE("a prepared job keeps the error of a wrong job or cluster") {
-    job wrong = chat;
-    wrong.batch = 0;
-    CHECK(prepare(wrong, four_h100).checked().error().field == "batch");
-    CHECK(prepare(wrong, four_h100).plan({}).error().field == "batch");
-    CHECK(prepare(chat, four_h100).plan({.tensor = 3}).error().field == "layout.tensor");
-    CHECK(prepare(chat, four_h100).plan({.tensor = 8}).error().field == "layout");
-    CHECK_FALSE(prepare(chat, four_h100).fits({.tensor = 8}));
-    cluster empty = four_h100;
-    empty.gpus = 0;
-    CHECK(prepare(chat, empty).checked().error().field == "cluster.gpus");
-    CHECK(prepare(wrong, empty).checked().error().field == "batch");
 }
 
 // ---- verdicts on sizes that are set by hand -------------------------------------------------------------------------
