@@ -15,28 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "../../training_jobs.hpp"
+
 using namespace llmres;
 using namespace llmres::detail;
+using training_jobs::small;
 
 namespace {
-
-constexpr std::int64_t hidden = 64, inner = 160;
-
-job trained(std::int32_t layers, const runtime& r = runtimes::huggingface) {
-    job j{.model = {.vocabulary = 1000,
-                    .hidden = hidden,
-                    .layers = {layers,
-                               {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16},
-                                .feed_forward = {.width = inner}}}},
-          .task = task::pretraining,
-          .weights = bf16,
-          .sequence = tokens(8),
-          .optimizer = adamw_fused,
-          .runtime = r};
-    j.attention = attention_kernel::flash;
-    j.runtime.process = {};
-    return j;
-}
 
 /// Writes passes down: `F01` where layer 1 of micro-batch 0 begins to save, `C01` where it keeps its input alone, `B01`
 /// where all that it saved is freed; `even` and `odd` where weights of a layer are gathered, `-even` where they are
@@ -112,14 +97,14 @@ std::string states_of(const job& j, const layout& l, bool first = true) {
 }  // namespace
 
 TEST_CASE("one stage runs a micro-batch forward and back, and two more of them") {
-    job j = trained(2);
+    job j = small(runtimes::huggingface);
     CHECK(passes_of(j, {}, 0, 2, 3) == "F00 F01 B01 B00");
     j.global_batch = 8;
     CHECK(passes_of(j, {}, 0, 2, 3) == "F00 F01 B01 B00 F10 F11 B11 B10 F20 F21 B21 B20");
 }
 
 TEST_CASE("a stage of a pipeline runs as many micro-batches ahead as there are stages behind it") {
-    job j = trained(3, runtimes::megatron);
+    job j = small(runtimes::megatron, 3);
     j.global_batch = 8;
     const layout three{.pipeline = 3};
     CHECK(passes_of(j, three, 2, 1, 3) == "F00 B00 F10 B10 F20 B20");
@@ -130,7 +115,7 @@ TEST_CASE("a stage of a pipeline runs as many micro-batches ahead as there are s
 }
 
 TEST_CASE("chunks of layers run ahead by a part of a micro-batch") {
-    job j = trained(4, runtimes::megatron);
+    job j = small(runtimes::megatron, 4);
     j.global_batch = 8;
     // Five chunks of two a micro-batch are ahead on the first of two stages: two micro-batches and one of two layers.
     CHECK(passes_of(j, {.pipeline = 2, .virtual_pipeline = 2}, 0, 2, 4) ==
@@ -138,7 +123,7 @@ TEST_CASE("chunks of layers run ahead by a part of a micro-batch") {
 }
 
 TEST_CASE("recomputed layers keep their inputs, and are run once more before each is differentiated") {
-    job j = trained(3);
+    job j = small(runtimes::huggingface, 3);
     j.recompute = recompute::full;
     CHECK(passes_of(j, {}, 0, 3, 3) == "C00 C01 C02 F02 B02 F01 B01 F00 B00");
     j.recompute_every = 2;  // the second layer of three
@@ -147,7 +132,7 @@ TEST_CASE("recomputed layers keep their inputs, and are run once more before eac
 }
 
 TEST_CASE("ZeRO 3 gathers each layer while the one before it is computed, and back again") {
-    job j = trained(3);
+    job j = small(runtimes::huggingface, 3);
     j.runtime.sharding.code = sharding_code::fsdp2;
     j.runtime.sharding.reshards_after_forward = true;
     const layout four{.data = 4, .zero = 3};
@@ -160,7 +145,7 @@ TEST_CASE("ZeRO 3 gathers each layer while the one before it is computed, and ba
 }
 
 TEST_CASE("states are made at the end of the first step: a master copy, and as many tensors as there are moments") {
-    job j = trained(1);
+    job j = small(runtimes::huggingface, 1);
     j.runtime.optimizer.steps_weights = false;
     const auto times = [](std::int64_t size, int n) {
         std::string all;
@@ -177,7 +162,7 @@ TEST_CASE("states are made at the end of the first step: a master copy, and as m
     CHECK(states_of(j, {}).find(times(f, 3)) != std::string::npos);
     CHECK(states_of(j, {}).find(times(f, 4)) == std::string::npos);
     // Megatron-Core's distributed optimizer made its master weights before.
-    job moved = trained(1, runtimes::megatron);
+    job moved = small(runtimes::megatron, 1);
     moved.runtime.kernels.linear = linear_code::accumulates;
     CHECK(states_of(moved, {}).starts_with(times(table, 3)));
     CHECK(states_of(moved, {.data = 2, .zero = 1}).starts_with(times(table / 2, 2)));
@@ -216,7 +201,7 @@ const std::string q = "8192", k = "4096", f = "20480", norm = "128", table = "12
 }  // namespace
 
 TEST_CASE("gradients come from the last product back: down, then gate and up, then attention's and the norms'") {
-    job j = trained(1);
+    job j = small(runtimes::huggingface, 1);
     const std::string one = norm + " " + table + " p0 " + f + " p1 p2 " + f + " " + f + " p3 p4";
     const std::string text = made_gradients(j);
     CHECK(text.starts_with(one));
@@ -231,11 +216,11 @@ TEST_CASE("gradients come from the last product back: down, then gate and up, th
     CHECK(two.substr(text.size()).find("(" + f + ") p1") != std::string::npos);
     CHECK(two.ends_with("p5 (" + table + ")"));
     // Megatron-Core adds them to a buffer that is there from the start.
-    CHECK(made_gradients(trained(1, runtimes::megatron)).find(f + " p1") == std::string::npos);
+    CHECK(made_gradients(small(runtimes::megatron, 1)).find(f + " p1") == std::string::npos);
 }
 
 TEST_CASE("ranks that share gradients make each whole first, and keep their part; LOMO keeps none") {
-    job j = trained(1);
+    job j = small(runtimes::huggingface, 1);
     j.runtime.sharding.code = sharding_code::fsdp2;
     const std::string shared = made_gradients(j, {.data = 2, .zero = 2});
     CHECK(shared.find("(" + f + ") 10240 p1") != std::string::npos);
@@ -243,7 +228,7 @@ TEST_CASE("ranks that share gradients make each whole first, and keep their part
     j.optimizer = lomo;
     CHECK(made_gradients(j).find("p0 (" + f + ") p1") != std::string::npos);
     // FSDP1 has one gradient of a layer, when all are there.
-    j = trained(1);
+    j = small(runtimes::huggingface, 1);
     j.runtime.sharding.code = sharding_code::fsdp1;
     const std::int64_t of_layer = 2 * 8192 + 2 * 4096 + 3 * 20480 + 2 * 128;
     const std::string flat = made_gradients(j, {.data = 2, .zero = 3});

@@ -13,29 +13,14 @@
 #include <map>
 #include <string>
 
+#include "../../training_jobs.hpp"
+
 using namespace llmres;
 using namespace llmres::detail;
+using training_jobs::small;
+using training_jobs::small_inner;
 
 namespace {
-
-constexpr std::int64_t hidden = 64, inner = 160, vocabulary = 1000;
-
-/// Two layers that are trained with fp32 master weights.
-job trained(const runtime& r) {
-    job j{.model = {.vocabulary = vocabulary,
-                    .hidden = hidden,
-                    .layers = {2,
-                               {.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16},
-                                .feed_forward = {.width = inner}}}},
-          .task = task::pretraining,
-          .weights = bf16,
-          .sequence = tokens(8),
-          .optimizer = adamw_fused,
-          .runtime = r};
-    j.attention = attention_kernel::flash;
-    j.runtime.process = {};
-    return j;
-}
 
 /// Writes events down: sizes in bytes, with their number where they come one after the other, and the names of groups
 /// that are freed.
@@ -126,7 +111,7 @@ constexpr std::int64_t q = 2 * 64 * 64, k = 2 * 32 * 64, f = 2 * 160 * 64, norm 
 }  // namespace
 
 TEST_CASE("what several copies take is as many tensors, or one where they do not divide it") {
-    const written w{trained(runtimes::huggingface), {}};
+    const written w{small(runtimes::huggingface), {}};
     w.writer.allocate_copies(tensor_group::lasting, bytes(12), 3);
     w.writer.allocate_copies(tensor_group::lasting, bytes(13), 3);
     w.writer.allocate_copies(tensor_group::lasting, bytes(0), 3);
@@ -135,14 +120,14 @@ TEST_CASE("what several copies take is as many tensors, or one where they do not
 }
 
 TEST_CASE("gradients that the inventory sums up are tensors of the stream's or the inner width") {
-    const written w{trained(runtimes::huggingface), {}};
+    const written w{small(runtimes::huggingface), {}};
     const auto allocate = [&](activation_role role, std::int64_t values, std::int64_t width) {
         w.writer.allocate_activation(0, {role, values, bf16, activation_split::whole}, width);
     };
     allocate(activation_role::gradient, 8 * 64 * 3, 0);
     allocate(activation_role::gradient, 8 * 150 * 2, 150);
-    allocate(activation_role::gradient, 8 * 100, inner);
-    allocate(activation_role::residual, 8 * 64 * 2, inner);
+    allocate(activation_role::gradient, 8 * 100, small_inner);
+    allocate(activation_role::residual, 8 * 64 * 2, small_inner);
     CHECK(w.seen.all() == "lasting 1024 x3; lasting 2400 x2; lasting 1600; lasting 2048");
 }
 
@@ -153,14 +138,14 @@ TEST_CASE("the tensors that are stepped are each weight's, joined where Megatron
     const std::string attention = times(1, q) + ", " + times(1, k) + ", " + times(1, k) + ", " + times(1, q);
     const std::string one = attention + ", " + times(1, f) + ", " + times(1, f) + ", " + times(1, f);
     const std::string norms = times(1, norm) + ", " + times(1, norm);
-    const std::string plain = stepped(trained(runtimes::huggingface), {});
+    const std::string plain = stepped(small(runtimes::huggingface), {});
     CHECK(plain.find(one) != std::string::npos);
     CHECK(plain.find(norms) != std::string::npos);
-    const std::string joined = stepped(trained(runtimes::megatron), {});
+    const std::string joined = stepped(small(runtimes::megatron), {});
     CHECK(joined.find(times(1, q + 2 * k) + ", " + times(1, q) + ", " + times(1, 2 * f) + ", " + times(1, f)) !=
           std::string::npos);
     // FSDP1's optimizer sees a flat tensor of each layer, and one of the rest.
-    job flat = trained(runtimes::huggingface);
+    job flat = small(runtimes::huggingface);
     flat.runtime.sharding.code = sharding_code::fsdp1;
     const std::int64_t of_layer = 2 * q + 2 * k + 3 * f + 2 * norm;
     CHECK(stepped(flat, {.data = 2, .zero = 3}) ==
@@ -181,7 +166,7 @@ TEST_CASE("queries, keys and values stand beside each other, and gate and up; no
 }
 
 TEST_CASE("of the states the master weights are a part as large as each moment, and gradients are shared from ZeRO 2") {
-    const job j = trained(runtimes::megatron);
+    const job j = small(runtimes::megatron);
     const written w{j, {}};
     training_state kept;
     kept.optimizer.states = bytes(1200);
@@ -197,7 +182,7 @@ TEST_CASE("of the states the master weights are a part as large as each moment, 
 }
 
 TEST_CASE("before a step there are weights, tables, workspaces, and kept gradients") {
-    job j = trained(runtimes::huggingface);
+    job j = small(runtimes::huggingface);
     const auto lasting = [](std::int64_t size) { return "lasting " + std::to_string(size); };
     const std::string weights = started(j, {});
     CHECK(weights.starts_with(lasting(table)));
@@ -217,12 +202,12 @@ TEST_CASE("before a step there are weights, tables, workspaces, and kept gradien
     CHECK(started(j, {}).ends_with("; " + lasting(555)));
     // Megatron-Core keeps gradients in fp32 from the start.
     const std::int64_t all = 2 * table + norm + 2 * (2 * q + 2 * k + 3 * f + 2 * norm);
-    CHECK(started(trained(runtimes::megatron), {}).ends_with("; " + lasting(2 * all)));
+    CHECK(started(small(runtimes::megatron), {}).ends_with("; " + lasting(2 * all)));
 }
 
 TEST_CASE(
     "Megatron-Core's distributed optimizer loads weights beside the buffers of all of them, and widens its part") {
-    const job j = trained(runtimes::megatron);
+    const job j = small(runtimes::megatron);
     const std::int64_t all = 2 * table + norm + 2 * (2 * q + 2 * k + 3 * f + 2 * norm);
     const std::string text = started(j, {.data = 2, .zero = 1});
     const std::string buffers =
@@ -239,7 +224,7 @@ TEST_CASE(
 }
 
 TEST_CASE("FSDP1 broadcasts a unit in buckets of 250 MiB, two at a time, joins it, and copies the rank's part") {
-    job j = trained(runtimes::huggingface);
+    job j = small(runtimes::huggingface);
     j.runtime.sharding.code = sharding_code::fsdp1;
     const layout two{.data = 2, .zero = 3};
     const std::int64_t of_layer = 2 * q + 2 * k + 3 * f + 2 * norm;
