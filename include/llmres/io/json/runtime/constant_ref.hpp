@@ -2,13 +2,12 @@
 #pragma once
 
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <llmres/io/json/runtime/fields.hpp>
 #include <llmres/io/json/runtime/names.hpp>
-#include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>

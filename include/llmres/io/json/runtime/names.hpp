@@ -3,7 +3,8 @@
 
 #include <array>
 #include <cstddef>
-#include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/runtimes/sglang.hpp>
 #include <string_view>
 
 /// The names of a runtime profile's enumerations as data, and of the functions that choose a fraction of the device.
