@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
@@ -41,94 +42,64 @@ inline constexpr model bert_large{
                  .columns = 1024}}},
     .extra_count = 4};
 
-inline constexpr model t5_small{
+/// T5: the encoder's layers are the decoder's without cross-attention. Both have a table of 32 relative positions for
+/// each head.
+constexpr model with_t5_encoder(model m) {
+    layer& decoding = m.layers.kinds[0];
+    m.encoders[0] = {.hidden = m.hidden, .layers = m.layers.size, .block = decoding};
+    decoding.attention.cross = cross_attention::beside;
+    m.add({.role = weight_role::positions, .rows = 32, .columns = decoding.attention.heads});
+    m.add({.role = weight_role::norm, .columns = m.hidden});
+    m.add({.role = weight_role::positions, .rows = 32, .columns = decoding.attention.heads});
+    return m;
+}
+
+inline constexpr model t5_small = with_t5_encoder({
     .name = "t5-small", .architecture = "t5",
     .vocabulary = 32128, .hidden = 512,
-    .layers = {6, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64, .cross = cross_attention::beside},
+    .layers = {6, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64},
                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 2048}}},
     .max_context = tokens(512), .tied_head = true, .weights = bf16,
-    .published = parameters(60'506'624),
-    .encoders = {{{.hidden = 512, .layers = 6,
-                   .block = {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 2048}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 8},
-                {.role = weight_role::norm, .columns = 512},
-                {.role = weight_role::positions, .rows = 32, .columns = 8}}},
-    .extra_count = 3};
+    .published = parameters(60'506'624)});
 
-inline constexpr model t5_base{
+inline constexpr model t5_base = with_t5_encoder({
     .name = "t5-base", .architecture = "t5",
     .vocabulary = 32128, .hidden = 768,
-    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .cross = cross_attention::beside},
+    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072}}},
     .max_context = tokens(512), .tied_head = true, .weights = bf16,
-    .published = parameters(222'903'552),
-    .encoders = {{{.hidden = 768, .layers = 12,
-                   .block = {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 12},
-                {.role = weight_role::norm, .columns = 768},
-                {.role = weight_role::positions, .rows = 32, .columns = 12}}},
-    .extra_count = 3};
+    .published = parameters(222'903'552)});
 
-inline constexpr model t5_large{
+inline constexpr model t5_large = with_t5_encoder({
     .name = "t5-large", .architecture = "t5",
     .vocabulary = 32128, .hidden = 1024,
-    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .cross = cross_attention::beside},
+    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096}}},
     .max_context = tokens(512), .tied_head = true, .weights = bf16,
-    .published = parameters(737'668'096),
-    .encoders = {{{.hidden = 1024, .layers = 24,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 16},
-                {.role = weight_role::norm, .columns = 1024},
-                {.role = weight_role::positions, .rows = 32, .columns = 16}}},
-    .extra_count = 3};
+    .published = parameters(737'668'096)});
 
-inline constexpr model t5_11b{
+inline constexpr model t5_11b = with_t5_encoder({
     .name = "t5-11b", .architecture = "t5",
     .vocabulary = 32128, .hidden = 1024,
-    .layers = {24, {.attention = {.heads = 128, .kv_heads = 128, .head_dim = 128, .cross = cross_attention::beside},
+    .layers = {24, {.attention = {.heads = 128, .kv_heads = 128, .head_dim = 128},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 65536}}},
-    .tied_head = true, .weights = bf16,
-    .encoders = {{{.hidden = 1024, .layers = 24,
-                   .block = {.attention = {.heads = 128, .kv_heads = 128, .head_dim = 128},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 65536}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 128},
-                {.role = weight_role::norm, .columns = 1024},
-                {.role = weight_role::positions, .rows = 32, .columns = 128}}},
-    .extra_count = 3};
+    .tied_head = true, .weights = bf16});
 
-inline constexpr model flan_t5_base{
+inline constexpr model flan_t5_base = with_t5_encoder({
     .name = "flan-t5-base", .architecture = "t5",
     .vocabulary = 32128, .hidden = 768,
-    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .cross = cross_attention::beside},
+    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64},
                     .feed_forward = {.width = 2048}}},
     .weights = bf16,
-    .published = parameters(247'577'856),
-    .encoders = {{{.hidden = 768, .layers = 12,
-                   .block = {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64},
-                             .feed_forward = {.width = 2048}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 12},
-                {.role = weight_role::norm, .columns = 768},
-                {.role = weight_role::positions, .rows = 32, .columns = 12}}},
-    .extra_count = 3};
+    .published = parameters(247'577'856)});
 
-inline constexpr model flan_t5_xxl{
+inline constexpr model flan_t5_xxl = with_t5_encoder({
     .name = "flan-t5-xxl", .architecture = "t5",
     .vocabulary = 32128, .hidden = 4096,
-    .layers = {24, {.attention = {.heads = 64, .kv_heads = 64, .head_dim = 64, .cross = cross_attention::beside},
+    .layers = {24, {.attention = {.heads = 64, .kv_heads = 64, .head_dim = 64},
                     .feed_forward = {.width = 10240}}},
     .weights = bf16,
-    .published = parameters(11'135'332'352),
-    .encoders = {{{.hidden = 4096, .layers = 24,
-                   .block = {.attention = {.heads = 64, .kv_heads = 64, .head_dim = 64},
-                             .feed_forward = {.width = 10240}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 64},
-                {.role = weight_role::norm, .columns = 4096},
-                {.role = weight_role::positions, .rows = 32, .columns = 64}}},
-    .extra_count = 3};
+    .published = parameters(11'135'332'352)});
 
 /// FLUX.1's second text encoder.
 inline constexpr model t5_xxl_encoder{
@@ -141,112 +112,39 @@ inline constexpr model t5_xxl_encoder{
     .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 64}}},
     .extra_count = 1};
 
-inline constexpr model whisper_tiny{
-    .name = "whisper-tiny", .architecture = "whisper",
-    .vocabulary = 51865, .hidden = 384,
-    .layers = {4, {.attention = {.heads = 6, .kv_heads = 6, .head_dim = 64, .qkv_bias = true, .output_bias = true,
-                                 .keys = key_projection::unbiased, .cross = cross_attention::beside},
-                   .feed_forward = {.kind = feed_forward_kind::plain, .width = 1536, .bias = true},
-                   .norm = norm_kind::layer}},
-    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
-    .encoders = {{{.hidden = 384, .layers = 4,
-                   .block = {.attention = {.heads = 6, .kv_heads = 6, .head_dim = 64, .qkv_bias = true,
-                                           .output_bias = true, .keys = key_projection::unbiased},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 1536, .bias = true},
-                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 384, .columns = 240},
-                {.role = weight_role::conv, .bias = true, .rows = 384, .columns = 1152},
-                {.role = weight_role::positions, .rows = 1500, .columns = 384},
-                {.role = weight_role::positions, .rows = 448, .columns = 384},
-                {.role = weight_role::norm, .columns = 384, .copies = 2}}},
-    .extra_count = 5};
+/// Whisper: heads of 64 features, as many layers in the encoder as in the decoder. The encoder reads 1500 positions,
+/// which two convolutions over three of them make of so many bands of a spectrogram.
+constexpr model whisper(model m, std::int32_t layers, std::int64_t bands = 80) {
+    layer block{.attention = {.heads = m.hidden / 64, .kv_heads = m.hidden / 64, .head_dim = 64, .qkv_bias = true,
+                              .output_bias = true, .keys = key_projection::unbiased},
+                .feed_forward = {.kind = feed_forward_kind::plain, .width = 4 * m.hidden, .bias = true},
+                .norm = norm_kind::layer};
+    m.encoders[0] = {.hidden = m.hidden, .layers = layers, .block = block, .output = tokens(1500)};
+    block.attention.cross = cross_attention::beside;
+    m.architecture = "whisper";
+    m.layers = {layers, block};
+    m.max_context = tokens(448);
+    m.tied_head = true;
+    m.final_norm = norm_kind::layer;
+    m.weights = bf16;
+    m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * bands});
+    m.add({.role = weight_role::conv, .bias = true, .rows = m.hidden, .columns = 3 * m.hidden});
+    m.add({.role = weight_role::positions, .rows = 1500, .columns = m.hidden});
+    m.add({.role = weight_role::positions, .rows = 448, .columns = m.hidden});
+    m.add({.role = weight_role::norm, .columns = m.hidden, .copies = 2});
+    return m;
+}
 
-inline constexpr model whisper_base{
-    .name = "whisper-base", .architecture = "whisper",
-    .vocabulary = 51865, .hidden = 512,
-    .layers = {6, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64, .qkv_bias = true, .output_bias = true,
-                                 .keys = key_projection::unbiased, .cross = cross_attention::beside},
-                   .feed_forward = {.kind = feed_forward_kind::plain, .width = 2048, .bias = true},
-                   .norm = norm_kind::layer}},
-    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
-    .published = parameters(72'593'920),
-    .encoders = {{{.hidden = 512, .layers = 6,
-                   .block = {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64, .qkv_bias = true,
-                                           .output_bias = true, .keys = key_projection::unbiased},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 2048, .bias = true},
-                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 512, .columns = 240},
-                {.role = weight_role::conv, .bias = true, .rows = 512, .columns = 1536},
-                {.role = weight_role::positions, .rows = 1500, .columns = 512},
-                {.role = weight_role::positions, .rows = 448, .columns = 512},
-                {.role = weight_role::norm, .columns = 512, .copies = 2}}},
-    .extra_count = 5};
-
-inline constexpr model whisper_medium{
-    .name = "whisper-medium", .architecture = "whisper",
-    .vocabulary = 51865, .hidden = 1024,
-    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true,
-                                  .output_bias = true, .keys = key_projection::unbiased,
-                                  .cross = cross_attention::beside},
-                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
-                    .norm = norm_kind::layer}},
-    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
-    .published = parameters(763'857'920),
-    .encoders = {{{.hidden = 1024, .layers = 24,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true,
-                                           .output_bias = true, .keys = key_projection::unbiased},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
-                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1024, .columns = 240},
-                {.role = weight_role::conv, .bias = true, .rows = 1024, .columns = 3072},
-                {.role = weight_role::positions, .rows = 1500, .columns = 1024},
-                {.role = weight_role::positions, .rows = 448, .columns = 1024},
-                {.role = weight_role::norm, .columns = 1024, .copies = 2}}},
-    .extra_count = 5};
-
-inline constexpr model whisper_large_v2{
-    .name = "whisper-large-v2", .architecture = "whisper",
-    .vocabulary = 51865, .hidden = 1280,
-    .layers = {32, {.attention = {.heads = 20, .kv_heads = 20, .head_dim = 64, .qkv_bias = true,
-                                  .output_bias = true, .keys = key_projection::unbiased,
-                                  .cross = cross_attention::beside},
-                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
-                    .norm = norm_kind::layer}},
-    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
-    .published = parameters(1'543'304'960),
-    .encoders = {{{.hidden = 1280, .layers = 32,
-                   .block = {.attention = {.heads = 20, .kv_heads = 20, .head_dim = 64, .qkv_bias = true,
-                                           .output_bias = true, .keys = key_projection::unbiased},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
-                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1280, .columns = 240},
-                {.role = weight_role::conv, .bias = true, .rows = 1280, .columns = 3840},
-                {.role = weight_role::positions, .rows = 1500, .columns = 1280},
-                {.role = weight_role::positions, .rows = 448, .columns = 1280},
-                {.role = weight_role::norm, .columns = 1280, .copies = 2}}},
-    .extra_count = 5};
-
-inline constexpr model whisper_large_v3{
-    .name = "whisper-large-v3", .architecture = "whisper",
-    .vocabulary = 51866, .hidden = 1280,
-    .layers = {32, {.attention = {.heads = 20, .kv_heads = 20, .head_dim = 64, .qkv_bias = true,
-                                  .output_bias = true, .keys = key_projection::unbiased,
-                                  .cross = cross_attention::beside},
-                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
-                    .norm = norm_kind::layer}},
-    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
-    .published = parameters(1'543'490'560),
-    .encoders = {{{.hidden = 1280, .layers = 32,
-                   .block = {.attention = {.heads = 20, .kv_heads = 20, .head_dim = 64, .qkv_bias = true,
-                                           .output_bias = true, .keys = key_projection::unbiased},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
-                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1280, .columns = 384},
-                {.role = weight_role::conv, .bias = true, .rows = 1280, .columns = 3840},
-                {.role = weight_role::positions, .rows = 1500, .columns = 1280},
-                {.role = weight_role::positions, .rows = 448, .columns = 1280},
-                {.role = weight_role::norm, .columns = 1280, .copies = 2}}},
-    .extra_count = 5};
+inline constexpr model whisper_tiny = whisper({.name = "whisper-tiny", .vocabulary = 51865, .hidden = 384}, 4);
+inline constexpr model whisper_base = whisper(
+    {.name = "whisper-base", .vocabulary = 51865, .hidden = 512, .published = parameters(72'593'920)}, 6);
+inline constexpr model whisper_small = whisper({.name = "whisper-small", .vocabulary = 51865, .hidden = 768}, 12);
+inline constexpr model whisper_medium = whisper(
+    {.name = "whisper-medium", .vocabulary = 51865, .hidden = 1024, .published = parameters(763'857'920)}, 24);
+inline constexpr model whisper_large_v2 = whisper(
+    {.name = "whisper-large-v2", .vocabulary = 51865, .hidden = 1280, .published = parameters(1'543'304'960)}, 32);
+inline constexpr model whisper_large_v3 = whisper(
+    {.name = "whisper-large-v3", .vocabulary = 51866, .hidden = 1280, .published = parameters(1'543'490'560)}, 32, 128);
 
 inline constexpr model vit_base_patch16_224{
     .name = "vit-base-patch16-224", .architecture = "vit",
@@ -310,27 +208,6 @@ inline constexpr model siglip_so400m{
                 {.role = weight_role::values, .columns = 2}}},
     .extra_count = 11};
 
-inline constexpr model whisper_small{
-    .name = "whisper-small", .architecture = "whisper",
-    .vocabulary = 51865, .hidden = 768,
-    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true,
-                                  .output_bias = true, .keys = key_projection::unbiased,
-                                  .cross = cross_attention::beside},
-                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
-                    .norm = norm_kind::layer}},
-    .max_context = tokens(448), .tied_head = true, .final_norm = norm_kind::layer, .weights = bf16,
-    .encoders = {{{.hidden = 768, .layers = 12,
-                   .block = {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true,
-                                           .output_bias = true, .keys = key_projection::unbiased},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
-                             .norm = norm_kind::layer}, .output = tokens(1500)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 768, .columns = 240},
-                {.role = weight_role::conv, .bias = true, .rows = 768, .columns = 2304},
-                {.role = weight_role::positions, .rows = 1500, .columns = 768},
-                {.role = weight_role::positions, .rows = 448, .columns = 768},
-                {.role = weight_role::norm, .columns = 768, .copies = 2}}},
-    .extra_count = 5};
-
 inline constexpr model bart_base{
     .name = "bart-base", .architecture = "bart",
     .vocabulary = 50265, .hidden = 768,
@@ -373,19 +250,12 @@ inline constexpr model distilbert_base{
                 {.role = weight_role::norm, .columns = 768, .copies = 2}}},
     .extra_count = 2};
 
-inline constexpr model t5_3b{
+inline constexpr model t5_3b = with_t5_encoder({
     .name = "t5-3b", .architecture = "t5",
     .vocabulary = 32128, .hidden = 1024,
-    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .cross = cross_attention::beside},
+    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384}}},
-    .tied_head = true, .weights = bf16,
-    .encoders = {{{.hidden = 1024, .layers = 24,
-                   .block = {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384}}}}},
-    .extras = {{{.role = weight_role::positions, .rows = 32, .columns = 32},
-                {.role = weight_role::norm, .columns = 1024},
-                {.role = weight_role::positions, .rows = 32, .columns = 32}}},
-    .extra_count = 3};
+    .tied_head = true, .weights = bf16});
 
 /// All of them.
 inline constexpr std::array all_encoders{

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <llmres/models/model.hpp>
 
 // A model is laid out as its config.json.
@@ -27,150 +28,102 @@ inline constexpr model gemma_7b{
                     .feed_forward = {.width = 24576}}},
     .max_context = tokens(8192), .tied_head = true, .weights = bf16};
 
+/// Layers of Gemma 2, of which every second one sees the whole context: norms before and after both halves.
+constexpr layer_stack gemma_2_layers(std::int32_t count, layer each) {
+    each.norm_after_attention = each.norm_after_feed_forward = true;
+    layer windowed = each;
+    windowed.attention.window = tokens(4096);
+    return in_order("ab", {windowed, each}, count);
+}
+
 inline constexpr model gemma_2_2b{
     .name = "gemma-2-2b", .architecture = "gemma2",
     .vocabulary = 256000, .hidden = 2304,
-    .layers = in_order("ab", {
-        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .window = tokens(4096)},
-              .feed_forward = {.width = 9216},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256},
-              .feed_forward = {.width = 9216},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 26),
+    .layers = gemma_2_layers(26, {.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256},
+                                  .feed_forward = {.width = 9216}}),
     .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(2'614'341'888)};
 
 inline constexpr model gemma_2_9b{
     .name = "gemma-2-9b", .architecture = "gemma2",
     .vocabulary = 256000, .hidden = 3584,
-    .layers = in_order("ab", {
-        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .window = tokens(4096)},
-              .feed_forward = {.width = 14336},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256},
-              .feed_forward = {.width = 14336},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 42),
+    .layers = gemma_2_layers(42, {.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256},
+                                  .feed_forward = {.width = 14336}}),
     .max_context = tokens(8192), .tied_head = true, .weights = bf16};
 
 inline constexpr model gemma_2_27b{
     .name = "gemma-2-27b", .architecture = "gemma2",
     .vocabulary = 256000, .hidden = 4608,
-    .layers = in_order("ab", {
-        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .window = tokens(4096)},
-              .feed_forward = {.width = 36864},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128},
-              .feed_forward = {.width = 36864},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 46),
+    .layers = gemma_2_layers(46, {.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128},
+                                  .feed_forward = {.width = 36864}}),
     .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(27'227'128'320)};
+
+/// Layers of Gemma 3, of which every sixth one sees the whole context, the others a window.
+constexpr layer_stack gemma_3_layers(std::int32_t count, layer each, std::int64_t window) {
+    each.norm_after_attention = each.norm_after_feed_forward = true;
+    each.attention.qk_norm = query_key_norm::shared;
+    layer windowed = each;
+    windowed.attention.window = tokens(window);
+    return in_order("aaaaab", {windowed, each}, count);
+}
+
+/// The vision tower of Gemma 3 and PaliGemma: SigLIP.
+inline constexpr encoder gemma_3_vision{
+    .hidden = 1152, .layers = 27,
+    .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true, .output_bias = true},
+              .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
+              .norm = norm_kind::layer},
+    .quantised = false, .output = tokens(256), .image_patches = tokens(4096), .image_tokens = tokens(256)};
+
+/// The model behind that tower: patches of 14 x 14 pixels in three colours, and a projector behind a norm.
+constexpr model with_gemma_3_vision(model m) {
+    m.encoders[0] = gemma_3_vision;
+    m.add({.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588});
+    m.add({.role = weight_role::positions, .rows = 4096, .columns = 1152});
+    m.add({.role = weight_role::norm, .columns = 1152, .copies = 2});
+    m.add({.role = weight_role::projector, .rows = m.hidden, .columns = 1152});
+    m.add({.role = weight_role::norm, .columns = 1152});
+    return m;
+}
 
 inline constexpr model gemma_3_270m{
     .name = "gemma-3-270m", .architecture = "gemma3_text",
     .vocabulary = 262144, .hidden = 640,
-    .layers = in_order("aaaaab", {
-        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared,
-                            .window = tokens(512)},
-              .feed_forward = {.width = 2048},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared},
-              .feed_forward = {.width = 2048},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 18),
+    .layers = gemma_3_layers(18, {.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256},
+                                  .feed_forward = {.width = 2048}}, 512),
     .max_context = tokens(32768), .tied_head = true, .weights = bf16};
 
 inline constexpr model gemma_3_1b{
     .name = "gemma-3-1b", .architecture = "gemma3_text",
     .vocabulary = 262144, .hidden = 1152,
-    .layers = in_order("aaaaab", {
-        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared,
-                            .window = tokens(512)},
-              .feed_forward = {.width = 6912},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256, .qk_norm = query_key_norm::shared},
-              .feed_forward = {.width = 6912},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 26),
+    .layers = gemma_3_layers(26, {.attention = {.heads = 4, .kv_heads = 1, .head_dim = 256},
+                                  .feed_forward = {.width = 6912}}, 512),
     .max_context = tokens(32768), .tied_head = true, .weights = bf16,
     .published = parameters(999'885'952)};
 
-inline constexpr model gemma_3_4b{
+inline constexpr model gemma_3_4b = with_gemma_3_vision({
     .name = "gemma-3-4b", .architecture = "gemma3",
     .vocabulary = 262208, .tokenizer = 262144, .hidden = 2560,
-    .layers = in_order("aaaaab", {
-        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .qk_norm = query_key_norm::shared,
-                            .window = tokens(1024)},
-              .feed_forward = {.width = 10240},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256, .qk_norm = query_key_norm::shared},
-              .feed_forward = {.width = 10240},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 34),
+    .layers = gemma_3_layers(34, {.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256},
+                                  .feed_forward = {.width = 10240}}, 1024),
     .max_context = tokens(131072), .rope = {.contexts = 9}, .tied_head = true, .weights = bf16,
-    .published = parameters(4'300'079'472),
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .output = tokens(256),
-                   .image_patches = tokens(4096), .image_tokens = tokens(256)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
-                {.role = weight_role::positions, .rows = 4096, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152, .copies = 2},
-                {.role = weight_role::projector, .rows = 2560, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152}}},
-    .extra_count = 5};
+    .published = parameters(4'300'079'472)});
 
-inline constexpr model gemma_3_12b{
+inline constexpr model gemma_3_12b = with_gemma_3_vision({
     .name = "gemma-3-12b", .architecture = "gemma3",
     .vocabulary = 262208, .tokenizer = 262144, .hidden = 3840,
-    .layers = in_order("aaaaab", {
-        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = query_key_norm::shared,
-                            .window = tokens(1024)},
-              .feed_forward = {.width = 15360},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256, .qk_norm = query_key_norm::shared},
-              .feed_forward = {.width = 15360},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 48),
-    .max_context = tokens(131072), .rope = {.contexts = 9}, .tied_head = true, .weights = bf16,
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .output = tokens(256),
-                   .image_patches = tokens(4096), .image_tokens = tokens(256)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
-                {.role = weight_role::positions, .rows = 4096, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152, .copies = 2},
-                {.role = weight_role::projector, .rows = 3840, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152}}},
-    .extra_count = 5};
+    .layers = gemma_3_layers(48, {.attention = {.heads = 16, .kv_heads = 8, .head_dim = 256},
+                                  .feed_forward = {.width = 15360}}, 1024),
+    .max_context = tokens(131072), .rope = {.contexts = 9}, .tied_head = true, .weights = bf16});
 
-inline constexpr model gemma_3_27b{
+inline constexpr model gemma_3_27b = with_gemma_3_vision({
     .name = "gemma-3-27b", .architecture = "gemma3",
     .vocabulary = 262208, .tokenizer = 262144, .hidden = 5376,
-    .layers = in_order("aaaaab", {
-        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .qk_norm = query_key_norm::shared,
-                            .window = tokens(1024)},
-              .feed_forward = {.width = 21504},
-              .norm_after_attention = true, .norm_after_feed_forward = true},
-        layer{.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128, .qk_norm = query_key_norm::shared},
-              .feed_forward = {.width = 21504},
-              .norm_after_attention = true, .norm_after_feed_forward = true}}, 62),
+    .layers = gemma_3_layers(62, {.attention = {.heads = 32, .kv_heads = 16, .head_dim = 128},
+                                  .feed_forward = {.width = 21504}}, 1024),
     .max_context = tokens(131072), .rope = {.contexts = 9}, .tied_head = true, .weights = bf16,
-    .published = parameters(27'432'406'640),
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .output = tokens(256),
-                   .image_patches = tokens(4096), .image_tokens = tokens(256)}}},
-    .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
-                {.role = weight_role::positions, .rows = 4096, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152, .copies = 2},
-                {.role = weight_role::projector, .rows = 5376, .columns = 1152},
-                {.role = weight_role::norm, .columns = 1152}}},
-    .extra_count = 5};
+    .published = parameters(27'432'406'640)});
 
 /// The vision tower of Gemma 4 from 26B on.
 inline constexpr encoder gemma_4_vision{
@@ -228,13 +181,7 @@ inline constexpr model paligemma_3b{
     .layers = {18, {.attention = {.heads = 8, .kv_heads = 1, .head_dim = 256},
                     .feed_forward = {.width = 16384}}},
     .tied_head = true, .weights = bf16,
-    .encoders = {{{.hidden = 1152, .layers = 27,
-                   .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true,
-                                           .output_bias = true},
-                             .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
-                             .norm = norm_kind::layer},
-                   .quantised = false, .output = tokens(256),
-                   .image_patches = tokens(4096), .image_tokens = tokens(256)}}},
+    .encoders = {{gemma_3_vision}},
     .extras = {{{.role = weight_role::conv, .bias = true, .rows = 1152, .columns = 588},
                 {.role = weight_role::positions, .rows = 256, .columns = 1152},
                 {.role = weight_role::norm, .columns = 1152, .copies = 2},
