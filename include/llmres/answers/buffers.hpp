@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/answers/disaggregated.hpp>
-#include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/placement.hpp>
@@ -24,11 +23,9 @@
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
@@ -13,7 +12,6 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
-#include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>

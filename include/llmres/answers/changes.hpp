@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/layout_plan.hpp>

@@ -12,7 +12,6 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
-#include <llmres/memory/training.hpp>
 #include <llmres/models/modeling.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>

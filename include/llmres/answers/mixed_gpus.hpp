@@ -4,9 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/placement.hpp>
+#include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/breakdown.hpp>

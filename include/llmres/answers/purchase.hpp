@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
-#include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>

@@ -18,7 +18,6 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/square_root.hpp>
-#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <span>
 #include <string_view>

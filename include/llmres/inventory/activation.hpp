@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/models/layer.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>

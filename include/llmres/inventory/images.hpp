@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/jobs/job.hpp>

@@ -20,7 +20,6 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 #include <llmres/values/visitor.hpp>
-#include <string_view>
 
 /// The inventory of operations: what one forward pass of tokens through a layer computes, moves and exchanges. Matrix
 /// products follow from the weights; times are folds over this.

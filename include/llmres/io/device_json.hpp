@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/io/json/device_file.hpp>
 #include <llmres/io/json/device_reader.hpp>
-#include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// Devices as JSON, both ways. Keys carry their unit (_bytes, _hz, _watts, _bytes_per_s, _flops_per_s, _s); sizes are

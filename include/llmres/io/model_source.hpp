@@ -11,7 +11,6 @@
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>

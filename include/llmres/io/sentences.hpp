@@ -4,11 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <llmres/answers/capacity.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/gguf/mix.hpp>
-#include <llmres/plan.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/to_string.hpp>

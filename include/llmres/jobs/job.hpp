@@ -10,7 +10,6 @@
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/models/gguf/mix.hpp>
-#include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/runtimes/formats.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <limits>
 #include <llmres/jobs/serving_options.hpp>
@@ -9,7 +8,6 @@
 #include <llmres/runtimes/knobs.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <string_view>
 

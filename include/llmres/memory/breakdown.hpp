@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>

@@ -5,15 +5,12 @@
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/context.hpp>
-#include <llmres/inventory/named_parts.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/training/allocator.hpp>
 #include <llmres/memory/training/deepspeed.hpp>
-#include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/micro_batches.hpp>
 #include <llmres/memory/training/overheads.hpp>
@@ -21,7 +18,6 @@
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 

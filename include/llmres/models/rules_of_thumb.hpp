@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <llmres/values/units.hpp>
 
 /// What do the usual rules of thumb say? For comparison with the exact answers (tests/seed_cases/ has by how much they

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>

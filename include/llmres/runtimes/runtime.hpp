@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <llmres/runtimes/allocator.hpp>
 #include <llmres/runtimes/cache.hpp>
 #include <llmres/runtimes/identity.hpp>

@@ -9,8 +9,6 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
-#include <llmres/memory/serving.hpp>
-#include <llmres/memory/training.hpp>
 #include <llmres/memory/training/remembered.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/runtimes/launches.hpp>
 #include <llmres/values/maybe.hpp>

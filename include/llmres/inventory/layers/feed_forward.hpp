@@ -7,7 +7,6 @@
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/adapter.hpp>
-#include <llmres/jobs/layout.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>

@@ -9,7 +9,6 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/saved.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>

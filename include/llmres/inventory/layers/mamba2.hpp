@@ -7,7 +7,6 @@
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/layers/saved.hpp>
 #include <llmres/models/layer.hpp>
-#include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>

@@ -8,7 +8,6 @@
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/jobs/adapter.hpp>
-#include <llmres/jobs/layer_parts.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>

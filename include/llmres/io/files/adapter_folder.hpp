@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <llmres/io/files/open.hpp>
 #include <llmres/io/files/roles.hpp>

@@ -13,7 +13,6 @@
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/find_precision.hpp>
 #include <llmres/values/units.hpp>
 #include <map>
 #include <nlohmann/json.hpp>

@@ -8,7 +8,7 @@
 #include <llmres/io/files/roles.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
-#include <llmres/models/gguf/tensors.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>

@@ -7,7 +7,6 @@
 #include <llmres/io/json/document.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/weight_formats.hpp>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <string>

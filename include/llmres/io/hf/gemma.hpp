@@ -2,8 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/io/hf/dense.hpp>
-#include <llmres/io/hf/experts.hpp>
+#include <llmres/io/hf/common.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/io/hf/dense.hpp>
 #include <llmres/io/hf/experts.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>

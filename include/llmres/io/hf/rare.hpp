@@ -5,7 +5,6 @@
 #include <llmres/io/hf/common.hpp>
 #include <llmres/io/hf/encoders/bert.hpp>
 #include <llmres/io/hf/gpt.hpp>
-#include <llmres/io/hf/hybrid.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 

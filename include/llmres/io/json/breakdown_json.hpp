@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
-#include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/json/writer.hpp>
-#include <llmres/plan.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>

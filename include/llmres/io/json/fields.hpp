@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/json/document.hpp>
 #include <llmres/values/error.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// Reads the fields of JSON objects that may hold anything, with their types and ranges.
 namespace llmres::inline v0::detail {

@@ -4,9 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/json/writer.hpp>
-#include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <llmres/models/kv_cache.hpp>

@@ -2,10 +2,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
-#include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <cstdint>
 #include <llmres/answers/launch.hpp>
-#include <llmres/answers/search.hpp>
 #include <llmres/io/json/breakdown_json.hpp>
 #include <llmres/io/json/layout_json.hpp>
 #include <llmres/io/json/writer.hpp>

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>

@@ -7,7 +7,6 @@
 #include <llmres/answers/observe.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/logs/job.hpp>
-#include <llmres/io/runtime_json.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
@@ -15,7 +14,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// Holds what engines printed against what is planned, and learns a profile from it.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <llmres/answers/observe.hpp>
 #include <llmres/hardware/gpus/all.hpp>

@@ -14,7 +14,6 @@
 #include <llmres/jobs/job.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// A plan as pictures.

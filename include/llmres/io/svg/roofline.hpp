@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstddef>
 #include <llmres/hardware/gpu.hpp>
-#include <llmres/inventory/operations.hpp>
 #include <llmres/io/svg/drawing.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/time/kernel_times.hpp>

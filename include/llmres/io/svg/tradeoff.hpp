@@ -7,7 +7,6 @@
 #include <llmres/answers/search_request.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/io/svg/drawing.hpp>
-#include <llmres/io/svg/layers.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/values/units.hpp>

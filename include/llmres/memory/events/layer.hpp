@@ -12,7 +12,6 @@
 #include <llmres/memory/events/writer.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>

@@ -9,7 +9,6 @@
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/loss.hpp>
 #include <llmres/memory/events/writer.hpp>
-#include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 
 /// What the final norm, the head and the loss allocate and free.

@@ -17,7 +17,6 @@
 #include <llmres/memory/training/peak/forward.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/units.hpp>
 

@@ -3,14 +3,12 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/training/deepspeed.hpp>
 #include <llmres/memory/training/overheads.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
-#include <llmres/runtimes/kernels.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/layers/by_kind.hpp>
-#include <llmres/inventory/layers/prediction.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/memory/training/layer.hpp>

@@ -30,7 +30,6 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>

@@ -8,7 +8,6 @@
 #include <llmres/hardware/collectives.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/operations.hpp>
-#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training/remembered.hpp>

@@ -9,7 +9,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
-#include <llmres/memory/serving.hpp>
+#include <llmres/memory/serving/step.hpp>
 #include <llmres/models/gguf/tensors.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>

@@ -3,14 +3,11 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <llmres/io/hf/quantization/layers.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/parameters.hpp>
 #include <llmres/values/error.hpp>
-#include <llmres/values/find_precision.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/precision.hpp>

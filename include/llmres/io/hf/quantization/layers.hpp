@@ -14,7 +14,6 @@
 #include <llmres/values/visitor.hpp>
 #include <map>
 #include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 

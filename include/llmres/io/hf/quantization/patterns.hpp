@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/models/model.hpp>
-#include <llmres/values/find_precision.hpp>
 #include <string>
 #include <string_view>
 

@@ -5,6 +5,7 @@
 #include <llmres/io/hf/common.hpp>
 #include <llmres/io/hf/dense.hpp>
 #include <llmres/io/hf/encoders/encoders.hpp>
+#include <llmres/io/json/document.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 #include <string_view>

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <llmres/io/runtime_json.hpp>
 #include <string>
 #include <string_view>

@@ -23,7 +23,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// Reads a runtime profile from JSON. Apart from io/runtime_json.hpp, which writes profiles too, since reading a job

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/loss.hpp>
 #include <llmres/inventory/named_parts.hpp>

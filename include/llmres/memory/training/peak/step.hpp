@@ -11,7 +11,6 @@
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/training/deepspeed.hpp>
-#include <llmres/memory/training/encoder.hpp>
 #include <llmres/memory/training/fsdp.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/overheads.hpp>
