@@ -208,8 +208,7 @@ struct training_context {
 private:
     /// Whether the embedding is followed by a layer norm, which autocast computes in fp32.
     static constexpr bool norms_embedding(const model& m) {
-        for (std::int32_t i = 0; i < m.extra_count; ++i) {
-            const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+        for (const extra_weight& e : m.extra_weights()) {
             if (e.part == model_part::input && e.role == weight_role::norm && e.copies > 1)
                 return m.encoders[0].layers == 0;  // a weight and a bias
         }

@@ -62,12 +62,13 @@ constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t
 
 namespace detail {
 
+constexpr void raise(byte_count& most, byte_count size) { most = size > most ? size : most; }
+
 constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t first_stage, std::int32_t end_stage) {
     const job& j = f.job;
     const layout& l = f.layout;
     stage_peak peak;
     byte_count reduced, gathered, updated;  // a step waits for the stage that exchanges most, whichever holds most
-    const auto raise = [](byte_count& most, byte_count size) { most = size > most ? size : most; };
     for_each_stage(f, first_stage, end_stage, [&](const placement& here) {
         const stage_peak one = peak_of(f, training_stage_of(f, here));
         raise(reduced, one.tensors.reduced);
@@ -136,7 +137,6 @@ constexpr bool surely_exceeds(const job& j, const layout& l, sdpa_backend sdpa, 
 
 constexpr training_passes passes_of_stages(const folded_job& f) {
     training_passes most;
-    const auto raise = [](byte_count& of, byte_count size) { of = size > of ? size : of; };
     for_each_stage(f, 0, f.layout.pipeline, [&](const placement& here) {
         const training_passes one = passes_of(f, training_stage_of(f, here));
         raise(most.forward, one.forward);

@@ -19,8 +19,7 @@ namespace llmres::inline v0::detail {
 
 /// What the norms among the extra weights of one part save. A norm of two copies has a weight and a bias.
 constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n, const layer_writer& save) {
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         if (e.part != part || e.role != weight_role::norm) continue;
         const norm_kind kind = e.copies > 1 ? norm_kind::layer : norm_kind::rms;
         save.norm(n, e.columns, kind, activation_split::sequence, backward_point::output, backward_point::output);
@@ -87,10 +86,8 @@ constexpr bool keeps_encoder_output(const training_context& context) {
 }
 
 constexpr bool has_extra(const model& m, weight_role role) {
-    for (std::int32_t i = 0; i < m.extra_count; ++i)
-        if (m.extras[static_cast<std::size_t>(i)].role == role &&
-            m.extras[static_cast<std::size_t>(i)].part == model_part::input)
-            return true;
+    for (const extra_weight& e : m.extra_weights())
+        if (e.role == role && e.part == model_part::input) return true;
     return false;
 }
 
@@ -101,13 +98,11 @@ constexpr void save_stem(const model& m, const layer_writer& save) {
     const training_context& context = save.context;
     if (!context.input_requires_grad || m.extra_count == 0) return;
     std::int64_t left = 0;
-    for (std::int32_t i = 0; i < m.extra_count; ++i)
-        left += m.extras[static_cast<std::size_t>(i)].role == weight_role::conv;
+    for (const extra_weight& e : m.extra_weights()) left += e.role == weight_role::conv;
     const bool over_time = left > 1;
     const bool casts = context.autocast && !context.frozen;
     bool reads = casts;
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         if (e.role != weight_role::conv) continue;
         const auto put = [&](activation_role role, std::int64_t values) {
             save.put(role, values, context.formats.compute, activation_split::whole, backward_point::output);
@@ -159,8 +154,7 @@ constexpr void list_output_activations(const model& m, const training_context& c
     const std::int64_t n = context.tokens.all();
     save_final_dropout(m.hidden, save);
     save_extra_norms(m, model_part::output, n, save);
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         if (e.part != model_part::output || e.role != weight_role::classifier) continue;
         if (!context.frozen && context.autocast && context.formats.fp32_stream)
             save.put(activation_role::weight, e.rows * e.columns, context.formats.compute, activation_split::whole,

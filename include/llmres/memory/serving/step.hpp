@@ -239,9 +239,8 @@ struct serving_step {
         const std::int64_t patches = job.options.encoder_tokens > token_count{} ? job.options.encoder_tokens.in(tokens)
                                                                                 : images * e.image_patches.in(tokens);
         std::int64_t pixels = 0;
-        for (std::int32_t i = 0; i < job.model.extra_count && pixels == 0; ++i)
-            if (job.model.extras[static_cast<std::size_t>(i)].role == weight_role::conv)
-                pixels = job.model.extras[static_cast<std::size_t>(i)].columns;
+        for (const extra_weight& w : job.model.extra_weights())
+            if (w.role == weight_role::conv && pixels == 0) pixels = w.columns;
         return bytes(2) * product(patches, pixels) +
                size_of(format(), e.image_tokens.in(tokens), images * job.model.hidden);
     }

@@ -45,8 +45,7 @@ constexpr counted_tokens encoder_tokens(const encoder& e, const training_context
 /// Calls visit(weight) for the convolutions before the layers.
 template <class Visit>
 constexpr void for_each_stem_weight(const model& m, Visit& visit) {
-    for (std::int32_t i = 0; i < m.extra_count; ++i) {
-        const extra_weight& e = m.extras[static_cast<std::size_t>(i)];
+    for (const extra_weight& e : m.extra_weights()) {
         if (e.part == model_part::input && e.role == weight_role::conv)
             visit(weight{.role = e.role, .rows = e.rows, .columns = e.columns});
     }
