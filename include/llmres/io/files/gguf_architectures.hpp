@@ -38,46 +38,19 @@ struct described_field {
     std::string_view or_else{};
 };
 
-constexpr described_field number(std::string_view field, std::string_view key, std::string_view other = {}) {
-    return {field, field_source::number, key, other, {}};
-}
-constexpr described_field least(std::string_view field, std::string_view key) {
-    return {field, field_source::least, key, {}, {}};
-}
-constexpr described_field varies(std::string_view field, std::string_view key) {
-    return {field, field_source::varies, key, {}, {}};
-}
-constexpr described_field rows(std::string_view field, std::string_view tensor) {
-    return {field, field_source::rows, tensor, {}, {}};
-}
-constexpr described_field without(std::string_view field, std::string_view tensor) {
-    return {field, field_source::without, tensor, {}, {}};
-}
-constexpr described_field columns(std::string_view field, std::string_view tensor, std::string_view over_key) {
-    return {field, field_source::columns, tensor, over_key, {}};
-}
-constexpr described_field lacks(std::string_view field, std::string_view tensor, std::string_view missing) {
-    return {field, field_source::lacks, tensor, missing, {}};
-}
-constexpr described_field quotient(std::string_view field, std::string_view key, std::string_view other) {
-    return {field, field_source::quotient, key, other, {}};
-}
-constexpr described_field difference(std::string_view field, std::string_view key, std::string_view or_else,
-                                     std::string_view other) {
-    return {field, field_source::difference, key, other, or_else};
-}
-constexpr described_field present(std::string_view field, std::string_view tensor, std::string_view other = {}) {
-    return {field, field_source::present, tensor, other, {}};
-}
-constexpr described_field absent(std::string_view field, std::string_view tensor) {
-    return {field, field_source::absent, tensor, {}, {}};
-}
-constexpr described_field kinds(std::string_view field, std::string_view key, std::string_view at_zero,
-                                std::string_view elsewhere) {
-    return {field, field_source::kinds, key, at_zero, elsewhere};
-}
-constexpr described_field zero(std::string_view field) { return {field, field_source::zero, {}, {}, {}}; }
-constexpr described_field off(std::string_view field) { return {field, field_source::off, {}, {}, {}}; }
+/// Writes fields of one source down.
+struct fields_from {
+    field_source source;
+    constexpr described_field operator()(std::string_view field, std::string_view key = {}, std::string_view other = {},
+                                         std::string_view or_else = {}) const {
+        return {field, source, key, other, or_else};
+    }
+};
+inline constexpr fields_from number{field_source::number}, least{field_source::least}, varies{field_source::varies},
+    rows{field_source::rows}, without{field_source::without}, columns{field_source::columns},
+    lacks{field_source::lacks}, quotient{field_source::quotient}, difference{field_source::difference},
+    present{field_source::present}, absent{field_source::absent}, kinds{field_source::kinds}, zero{field_source::zero},
+    off{field_source::off};
 
 /// An architecture, and the `model_type` whose reader describes it. Of several rows the first holds whose `needs` is
 /// empty, a key with a positive number, or the end of a tensor's name.
@@ -114,7 +87,7 @@ inline constexpr described_field latent_rank = number("kv_lora_rank", "attention
 inline constexpr described_field rotary_width = number("qk_rope_head_dim", "rope.dimension_count");
 // Files with absorbed projections give the widths of the heads under keys that end in _mla.
 inline constexpr described_field plain_width =
-    difference("qk_nope_head_dim", "attention.key_length_mla", "attention.key_length", "rope.dimension_count");
+    difference("qk_nope_head_dim", "attention.key_length_mla", "rope.dimension_count", "attention.key_length");
 inline constexpr described_field value_width =
     number("v_head_dim", "attention.value_length_mla", "attention.value_length");
 inline constexpr described_field index_heads = number("index_n_heads", "attention.indexer.head_count");
