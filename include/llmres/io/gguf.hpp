@@ -171,26 +171,10 @@ private:
         return true;
     }
 
+    /// Bytes of a value of the type; 0 for texts, arrays and unknown types.
     static std::size_t width_of(std::uint64_t type) {
-        switch (type) {
-            case u8:
-            case i8:
-            case boolean:
-                return 1;
-            case u16:
-            case i16:
-                return 2;
-            case u32:
-            case i32:
-            case f32:
-                return 4;
-            case u64:
-            case i64:
-            case f64:
-                return 8;
-            default:
-                return 0;
-        }
+        constexpr std::array<std::size_t, f64 + 1> widths{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+        return type < widths.size() ? widths[static_cast<std::size_t>(type)] : 0;
     }
 
     /// Reads a number of the type.
