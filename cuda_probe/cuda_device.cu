@@ -154,25 +154,18 @@ public:
     block allocate(allocator_kind kind, byte_count asked) override {
         const byte_count size = aligned_up(asked, bytes(8));  // whole words, all of which are written and read
         switch (kind) {
-            case allocator_kind::stream_ordered:
-                return pool_.allocate(open_, size);
-            case allocator_kind::virtual_memory:
-                virtual_.open(open_);
-                return virtual_.allocate(size);
-            case allocator_kind::cuda_malloc:
-                break;
+            case allocator_kind::stream_ordered: return pool_.allocate(open_, size);
+            case allocator_kind::virtual_memory: virtual_.open(open_); return virtual_.allocate(size);
+            case allocator_kind::cuda_malloc: break;
         }
         return {kind, reinterpret_cast<std::uint64_t>(scratch_of(size_of(size)).release()), size, 0};
     }
 
     void release(const block& held) override {
         switch (held.kind) {
-            case allocator_kind::stream_ordered:
-                return memory_pool::release(held);
-            case allocator_kind::virtual_memory:
-                return virtual_.release(held);
-            case allocator_kind::cuda_malloc:
-                return must("cudaFree", cudaFree(address_of(held)));
+            case allocator_kind::stream_ordered: return memory_pool::release(held);
+            case allocator_kind::virtual_memory: return virtual_.release(held);
+            case allocator_kind::cuda_malloc: return must("cudaFree", cudaFree(address_of(held)));
         }
     }
 

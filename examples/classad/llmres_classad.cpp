@@ -67,11 +67,8 @@ bool evaluate(const ArgumentList& arguments, EvalState& state, Value& result, Sa
     try {
         question asked;
         switch (read(arguments, state, asked)) {
-            case argument_state::undefined:
-                result.SetUndefinedValue();
-                break;
-            case argument_state::wrong:
-                break;
+            case argument_state::undefined: result.SetUndefinedValue(); break;
+            case argument_state::wrong: break;
             case argument_state::known:
                 if (const auto planned = answer(asked)) say(*planned);
         }

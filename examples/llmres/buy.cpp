@@ -115,14 +115,10 @@ std::string figure_of(const llmres::purchase& p, llmres::purchase_objective by) 
 
 std::string bound_text(const llmres::purchase& p) {
     switch (p.bound) {
-        case llmres::purchase_bound::budget:
-            return "the budget";
-        case llmres::purchase_bound::board_power:
-            return "the power";
-        case llmres::purchase_bound::room:
-            return "room in the machines";
-        case llmres::purchase_bound::none:
-            break;
+        case llmres::purchase_bound::budget: return "the budget";
+        case llmres::purchase_bound::board_power: return "the power";
+        case llmres::purchase_bound::room: return "room in the machines";
+        case llmres::purchase_bound::none: break;
     }
     return "more is no better";
 }

@@ -60,8 +60,7 @@ std::string in_own_words(const deepspeed_setting& setting, const nlohmann::json&
             if (value == "cpu") return "host";
             if (value != "nvme" && value != "none" && !value.is_null()) throw other_than("cpu, nvme or none");
             return value == "nvme" ? "nvme" : "";
-        case deepspeed_value::name:
-            break;
+        case deepspeed_value::name: break;
     }
     if (!value.is_string()) throw other_than("a name");
     return lower_case(value.get<std::string>());

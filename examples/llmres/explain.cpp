@@ -197,21 +197,17 @@ figure_list figures_of(const llmres::plan_request& r, const llmres::job_plan& p,
                 {"context", fmt::format("{} tokens", context_of(j).in(llmres::tokens))},
                 {"sequences", fmt::format("{}", j.batch)},
                 {"format", std::string{kv_cache_of(j).name.view()}}};
-        case optimizer:
-            return {{"optimizer", std::string{j.optimizer.name.view()}}, {"states in", states_in(j)}};
+        case optimizer: return {{"optimizer", std::string{j.optimizer.name.view()}}, {"states in", states_in(j)}};
         case activations:
             if (!trains(j)) return {};
             return {{"saved by one micro-batch", to_string(llmres::saved_activations(j, p.layout, p.memory.stage))},
                     {"micro-batch", fmt::format("{} x {} tokens", j.micro_batch, sequence_of(j).in(llmres::tokens))},
                     {"recomputed", std::string{name_of(j.recompute)}}};
-        case logits:
-            return {{"vocabulary", fmt::format("{}", j.model.vocabulary)}};
-        case runtime:
-            return {{"context", bounds_text(llmres::context_on(j.runtime, r.cluster.gpu))}};
+        case logits: return {{"vocabulary", fmt::format("{}", j.model.vocabulary)}};
+        case runtime: return {{"context", bounds_text(llmres::context_on(j.runtime, r.cluster.gpu))}};
         case fragmentation:
             return {{"allocated", bounds_text(p.memory.allocated)}, {"reserved", bounds_text(p.memory.reserved)}};
-        default:
-            return {};
+        default: return {};
     }
 }
 

@@ -120,48 +120,20 @@ inline void gguf_writer::tensors_of(const llmres::model& m, const llmres::gguf_m
     const auto add = [&](const std::string& prefix, const llmres::gguf_tensor& t, std::uint64_t experts) {
         std::string name;
         switch (t.role) {
-            case weight_role::embed_tokens:
-                name = "token_embd.weight";
-                break;
-            case weight_role::lm_head:
-                name = "output.weight";
-                break;
-            case weight_role::q_proj:
-                name = "attn_q.weight";
-                break;
-            case weight_role::k_proj:
-                name = "attn_k.weight";
-                break;
-            case weight_role::v_proj:
-                name = t.fused_qkv ? "attn_qkv.weight" : "attn_v.weight";
-                break;
-            case weight_role::o_proj:
-                name = "attn_output.weight";
-                break;
-            case weight_role::gate_proj:
-                name = t.stacked ? "ffn_gate_exps.weight" : "ffn_gate.weight";
-                break;
-            case weight_role::up_proj:
-                name = t.stacked ? "ffn_up_exps.weight" : "ffn_up.weight";
-                break;
-            case weight_role::down_proj:
-                name = t.stacked ? "ffn_down_exps.weight" : "ffn_down.weight";
-                break;
-            case weight_role::router:
-                name = "ffn_gate_inp.weight";
-                break;
-            case weight_role::norm:
-                name = "n" + std::to_string(unnamed++) + "_norm.weight";
-                break;
-            case weight_role::bias:
-                name = "b" + std::to_string(unnamed++) + ".bias";
-                break;
-            case weight_role::values:
-                name = "rope_freqs.weight";
-                break;
-            default:
-                name = "t" + std::to_string(unnamed++) + ".weight";
-                break;
+            case weight_role::embed_tokens: name = "token_embd.weight"; break;
+            case weight_role::lm_head: name = "output.weight"; break;
+            case weight_role::q_proj: name = "attn_q.weight"; break;
+            case weight_role::k_proj: name = "attn_k.weight"; break;
+            case weight_role::v_proj: name = t.fused_qkv ? "attn_qkv.weight" : "attn_v.weight"; break;
+            case weight_role::o_proj: name = "attn_output.weight"; break;
+            case weight_role::gate_proj: name = t.stacked ? "ffn_gate_exps.weight" : "ffn_gate.weight"; break;
+            case weight_role::up_proj: name = t.stacked ? "ffn_up_exps.weight" : "ffn_up.weight"; break;
+            case weight_role::down_proj: name = t.stacked ? "ffn_down_exps.weight" : "ffn_down.weight"; break;
+            case weight_role::router: name = "ffn_gate_inp.weight"; break;
+            case weight_role::norm: name = "n" + std::to_string(unnamed++) + "_norm.weight"; break;
+            case weight_role::bias: name = "b" + std::to_string(unnamed++) + ".bias"; break;
+            case weight_role::values: name = "rope_freqs.weight"; break;
+            default: name = "t" + std::to_string(unnamed++) + ".weight"; break;
         }
         std::vector<std::uint64_t> shape{static_cast<std::uint64_t>(t.columns)};
         const auto rows = static_cast<std::uint64_t>(t.rows);

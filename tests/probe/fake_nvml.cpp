@@ -69,16 +69,11 @@ code allowed() {
     static const char* const fails = std::getenv("LLMRES_FAKE_NVML_FAIL");  // this question is not answered
     if (++all.asked == (fails != nullptr ? std::atoi(fails) : 0)) return 999;
     switch (now()) {
-        case mood::errors:
-            return 999;
-        case mood::unsupported:
-            return not_supported;
-        case mood::unpermitted:
-            return no_permission;
-        case mood::lost:
-            return 15;
-        default:
-            return success;
+        case mood::errors: return 999;
+        case mood::unsupported: return not_supported;
+        case mood::unpermitted: return no_permission;
+        case mood::lost: return 15;
+        default: return success;
     }
 }
 bool mad() { return now() == mood::nonsense; }
@@ -107,20 +102,13 @@ code nvmlInit_v2() { return now() == mood::init_fails ? 9 : success; }
 code nvmlShutdown() { return success; }
 const char* nvmlErrorString(code said) {
     switch (said) {
-        case not_supported:
-            return "Not Supported";
-        case no_permission:
-            return "Insufficient Permissions";
-        case not_found:
-            return "Not Found";
-        case 9:
-            return "Driver Not Loaded";
-        case 13:
-            return "Function Not Found";
-        case 15:
-            return "GPU is lost";
-        default:
-            return "Unknown Error";
+        case not_supported: return "Not Supported";
+        case no_permission: return "Insufficient Permissions";
+        case not_found: return "Not Found";
+        case 9: return "Driver Not Loaded";
+        case 13: return "Function Not Found";
+        case 15: return "GPU is lost";
+        default: return "Unknown Error";
     }
 }
 code nvmlSystemGetDriverVersion(char* room, unsigned length) { return say(room, length, "580.00.00"); }

@@ -226,8 +226,7 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
         held.times = held.again > byte_count{} ? times_in(held.again, all) : 0;
     };
     switch (point) {
-        case peak_point::optimizer_step:
-            break;
+        case peak_point::optimizer_step: break;
         case peak_point::last_layer_backward:
         case peak_point::first_layer_backward:
             held = gradients_after_layer(in, point == peak_point::last_layer_backward, kind);
@@ -260,8 +259,7 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
                 summed(second_gradient(in) + waiting_gradient(in));
             break;
         case peak_point::head_backward:
-        case peak_point::head_step:
-            return gradients_of_head(in);
+        case peak_point::head_step: return gradients_of_head(in);
         case peak_point::layers_forward:
         case peak_point::loss_forward:
         case peak_point::loss_gradient:

@@ -189,9 +189,7 @@ constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count f
             pool = scaled_down(total, part) - weights - rest - communication -
                    (r.cache.graphs_deducted ? graphs : byte_count{});
             break;
-        case cache_pool::share_with_weights:
-            pool = scaled_down(free - context - communication, part) - weights;
-            break;
+        case cache_pool::share_with_weights: pool = scaled_down(free - context - communication, part) - weights; break;
         case cache_pool::share_of_free:
         case cache_pool::grows:
         case cache_pool::allotted:

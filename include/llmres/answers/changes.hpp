@@ -210,17 +210,10 @@ constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) 
 constexpr placed_job with_change(placed_job p, const change& made) {
     job& j = p.job;
     switch (made.what) {
-        case change::kind::known_host:
-            break;
-        case change::kind::sdpa_attention:
-            j.attention = attention_kernel::sdpa;
-            break;
-        case change::kind::full_recompute:
-            j.recompute = recompute::full;
-            break;
-        case change::kind::narrower_cache:
-            j.kv_cache = made.format;
-            break;
+        case change::kind::known_host: break;
+        case change::kind::sdpa_attention: j.attention = attention_kernel::sdpa; break;
+        case change::kind::full_recompute: j.recompute = recompute::full; break;
+        case change::kind::narrower_cache: j.kv_cache = made.format; break;
         case change::kind::narrower_weights:
             j.gguf = made.mix;
             if (!made.mix) j.weights = made.format;
@@ -228,41 +221,23 @@ constexpr placed_job with_change(placed_job p, const change& made) {
                 j.weights =
                     find_gguf_type(static_cast<std::uint32_t>(detail::gguf::base_of(made.mix->quantisation)))->format;
             break;
-        case change::kind::eight_bit_optimizer:
-            j.optimizer = adamw_8bit;
-            break;
-        case change::kind::adapter:
-            j.adapter = {.kind = adapter_kind::lora, .rank = made.amount};
-            break;
-        case change::kind::offloaded_optimizer:
-            j.offload.optimizer = offload_place::host;
-            break;
-        case change::kind::offloaded_activations:
-            j.offload.activations = offload_place::host;
-            break;
-        case change::kind::fewer_gpu_layers:
-            j.options.gpu_layers = static_cast<std::int32_t>(made.amount);
-            break;
+        case change::kind::eight_bit_optimizer: j.optimizer = adamw_8bit; break;
+        case change::kind::adapter: j.adapter = {.kind = adapter_kind::lora, .rank = made.amount}; break;
+        case change::kind::offloaded_optimizer: j.offload.optimizer = offload_place::host; break;
+        case change::kind::offloaded_activations: j.offload.activations = offload_place::host; break;
+        case change::kind::fewer_gpu_layers: j.options.gpu_layers = static_cast<std::int32_t>(made.amount); break;
         case change::kind::experts_on_host:
             j.options.experts_on_host = true;
             j.options.host_expert_layers = static_cast<std::int32_t>(made.amount);
             break;
-        case change::kind::smaller_batch:
-            j.batch = made.amount;
-            break;
-        case change::kind::smaller_micro_batch:
-            j.micro_batch = made.amount;
-            break;
-        case change::kind::shorter_context:
-            (trains(j) ? j.sequence : j.context) = tokens(made.amount);
-            break;
+        case change::kind::smaller_batch: j.batch = made.amount; break;
+        case change::kind::smaller_micro_batch: j.micro_batch = made.amount; break;
+        case change::kind::shorter_context: (trains(j) ? j.sequence : j.context) = tokens(made.amount); break;
         case change::kind::more_gpus:
             p.cluster = detail::with_gpus(p.cluster, static_cast<std::int32_t>(made.amount));
             p.layout = made.layout;
             break;
-        case change::kind::other_layout:
-            p.layout = made.layout;
-            break;
+        case change::kind::other_layout: p.layout = made.layout; break;
     }
     if (made.host_memory > byte_count{}) p.cluster.host.memory = made.host_memory;
     return p;

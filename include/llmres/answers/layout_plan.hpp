@@ -43,14 +43,10 @@ namespace detail {
 /// Whether a GPU multiplies in an arithmetic. It is assumed to where its rates are unknown.
 constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
     switch (kind) {
-        case arithmetic_kind::bf16:
-            return card.rates.bf16.value_or(tflops(1)) > flop_rate{};
-        case arithmetic_kind::fp8:
-            return card.rates.fp8.value_or(tflops(1)) > flop_rate{};
-        case arithmetic_kind::fp4:
-            return card.rates.fp4.value_or(tflops(1)) > flop_rate{};
-        default:
-            return true;
+        case arithmetic_kind::bf16: return card.rates.bf16.value_or(tflops(1)) > flop_rate{};
+        case arithmetic_kind::fp8: return card.rates.fp8.value_or(tflops(1)) > flop_rate{};
+        case arithmetic_kind::fp4: return card.rates.fp4.value_or(tflops(1)) > flop_rate{};
+        default: return true;
     }
 }
 

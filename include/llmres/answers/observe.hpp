@@ -153,18 +153,12 @@ constexpr interval<byte_count> fullest_buffer(const job& j, const layout& l, con
 template <class Runtime>
 constexpr auto size_constant(Runtime& r, learnt_constant c) -> decltype(&r.process.context) {
     switch (c) {
-        case learnt_constant::workspace:
-            return &r.process.workspace;
-        case learnt_constant::communicator:
-            return &r.process.communicator;
-        case learnt_constant::cuda_graphs:
-            return &r.process.cuda_graphs;
-        case learnt_constant::layer_graphs:
-            return &r.process.layer_graphs;
-        case learnt_constant::context:
-            return &r.process.context;
-        default:
-            return nullptr;
+        case learnt_constant::workspace: return &r.process.workspace;
+        case learnt_constant::communicator: return &r.process.communicator;
+        case learnt_constant::cuda_graphs: return &r.process.cuda_graphs;
+        case learnt_constant::layer_graphs: return &r.process.layer_graphs;
+        case learnt_constant::context: return &r.process.context;
+        default: return nullptr;
     }
 }
 
@@ -203,19 +197,14 @@ constexpr maybe<learnt_constant> constant_behind(observed_figure what, const run
         case observed_figure::pool:
         case observed_figure::beside_tensors:
             return l.tensor * l.pipeline > 1 ? learnt_constant::communicator : learnt_constant::workspace;
-        case observed_figure::cuda_graphs:
-            return graphs_behind(r);
+        case observed_figure::cuda_graphs: return graphs_behind(r);
         case observed_figure::activation_peak:
         case observed_figure::compute_buffer:
-        case observed_figure::allocated:
-            return learnt_constant::activations;
-        case observed_figure::reserved:
-            return learnt_constant::fragmentation;
-        case observed_figure::device_used:
-            return learnt_constant::context;
+        case observed_figure::allocated: return learnt_constant::activations;
+        case observed_figure::reserved: return learnt_constant::fragmentation;
+        case observed_figure::device_used: return learnt_constant::context;
         case observed_figure::weights:
-        case observed_figure::kv_cache:
-            break;
+        case observed_figure::kv_cache: break;
     }
     return {};
 }
@@ -304,10 +293,8 @@ constexpr maybe<interval<byte_count>> predicted(observed_figure what, const job&
     if (detail::adds_up_over_gpus(j.runtime)) counted.pipeline = 1;
     const runtime r = on_device(j.runtime, c.gpu, l);
     switch (what) {
-        case observed_figure::weights:
-            return memory_of(j, counted, c)[memory_term::weights];
-        case observed_figure::kv_cache:
-            return memory_of(j, counted, c)[memory_term::kv_cache];
+        case observed_figure::weights: return memory_of(j, counted, c)[memory_term::weights];
+        case observed_figure::kv_cache: return memory_of(j, counted, c)[memory_term::kv_cache];
         case observed_figure::pool: {
             const result<pool_size> pool = cache_pool_of(j, l, c);
             return pool ? maybe<interval<byte_count>>{pool->memory} : maybe<interval<byte_count>>{};
@@ -320,16 +307,11 @@ constexpr maybe<interval<byte_count>> predicted(observed_figure what, const job&
             const memory_breakdown m = memory_of(j, l, c);
             return m[memory_term::workspace] + m[memory_term::communication];
         }
-        case observed_figure::cuda_graphs:
-            return trains(j) ? r.process.cuda_graphs : detail::graphs_of(j, r, l);
-        case observed_figure::compute_buffer:
-            return detail::fullest_buffer(j, l, r);
-        case observed_figure::allocated:
-            return memory_of(j, l, c).allocated;
-        case observed_figure::reserved:
-            return memory_of(j, l, c).reserved;
-        case observed_figure::device_used:
-            return memory_of(j, l, c).total();
+        case observed_figure::cuda_graphs: return trains(j) ? r.process.cuda_graphs : detail::graphs_of(j, r, l);
+        case observed_figure::compute_buffer: return detail::fullest_buffer(j, l, r);
+        case observed_figure::allocated: return memory_of(j, l, c).allocated;
+        case observed_figure::reserved: return memory_of(j, l, c).reserved;
+        case observed_figure::device_used: return memory_of(j, l, c).total();
     }
     return {};
 }

@@ -129,18 +129,12 @@ constexpr double score_of(objective o, const job_plan& p, const cluster& c, mone
     const double each = 1.0 / p.speed.tokens_per_second.in(tokens_per_s);
     const auto gpus = static_cast<double>(p.layout.gpus());
     switch (o) {
-        case objective::throughput:
-            return each;
-        case objective::time_to_first_token:
-            return p.speed.prefill.expected().in(seconds);
-        case objective::time_per_token:
-            return p.speed.step.expected().in(seconds);
-        case objective::fewest_gpus:
-            return gpus;
-        case objective::cost_per_token:
-            return each * gpus * gpu_hour.in(currency) / 3600;
-        case objective::energy_per_token:
-            return each * gpus * c.gpu.board_power.value.in(watts);
+        case objective::throughput: return each;
+        case objective::time_to_first_token: return p.speed.prefill.expected().in(seconds);
+        case objective::time_per_token: return p.speed.step.expected().in(seconds);
+        case objective::fewest_gpus: return gpus;
+        case objective::cost_per_token: return each * gpus * gpu_hour.in(currency) / 3600;
+        case objective::energy_per_token: return each * gpus * c.gpu.board_power.value.in(watts);
     }
     return each;
 }

@@ -26,14 +26,11 @@ constexpr std::string_view name_of(collective_kind kind) {
 constexpr quantity<byte_unit, double> sent_bytes(collective_kind kind, byte_count message, std::int64_t ranks) {
     const double others = ranks > 1 ? static_cast<double>(ranks - 1) / static_cast<double>(ranks) : 0.0;
     switch (kind) {
-        case collective_kind::all_reduce:
-            return approx(message) * (2.0 * others);
+        case collective_kind::all_reduce: return approx(message) * (2.0 * others);
         case collective_kind::all_gather:
         case collective_kind::reduce_scatter:
-        case collective_kind::all_to_all:
-            return approx(message) * others;
-        case collective_kind::send:
-            return approx(message);
+        case collective_kind::all_to_all: return approx(message) * others;
+        case collective_kind::send: return approx(message);
     }
     return {};
 }
@@ -41,14 +38,11 @@ constexpr quantity<byte_unit, double> sent_bytes(collective_kind kind, byte_coun
 /// Messages that a rank sends one after another: each pays the link's latency.
 constexpr std::int64_t hops(collective_kind kind, std::int64_t ranks) {
     switch (kind) {
-        case collective_kind::all_reduce:
-            return 2 * (ranks - 1);
+        case collective_kind::all_reduce: return 2 * (ranks - 1);
         case collective_kind::all_gather:
-        case collective_kind::reduce_scatter:
-            return ranks - 1;
+        case collective_kind::reduce_scatter: return ranks - 1;
         case collective_kind::all_to_all:
-        case collective_kind::send:
-            return 1;
+        case collective_kind::send: return 1;
     }
     return 1;
 }

@@ -102,18 +102,12 @@ struct gpu_measured {
     /// The measured rate of products in a format; unknown if they were not measured in that very format.
     constexpr maybe<flop_rate> rate(arithmetic_kind kind) const {
         switch (kind) {
-            case arithmetic_kind::tf32:
-                return tf32;
-            case arithmetic_kind::fp16:
-                return fp16;
-            case arithmetic_kind::bf16:
-                return bf16;
-            case arithmetic_kind::fp8:
-                return fp8;
-            case arithmetic_kind::int8:
-                return int8;
-            default:
-                return {};
+            case arithmetic_kind::tf32: return tf32;
+            case arithmetic_kind::fp16: return fp16;
+            case arithmetic_kind::bf16: return bf16;
+            case arithmetic_kind::fp8: return fp8;
+            case arithmetic_kind::int8: return int8;
+            default: return {};
         }
     }
     /// Whether any matrix product was measured.
@@ -232,24 +226,15 @@ constexpr flop_rate matrix_rate(const gpu& card, arithmetic_kind kind) {
     switch (kind) {
         case arithmetic_kind::fp64:
             return r.fp64_tensor.value_or({}) > flop_rate{} ? *r.fp64_tensor : r.fp64.value_or({});
-        case arithmetic_kind::fp32:
-            return r.fp32.value_or({});
-        case arithmetic_kind::tf32:
-            return or_wider(r.tf32, arithmetic_kind::fp32);
-        case arithmetic_kind::fp16:
-            return or_wider(r.fp16, arithmetic_kind::fp32);
-        case arithmetic_kind::bf16:
-            return or_wider(r.bf16, arithmetic_kind::fp32);
-        case arithmetic_kind::fp8:
-            return or_wider(r.fp8, arithmetic_kind::bf16);
-        case arithmetic_kind::fp6:
-            return or_wider(r.fp6, arithmetic_kind::fp8);
-        case arithmetic_kind::fp4:
-            return or_wider(r.fp4, arithmetic_kind::fp8);
-        case arithmetic_kind::int8:
-            return or_wider(r.int8, arithmetic_kind::fp16);
-        case arithmetic_kind::int4:
-            return or_wider(r.int4, arithmetic_kind::int8);
+        case arithmetic_kind::fp32: return r.fp32.value_or({});
+        case arithmetic_kind::tf32: return or_wider(r.tf32, arithmetic_kind::fp32);
+        case arithmetic_kind::fp16: return or_wider(r.fp16, arithmetic_kind::fp32);
+        case arithmetic_kind::bf16: return or_wider(r.bf16, arithmetic_kind::fp32);
+        case arithmetic_kind::fp8: return or_wider(r.fp8, arithmetic_kind::bf16);
+        case arithmetic_kind::fp6: return or_wider(r.fp6, arithmetic_kind::fp8);
+        case arithmetic_kind::fp4: return or_wider(r.fp4, arithmetic_kind::fp8);
+        case arithmetic_kind::int8: return or_wider(r.int8, arithmetic_kind::fp16);
+        case arithmetic_kind::int4: return or_wider(r.int4, arithmetic_kind::int8);
     }
     return {};
 }

@@ -93,12 +93,9 @@ private:
         const layer_writer out = writer_of(o);
         const std::int64_t n = context.tokens.all();
         switch (o.code) {
-            case operation_code::norm:
-                return save_norm(o, out);
-            case operation_code::head_norm:
-                return out.head_norm(n, o);
-            case operation_code::products:
-                return save_products(o, out);
+            case operation_code::norm: return save_norm(o, out);
+            case operation_code::head_norm: return out.head_norm(n, o);
+            case operation_code::products: return save_products(o, out);
             case operation_code::attention: {
                 const std::int64_t keys = o.crosses ? context.encoder_tokens : context.tokens.keys;
                 const attended_tokens seen{.own_keys = o.crosses ? keys : context.tokens.length,
@@ -120,12 +117,9 @@ private:
                 if (of_layer.recurrent.kind == recurrent_kind::mamba2)
                     save_scan(of_layer.recurrent, of_layer.norm, out);
                 return;
-            case operation_code::activation:
-                return save_inner(o, out);
-            case operation_code::route:
-                return save_route(of_layer.feed_forward, out);
-            case operation_code::combine:
-                return save_combine(of_layer.feed_forward, o, out);
+            case operation_code::activation: return save_inner(o, out);
+            case operation_code::route: return save_route(of_layer.feed_forward, out);
+            case operation_code::combine: return save_combine(of_layer.feed_forward, o, out);
             case operation_code::residual_sum:
                 // What a recurrence adds is not dropped.
                 if (context.dropout &&
@@ -150,23 +144,19 @@ private:
         const operand& read = o.reads[0];
         if (!flow.reaches_any(o.reads) && !touches_any(o)) return;
         switch (o.weights[0]) {
-            case weight_role::router:
-                return save_router_input(of_layer.feed_forward, read.width, out);
+            case weight_role::router: return save_router_input(of_layer.feed_forward, read.width, out);
             case weight_role::projector:  // into latent features it reads what the router does
                 if (!context.frozen && !o.reads_again)
                     out.put_input(activation_role::linear_input, n * read.width, context.formats.compute, read.split,
                                   backward_point::output);
                 return;
-            case weight_role::o_proj:
-                return save_output_projection(of_layer.attention, o, out);
+            case weight_role::o_proj: return save_output_projection(of_layer.attention, o, out);
             case weight_role::out_proj:  // inside mamba-ssm's kernel, unless that ends at the gate
                 if (context.runtime.kernels.scan != scan_code::fused)
                     out.products(o, {.elements = n * read.width, .n = n});
                 return;
-            case weight_role::down_proj:
-                return save_last_product(o, out);
-            default:
-                break;
+            case weight_role::down_proj: return save_last_product(o, out);
+            default: break;
         }
         if (o.routed) return save_routed_input(of_layer.feed_forward, o, out);
         layer_writer::input_tensor in{.elements = n * read.width, .n = n};
@@ -266,18 +256,14 @@ private:
                 if (o.reads[0].name == operand_name::stream || o.at == backward_point::fed)
                     pass_back_norm(o, of_layer.norm, hold, o.at != backward_point::fed);
                 return;
-            case operation_code::combine:
-                return pass_back_weighing(of_layer.feed_forward, o, hold);
-            case operation_code::attention:
-                return pass_back_attention(of_layer.attention, hold);
+            case operation_code::combine: return pass_back_weighing(of_layer.feed_forward, o, hold);
+            case operation_code::attention: return pass_back_attention(of_layer.attention, hold);
             case operation_code::scan:
                 if (of_layer.recurrent.kind == recurrent_kind::mamba2) pass_back_scan(of_layer.recurrent, hold);
                 return;
             case operation_code::products:
-            case operation_code::activation:
-                return pass_back_feed_forward(of_layer.feed_forward, o, hold);
-            default:
-                return;
+            case operation_code::activation: return pass_back_feed_forward(of_layer.feed_forward, o, hold);
+            default: return;
         }
     }
 };

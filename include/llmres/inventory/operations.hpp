@@ -133,10 +133,8 @@ constexpr arithmetic_kind arithmetic_of(const precision& stored, arithmetic_kind
     switch (stored.arithmetic) {
         case arithmetic_kind::fp8:
         case arithmetic_kind::fp6:
-        case arithmetic_kind::fp4:
-            return stored.arithmetic;
-        default:
-            return compute;
+        case arithmetic_kind::fp4: return stored.arithmetic;
+        default: return compute;
     }
 }
 

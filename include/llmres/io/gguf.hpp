@@ -182,20 +182,11 @@ private:
         std::uint64_t raw = 0;
         bool there = false;
         switch (width_of(type)) {
-            case 1:
-                there = source_.read_little_endian<1>(raw);
-                break;
-            case 2:
-                there = source_.read_little_endian<2>(raw);
-                break;
-            case 4:
-                there = source_.read_little_endian<4>(raw);
-                break;
-            case 8:
-                there = source_.read_little_endian<8>(raw);
-                break;
-            default:
-                return fail(error_code::unknown, key, type, "a value type from 0 to 12");
+            case 1: there = source_.read_little_endian<1>(raw); break;
+            case 2: there = source_.read_little_endian<2>(raw); break;
+            case 4: there = source_.read_little_endian<4>(raw); break;
+            case 8: there = source_.read_little_endian<8>(raw); break;
+            default: return fail(error_code::unknown, key, type, "a value type from 0 to 12");
         }
         if (!there) return truncated(key);
         to.is = type == boolean ? gguf_value::kind::flag : gguf_value::kind::integer;
@@ -203,26 +194,15 @@ private:
             case i8:
                 to.integer = static_cast<std::int8_t>(raw);  // NOLINT(bugprone-signed-char-misuse): it is a number
                 break;
-            case i16:
-                to.integer = static_cast<std::int16_t>(raw);
-                break;
-            case i32:
-                to.integer = static_cast<std::int32_t>(raw);
-                break;
-            case i64:
-                to.integer = static_cast<std::int64_t>(raw);
-                break;
-            case f32:
-                to.number = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(raw)));
-                break;
-            case f64:
-                to.number = std::bit_cast<double>(raw);
-                break;
+            case i16: to.integer = static_cast<std::int16_t>(raw); break;
+            case i32: to.integer = static_cast<std::int32_t>(raw); break;
+            case i64: to.integer = static_cast<std::int64_t>(raw); break;
+            case f32: to.number = static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(raw))); break;
+            case f64: to.number = std::bit_cast<double>(raw); break;
             case boolean:
                 if (raw > 1) return fail(error_code::malformed, key, raw, "a boolean of 0 or 1");
                 [[fallthrough]];
-            default:
-                to.integer = raw > 0x7fffffffffffffffu ? 0x7fffffffffffffff : static_cast<std::int64_t>(raw);
+            default: to.integer = raw > 0x7fffffffffffffffu ? 0x7fffffffffffffff : static_cast<std::int64_t>(raw);
         }
         if (type == f32 || type == f64) to.is = gguf_value::kind::number;
         return true;

@@ -55,8 +55,7 @@ inline std::string to_text(const reason& r, const job_plan& p) {
         case reason_code::memory_tight:
             return detail::sentence("may need up to {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
-        case reason_code::flash_attention_unsupported:
-            return "flash attention needs compute capability 8.0 or newer";
+        case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
         case reason_code::host_memory_exceeded:
             return detail::sentence("offloading takes up to {} of a node's main memory, which has {}",
                                     {to_string(r.needed), to_string(r.available)});
@@ -142,33 +141,24 @@ inline std::string to_text(const change& made) {
     switch (made.what) {
         case change::kind::known_host:
             return detail::sentence("main memory of {} or more in a node", {to_string(made.host_memory)});
-        case change::kind::more_gpus:
-            return to_text(made.layout);
-        case change::kind::other_layout:
-            return "another layout: " + to_text(made.layout);
+        case change::kind::more_gpus: return to_text(made.layout);
+        case change::kind::other_layout: return "another layout: " + to_text(made.layout);
         case change::kind::narrower_weights:
             return detail::sentence("weights in {}",
                                     {made.mix ? mix_name(*made.mix) : std::string{made.format.name.view()}});
-        case change::kind::narrower_cache:
-            return detail::sentence("a KV cache in {}", {made.format.name.view()});
-        case change::kind::smaller_batch:
-            return detail::sentence("a batch of {}", {std::to_string(made.amount)});
+        case change::kind::narrower_cache: return detail::sentence("a KV cache in {}", {made.format.name.view()});
+        case change::kind::smaller_batch: return detail::sentence("a batch of {}", {std::to_string(made.amount)});
         case change::kind::smaller_micro_batch:
             return detail::sentence("a micro-batch of {}", {std::to_string(made.amount)});
         case change::kind::shorter_context:
             return detail::sentence("{} tokens a sequence", {std::to_string(made.amount)});
-        case change::kind::full_recompute:
-            return "full recomputation of activations";
-        case change::kind::sdpa_attention:
-            return "attention sdpa";
-        case change::kind::eight_bit_optimizer:
-            return "AdamW with 8-bit states";
+        case change::kind::full_recompute: return "full recomputation of activations";
+        case change::kind::sdpa_attention: return "attention sdpa";
+        case change::kind::eight_bit_optimizer: return "AdamW with 8-bit states";
         case change::kind::adapter:
             return detail::sentence("LoRA of rank {} in place of full fine-tuning", {std::to_string(made.amount)});
-        case change::kind::offloaded_optimizer:
-            return host("optimizer states in main memory");
-        case change::kind::offloaded_activations:
-            return host("saved activations in main memory");
+        case change::kind::offloaded_optimizer: return host("optimizer states in main memory");
+        case change::kind::offloaded_activations: return host("saved activations in main memory");
         case change::kind::fewer_gpu_layers:
             return host(
                 detail::sentence("{} layers on GPUs, the others in main memory", {std::to_string(made.amount)}));

@@ -297,8 +297,7 @@ constexpr status validate_arithmetic(const precision& format, const gpu& card, t
             if (!training) return done{};
             return refused(error_code::unsupported, "compute", format.name.view(),
                            "a floating-point format to train in");
-        default:
-            return done{};
+        default: return done{};
     }
 }
 

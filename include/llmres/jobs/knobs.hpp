@@ -95,27 +95,13 @@ constexpr bool set_option(serving_options& asked, knob_setting setting, double v
     const std::int64_t whole = whole_part<std::int64_t>(value);
     const std::int32_t narrow = whole_part<std::int32_t>(value);
     switch (setting) {
-        case knob_setting::sequences:
-            asked.max_num_seqs = whole;
-            return true;
-        case knob_setting::cache_bytes:
-            asked.cache_bytes = bytes(whole);
-            return true;
-        case knob_setting::cache_tokens:
-            asked.cache_tokens = tokens(whole);
-            return true;
-        case knob_setting::cache_blocks:
-            asked.cache_blocks = whole;
-            return true;
-        case knob_setting::max_loras:
-            asked.max_loras = whole;
-            return true;
-        case knob_setting::max_lora_rank:
-            asked.max_lora_rank = whole;
-            return true;
-        case knob_setting::gpu_layers:
-            asked.gpu_layers = narrow;
-            return true;
+        case knob_setting::sequences: asked.max_num_seqs = whole; return true;
+        case knob_setting::cache_bytes: asked.cache_bytes = bytes(whole); return true;
+        case knob_setting::cache_tokens: asked.cache_tokens = tokens(whole); return true;
+        case knob_setting::cache_blocks: asked.cache_blocks = whole; return true;
+        case knob_setting::max_loras: asked.max_loras = whole; return true;
+        case knob_setting::max_lora_rank: asked.max_lora_rank = whole; return true;
+        case knob_setting::gpu_layers: asked.gpu_layers = narrow; return true;
         case knob_setting::experts_on_host:
             asked.experts_on_host = value != 0;
             asked.host_expert_layers = 0;
@@ -124,8 +110,7 @@ constexpr bool set_option(serving_options& asked, knob_setting setting, double v
             asked.host_expert_layers = narrow;
             asked.experts_on_host = narrow > 0;
             return true;
-        default:
-            return false;
+        default: return false;
     }
 }
 
@@ -133,25 +118,16 @@ constexpr bool set_option(serving_options& asked, knob_setting setting, double v
 constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
     const std::int64_t whole = whole_part<std::int64_t>(value);
     switch (setting) {
-        case knob_setting::batched_tokens:
-            return set_batched_tokens(r.step, tokens(whole));
-        case knob_setting::cache_block:
-            r.cache.block = tokens(whole);
-            return;
-        case knob_setting::window_part:
-            r.cache.window_part = value;
-            return;
+        case knob_setting::batched_tokens: return set_batched_tokens(r.step, tokens(whole));
+        case knob_setting::cache_block: r.cache.block = tokens(whole); return;
+        case knob_setting::window_part: r.cache.window_part = value; return;
         case knob_setting::no_cuda_graphs:
             if (value == 0) return;
             r.process.cuda_graphs = r.process.layer_graphs = {};
             r.launches.graph_context = tokens(1);
             return;
-        case knob_setting::graph_context:
-            r.launches.graph_context = tokens(whole);
-            return;
-        case knob_setting::flash_attention:
-            r.serving_kernels.flash_attention = value != 0;
-            return;
+        case knob_setting::graph_context: r.launches.graph_context = tokens(whole); return;
+        case knob_setting::flash_attention: r.serving_kernels.flash_attention = value != 0; return;
         case knob_setting::whole_windows:
             if (value != 0) r.cache.windows = window_cells::whole;
             return;
@@ -161,18 +137,13 @@ constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
         case knob_setting::latent_use:
             if (whole < 2) r.serving_kernels.latent.expanded = {};
             return;
-        case knob_setting::no_mapped_weights:
-            r.loading.maps_weights = value == 0;
-            return;
+        case knob_setting::no_mapped_weights: r.loading.maps_weights = value == 0; return;
         case knob_setting::repacks_on_host:
             r.loading.host_experts.copied = value == 0;
             if (value != 0) r.loading.maps_weights = false;
             return;
-        case knob_setting::host_computes:
-            r.loading.host_experts.copied = value == 0;
-            return;
-        default:
-            return;
+        case knob_setting::host_computes: r.loading.host_experts.copied = value == 0; return;
+        default: return;
     }
 }
 

@@ -132,19 +132,14 @@ private:
     constexpr bool one(char letter) {
         switch (letter) {
             case 'E':
-            case 'L':
-                return true;
-            case 't':
-                return add(1);
-            case 'm':
-                list.prediction = list.chunks;
-                return true;
+            case 'L': return true;
+            case 't': return add(1);
+            case 'm': list.prediction = list.chunks; return true;
             case '|':
                 if (list.chunks == stage_list::max_chunks) return wanted("at most 128 chunks");
                 ++list.chunks;
                 return true;
-            default:
-                return wanted("chunks separated by |, of numbers or of the letters E, t, m and L");
+            default: return wanted("chunks separated by |, of numbers or of the letters E, t, m and L");
         }
     }
 };

@@ -85,16 +85,12 @@ constexpr state_shape state_shape_of(const recurrent& r, std::int64_t tensor_ran
     const std::int64_t channels = detail::ceil_quotient(r.conv_channels(), tensor_ranks);
     const std::int64_t taps = r.kernel > 0 ? channels * (r.kernel - 1) : 0;
     switch (r.kind) {
-        case recurrent_kind::none:
-            return {};
+        case recurrent_kind::none: return {};
         case recurrent_kind::short_conv:
-        case recurrent_kind::convolution:
-            return {0, taps};
+        case recurrent_kind::convolution: return {0, taps};
         // Time mixing and channel mixing each keep the previous token.
-        case recurrent_kind::rwkv:
-            return {heads * r.head_dim * r.state, 2 * heads * r.head_dim};
-        default:
-            return {heads * r.head_dim * r.state, taps};
+        case recurrent_kind::rwkv: return {heads * r.head_dim * r.state, 2 * heads * r.head_dim};
+        default: return {heads * r.head_dim * r.state, taps};
     }
 }
 

@@ -154,14 +154,11 @@ struct recurrent {
             case recurrent_kind::mamba:
             case recurrent_kind::short_conv:
             case recurrent_kind::convolution:
-            case recurrent_kind::gated_linear:
-                return inner();
+            case recurrent_kind::gated_linear: return inner();
             case recurrent_kind::mamba2:
             case recurrent_kind::delta_net:
-            case recurrent_kind::undescribed:
-                return inner() + 2 * key_heads * state;
-            default:
-                return 0;
+            case recurrent_kind::undescribed: return inner() + 2 * key_heads * state;
+            default: return 0;
         }
     }
     friend constexpr bool operator==(const recurrent&, const recurrent&) = default;

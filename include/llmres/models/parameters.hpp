@@ -388,24 +388,15 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
 [[gnu::cold]] constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
     switch (r.kind) {
         case recurrent_kind::none:
-        case recurrent_kind::undescribed:
-            return;
-        case recurrent_kind::mamba:
-            return list_mamba(list, r);
-        case recurrent_kind::mamba2:
-            return list_mamba2(list, r);
-        case recurrent_kind::delta_net:
-            return list_delta_net(list, r);
-        case recurrent_kind::lightning:
-            return list_lightning(list, r);
-        case recurrent_kind::short_conv:
-            return list_short_convolution(list, r);
-        case recurrent_kind::rwkv:
-            return list_rwkv(list, r);
-        case recurrent_kind::convolution:
-            return list_convolution(list, r);
-        case recurrent_kind::gated_linear:
-            return list_gated_linear(list, r);
+        case recurrent_kind::undescribed: return;
+        case recurrent_kind::mamba: return list_mamba(list, r);
+        case recurrent_kind::mamba2: return list_mamba2(list, r);
+        case recurrent_kind::delta_net: return list_delta_net(list, r);
+        case recurrent_kind::lightning: return list_lightning(list, r);
+        case recurrent_kind::short_conv: return list_short_convolution(list, r);
+        case recurrent_kind::rwkv: return list_rwkv(list, r);
+        case recurrent_kind::convolution: return list_convolution(list, r);
+        case recurrent_kind::gated_linear: return list_gated_linear(list, r);
     }
 }
 

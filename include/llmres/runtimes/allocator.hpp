@@ -18,12 +18,9 @@ enum class allocator_code : std::uint8_t {
 /// Its name in a plan.
 constexpr std::string_view name_of(allocator_code code) {
     switch (code) {
-        case allocator_code::device:
-            return "cuda_malloc";
-        case allocator_code::pytorch:
-            return "pytorch_caching";
-        case allocator_code::stream_ordered:
-            return "stream_ordered";
+        case allocator_code::device: return "cuda_malloc";
+        case allocator_code::pytorch: return "pytorch_caching";
+        case allocator_code::stream_ordered: return "stream_ordered";
     }
     return "";
 }

@@ -246,14 +246,11 @@ struct pricer {
     }
     constexpr void operator()(const exchange& x, std::size_t pass) {
         switch (x.among) {
-            case exchange::group::tensor:
-                sum[pass].tensor += time_among(x, degrees.tensor, 1);
-                return;
+            case exchange::group::tensor: sum[pass].tensor += time_among(x, degrees.tensor, 1); return;
             case exchange::group::expert:
                 sum[pass].expert += time_among(x, degrees.expert, degrees.expert_tensor_ranks());
                 return;
-            case exchange::group::context:
-                sum[pass].context += time_among(x, degrees.context_parallel, degrees.tensor);
+            case exchange::group::context: sum[pass].context += time_among(x, degrees.context_parallel, degrees.tensor);
         }
     }
 

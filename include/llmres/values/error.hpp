@@ -31,24 +31,15 @@ enum class error_code : std::uint8_t {
 /// The name of a kind: "out_of_range".
 constexpr std::string_view name_of(error_code code) {
     switch (code) {
-        case error_code::none:
-            return "none";
-        case error_code::missing:
-            return "missing";
-        case error_code::malformed:
-            return "malformed";
-        case error_code::unknown:
-            return "unknown";
-        case error_code::out_of_range:
-            return "out_of_range";
-        case error_code::inconsistent:
-            return "inconsistent";
-        case error_code::unsupported:
-            return "unsupported";
-        case error_code::overflow:
-            return "overflow";
-        case error_code::io:
-            return "io";
+        case error_code::none: return "none";
+        case error_code::missing: return "missing";
+        case error_code::malformed: return "malformed";
+        case error_code::unknown: return "unknown";
+        case error_code::out_of_range: return "out_of_range";
+        case error_code::inconsistent: return "inconsistent";
+        case error_code::unsupported: return "unsupported";
+        case error_code::overflow: return "overflow";
+        case error_code::io: return "io";
     }
     return "none";
 }

@@ -32,22 +32,14 @@ struct notes final : event_visitor {
 
     static std::string name(std::int64_t group) {
         switch (static_cast<tensor_group>(group)) {
-            case tensor_group::lasting:
-                return "lasting";
-            case tensor_group::gradients:
-                return "gradients";
-            case tensor_group::whole_gradient:
-                return "whole";
-            case tensor_group::temporaries:
-                return "temporary";
-            case tensor_group::frames:
-                return "frames";
-            case tensor_group::even_unit:
-                return "even";
-            case tensor_group::odd_unit:
-                return "odd";
-            default:
-                return std::to_string(group);
+            case tensor_group::lasting: return "lasting";
+            case tensor_group::gradients: return "gradients";
+            case tensor_group::whole_gradient: return "whole";
+            case tensor_group::temporaries: return "temporary";
+            case tensor_group::frames: return "frames";
+            case tensor_group::even_unit: return "even";
+            case tensor_group::odd_unit: return "odd";
+            default: return std::to_string(group);
         }
     }
     void say(const std::string& what) const {

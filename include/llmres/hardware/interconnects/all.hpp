@@ -86,20 +86,13 @@ namespace detail {
 
 constexpr link_kind fabric_of(gpu_vendor vendor) {
     switch (vendor) {
-        case gpu_vendor::nvidia:
-            return link_kind::nvlink;
-        case gpu_vendor::amd:
-            return link_kind::xgmi;
-        case gpu_vendor::intel:
-            return link_kind::roce;
-        case gpu_vendor::google:
-            return link_kind::ici;
-        case gpu_vendor::aws:
-            return link_kind::neuronlink;
-        case gpu_vendor::huawei:
-            return link_kind::hccs;
-        default:
-            return link_kind::other;
+        case gpu_vendor::nvidia: return link_kind::nvlink;
+        case gpu_vendor::amd: return link_kind::xgmi;
+        case gpu_vendor::intel: return link_kind::roce;
+        case gpu_vendor::google: return link_kind::ici;
+        case gpu_vendor::aws: return link_kind::neuronlink;
+        case gpu_vendor::huawei: return link_kind::hccs;
+        default: return link_kind::other;
     }
 }
 

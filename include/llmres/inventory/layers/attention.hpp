@@ -253,9 +253,7 @@ constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_
         case cp_communication::all_gather:
             held = 2 * product(context.attention.context_ranks, keys);
             break;  // and their gradients, before they are summed
-        case cp_communication::a2a:
-            held = queries + keys + output;
-            break;  // as they came, and as they go
+        case cp_communication::a2a: held = queries + keys + output; break;  // as they came, and as they go
     }
     hold.put(activation_role::gradient, held, context.formats.compute, activation_split::tensor,
              backward_point::attention);

@@ -274,20 +274,15 @@ constexpr loss_variant loss_variant_of(const training_context& context) {
         case loss_code::eager_shifted:
             if (!context.code.loss.fp32_logits && !fp32_compute) return loss_variant::uncast;
             return loss == loss_code::eager ? loss_variant::eager : loss_variant::eager_shifted;
-        case loss_code::triton:
-            return loss_variant::triton;
+        case loss_code::triton: return loss_variant::triton;
         case loss_code::chunked:
             return runtime.kernels.fuses_loss() ? loss_variant::chunked_compiled : loss_variant::chunked;
-        case loss_code::fused_linear:
-            return loss_variant::fused_linear;
+        case loss_code::fused_linear: return loss_variant::fused_linear;
         case loss_code::vocabulary_parallel:
             return fp32_compute ? loss_variant::fp32_parallel : loss_variant::vocabulary_parallel;
-        case loss_code::vocabulary_parallel_fused:
-            return loss_variant::vocabulary_parallel_fused;
-        case loss_code::transformer_engine:
-            return loss_variant::transformer_engine;
-        case loss_code::mean:
-            break;
+        case loss_code::vocabulary_parallel_fused: return loss_variant::vocabulary_parallel_fused;
+        case loss_code::transformer_engine: return loss_variant::transformer_engine;
+        case loss_code::mean: break;
     }
     return loss_variant::mean;
 }
@@ -300,60 +295,39 @@ constexpr bool returns_logits(const training_context& context) {
 constexpr bool exists(loss_condition when, const training_context& context) {
     const llmres::runtime& runtime = context.runtime;
     switch (when) {
-        case loss_condition::always:
-            return true;
-        case loss_condition::under_autocast:
-            return context.autocast;
-        case loss_condition::without_autocast:
-            return !context.autocast;
-        case loss_condition::returns_logits:
-            return returns_logits(context);
-        case loss_condition::returns_16_bits:
-            return returns_logits(context) && !context.formats.fp32_compute;
-        case loss_condition::logits_in_16_bits:
-            return !context.formats.fp32_compute;
-        case loss_condition::stream_in_16_bits:
-            return !context.formats.fp32_stream;
-        case loss_condition::scales_logits:
-            return context.code.loss.scales_logits;
-        case loss_condition::caps_logits:
-            return context.code.loss.caps_logits;
+        case loss_condition::always: return true;
+        case loss_condition::under_autocast: return context.autocast;
+        case loss_condition::without_autocast: return !context.autocast;
+        case loss_condition::returns_logits: return returns_logits(context);
+        case loss_condition::returns_16_bits: return returns_logits(context) && !context.formats.fp32_compute;
+        case loss_condition::logits_in_16_bits: return !context.formats.fp32_compute;
+        case loss_condition::stream_in_16_bits: return !context.formats.fp32_stream;
+        case loss_condition::scales_logits: return context.code.loss.scales_logits;
+        case loss_condition::caps_logits: return context.code.loss.caps_logits;
         case loss_condition::holds_logits:
             return runtime.kernels.loss.holds_logits && !exists(loss_condition::holds_computed_outputs, context);
-        case loss_condition::holds_outputs:
-            return runtime.kernels.loss.holds_outputs;
+        case loss_condition::holds_outputs: return runtime.kernels.loss.holds_outputs;
         case loss_condition::holds_computed_outputs:
             return runtime.kernels.loss.holds_outputs && exists(loss_condition::returns_16_bits, context);
         case loss_condition::holds_fp32_outputs:
             return runtime.kernels.loss.holds_outputs && !exists(loss_condition::returns_16_bits, context);
-        case loss_condition::whole_vocabulary:
-            return !context.splits_vocabulary;
-        case loss_condition::splits_vocabulary:
-            return context.splits_vocabulary;
-        case loss_condition::trains_head:
-            return !context.frozen;
-        case loss_condition::returned_in_fp32:
-            return runtime.kernels.loss.returns_fp32;
-        case loss_condition::returned_as_computed:
-            return !runtime.kernels.loss.returns_fp32;
-        case loss_condition::widens_head_gradient:
-            return !context.frozen && runtime.kernels.loss.widens_head_gradient;
+        case loss_condition::whole_vocabulary: return !context.splits_vocabulary;
+        case loss_condition::splits_vocabulary: return context.splits_vocabulary;
+        case loss_condition::trains_head: return !context.frozen;
+        case loss_condition::returned_in_fp32: return runtime.kernels.loss.returns_fp32;
+        case loss_condition::returned_as_computed: return !runtime.kernels.loss.returns_fp32;
+        case loss_condition::widens_head_gradient: return !context.frozen && runtime.kernels.loss.widens_head_gradient;
     }
     return false;
 }
 
 constexpr const precision& format_of(loss_format format, const training_context& context) {
     switch (format) {
-        case loss_format::compute:
-            return context.formats.compute;
-        case loss_format::stream:
-            return context.formats.stream;
-        case loss_format::returned:
-            return returns_logits(context) ? context.formats.compute : fp32;
-        case loss_format::autocast:
-            return context.autocast ? fp32 : context.formats.compute;
-        case loss_format::fp32:
-            break;
+        case loss_format::compute: return context.formats.compute;
+        case loss_format::stream: return context.formats.stream;
+        case loss_format::returned: return returns_logits(context) ? context.formats.compute : fp32;
+        case loss_format::autocast: return context.autocast ? fp32 : context.formats.compute;
+        case loss_format::fp32: break;
     }
     return fp32;
 }
@@ -361,16 +335,11 @@ constexpr const precision& format_of(loss_format format, const training_context&
 constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const training_context& context) {
     const std::int64_t n = context.tokens.all();
     switch (t.extent) {
-        case loss_extent::logits:
-            return product(t.copies * n, m.vocabulary);
-        case loss_extent::part:
-            return product(t.copies * logit_positions(m, context), m.vocabulary);
-        case loss_extent::all_and_part:
-            return product(t.copies * (n + logit_positions(m, context)), m.vocabulary);
-        case loss_extent::hidden:
-            return t.copies * n * embedding_width_of(m);
-        case loss_extent::head:
-            break;
+        case loss_extent::logits: return product(t.copies * n, m.vocabulary);
+        case loss_extent::part: return product(t.copies * logit_positions(m, context), m.vocabulary);
+        case loss_extent::all_and_part: return product(t.copies * (n + logit_positions(m, context)), m.vocabulary);
+        case loss_extent::hidden: return t.copies * n * embedding_width_of(m);
+        case loss_extent::head: break;
     }
     return product(m.vocabulary, embedding_width_of(m));
 }

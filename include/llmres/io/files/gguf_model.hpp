@@ -239,28 +239,21 @@ private:
 
     void read(const known::described_field& f) {
         switch (f.source) {
-            case known::field_source::none:
-                return;
+            case known::field_source::none: return;
             case known::field_source::number:
                 return copy(f.other.empty() || file_.find(key(f.key)) != nullptr ? f.key : f.other, f.field);
             case known::field_source::least:
                 if (file_.find(key(f.key)) != nullptr) config_[pointer(f.field)] = least_of(f.key);
                 return;
-            case known::field_source::varies:
-                config_[pointer(f.field)] = least_of(f.key) < number_of(f.key);
-                return;
+            case known::field_source::varies: config_[pointer(f.field)] = least_of(f.key) < number_of(f.key); return;
             case known::field_source::rows:
                 if (const std::int64_t found = rows_of(f.key); found > 0) config_[pointer(f.field)] = found;
                 return;
-            case known::field_source::without:
-                config_[pointer(f.field)] = layers_without(f.key);
-                return;
+            case known::field_source::without: config_[pointer(f.field)] = layers_without(f.key); return;
             case known::field_source::columns:
                 if (number_of(f.other) > 0) config_[pointer(f.field)] = columns_of(f.key) / number_of(f.other);
                 return;
-            case known::field_source::lacks:
-                config_[pointer(f.field)] = lacks(f.key, f.other);
-                return;
+            case known::field_source::lacks: config_[pointer(f.field)] = lacks(f.key, f.other); return;
             case known::field_source::quotient:
                 if (number_of(f.other) > 0) config_[pointer(f.field)] = number_of(f.key) / number_of(f.other);
                 return;
@@ -271,17 +264,10 @@ private:
             case known::field_source::present:
                 config_[pointer(f.field)] = has(f.key) || (!f.other.empty() && has(f.other));
                 return;
-            case known::field_source::absent:
-                config_[pointer(f.field)] = !has(f.key);
-                return;
-            case known::field_source::kinds:
-                return read_kinds(f);
-            case known::field_source::zero:
-                config_[pointer(f.field)] = 0;
-                return;
-            case known::field_source::off:
-                config_[pointer(f.field)] = false;
-                return;
+            case known::field_source::absent: config_[pointer(f.field)] = !has(f.key); return;
+            case known::field_source::kinds: return read_kinds(f);
+            case known::field_source::zero: config_[pointer(f.field)] = 0; return;
+            case known::field_source::off: config_[pointer(f.field)] = false; return;
         }
     }
     void read_kinds(const known::described_field& f) {

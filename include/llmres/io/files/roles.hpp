@@ -32,13 +32,10 @@ inline std::string fused_name_of(weight_role role) {
     switch (role) {
         case weight_role::q_proj:
         case weight_role::k_proj:
-        case weight_role::v_proj:
-            return "q_proj, k_proj and v_proj";
+        case weight_role::v_proj: return "q_proj, k_proj and v_proj";
         case weight_role::gate_proj:
-        case weight_role::up_proj:
-            return "gate_proj and up_proj";
-        default:
-            return std::string{name_of(role)};
+        case weight_role::up_proj: return "gate_proj and up_proj";
+        default: return std::string{name_of(role)};
     }
 }
 

@@ -156,9 +156,7 @@ inline model read_nemotron_h(config_fields& c) {
     read_layers(c, m, static_cast<std::int64_t>(letters.size()), [&](std::int64_t i) {
         layer l = base;
         switch (letters[static_cast<std::size_t>(i)]) {
-            case 'M':
-                l.recurrent = read_hybrid_mamba2(c, m.hidden);
-                break;
+            case 'M': l.recurrent = read_hybrid_mamba2(c, m.hidden); break;
             case '*':
                 l.attention = read_heads(c, m.hidden);
                 l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);

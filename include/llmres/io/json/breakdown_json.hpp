@@ -87,15 +87,11 @@ inline void set_reserved(json_value& memory, const job_plan& p, const job& j, co
 /// What a buffer of a term grows in proportion to.
 inline json_value scales_of(const job& j, memory_term term) {
     switch (term) {
-        case memory_term::kv_cache:
-            return detail::json_list({"batch", "context"});
-        case memory_term::recurrent_state:
-            return detail::json_list({"batch"});
+        case memory_term::kv_cache: return detail::json_list({"batch", "context"});
+        case memory_term::recurrent_state: return detail::json_list({"batch"});
         case memory_term::activations:
-        case memory_term::logits:
-            return trains(j) ? detail::json_list({"batch", "context"}) : json_value::array();
-        default:
-            return json_value::array();
+        case memory_term::logits: return trains(j) ? detail::json_list({"batch", "context"}) : json_value::array();
+        default: return json_value::array();
     }
 }
 

@@ -36,55 +36,30 @@ inline nlohmann::json changed_fields(const change& made, const nlohmann::json& d
     const bool training = trains(request.job);
     json patch = json::object();
     switch (made.what) {
-        case kind::known_host:
-            break;
-        case kind::sdpa_attention:
-            patch["attention"] = "sdpa";
-            break;
-        case kind::full_recompute:
-            patch["recompute"] = "full";
-            break;
-        case kind::narrower_cache:
-            patch["kv_cache"] = made.format.name.view();
-            break;
+        case kind::known_host: break;
+        case kind::sdpa_attention: patch["attention"] = "sdpa"; break;
+        case kind::full_recompute: patch["recompute"] = "full"; break;
+        case kind::narrower_cache: patch["kv_cache"] = made.format.name.view(); break;
         case kind::narrower_weights:
             patch["weights"] = made.mix ? mix_name(*made.mix) : std::string{made.format.name.view()};
             break;
-        case kind::eight_bit_optimizer:
-            patch["optimizer"] = adamw_8bit.name.view();
-            break;
+        case kind::eight_bit_optimizer: patch["optimizer"] = adamw_8bit.name.view(); break;
         case kind::adapter:
             patch["adapter"]["kind"] = "lora";
             patch["adapter"]["rank"] = made.amount;
             break;
-        case kind::offloaded_optimizer:
-            patch["offload"]["optimizer"] = "host";
-            break;
-        case kind::offloaded_activations:
-            patch["offload"]["activations"] = "host";
-            break;
-        case kind::fewer_gpu_layers:
-            patch["runtime"]["gpu_layers"] = made.amount;
-            break;
-        case kind::experts_on_host:
-            patch["runtime"]["n_cpu_moe"] = made.amount;
-            break;
-        case kind::smaller_batch:
-            patch["batch"] = made.amount;
-            break;
-        case kind::smaller_micro_batch:
-            patch["micro_batch"] = made.amount;
-            break;
-        case kind::shorter_context:
-            patch[training ? "sequence" : "context"] = made.amount;
-            break;
+        case kind::offloaded_optimizer: patch["offload"]["optimizer"] = "host"; break;
+        case kind::offloaded_activations: patch["offload"]["activations"] = "host"; break;
+        case kind::fewer_gpu_layers: patch["runtime"]["gpu_layers"] = made.amount; break;
+        case kind::experts_on_host: patch["runtime"]["n_cpu_moe"] = made.amount; break;
+        case kind::smaller_batch: patch["batch"] = made.amount; break;
+        case kind::smaller_micro_batch: patch["micro_batch"] = made.amount; break;
+        case kind::shorter_context: patch[training ? "sequence" : "context"] = made.amount; break;
         case kind::more_gpus:
             patch["cluster"]["gpus"] = made.amount;
             if (request.layout) patch["layout"] = layout_patch(made.layout, document, request);
             break;
-        case kind::other_layout:
-            patch["layout"] = layout_patch(made.layout, document, request);
-            break;
+        case kind::other_layout: patch["layout"] = layout_patch(made.layout, document, request); break;
     }
     return patch;
 }

@@ -82,18 +82,13 @@ inline double bytes_of_unit(std::string_view text) {
 /// What a number of a row is worth in bytes, seconds or as it is; zero where its unit is missing.
 inline double worth(unit u, std::string_view rest) {
     switch (u) {
-        case unit::gib:
-            return 1073741824.0;
-        case unit::mib:
-            return 1048576.0;
-        case unit::as_written:
-            return bytes_of_unit(rest);
-        case unit::ms:
-            return 1e-3;
+        case unit::gib: return 1073741824.0;
+        case unit::mib: return 1048576.0;
+        case unit::as_written: return bytes_of_unit(rest);
+        case unit::ms: return 1e-3;
         case unit::one:
         case unit::byte:
-        case unit::second:
-            break;
+        case unit::second: break;
     }
     return 1.0;
 }

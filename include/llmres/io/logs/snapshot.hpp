@@ -253,12 +253,9 @@ inline void snapshot_reader::build(unsigned char operation) {
         return values_.size() >= count;
     };
     switch (operation) {
-        case '(':
-            return push({kind::mark, 0, {}});
-        case ']':
-            return push(container(kind::list));
-        case '}':
-            return push(container(kind::dictionary));
+        case '(': return push({kind::mark, 0, {}});
+        case ']': return push(container(kind::list));
+        case '}': return push(container(kind::dictionary));
         case 't':
         case 'e':
         case 'u':
@@ -290,9 +287,7 @@ inline void snapshot_reader::build(unsigned char operation) {
         case '0':  // POP
             if (need(1)) drop(values_.size() - 1);
             return;
-        case '.':
-            done_ = need(1);
-            return;
+        case '.': done_ = need(1); return;
         default:  // None, booleans, empty tuples, a value once more
             return push({});
     }
@@ -340,8 +335,7 @@ inline std::size_t snapshot_reader::take(std::string_view bytes) {
         case 0x8d:
         case 0x8e:  // BINUNICODE8, BINBYTES8
             return take_text(bytes, 8);
-        default:
-            break;
+        default: break;
     }
     const int arguments = detail::argument_bytes(operation);
     if (arguments < 0) {
@@ -359,28 +353,16 @@ inline std::size_t snapshot_reader::take(std::string_view bytes) {
         case 0x80:
             if (number < 2 || number > 5) refuse("a pickle of protocol " + std::to_string(number), "protocol 2 to 5");
             break;
-        case 0x95:
-            break;
+        case 0x95: break;
         case 'q':
-        case 'r':
-            remember(number);
-            break;
-        case 0x94:
-            remember(remembered_.size());
-            break;
+        case 'r': remember(number); break;
+        case 0x94: remember(remembered_.size()); break;
         case 'h':
-        case 'j':
-            name_again(number);
-            break;
+        case 'j': name_again(number); break;
         case 'K':
-        case 'M':
-            push({kind::number, static_cast<std::int64_t>(number), {}});
-            break;
-        case 'J':
-            push({kind::number, detail::little_endian_signed(argument), {}});
-            break;
-        default:
-            build(operation);
+        case 'M': push({kind::number, static_cast<std::int64_t>(number), {}}); break;
+        case 'J': push({kind::number, detail::little_endian_signed(argument), {}}); break;
+        default: build(operation);
     }
     return 1 + size;
 }

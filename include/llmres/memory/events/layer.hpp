@@ -131,20 +131,15 @@ private:
 
     constexpr void write(const layer_operation& o) {
         switch (o.code) {
-            case operation_code::norm:
-                return write_norm(o);
-            case operation_code::products:
-                return write_products(o);
-            case operation_code::attention:
-                return write_attention(o);
-            case operation_code::activation:
-                return write_activation(o);
+            case operation_code::norm: return write_norm(o);
+            case operation_code::products: return write_products(o);
+            case operation_code::attention: return write_attention(o);
+            case operation_code::activation: return write_activation(o);
             case operation_code::residual_sum:
                 if (o.half == layer_half::feed_forward) return;
                 residual_ = keep(size(o.writes[0], context_.residual(kind_.norm)));
                 return free(mixed_);
-            default:
-                return;
+            default: return;
         }
     }
     /// An RMS norm step by step: an fp32 copy, its squares, what is scaled by their mean, and that in the stream's
@@ -169,11 +164,8 @@ private:
             case weight_role::o_proj:
                 mixed_ = write_product(o.reads[0], o.writes[0], context_.formats.compute, o.weights[0]);
                 return free(query_), free(key_), free(value_), free(attended_), free(normed_);
-            case weight_role::gate_proj:
-                return write_gate(o);
-            case weight_role::up_proj:
-                up_ = write_product(o.reads[0], o.writes[0], normed, o.weights[0]);
-                return;
+            case weight_role::gate_proj: return write_gate(o);
+            case weight_role::up_proj: up_ = write_product(o.reads[0], o.writes[0], normed, o.weights[0]); return;
             case weight_role::down_proj:
                 fed_ = write_product(o.reads[0], o.writes[0], activated_format(gated(), context_), o.weights[0]);
                 return free(activated_), free(normed_);

@@ -107,15 +107,13 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
 constexpr std::int64_t logit_rows(const job& j, const runtime& r, const layout& l, const token_shape& s) {
     const std::int64_t sequences = sequences_per_rank(j, l);
     switch (r.step.logits.rows) {
-        case scored_tokens::last:
-            return sequences;
+        case scored_tokens::last: return sequences;
         case scored_tokens::profiled: {
             const std::int64_t admitted = j.options.max_num_seqs > 0 ? j.options.max_num_seqs : r.step.max_num_seqs;
             return admitted > sequences ? admitted : sequences;
         }
         case scored_tokens::chunk:
-        case scored_tokens::prompt:
-            return s.all();
+        case scored_tokens::prompt: return s.all();
     }
     return sequences;
 }

@@ -27,17 +27,10 @@ constexpr std::int64_t interleaved_chunks(const layout& l, std::int32_t stage) {
 constexpr double in_flight_otherwise(const layout& l, std::int32_t stage, std::int64_t rounds) {
     std::int64_t most = rounds;
     switch (l.schedule) {
-        case pipeline_schedule::zb_h1:
-            most = l.pipeline - stage;
-            break;
-        case pipeline_schedule::zb_h2:
-            most = 2 * std::int64_t{l.pipeline - stage} - 1;
-            break;
-        case pipeline_schedule::zb_v:
-            most = l.pipeline;
-            break;
-        default:
-            break;
+        case pipeline_schedule::zb_h1: most = l.pipeline - stage; break;
+        case pipeline_schedule::zb_h2: most = 2 * std::int64_t{l.pipeline - stage} - 1; break;
+        case pipeline_schedule::zb_v: most = l.pipeline; break;
+        default: break;
     }
     return static_cast<double>(most < rounds ? most : rounds);
 }

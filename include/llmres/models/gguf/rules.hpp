@@ -118,23 +118,17 @@ constexpr gguf_type embedding_type(const gguf_mix& mix, gguf_type base) {
         case q::IQ1_S:
         case q::IQ1_M:
         case q::IQ2_XXS:
-        case q::IQ2_XS:
-            return t::Q2_K;
+        case q::IQ2_XS: return t::Q2_K;
         case q::IQ2_S:
         case q::IQ2_M:
-        case q::IQ3_XXS:
-            return t::IQ3_S;
+        case q::IQ3_XXS: return t::IQ3_S;
         case q::TQ1_0:
-        case q::TQ2_0:
-            return t::Q4_K;
+        case q::TQ2_0: return t::Q4_K;
         case q::Q4_0_4_4:
         case q::Q4_0_4_8:
-        case q::Q4_0_8_8:
-            return t::Q4_0;
-        case q::MXFP4_MOE:
-            return t::Q8_0;
-        default:
-            return base;
+        case q::Q4_0_8_8: return t::Q4_0;
+        case q::MXFP4_MOE: return t::Q8_0;
+        default: return base;
     }
 }
 
@@ -143,14 +137,10 @@ constexpr gguf_type fused_type(const gguf_mix& mix, gguf_type base) {
     switch (mix.quantisation) {
         case q::Q3_K_M:
         case q::Q3_K_L:
-        case q::IQ3_M:
-            return t::Q4_K;
-        case q::Q4_K_M:
-            return t::Q5_K;
-        case q::Q5_K_M:
-            return t::Q6_K;
-        default:
-            return base;
+        case q::IQ3_M: return t::Q4_K;
+        case q::Q4_K_M: return t::Q5_K;
+        case q::Q5_K_M: return t::Q6_K;
+        default: return base;
     }
 }
 
@@ -159,41 +149,20 @@ constexpr gguf_type value_type(const gguf_mix& mix, const traits& of, gguf_type 
     gguf_type type = base;
     const bool shared = of.shared_heads >= 4;
     switch (mix.quantisation) {
-        case q::Q2_K:
-            type = shared ? t::Q4_K : t::Q3_K;
-            break;
-        case q::Q2_K_S:
-            type = shared ? t::Q4_K : base;
-            break;
-        case q::IQ3_XXS:
-            type = shared ? t::Q4_K : mix.importance_matrix ? t::IQ3_XXS : t::IQ3_S;
-            break;
+        case q::Q2_K: type = shared ? t::Q4_K : t::Q3_K; break;
+        case q::Q2_K_S: type = shared ? t::Q4_K : base; break;
+        case q::IQ3_XXS: type = shared ? t::Q4_K : mix.importance_matrix ? t::IQ3_XXS : t::IQ3_S; break;
         case q::IQ3_XS:
-        case q::IQ3_S:
-            type = shared ? t::Q4_K : base;
-            break;
-        case q::IQ3_M:
-            type = t::Q4_K;
-            break;
-        case q::Q3_K_M:
-            type = i < 2 ? t::Q5_K : t::Q4_K;
-            break;
-        case q::Q3_K_L:
-            type = t::Q5_K;
-            break;
+        case q::IQ3_S: type = shared ? t::Q4_K : base; break;
+        case q::IQ3_M: type = t::Q4_K; break;
+        case q::Q3_K_M: type = i < 2 ? t::Q5_K : t::Q4_K; break;
+        case q::Q3_K_L: type = t::Q5_K; break;
         case q::IQ4_NL:
-        case q::IQ4_XS:
-            type = shared ? t::Q5_K : base;
-            break;
-        case q::Q4_K_S:
-            type = i < 4 ? t::Q5_K : base;
-            break;
+        case q::IQ4_XS: type = shared ? t::Q5_K : base; break;
+        case q::Q4_K_S: type = i < 4 ? t::Q5_K : base; break;
         case q::Q4_K_M:
-        case q::Q5_K_M:
-            type = of.in_values.of(i) ? t::Q6_K : base;
-            break;
-        default:
-            break;
+        case q::Q5_K_M: type = of.in_values.of(i) ? t::Q6_K : base; break;
+        default: break;
     }
     if (of.seventy_b && is_any(type, t::Q3_K, t::Q4_K)) type = t::Q5_K;
     return of.experts == 8 ? t::Q8_0 : type;
@@ -215,17 +184,12 @@ constexpr gguf_type attention_output_type(const gguf_mix& mix, const traits& of,
                    ? t::Q5_K
                    : base;
     switch (quantisation) {
-        case q::Q2_K:
-            return t::Q3_K;
-        case q::IQ3_XXS:
-            return t::IQ3_S;
+        case q::Q2_K: return t::Q3_K;
+        case q::IQ3_XXS: return t::IQ3_S;
         case q::Q3_K_M:
-        case q::IQ3_M:
-            return t::Q4_K;
-        case q::Q3_K_L:
-            return t::Q5_K;
-        default:
-            return base;
+        case q::IQ3_M: return t::Q4_K;
+        case q::Q3_K_L: return t::Q5_K;
+        default: return base;
     }
 }
 
@@ -234,34 +198,22 @@ constexpr gguf_type down_type(const gguf_mix& mix, const traits& of, gguf_type b
     const bool early = i < of.layers / 8;
     const bool more = of.in_layers.of(i);
     switch (mix.quantisation) {
-        case q::Q2_K:
-            return t::Q3_K;
-        case q::Q2_K_S:
-            return early ? t::Q4_K : base;
-        case q::IQ3_XXS:
-            return mix.importance_matrix ? base : early ? t::Q4_K : t::Q3_K;
-        case q::Q3_K_M:
-            return i < of.layers / 16 ? t::Q5_K : !of.falcon || more ? t::Q4_K : t::Q3_K;
-        case q::IQ3_M:
-            return early || (of.experts == 8 && more) ? t::Q4_K : base;
-        case q::Q3_K_L:
-            return of.falcon ? t::Q4_K : t::Q5_K;
+        case q::Q2_K: return t::Q3_K;
+        case q::Q2_K_S: return early ? t::Q4_K : base;
+        case q::IQ3_XXS: return mix.importance_matrix ? base : early ? t::Q4_K : t::Q3_K;
+        case q::Q3_K_M: return i < of.layers / 16 ? t::Q5_K : !of.falcon || more ? t::Q4_K : t::Q3_K;
+        case q::IQ3_M: return early || (of.experts == 8 && more) ? t::Q4_K : base;
+        case q::Q3_K_L: return of.falcon ? t::Q4_K : t::Q5_K;
         case q::Q4_K_M:
             if (of.falcon) return i < of.layers / 16 ? t::Q6_K : more ? t::Q5_K : base;
             return more ? t::Q6_K : base;
         case q::IQ4_NL:
-        case q::IQ4_XS:
-            return early && !mix.importance_matrix ? t::Q5_K : base;
-        case q::Q5_K_M:
-            return more ? t::Q6_K : base;
-        case q::Q4_K_S:
-            return early && !of.falcon ? t::Q5_K : base;
-        case q::Q4_0:
-            return early && mix.importance_matrix ? t::Q4_1 : base;
-        case q::Q5_0:
-            return early && mix.importance_matrix ? t::Q5_1 : base;
-        default:
-            return base;
+        case q::IQ4_XS: return early && !mix.importance_matrix ? t::Q5_K : base;
+        case q::Q5_K_M: return more ? t::Q6_K : base;
+        case q::Q4_K_S: return early && !of.falcon ? t::Q5_K : base;
+        case q::Q4_0: return early && mix.importance_matrix ? t::Q4_1 : base;
+        case q::Q5_0: return early && mix.importance_matrix ? t::Q5_1 : base;
+        default: return base;
     }
 }
 
@@ -279,16 +231,13 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
     if (tensor.role == weight_role::v_proj || tensor.role == weight_role::kv_b_proj)
         return of.shared_heads >= 4 || of.experts >= 4 ? t::Q4_K : larger ? t::IQ3_S : t::Q2_K;
     switch (tensor.role) {
-        case weight_role::k_proj:
-            return of.experts == 8 ? t::Q4_K : base;
-        case weight_role::down_proj:
-            return at.down_tensors >= of.layers / 8 ? base : larger ? t::IQ3_S : t::Q2_K;
+        case weight_role::k_proj: return of.experts == 8 ? t::Q4_K : base;
+        case weight_role::down_proj: return at.down_tensors >= of.layers / 8 ? base : larger ? t::IQ3_S : t::Q2_K;
         case weight_role::o_proj:
             if (of.experts == 8) return t::Q5_K;
             if (is_any(mix.quantisation, q::IQ1_S, q::IQ1_M)) return t::IQ2_XXS;
             return larger ? t::IQ3_S : base;
-        default:
-            return base;
+        default: return base;
     }
 }
 
@@ -299,18 +248,10 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
         case t::Q2_K:
         case t::Q3_K:
         case t::TQ1_0:
-        case t::TQ2_0:
-            type = t::Q4_0;
-            break;
-        case t::Q4_K:
-            type = t::Q5_0;
-            break;
-        case t::Q5_K:
-            type = t::Q5_1;
-            break;
-        case t::Q6_K:
-            type = t::Q8_0;
-            break;
+        case t::TQ2_0: type = t::Q4_0; break;
+        case t::Q4_K: type = t::Q5_0; break;
+        case t::Q5_K: type = t::Q5_1; break;
+        case t::Q6_K: type = t::Q8_0; break;
         case t::IQ1_S:
         case t::IQ1_M:
         case t::IQ2_XXS:
@@ -318,11 +259,8 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
         case t::IQ2_S:
         case t::IQ3_XXS:
         case t::IQ3_S:
-        case t::IQ4_XS:
-            type = t::IQ4_NL;
-            break;
-        default:
-            return t::F16;
+        case t::IQ4_XS: type = t::IQ4_NL; break;
+        default: return t::F16;
     }
     return columns % block_of(type) == 0 ? type : t::F16;
 }
@@ -345,25 +283,14 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
     } else {
         switch (tensor.role) {
             case weight_role::v_proj:
-            case weight_role::kv_b_proj:
-                type = value_type(mix, of, base, at.value_tensors);
-                break;
+            case weight_role::kv_b_proj: type = value_type(mix, of, base, at.value_tensors); break;
             case weight_role::q_proj:
-            case weight_role::k_proj:
-                type = query_key_type(mix, of, base, tensor.role);
-                break;
-            case weight_role::o_proj:
-                type = attention_output_type(mix, of, base);
-                break;
+            case weight_role::k_proj: type = query_key_type(mix, of, base, tensor.role); break;
+            case weight_role::o_proj: type = attention_output_type(mix, of, base); break;
             case weight_role::gate_proj:
-            case weight_role::up_proj:
-                type = gate_up_type(mix, of, base, i);
-                break;
-            case weight_role::down_proj:
-                type = down_type(mix, of, base, of.experts > 1 ? i : at.down_tensors);
-                break;
-            default:
-                break;
+            case weight_role::up_proj: type = gate_up_type(mix, of, base, i); break;
+            case weight_role::down_proj: type = down_type(mix, of, base, of.experts > 1 ? i : at.down_tensors); break;
+            default: break;
         }
     }
     return fitting(type, tensor.columns);
@@ -387,23 +314,19 @@ constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t 
         case q::Q3_K_M:
             return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) |
                    (of.falcon && of.in_layers.of(down) ? 4U : 0U);
-        case q::Q4_K_S:
-            return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
+        case q::Q4_K_S: return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
         case q::Q4_K_M:
         case q::Q5_K_M:
             return (of.in_values.of(at.value_tensors) ? 1U : 0U) | (of.in_layers.of(down) ? 2U : 0U) |
                    (of.falcon && down < of.layers / 16 ? 4U : 0U);
-        case q::IQ3_M:
-            return (down < eighth ? 1U : 0U) | (of.experts == 8 && of.in_layers.of(down) ? 2U : 0U);
-        case q::IQ3_XS:
-            return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
+        case q::IQ3_M: return (down < eighth ? 1U : 0U) | (of.experts == 8 && of.in_layers.of(down) ? 2U : 0U);
+        case q::IQ3_XS: return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
         case q::Q2_K_S:
         case q::IQ3_XXS:
         case q::IQ4_NL:
         case q::IQ4_XS:
         case q::Q4_0:
-        case q::Q5_0:
-            return down < eighth ? 1U : 0U;
+        case q::Q5_0: return down < eighth ? 1U : 0U;
         case q::IQ1_S:
         case q::IQ1_M:
         case q::IQ2_XXS:
@@ -411,8 +334,7 @@ constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t 
         case q::IQ2_S:
         case q::IQ2_M:  // a layer may hold two of them
             return (at.down_tensors < eighth ? 1U : 0U) | (at.down_tensors + 1 < eighth ? 2U : 0U);
-        default:
-            return 0;
+        default: return 0;
     }
 }
 constexpr std::size_t layer_classes = gguf_stored_types::most_patterns;  // of the rules, eight

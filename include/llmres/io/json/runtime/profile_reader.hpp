@@ -105,10 +105,8 @@ private:
 
     void read(const nlohmann::json& said, const std::string& path, const constant_ref& into) {
         switch (into.type->kind) {
-            case constant_kind::part:
-                return part(said, path, into.inside());
-            case constant_kind::interval:
-                return bounds(said, path, into.inside());
+            case constant_kind::part: return part(said, path, into.inside());
+            case constant_kind::interval: return bounds(said, path, into.inside());
             case constant_kind::maybe:
                 into.type->set_whole(into.at, !said.is_null());
                 return said.is_null() ? void() : read(said, path, into.inside().front());
@@ -117,34 +115,25 @@ private:
                 return into.type->set_whole(into.at, said.get<bool>());
             case constant_kind::whole:
             case constant_kind::bytes:
-            case constant_kind::tokens:
-                return into.type->set_whole(into.at, whole(said, path, into.type->most));
+            case constant_kind::tokens: return into.type->set_whole(into.at, whole(said, path, into.type->most));
             case constant_kind::real:
-            case constant_kind::seconds:
-                return into.type->set_real(into.at, real(said, path));
+            case constant_kind::seconds: return into.type->set_real(into.at, real(said, path));
             case constant_kind::choice:
                 return into.type->set_whole(into.at, choice(said, path, into.type->names, into.whole()));
-            case constant_kind::words:
-                return words(said, path, into);
-            default:
-                return other(said, path, into);
+            case constant_kind::words: return words(said, path, into);
+            default: return other(said, path, into);
         }
     }
     /// What is neither a number nor a name.
     void other(const nlohmann::json& said, const std::string& path, const constant_ref& into) {
         switch (into.type->kind) {
-            case constant_kind::version:
-                return version(said, path, into.as<runtime_version>());
-            case constant_kind::format:
-                return format(said, path, into.as<precision>());
-            case constant_kind::families:
-                return families(said, path, into.as<format_set>());
-            case constant_kind::knobs:
-                return knobs(said, path, into.as<knob_list>());
+            case constant_kind::version: return version(said, path, into.as<runtime_version>());
+            case constant_kind::format: return format(said, path, into.as<precision>());
+            case constant_kind::families: return families(said, path, into.as<format_set>());
+            case constant_kind::knobs: return knobs(said, path, into.as<knob_list>());
             case constant_kind::fraction:
                 return fraction(said, path, into.as<decltype(runtime_cache::default_fraction)>());
-            default:
-                return classes(said, path, into.as<std::array<device_default, 3>>());
+            default: return classes(said, path, into.as<std::array<device_default, 3>>());
         }
     }
 

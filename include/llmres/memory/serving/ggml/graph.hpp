@@ -144,24 +144,17 @@ private:
 
     constexpr void add(const layer_operation& o, const graph_layer& l) {
         switch (o.code) {
-            case operation_code::norm:
-                return add_norm(o);
-            case operation_code::products:
-                return add_products(o, l);
+            case operation_code::norm: return add_norm(o);
+            case operation_code::products: return add_products(o, l);
             case operation_code::attention:
                 return l.expands                                         ? attend_expanded(l)
                        : l.kind.attention.kind == attention_kind::latent ? attend_latent(l)
                                                                          : attend(o, l);
-            case operation_code::route:
-                return add_choice(l.kind.feed_forward.experts);
-            case operation_code::activation:
-                return o.routed ? activate_routed(o, l) : activate(o);
-            case operation_code::combine:
-                return add_combined(l.kind.feed_forward.experts);
-            case operation_code::residual_sum:
-                return add_to_stream(o.reads[0].name);
-            case operation_code::scan:
-                return scan(l);
+            case operation_code::route: return add_choice(l.kind.feed_forward.experts);
+            case operation_code::activation: return o.routed ? activate_routed(o, l) : activate(o);
+            case operation_code::combine: return add_combined(l.kind.feed_forward.experts);
+            case operation_code::residual_sum: return add_to_stream(o.reads[0].name);
+            case operation_code::scan: return scan(l);
             default:  // head norms follow their products; the rest is in no model whose graph is laid out
                 return;
         }

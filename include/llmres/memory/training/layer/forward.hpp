@@ -122,22 +122,14 @@ public:
     /// To be called with each operation in turn.
     constexpr void operator()(const layer_operation& o, const saved_so_far& saved) {
         switch (o.code) {
-            case operation_code::norm:
-                return after_sum(o, saved);
-            case operation_code::attention:
-                return at_attention(saved, o.crosses);
-            case operation_code::scan:
-                return at_scan(saved);
-            case operation_code::products:
-                return at_products(o, saved);
-            case operation_code::activation:
-                return o.routed ? at_routed_activation(o, saved) : at_activation(o, saved);
-            case operation_code::combine:
-                return at_combine(o, saved);
-            case operation_code::residual_sum:
-                return at_sum(o, saved);
-            default:
-                return;
+            case operation_code::norm: return after_sum(o, saved);
+            case operation_code::attention: return at_attention(saved, o.crosses);
+            case operation_code::scan: return at_scan(saved);
+            case operation_code::products: return at_products(o, saved);
+            case operation_code::activation: return o.routed ? at_routed_activation(o, saved) : at_activation(o, saved);
+            case operation_code::combine: return at_combine(o, saved);
+            case operation_code::residual_sum: return at_sum(o, saved);
+            default: return;
         }
     }
 

@@ -50,17 +50,13 @@ enum class peak_point : std::uint8_t {
 /// The part of a step that a plan names for a point.
 constexpr phase phase_of(peak_point point) {
     switch (point) {
-        case peak_point::optimizer_step:
-            return phase::optimizer;
-        case peak_point::layers_forward:
-            return phase::forward;
+        case peak_point::optimizer_step: return phase::optimizer;
+        case peak_point::layers_forward: return phase::forward;
         case peak_point::loss_forward:
         case peak_point::loss_gradient:
         case peak_point::head_backward:
-        case peak_point::logits_returned:
-            return phase::loss;
-        default:
-            return phase::backward;
+        case peak_point::logits_returned: return phase::loss;
+        default: return phase::backward;
     }
 }
 
