@@ -62,6 +62,7 @@
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/jobs/runtime_checks.hpp>
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>

@@ -8,11 +8,11 @@
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
-#include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/jobs/runtime_checks.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <cstdint>
+#include <llmres/jobs/serving_options.hpp>
+#include <llmres/runtimes/formats.hpp>
+#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/error.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+#include <llmres/values/units.hpp>
+#include <string_view>
+
+/// Refuses what a runtime cannot load, and what a caller wishes of it out of bounds.
+namespace llmres::inline v0 {
+
+namespace detail {
+
+/// Refuses a fraction of the device above one, or none at all.
+constexpr status validate_fraction(const runtime_cache& cache) {
+    if (!cache.fraction || (*cache.fraction > 0.0 && *cache.fraction <= 1.0)) return done{};
+    const double percent = *cache.fraction * 100.0;
+    text<95> value = percent > -1e9 && percent < 1e9 ? digits(static_cast<std::int64_t>(percent)) : text<95>{"?"};
+    value.append(" %");
+    text<63> field{"runtime."};
+    field.append(cache.fraction_name);
+    return refused(error_code::out_of_range, field, value, "a part of the memory: above 0, at most 1");
+}
+
+/// How a number is not between these: "above 1024".
+constexpr text<95> how_outside(double number, std::int64_t low, std::int64_t high) {
+    const bool below = number < static_cast<double>(low);
+    if (!below && !(number > static_cast<double>(high))) return "no number";
+    text<95> how{below ? "below " : "above "};
+    how.append(digits(below ? low : high));
+    return how;
+}
+
+/// Refuses drafted tokens without the part of them that is accepted, that part without them, and no part of 1.
+constexpr status validate_speculation(const serving_options& asked) {
+    if (const status s = in_range("runtime.draft_tokens", asked.draft_tokens, 0, 1024); !s) return s;
+    constexpr std::string_view part = "the part of the drafted tokens that is accepted, 0 to 1";
+    if (asked.draft_tokens > 0 && !asked.acceptance)
+        return refused(error_code::missing, "runtime.acceptance", "absent", part);
+    if (!asked.acceptance) return done{};
+    if (!(*asked.acceptance >= 0 && *asked.acceptance <= 1))
+        return refused(error_code::out_of_range, "runtime.acceptance", how_outside(*asked.acceptance, 0, 1), part);
+    if (asked.draft_tokens == 0)
+        return refused(error_code::missing, "runtime.draft_tokens", "0 or absent",
+                       "the tokens that are drafted for a step, 1 to 1024, with runtime.acceptance");
+    return done{};
+}
+
+/// Refuses a format that the runtime cannot load.
+constexpr status validate_format(const runtime& r, const stored_format& weights) {
+    if (loads(r.loading, weights.family)) return done{};
+    text<191> expected{"a format that "};
+    expected.append(r.identity.name);
+    expected.append(" loads");
+    expected.append(", such as ");
+    expected.append(examples_of(r.loading.formats));
+    return refused(error_code::unsupported, "weights", weights.name.view(), expected);
+}
+
+/// Refuses what sizes the pool of caches where it is out of bounds, by the software's own name of it.
+constexpr status validate_pool(const runtime& r, const serving_options& asked) {
+    struct size {
+        knob_setting setting;
+        std::int64_t said, most;
+    };
+    const auto own_name = [&](knob_setting setting) {
+        text<63> field{"runtime."};
+        field.append(knob_name(r.identity.knobs, setting));
+        return field;
+    };
+    for (const size& s : {size{knob_setting::cache_bytes, asked.cache_bytes.in(bytes), std::int64_t{1} << 50},
+                          size{knob_setting::cache_tokens, asked.cache_tokens.in(tokens), std::int64_t{1} << 40},
+                          size{knob_setting::cache_blocks, asked.cache_blocks, std::int64_t{1} << 32}})
+        if (s.said < 0 || s.said > s.most) return outside(own_name(s.setting), s.said, 0, s.most);
+    if (!r.cache.window_part || (*r.cache.window_part > 0 && *r.cache.window_part <= 1)) return done{};
+    return refused(error_code::out_of_range, own_name(knob_setting::window_part),
+                   *r.cache.window_part > 1 ? "above 1" : "0, or no number", "a part: above 0, at most 1");
+}
+
+}  // namespace detail
+
+/// Refuses a format of weights that the runtime cannot load, a fraction of the device above one or none at all, and
+/// options out of bounds.
+constexpr status validate(const runtime& r, const serving_options& asked, const stored_format& weights) {
+    if (const status s = detail::validate_format(r, weights); !s) return s;
+    if (const status s = detail::validate_fraction(r.cache); !s) return s;
+    if (const status s = detail::validate_speculation(asked); !s) return s;
+    if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))
+        return refused(error_code::out_of_range, "runtime.rope_scaling",
+                       detail::how_outside(asked.rope_scaling, 1, 1024), "a factor from 1 to 1024");
+    if (const status s = detail::validate_pool(r, asked); !s) return s;
+    using detail::bounded_field;
+    constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+    return detail::all_in_range(
+        bounded_field{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most_tokens},
+        bounded_field{"runtime.max_num_seqs", asked.max_num_seqs, 0, 1 << 24},
+        bounded_field{"runtime.max_loras", asked.max_loras, 0, 1 << 16},
+        bounded_field{"runtime.max_lora_rank", asked.max_lora_rank, 1, 1 << 16},
+        bounded_field{"runtime.kv_block", r.cache.block.in(tokens), 0, 1 << 24},
+        bounded_field{"runtime.gpu_layers", asked.gpu_layers.value_or(0), 0, 1 << 16},
+        bounded_field{"runtime.n_cpu_moe", asked.host_expert_layers, 0, 1 << 16},
+        bounded_field{"runtime.encoder_tokens", asked.encoder_tokens.in(tokens), 0, most_tokens});
+}
+
+}  // namespace llmres::inline v0

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/jobs/runtime_checks.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/jobs/knobs.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+runtime profile(const char* name) { return find_runtime(name).value(); }
+
+}  // namespace
+
+TEST_CASE(
+    "a format that the runtime does not load is refused by its name, a fraction by the software's own name of it") {
+    const status format = validate(profile("llama.cpp"), {}, stored_format{gptq(4, 128)});
+    CHECK(format.error().field == "weights");
+    CHECK(std::string{format.error().expected.view()}.find("llama.cpp") != std::string::npos);
+    const status apple = validate(profile("mlx"), {}, stored_format{nf4});
+    CHECK(apple.error().expected == "a format that mlx loads, such as bf16, mxfp4, mlx_int4_g64");
+    CHECK(validate(profile("none"), {}, stored_format{mlx(4, 64)}));
+    CHECK_FALSE(validate(profile("vllm"), {}, stored_format{mlx(4, 64)}));
+    CHECK(validate(profile("vllm"), {}, stored_format{bf16}));
+    CHECK(validate(profile("llama.cpp"), {}, stored_format::gguf_file()));
+    CHECK(validate(profile("tensorrt-llm"), {}, stored_format::gguf_file()).error().value == "gguf");
+    runtime r = profile("sglang");
+    r.cache.fraction = 1.5;
+    const status fraction = validate(r, {}, stored_format{bf16});
+    CHECK(fraction.error().field == "runtime.mem_fraction_static");
+    CHECK(fraction.error().value == "150 %");
+    r.cache.fraction = 0.0;
+    CHECK_FALSE(validate(r, {}, stored_format{bf16}));
+}
+
+TEST_CASE("a knob that is turned too far is refused by name, however far") {
+    for (const double value : {1e5, 4294967301.0, 1e15, 1e300, -7.0}) {
+        runtime r = profile("llama.cpp");
+        serving_options asked;
+        CHECK(set_knob(r, asked, "n_gpu_layers", value));
+        CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.gpu_layers");
+        asked = {};
+        CHECK(set_knob(r, asked, "n_cpu_moe", value));
+        CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.n_cpu_moe");
+    }
+    runtime r = profile("vllm");
+    serving_options asked;
+    CHECK(set_knob(r, asked, "max_num_batched_tokens", 1e13));
+    CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.max_batched_tokens");
+}
+
+TEST_CASE("what sizes a pool is refused by the software's own name where it is out of bounds") {
+    runtime r = profile("sglang");
+    serving_options asked;
+    REQUIRE(set_knob(r, asked, "max_total_tokens", 1e13));
+    CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.max_total_tokens");
+    asked = {};
+    REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", 1.5));
+    CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.swa_full_tokens_ratio");
+}
