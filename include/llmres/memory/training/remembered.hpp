@@ -10,10 +10,10 @@
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/models/layer.hpp>
 #include <llmres/models/modeling.hpp>
 #include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
-#include <span>
 
 /// What the evaluations of one job in many layouts have in common: results of folds over layers and weights, each kept
 /// by the part of the layout that it depends on.
@@ -113,7 +113,7 @@ public:
     };
 
     /// The place of a key among these. Where it is not known, the place is free for it.
-    [[gnu::noinline]] constexpr std::size_t place_of(std::span<entry> entries, const fold_key& key) {
+    [[gnu::noinline]] constexpr std::size_t place_of(in_a_row<entry> entries, const fold_key& key) {
         const fold_key::words sought = key.in_words();
         const std::uint64_t hash = sought.hash();
         const auto first = static_cast<std::size_t>(hash >> 40);
@@ -141,7 +141,7 @@ public:
     /// The value of a key: what make() returned for it last.
     template <class Make>
     constexpr const Value& get(const fold_key& key, const Make& make) {
-        const std::size_t at = keys_.place_of(entries_, key);
+        const std::size_t at = keys_.place_of({entries_.data(), Slots}, key);
         if (!entries_[at].known) {
             values_[at] = slot<Value>{make()};
             entries_[at].known = true;
