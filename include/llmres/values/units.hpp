@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cfloat>
 #include <compare>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <llmres/values/dimensions.hpp>
 #include <llmres/values/error.hpp>
 #include <type_traits>
@@ -39,6 +39,19 @@ struct a_count_is_made_of_whole_numbers {};                 // gib(1) + mib(512)
 
 namespace detail {
 
+/// The least and the largest number of a type. (<limits> has them, too; it would be a fortieth of what plan.hpp costs.)
+template <std::integral Number>
+inline constexpr Number least =
+    static_cast<Number>(std::signed_integral<Number> ? std::make_unsigned_t<Number>{1} << (8 * sizeof(Number) - 1) : 0);
+template <class Number>
+inline constexpr Number largest = static_cast<Number>(~least<Number>);
+template <>
+inline constexpr float largest<float> = FLT_MAX;
+template <>
+inline constexpr double largest<double> = DBL_MAX;
+template <>
+inline constexpr long double largest<long double> = LDBL_MAX;
+
 /// The end of the range across from a sign: the smallest number, with every bit turned where the sign is negative.
 template <std::signed_integral Rep>
 #if defined(__clang__) && (defined(__x86_64__) || defined(__aarch64__))
@@ -46,7 +59,7 @@ template <std::signed_integral Rep>
 [[gnu::cold, gnu::noinline, clang::preserve_most]]
 #endif
 constexpr Rep end_across_from(Rep sign) {
-    return static_cast<Rep>((std::numeric_limits<Rep>::min)() ^ (sign >> std::numeric_limits<Rep>::digits));
+    return static_cast<Rep>(least<Rep> ^ (sign >> (8 * sizeof(Rep) - 1)));
 }
 
 // Counts are signed. A sum or difference that leaves the range comes back in on the other side, with the other sign; a
@@ -87,8 +100,8 @@ constexpr Rep product(Rep a, Rep b) {
     using size = std::make_unsigned_t<Rep>;
     const size x = a < 0 ? size{} - static_cast<size>(a) : static_cast<size>(a);
     const size y = b < 0 ? size{} - static_cast<size>(b) : static_cast<size>(b);
-    const size largest = static_cast<size>((std::numeric_limits<Rep>::max)()) + ((a < 0) != (b < 0) ? 1 : 0);
-    if (x != 0 && y > largest / x) return end_across_from(static_cast<Rep>(~(a ^ b)));
+    const size most = static_cast<size>(largest<Rep>) + ((a < 0) != (b < 0) ? 1 : 0);
+    if (x != 0 && y > most / x) return end_across_from(static_cast<Rep>(~(a ^ b)));
     return static_cast<Rep>(static_cast<size>(a) * static_cast<size>(b));
 }
 #endif
@@ -128,7 +141,7 @@ struct quantity {
     constexpr Rep base() const { return number_; }
 
     /// The largest quantity that the number type holds.
-    static constexpr quantity(max)() { return from_base((std::numeric_limits<Rep>::max)()); }
+    static constexpr quantity(max)() { return from_base(detail::largest<Rep>); }
 
     /// The number in the maker's unit: exact integer in the base unit of a count, double in any other.
     template <class Maker>
@@ -171,10 +184,7 @@ struct quantity {
 namespace detail {
 
 [[gnu::noinline]] constexpr std::int64_t ceil_quotient_of_any(std::int64_t a, std::int64_t b) {
-    if (b <= 0)
-        return a > 0   ? (std::numeric_limits<std::int64_t>::max)()
-               : a < 0 ? (std::numeric_limits<std::int64_t>::min)()
-                       : 0;
+    if (b <= 0) return a > 0 ? largest<std::int64_t> : a < 0 ? least<std::int64_t> : 0;
     return a / b + (a % b > 0 ? 1 : 0);
 }
 /// ceil_quotient() by the size of a block, which the compiler knows or which is a power of two as a rule: compiled
@@ -226,8 +236,8 @@ constexpr To saturated(From number) {
 template <arithmetic To, arithmetic From>
     requires std::unsigned_integral<From> && std::integral<To> && (sizeof(From) >= sizeof(To))
 constexpr To saturated(From number) {
-    constexpr auto most = static_cast<From>((std::numeric_limits<To>::max)());
-    return number > most ? (std::numeric_limits<To>::max)() : static_cast<To>(number);
+    constexpr auto most = static_cast<From>(largest<To>);
+    return number > most ? largest<To> : static_cast<To>(number);
 }
 
 /// Bare numbers where the units cancel, quantities where they do not.
@@ -345,7 +355,7 @@ template <class U>
 constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
     constexpr double end = 9223372036854775808.0;  // 2^63
     if (!(q.base() < end)) return (quantity<U, std::int64_t>::max)();
-    if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base((std::numeric_limits<std::int64_t>::min)());
+    if (!(q.base() > -end)) return quantity<U, std::int64_t>::from_base(detail::least<std::int64_t>);
     const auto whole = static_cast<std::int64_t>(q.base());
     return {whole + (static_cast<double>(whole) < q.base() ? 1 : 0), detail::in_base{}};
 }
@@ -353,8 +363,7 @@ constexpr quantity<U, std::int64_t> rounded_up(quantity<U, double> q) {
 template <class U>
 constexpr quantity<U, std::int64_t> rounded_down(quantity<U, double> q) {
     const auto up = rounded_up(q);
-    const bool at_an_end =
-        up == (quantity<U, std::int64_t>::max)() || up.base() == (std::numeric_limits<std::int64_t>::min)();
+    const bool at_an_end = up == (quantity<U, std::int64_t>::max)() || up.base() == detail::least<std::int64_t>;
     return !at_an_end && static_cast<double>(up.base()) > q.base() ? quantity<U, std::int64_t>::from_base(up.base() - 1)
                                                                    : up;
 }
@@ -395,7 +404,7 @@ template <class U>
 constexpr result<quantity<U, std::int64_t>> checked_product(std::string_view field, quantity<U, std::int64_t> q,
                                                             std::int64_t n) {
     const auto made = q * n;
-    const bool below = made.base() == (std::numeric_limits<std::int64_t>::min)();
+    const bool below = made.base() == detail::least<std::int64_t>;
     if (is_saturated(made) || below) return refused(error_code::overflow, field, n, "a product below 2^63");
     return made;
 }
