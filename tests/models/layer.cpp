@@ -39,6 +39,7 @@ TEST_CASE("a layer stack refuses the layer that no longer has room, and stays as
     layer_stack stack;
     CHECK(stack.append(layer_stack::max_layers, block));
     CHECK_FALSE(stack.append(1, block));
+    CHECK_FALSE(stack.repeat(0));
     CHECK(stack.size == layer_stack::max_layers);
 
     layer_stack kinds;
@@ -59,6 +60,8 @@ TEST_CASE("layers follow the order of letters, which start over") {
     CHECK(in_order("ba", {a, b})[0].feed_forward.width == 2);
     CHECK(in_order("", {a}).size == 0);
     CHECK(in_order("az", {a}).size == 1);
+    CHECK(in_order("abab", {a, a}).kind_count == 1);
+    CHECK(in_order("abab", {a, a}).size == 4);
 }
 
 TEST_CASE("the kind of a layer reads as what it does") {

@@ -299,7 +299,16 @@ struct layer_stack {
         while (index < kind_count && !(kinds[static_cast<std::size_t>(index)] == kind)) ++index;
         if (count < 0 || count > max_layers - size || index == max_kinds) return false;
         if (index == kind_count) kinds[static_cast<std::size_t>(kind_count++)] = kind;
-        for (int i = 0; i < count; ++i) order[static_cast<std::size_t>(size++)] = static_cast<std::uint8_t>(index);
+        // By a pointer: all models of the tables are evaluated where they are included, and an index is three calls.
+        std::uint8_t* const next = order.data() + size;
+        for (int i = 0; i < count; ++i) next[i] = static_cast<std::uint8_t>(index);
+        size += count;
+        return true;
+    }
+    /// Appends a layer of the kind of one that is there; false if there is no room for it.
+    constexpr bool repeat(std::int32_t index) {
+        if (size == max_layers) return false;
+        order[static_cast<std::size_t>(size++)] = order[static_cast<std::size_t>(index)];
         return true;
     }
     /// Appends layers, as append() does, and returns the stack.
@@ -350,10 +359,15 @@ constexpr layer_stack in_order(std::string_view letters, std::initializer_list<l
     layer_stack stack;
     if (letters.empty()) return stack;
     if (count == 0) count = static_cast<std::int32_t>(letters.size());
+    std::array<std::int32_t, 26> layers{};  // by letter: how many layers there are with its first; 0: none has come
     for (std::int32_t i = 0; i < count; ++i) {
-        const char letter = letters[static_cast<std::size_t>(i) % letters.size()];
-        if (letter >= 'a' && letter < 'a' + static_cast<int>(kinds.size()))
-            stack.append(1, kinds.begin()[letter - 'a']);
+        const int letter = letters[static_cast<std::size_t>(i) % letters.size()] - 'a';
+        if (letter < 0 || letter >= 26 || letter >= static_cast<int>(kinds.size())) continue;
+        std::int32_t& first = layers[static_cast<std::size_t>(letter)];
+        if (first > 0)
+            stack.repeat(first - 1);
+        else if (stack.append(1, kinds.begin()[letter]))
+            first = stack.size;
     }
     return stack;
 }
