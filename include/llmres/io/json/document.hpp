@@ -53,7 +53,7 @@ public:
     bool number_unsigned(number_unsigned_t value) override { return put(value); }
     bool number_float(number_float_t value, const string_t&) override { return put(value); }
     bool string(string_t& value) override { return put(std::move(value)); }
-    bool binary(binary_t& value) override { return put(std::move(value)); }
+    bool binary(binary_t&) override { return false; }  // JSON text has none
     bool start_object(std::size_t) override { return open(nlohmann::json::object()); }
     bool start_array(std::size_t) override { return open(nlohmann::json::array()); }
     bool end_object() override { return close(); }
