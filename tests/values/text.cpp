@@ -5,6 +5,7 @@
 
 #include <string_view>
 
+using llmres::literal;
 using llmres::text;
 
 TEST_CASE("a text holds what was written, up to its capacity") {
@@ -12,6 +13,14 @@ TEST_CASE("a text holds what was written, up to its capacity") {
     static_assert(text<7>{}.empty());
     static_assert(text<7>{""} == "");
     CHECK(text<7>{"abc"}.view().size() == 3);
+}
+
+TEST_CASE("a literal of a table is a std::string_view of its letters") {
+    static_assert(literal{"fp8_e4m3"} == std::string_view{"fp8_e4m3"});
+    static_assert(literal{"fp8_e4m3"}.size() == 8);
+    static_assert(literal{}.empty());
+    constexpr std::string_view view = literal{"kv"};
+    CHECK(view == "kv");
 }
 
 TEST_CASE("a text that is too long is cut, and shows it") {

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <llmres/values/text.hpp>
 #include <string>
 #include <string_view>
 
@@ -16,15 +17,15 @@ enum class field_type : std::uint8_t { integer, real, flag, text };
 struct job_field {
     /// The object that holds the key: "" for the document itself, "lengths", "adapter", "offload", "layout", "cluster",
     /// "host" (in the cluster) or "runtime".
-    std::string_view object;
-    std::string_view group;                 ///< the heading of its flag in the help
-    std::string_view name;                  ///< its key, and its flag
+    literal object;
+    literal group;                          ///< the heading of its flag in the help
+    literal name;                           ///< its key, and its flag
     field_type type = field_type::integer;  ///< its type
     double low = 0;   ///< the least number; integers here are powers of two up to 2^62, which a double holds exactly
     double high = 0;  ///< its upper bound
-    std::string_view help;  ///< one line for --help
+    literal help;     ///< one line for --help
     /// Of a runtime's knob: the runtimes that have it, by their names with commas between them; empty: any.
-    std::string_view runtimes{};
+    literal runtimes{};
 };
 
 // clang-format off

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
+#include <llmres/values/text.hpp>
 
 // A row is laid out as a row.
 // clang-format off
@@ -13,10 +13,10 @@ namespace llmres::inline v0::models {
 
 /// A repository and what it holds.
 struct hub_name {
-    std::string_view repository;       ///< "Qwen/Qwen3-8B-FP8"
-    std::string_view id;               ///< the model: "qwen3-8b"
-    std::string_view weights = "";     ///< the format of its linear layers; empty: as the model's
-    std::int64_t context = 0;          ///< its native context; 0: as the model's
+    literal repository;        ///< "Qwen/Qwen3-8B-FP8"
+    literal id;                ///< the model: "qwen3-8b"
+    literal weights = "";      ///< the format of its linear layers; empty: as the model's
+    std::int64_t context = 0;  ///< its native context; 0: as the model's
 };
 
 /// One row for each repository. Formats are those of each repository's own quantization_config: Qwen's FP8 has one

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/text.hpp>
 #include <span>
 #include <string_view>
 
@@ -13,15 +14,15 @@ namespace llmres::inline v0 {
 
 /// One figure of one profile against its measurements. An error is expected over measured, less one.
 struct profile_error {
-    std::string_view runtime;   ///< the profile's name
-    std::string_view versions;  ///< and versions
-    std::string_view figure;    ///< "weights", "kv", "allocated", ...
-    std::int32_t rows;          ///< measurements
-    double mean;                ///< of the errors' sizes
-    double bias;                ///< of the errors
-    double worst;               ///< the largest error, with its sign
-    std::int32_t inside;        ///< measurements between low and high
-    std::string_view gpus;      ///< on which they were taken, by their ids: "a100-sxm4-80gb, l4-24gb"
+    literal runtime;      ///< the profile's name
+    literal versions;     ///< and versions
+    literal figure;       ///< "weights", "kv", "allocated", ...
+    std::int32_t rows;    ///< measurements
+    double mean;          ///< of the errors' sizes
+    double bias;          ///< of the errors
+    double worst;         ///< the largest error, with its sign
+    std::int32_t inside;  ///< measurements between low and high
+    literal gpus;         ///< on which they were taken, by their ids: "a100-sxm4-80gb, l4-24gb"
 };
 
 namespace runtimes {

@@ -46,6 +46,15 @@ constexpr std::int32_t taken_number(std::string_view& from, std::size_t most_dig
 
 }  // namespace detail
 
+/// Text written in a table, as a std::string_view of it. (A std::string_view itself looks for the end of what it is
+/// made of letter by letter, which takes a compiler a tenth of a second where tables hold thousands of words.)
+struct literal : std::string_view {
+    constexpr literal() = default;  ///< no text
+    /// The text of a literal.
+    // NOLINTNEXTLINE(google-explicit-constructor): tables are written as literals
+    constexpr literal(const char* from) : std::string_view{from, __builtin_strlen(from)} {}
+};
+
 /// At most `Capacity` characters, stored in place: usable in constexpr, as a template argument, and without allocation.
 /// A longer text is cut and ends in "..", so that an error message never fails for want of room.
 template <std::size_t Capacity>

@@ -19,8 +19,8 @@
 namespace llmres::inline v0::detail::hf {
 
 struct class_defaults {
-    std::string_view model_types;  ///< with spaces between them
-    std::string_view fields;       ///< JSON
+    literal model_types;  ///< with spaces between them
+    literal fields;       ///< JSON
 };
 
 // clang-format off

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 #include <type_traits>
 
@@ -13,9 +14,9 @@ namespace llmres::inline v0::detail {
 
 /// A field of a part of a profile.
 struct profile_field {
-    std::string_view name{};
-    std::string_view means{};
-    std::string_view unit{};  ///< of a plain number; empty where the C++ type says it
+    literal name{};
+    literal means{};
+    literal unit{};  ///< of a plain number; empty where the C++ type says it
 };
 
 /// The fields of a part, in their order; 0 for what is no part of a profile.
