@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <llmres/answers/observe.hpp>
 #include <llmres/hardware/gpus/all.hpp>
@@ -44,18 +47,20 @@ inline status is_log_of(const engine_log& log, const runtime& r);
 
 namespace detail {
 
-/// The name of a GGUF mix by what llama.cpp prints of it: "Q4_K - Medium", "mostly Q4_0", "all F32".
+/// The name of a GGUF mix by what llama.cpp prints of it (llama_model_ftype_name): "Q4_K - Medium", "mostly Q4_0",
+/// "IQ2_XXS - 2.0625 bpw", "all F32".
 inline std::string mix_of(std::string printed) {
     for (char& c : printed) c = llmres::detail::lower_case(c);
     for (const std::string_view head : {"mostly ", "all "})
         if (printed.starts_with(head)) printed.erase(0, head.size());
-    for (const auto& [words, letter] : {std::pair{" - medium", "_m"}, std::pair{" - small", "_s"},
-                                        std::pair{" - large", "_l"}, std::pair{" moe", "_moe"}})
+    for (const auto& [words, mix] :
+         {std::pair{"q2_k - medium", "q2_k"}, std::pair{"iq3_s mix", "iq3_m"}, std::pair{" - medium", "_m"},
+          std::pair{" - small", "_s"}, std::pair{" - large", "_l"}, std::pair{" moe", "_moe"}})
         if (const std::size_t at = printed.find(words); at != std::string::npos)
-            printed.replace(at, std::string_view{words}.size(), letter);
-    if (const std::size_t note = printed.find(" ("); note != std::string::npos) printed.resize(note);
+            printed.replace(at, std::string_view{words}.size(), mix);
+    for (const std::string_view note : {" (", " - "})  // "(guessed)", "- 2.0625 bpw"
+        printed.resize((std::min)(printed.find(note), printed.size()));
     if (printed == "f16" || printed == "f32") printed.insert(0, 1, 'f').replace(0, 2, "fp");
-    for (char& c : printed) c = c == ' ' ? '_' : c;
     return printed;
 }
 

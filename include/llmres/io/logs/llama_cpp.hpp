@@ -13,6 +13,7 @@ inline constexpr row llama_cpp_rows[] = {
     {"build = ", quantity::version},
     {"general.name", quantity::model, unit::one, 0, repeated::same, "print_info:"},
     {"general.name", quantity::model, unit::one, 0, repeated::same, "print_meta:"},
+    {"file type   = (guessed) ", quantity::weight_format},
     {"file type   = ", quantity::weight_format},
     {"model ftype      = ", quantity::weight_format},
     {" n_ctx         = ", quantity::context},

@@ -26,6 +26,7 @@ inline constexpr row ollama_rows[] = {
     {" n_ctx         = ", quantity::context, unit::one, 0, repeated::last},
     {"general.name = ", quantity::model, unit::one, 0, repeated::last},
     {"file type   = ", quantity::weight_format, unit::one, 0, repeated::last},
+    {"file type   = (guessed) ", quantity::weight_format, unit::one, 0, repeated::last},
     {"Device 0: ", quantity::gpu, unit::one, 0, repeated::last, "compute capability"},
 };
 

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// The job that a log describes, and what is observed of it: lines as the engines print them, with made-up figures.
+#include <llmres/io/logs/job.hpp>
+
+#include <doctest/doctest.h>
+
+#include <initializer_list>
+#include <llmres/io/job_json.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/plan.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::int64_t mebibyte = 1 << 20;
+
+json document_of(const std::string& text) { return logs::job_document(logs::read_log(text).value()); }
+
+/// A start of llama.cpp with lines of buffers.
+std::string llama_log(const std::string& buffers, const std::string& file_type = "Q4_K - Medium") {
+    return "build: 5000 (abcdef12) with cc for x86_64-linux-gnu\n"
+           "llama_model_loader: loaded meta data with 29 key-value pairs\n"
+           "print_info: file type   = " +
+           file_type +
+           "\n"
+           "print_info: general.name     = Llama 3.1 8B Instruct\n" +
+           buffers;
+}
+
+const std::string on_two_gpus =
+    "load_tensors: offloaded 33/33 layers to GPU\n"
+    "load_tensors:        CUDA0 model buffer size =  2000.00 MiB\n"
+    "load_tensors:        CUDA1 model buffer size =  2300.00 MiB\n"
+    "load_tensors:   CPU_Mapped model buffer size =   281.81 MiB\n"
+    "llama_context: n_seq_max     = 4\n"
+    "llama_context: n_ctx         = 8192\n"
+    "llama_context: n_ubatch      = 512\n"
+    "llama_context: flash_attn    = enabled\n"
+    "llama_kv_cache:      CUDA0 KV buffer size =   500.00 MiB\n"
+    "llama_kv_cache:      CUDA1 KV buffer size =   524.00 MiB\n"
+    "llama_context:      CUDA0 compute buffer size =   560.00 MiB\n"
+    "llama_context:      CUDA1 compute buffer size =   258.00 MiB\n"
+    "llama_context:  CUDA_Host compute buffer size =   900.00 MiB\n";
+
+/// A start of vLLM on two GPUs in each of two stages.
+std::string vllm_log(const std::string& engine = "V1", const std::string& cache = "auto") {
+    return "INFO vLLM API server version 0.9.2\n"
+           "INFO Initializing a " +
+           engine +
+           " LLM engine (v0.9.2) with config: model='meta-llama/Llama-3.1-8B-Instruct', max_seq_len=8192, "
+           "tensor_parallel_size=2, pipeline_parallel_size=2, quantization=None, enforce_eager=False, "
+           "kv_cache_dtype=" +
+           cache +
+           "\n"
+           "INFO non-default args: {'max_num_seqs': 64, 'max_num_batched_tokens': 4096, "
+           "'gpu_memory_utilization': 0.85}\n";
+}
+
+/// Figures of a log as they are observed of a runtime: the figure's name and MiB.
+std::vector<std::pair<observed_figure, std::int64_t>> observed(const std::string& text, const runtime& r) {
+    std::vector<std::pair<observed_figure, std::int64_t>> all;
+    for (const logs::line_observation& o : logs::observations_of(logs::read_log(text).value(), r))
+        all.emplace_back(o.seen.what, o.seen.size.in(bytes) / mebibyte);
+    return all;
+}
+
+/// Who refuses a log of an engine under a runtime, or "".
+std::string refusal_of(const std::string& engine, const runtime& r) {
+    const status s = logs::is_log_of(logs::engine_log{.engine = engine, .figures = {}, .names = {}, .lines = 1}, r);
+    return s ? "" : std::string{s.error().value.view()} + ", not " + std::string{s.error().expected.view()};
+}
+
+}  // namespace
+
+TEST_CASE("a start of llama.cpp is a job on as many GPUs as hold weights, in stages") {
+    const json document = document_of(llama_log(on_two_gpus));
+    CHECK(document["model"] == "Llama-3.1-8B-Instruct");
+    CHECK(document["task"] == "serving");
+    CHECK(document["runtime"] == json{{"name", "llama.cpp@5000"},
+                                      {"ubatch_size", 512},
+                                      {"parallel", 4},
+                                      {"n_gpu_layers", 33},
+                                      {"flash_attn", true}});
+    CHECK(document["context"] == 8192);
+    CHECK(document["weights"] == "q4_k_m");
+    CHECK(document["layout"] == json{{"tensor", 1}, {"pipeline", 2}});
+    CHECK(document["cluster"] == json{{"gpus", 2}});
+}
+
+TEST_CASE("a start of llama.cpp whose weights are all with the host is a job on the CPU") {
+    const json document =
+        document_of(llama_log("load_tensors:   CPU_Mapped model buffer size =  4685.30 MiB\n"
+                              "llama_context: flash_attn    = disabled\n"));
+    CHECK(document["cluster"] == json{{"gpu", "cpu"}});
+    CHECK(document["layout"] == json{{"tensor", 1}, {"pipeline", 1}});
+    CHECK(document["runtime"]["flash_attn"] == false);
+    // Memory that a GPU's driver pins is the host's as well, and so is what BLAS works in.
+    for (const char* device : {"CUDA_Host", "BLAS", "CPU"})
+        CHECK(document_of(llama_log("load_tensors:   " + std::string{device} +
+                                    " model buffer size = 4.00 MiB\n"))["cluster"] == json{{"gpu", "cpu"}});
+    // A log without weights says nothing of where they are.
+    CHECK_FALSE(document_of(llama_log("llama_context: n_ctx         = 4096\n")).contains("cluster"));
+}
+
+TEST_CASE("the file types that llama.cpp prints are formats that a job may have") {
+    // llama_model_ftype_name of llama.cpp (src/llama-model-loader.cpp), and what older builds put around its names.
+    for (const auto& [printed, format] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"all F32", "fp32"},
+                                                                    {"F16", "fp16"},
+                                                                    {"mostly Q4_0", "q4_0"},
+                                                                    {"Q8_0 (guessed)", "q8_0"},
+                                                                    {"(guessed) Q8_0", "q8_0"},
+                                                                    {"all F32 (guessed)", "fp32"},
+                                                                    {"MXFP4 MoE", "mxfp4_moe"},
+                                                                    {"Q2_K - Medium", "q2_k"},
+                                                                    {"Q2_K - Small", "q2_k_s"},
+                                                                    {"Q3_K - Large", "q3_k_l"},
+                                                                    {"Q5_K - Medium", "q5_k_m"},
+                                                                    {"TQ1_0 - 1.69 bpw ternary", "tq1_0"},
+                                                                    {"IQ1_M - 1.75 bpw", "iq1_m"},
+                                                                    {"IQ2_XXS - 2.0625 bpw", "iq2_xxs"},
+                                                                    {"IQ3_XS - 3.3 bpw", "iq3_xs"},
+                                                                    {"IQ3_S - 3.4375 bpw", "iq3_s"},
+                                                                    {"IQ3_S mix - 3.66 bpw", "iq3_m"},
+                                                                    {"IQ4_NL - 4.5 bpw", "iq4_nl"}}) {
+        CAPTURE(printed);
+        CHECK(document_of(llama_log("", printed))["weights"] == format);
+        CHECK(find_gguf_mix("weights", format));
+    }
+    CHECK_FALSE(
+        document_of("llama_model_loader: loaded meta data\nllama_context: n_ctx         = 4096\n").contains("weights"));
+}
+
+TEST_CASE("a start of vLLM gives the knobs under vLLM's names, and its layout") {
+    const json document = document_of(vllm_log("V1", "fp8"));
+    CHECK(document["runtime"] == json{{"name", "vllm@0.9.2"},
+                                      {"gpu_memory_utilization", 0.85},
+                                      {"max_num_seqs", 64},
+                                      {"max_num_batched_tokens", 4096}});
+    CHECK(document["kv_cache"] == "fp8_e4m3");
+    CHECK(document_of(vllm_log("V1", "fp8_e5m2"))["kv_cache"] == "fp8_e5m2");
+    CHECK_FALSE(document_of(vllm_log()).contains("kv_cache"));
+    CHECK(document["layout"] == json{{"tensor", 2}, {"pipeline", 2}});
+    CHECK(document["cluster"] == json{{"gpus", 4}});
+    // Both engines of one version are different runtimes.
+    CHECK(document_of(vllm_log("V0"))["runtime"]["name"] == "vllm@0.9.2 V0");
+}
+
+TEST_CASE("a start of SGLang gives the knobs under SGLang's names") {
+    const auto args = [](const std::string& graphs) {
+        return document_of(
+            "server_args=ServerArgs(model_path='Qwen/Qwen3-8B', tp_size=1, pp_size=1, mem_fraction_static=0.88, "
+            "quantization=None, kv_cache_dtype='auto', disable_cuda_graph=" +
+            graphs +
+            ")\n"
+            "max_total_num_tokens=100000, chunked_prefill_size=8192, max_running_requests=256, context_len=32768\n");
+    };
+    CHECK(args("True")["runtime"] == json{{"name", "sglang"},
+                                          {"gpu_memory_utilization", 0.88},
+                                          {"chunked_prefill_size", 8192},
+                                          {"disable_cuda_graph", true}});
+    CHECK_FALSE(args("False")["runtime"].contains("disable_cuda_graph"));
+    CHECK(args("False")["context"] == 32768);
+}
+
+TEST_CASE("a log names its GPU by a name that is known, or by its memory") {
+    const auto titan = [](const std::string& gpu) {
+        return document_of("[titan] Starting job: llama3 8B\n[titan] " + gpu);
+    };
+    const std::string known = "CUDA capacity: NVIDIA H100 80GB HBM3 with 79.10GiB memory\n";
+    REQUIRE(find_gpu("NVIDIA H100 80GB HBM3"));
+    CHECK(titan(known)["cluster"] == json{{"gpu", "NVIDIA H100 80GB HBM3"}});
+    CHECK_FALSE(titan("CUDA capacity: Some New Card with 79.10GiB memory\n").contains("cluster"));
+    const json document = document_of(vllm_log() +
+                                      "INFO Free memory on device (78.58/80.00 GiB) on startup. Desired GPU memory "
+                                      "utilization is (0.85, 68.0 GiB).\n");
+    CHECK(document["cluster"]["gpu_memory"] == std::int64_t{80} << 30);
+    // Of a size that no memory has, nothing is taken.
+    CHECK_FALSE(document_of(vllm_log() +
+                            "INFO Free memory on device (78.58/80000000.00 GiB) on startup. Desired GPU memory "
+                            "utilization is (0.85, 68.0 GiB).\n")["cluster"]
+                    .contains("gpu_memory"));
+}
+
+TEST_CASE("logs of training say no serving task, and those of PyTorch and nvidia-smi no runtime") {
+    for (const auto& [text, runtime] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"DeepSpeed info: version=0.15.1, git-hash=unknown\nMax_MA 5.00 GB Max_CA 6 GB\n", "deepspeed"},
+             {"using world size: 8\ntensor-model-parallel size: 2\n| max allocated: 100.0\n", "megatron"},
+             {"[titan] Starting job: llama3 8B\nmemory usage for model: 3.77GiB(3.97%)\n", "torchtitan"}}) {
+        const json document = document_of(text);
+        CAPTURE(document.dump());
+        CHECK_FALSE(document.contains("task"));
+        CHECK_FALSE(document.contains("layout"));
+        CHECK(document["runtime"]["name"] == runtime);
+    }
+    CHECK(document_of("{'allocated_bytes.all.peak': 1000, 'reserved_bytes.all.peak': 2000}\n").empty());
+    CHECK(document_of("memory.used [MiB], memory.total [MiB]\n500 MiB, 81559 MiB\n").empty());
+}
+
+TEST_CASE("numbers that no job has are not taken over") {
+    const json document = document_of(
+        "INFO vLLM API server version 0.0.0\n"
+        "INFO Initializing a V1 LLM engine (v0.0.0) with config: model='m', max_seq_len=0, tensor_parallel_size=0, "
+        "pipeline_parallel_size=4000000000, quantization=None\n"
+        "INFO args: {'max_num_seqs': -1, 'max_num_batched_tokens': 4000000000}\n");
+    CHECK(document["runtime"] == json{{"name", "vllm"}});
+    CHECK(document["layout"] == json{{"tensor", 1}, {"pipeline", 1}});
+    CHECK(document["context"] == 0);  // for the reader of jobs to refuse by its name
+}
+
+TEST_CASE("what is said of a job goes before what its log says, and keeps the rest") {
+    const json from_log = document_of(vllm_log());
+    const json same = logs::joined_document(from_log, {{"runtime", "vllm"}, {"context", 1024}});
+    CHECK(same["runtime"]["name"] == "vllm");
+    CHECK(same["runtime"]["max_num_seqs"] == 64);
+    CHECK(same["context"] == 1024);
+    CHECK(same["layout"] == from_log["layout"]);
+    // Another engine's knobs mean nothing to the runtime that is said.
+    CHECK(logs::joined_document(from_log, {{"runtime", {{"name", "sglang"}}}})["runtime"] == json{{"name", "sglang"}});
+    // A runtime that the library does not know keeps them: it may be the engine that printed the log.
+    CHECK(logs::joined_document(from_log, {{"runtime", "a fork"}})["runtime"]["max_num_seqs"] == 64);
+    // A profile of the user's own says its name by itself.
+    const json own = logs::joined_document(from_log, {{"runtime", {{"from", {{"name", "mine"}}}}}});
+    CHECK_FALSE(own["runtime"].contains("name"));
+    CHECK(own["runtime"]["max_num_seqs"] == 64);
+    CHECK(logs::joined_document(from_log, {{"runtime", {{"max_num_seqs", 8}}}})["runtime"]["name"] == "vllm@0.9.2");
+    // Ollama is one of llama.cpp's relatives: what llama.cpp printed holds for it.
+    CHECK(logs::joined_document(document_of(llama_log(on_two_gpus)), {{"runtime", "ollama"}})["runtime"]["parallel"] ==
+          4);
+    CHECK_FALSE(logs::joined_document(document_of(llama_log(on_two_gpus)), {{"runtime", "vllm"}})["runtime"].contains(
+        "parallel"));
+}
+
+TEST_CASE("a GPU that is said takes the place of the one that a log names") {
+    const std::string measured =
+        "INFO Free memory on device (78.58/80.00 GiB) on startup. Desired GPU memory utilization is (0.85, 68.0 "
+        "GiB).\n";
+    const json from_log = document_of(vllm_log() + measured);
+    REQUIRE(from_log["cluster"].contains("gpu_memory"));
+    const json by_name = logs::joined_document(from_log, {{"cluster", {{"gpu", "h100-sxm"}}}});
+    CHECK(by_name["cluster"]["gpu_memory"] == std::int64_t{80} << 30);  // what this one has
+    CHECK(by_name["cluster"]["gpu"] == "h100-sxm");
+    const json described = logs::joined_document(from_log, {{"cluster", {{"device", {{"memory", "96 GiB"}}}}}});
+    CHECK_FALSE(described["cluster"].contains("gpu_memory"));
+    CHECK(described["cluster"]["gpus"] == 4);
+    CHECK(logs::joined_document(from_log, {{"cluster", {{"gpus", 8}}}})["cluster"]["gpu_memory"] == std::int64_t{80}
+                                                                                                        << 30);
+    // A log of no engine and no GPU takes what is said as it is.
+    const json none = document_of("memory.used [MiB], memory.total [MiB]\n500 MiB, 81559 MiB\n");
+    const json said = {{"model", "m"}, {"cluster", {{"gpu", "a100"}}}};
+    CHECK(logs::joined_document(none, said) == said);
+    CHECK(logs::joined_document(none, {{"runtime", {{"name", "vllm"}}}})["runtime"] == json{{"name", "vllm"}});
+    CHECK(logs::joined_document(none, {{"runtime", {{"from", "mine"}}}})["runtime"] == json{{"from", "mine"}});
+}
+
+TEST_CASE("documents of other types are left for the reader of jobs to refuse") {
+    const json from_log = document_of(vllm_log());
+    CHECK(logs::joined_document(from_log, {{"runtime", 7}})["runtime"] == 7);
+    CHECK(logs::joined_document(from_log, {{"runtime", {{"name", 7}}}})["runtime"]["name"] == 7);
+    CHECK(logs::joined_document(from_log, {{"cluster", 7}})["cluster"] == 7);
+}
+
+TEST_CASE("of GPUs in stages the sum is observed of weights and caches, and the largest compute buffer") {
+    using enum observed_figure;
+    const std::string text = llama_log(on_two_gpus);
+    CHECK(observed(text, runtimes::llama_cpp) == std::vector<std::pair<observed_figure, std::int64_t>>{
+                                                     {weights, 4300}, {kv_cache, 1024}, {compute_buffer, 560}});
+    const std::string on_host =
+        "load_tensors:   CPU_Mapped model buffer size =  4685.00 MiB\n"
+        "llama_kv_cache:        CPU KV buffer size =  1024.00 MiB\n"
+        "llama_context:        CPU compute buffer size =   560.00 MiB\n";
+    CHECK(observed(llama_log(on_host), runtimes::llama_cpp) ==
+          std::vector<std::pair<observed_figure, std::int64_t>>{
+              {weights, 4685}, {kv_cache, 1024}, {compute_buffer, 560}});
+    // Old builds name no device beside the cache.
+    CHECK(observed("llama_model_loader: loaded meta data\nllama_new_context_with_model: kv self size  = 1024.00 MiB\n",
+                   runtimes::llama_cpp) == std::vector<std::pair<observed_figure, std::int64_t>>{{kv_cache, 1024}});
+}
+
+TEST_CASE("of ranks the largest weights and the smallest pool are observed") {
+    using enum observed_figure;
+    const auto ranks = [](const std::string& first, const std::string& second) {
+        std::string text = vllm_log();
+        for (const auto& [rank, sizes] : {std::pair{"0", first}, std::pair{"1", second}})
+            text += std::string{"(Worker_TP"} + rank + " pid=7" + rank + ") INFO Model loading took " + sizes +
+                    " GiB and 2.0 seconds\n(Worker_TP" + rank + " pid=7" + rank +
+                    ") INFO Available KV cache memory: " + sizes + " GiB\n";
+        return observed(text, runtimes::vllm);
+    };
+    const std::vector<std::pair<observed_figure, std::int64_t>> both{{weights, 5 * 1024}, {pool, 4 * 1024}};
+    CHECK(ranks("5.00", "4.00") == both);
+    CHECK(ranks("4.00", "5.00") == both);
+    // Sizes that no memory has are none.
+    CHECK(ranks("4.00", "9999999.00") ==
+          std::vector<std::pair<observed_figure, std::int64_t>>{{weights, 4 * 1024}, {pool, 4 * 1024}});
+    CHECK(ranks("-1.00", "4.00") ==
+          std::vector<std::pair<observed_figure, std::int64_t>>{{weights, 4 * 1024}, {pool, 4 * 1024}});
+}
+
+TEST_CASE("a log is one of the runtime that printed it, of its relatives, or of any") {
+    for (const char* any : {"pytorch", "deepspeed", "nvidia-smi"}) CHECK(refusal_of(any, runtimes::vllm).empty());
+    CHECK(refusal_of("vllm", runtimes::vllm).empty());
+    CHECK(refusal_of("llama.cpp", runtimes::ollama).empty());
+    CHECK(refusal_of("ollama", runtimes::llama_cpp).empty());
+    CHECK(refusal_of("megatron", runtimes::megatron_deepspeed).empty());
+    CHECK(refusal_of("llama.cpp", runtimes::vllm) == "a log of llama.cpp, not one of vllm, which the job's runtime is");
+    CHECK(refusal_of("vllm", runtimes::llama_cpp) == "a log of vllm, not one of llama.cpp, which the job's runtime is");
+    CHECK(refusal_of("megatron", runtimes::vllm) == "a log of megatron, not one of vllm, which the job's runtime is");
+}
