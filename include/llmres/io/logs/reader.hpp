@@ -163,7 +163,6 @@ private:
     struct found {
         engine_log log{};
         std::int64_t signs = 0;
-        bool begun = false;  ///< the last line with words that begin a start was just read
     };
     void take_line();
     void take(const detail::anchor& a, std::size_t at);
@@ -250,7 +249,6 @@ inline void reader::take_line() {
     if (continues) option_ = line_;
     const std::string_view line = line_;
     if (line.size() < 2 || detail::repeats_a_prompt(line)) return;
-    for (found& engine : found_) engine.begun = false;
     for (std::size_t at = 0; at + 1 < line.size(); ++at) {
         const std::size_t group = detail::letters_of(line, at);
         for (std::size_t i = detail::all_anchors.first[group]; i < detail::all_anchors.first[group + 1]; ++i)
@@ -271,8 +269,6 @@ inline void reader::take(const detail::anchor& a, std::size_t at) {
 
 /// A start begins: figures of an earlier one are of no use. (Several lines may begin one: what they say stays.)
 inline void reader::begin(found& engine) {
-    if (engine.begun) return;
-    engine.begun = true;
     const auto measured = [](const figure& f) { return is_size(f.what); };
     if (std::none_of(engine.log.figures.begin(), engine.log.figures.end(), measured)) return;
     engine.log.figures.clear();
@@ -290,7 +286,7 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
         const char last = r.before.back();
         const std::string text =
             detail::read_name(line.substr(at), last == '\'' || last == '"' ? last : '\0', detail::is_one_word(r.what));
-        if (text.empty() || log.names.size() >= most_figures) return;
+        if (text.empty()) return;
         for (name& n : log.names)
             if (n.what == r.what) {
                 if (r.again != repeated::same) n = {r.what, text, here};
