@@ -6,11 +6,14 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace llmres;
@@ -284,4 +287,156 @@ TEST_CASE("recurrent states that old builds of llama.cpp call a KV cache are rea
     REQUIRE(log);
     CHECK(value_of(*log, quantity::recurrent_state) == doctest::Approx(0.30 * one_mib));
     CHECK(value_of(*log, quantity::kv_cache) == doctest::Approx(12 * one_mib));
+}
+
+TEST_CASE("nvidia-smi's table gives what each GPU has lost and has") {
+    const logs::engine_log log =
+        logs::read_log(
+            "| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"
+            "|   0  NVIDIA H100 80GB HBM3          On  |   00000000:19:00.0 Off |                    0 |\n"
+            "| N/A   35C    P0            120W /  700W |   73210MiB /  81559MiB |      0%      Default |\n"
+            "| N/A   34C    P0             70W /  700W |       4MiB /  81559MiB |      0%      Default |\n"
+            "| ERR!  ERR!  ERR!           N/A  /  N/A  |      ERRMiB / 81559MiB |      0%      Default |\n"
+            "MiB / \n   5MiB / 6MiB\n"
+            "|                 MiB / lost\n")
+            .value();
+    CHECK(log.engine == "nvidia-smi");
+    CHECK(log.text_of(quantity::version) == "550.54.15");
+    std::vector<std::int64_t> used;
+    for (const logs::figure& f : log.figures) {
+        if (f.what == quantity::device_total) CHECK(f.value == 81559 * one_mib);
+        if (f.what != quantity::device_used) continue;
+        used.push_back(static_cast<std::int64_t>(f.value / one_mib));
+        CHECK(f.rank == static_cast<std::int64_t>(used.size()) - 1);
+    }
+    CHECK(used == std::vector<std::int64_t>{73210, 4});
+}
+
+TEST_CASE("nvidia-smi's CSV is read by its header, until a line has other columns") {
+    const std::string header = "index, name, memory.used [MiB], memory.total [MiB], power.draw [W]\n";
+    const logs::engine_log log = logs::read_log(header +
+                                                "0, [N/A], [N/A], 81559 MiB, 70 W\n"
+                                                "1, NVIDIA H100 80GB HBM3, 500 MiB, 81559 MiB, 70 W\n"
+                                                "3, NVIDIA H200, 9000 MiB, [N/A], \n"
+                                                "[N/A], x, 700 MiB, 81559 MiB, 70 W\n"
+                                                "1, NVIDIA H100 80GB HBM3, 600 MiB, 81559 MiB, 70 W\n"
+                                                "the end\n"
+                                                "1, NVIDIA H100 80GB HBM3, 5 MiB, 6 MiB, 70 W\n")
+                                     .value();
+    CHECK(log.text_of(quantity::gpu) == "NVIDIA H100 80GB HBM3");
+    std::map<std::pair<quantity, std::int64_t>, double> read;
+    for (const logs::figure& f : log.figures) read[{f.what, f.rank}] = f.value / one_mib;
+    CHECK(read == std::map<std::pair<quantity, std::int64_t>, double>{{{quantity::device_total, 0}, 81559},
+                                                                      {{quantity::device_used, 1}, 600},
+                                                                      {{quantity::device_total, 1}, 81559},
+                                                                      {{quantity::device_used, 3}, 9000},
+                                                                      {{quantity::device_used, 0}, 700}});
+    // A line of more columns than nvidia-smi has ends it too.
+    std::string wide = "1";
+    for (int i = 0; i < 100; ++i) wide += ", 1";
+    CHECK(logs::read_log(header + "1, H100, 500 MiB, 81559 MiB, 70 W\n" + wide + "\n1, H100, 9 MiB, 9 MiB, 70 W\n")
+              .value()
+              .largest(quantity::device_used)
+              ->value == 500 * one_mib);
+}
+
+TEST_CASE("a process names its version and GPU once, and each model that it loads") {
+    const logs::engine_log log =
+        logs::read_log(
+            "build: 5000 (abc)\n  Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes\n"
+            "llama_model_loader: loaded meta data with 29 key-value pairs\n"
+            "print_info: general.name     = First\n"
+            "load_tensors:        CUDA0 model buffer size =  4000.00 MiB\n"
+            "llama_model_loader: loaded meta data with 20 key-value pairs\n"
+            "load_tensors:        CUDA0 model buffer size =   500.00 MiB\n")
+            .value();
+    CHECK(log.text_of(quantity::version) == "5000");
+    CHECK(log.text_of(quantity::gpu) == "NVIDIA GeForce RTX 4090");
+    CHECK(log.text_of(quantity::model).empty());
+    CHECK(value_of(log, quantity::weights) == 500 * one_mib);
+}
+
+TEST_CASE("a name that may change is the last one") {
+    const logs::engine_log log = logs::read_log(
+                                     "==============NVSMI LOG==============\n"
+                                     "    Product Name                          : NVIDIA A100\n"
+                                     "    Product Name                          : NVIDIA H100\n")
+                                     .value();
+    CHECK(log.text_of(quantity::gpu) == "NVIDIA H100");
+    // vLLM's does not: the first stands.
+    CHECK(logs::read_log("vLLM API server version 0.9.1\nLLM engine (v0.9.2) with config: model='m', x\n")
+              .value()
+              .text_of(quantity::version) == "0.9.1");
+}
+
+TEST_CASE("a line that lacks the number, its unit or its value gives no figure") {
+    const logs::engine_log log = logs::read_log(
+                                     "vLLM API server version 0.9.1\n"
+                                     "Graph capturing finished in 4 secs\n"
+                                     "Current kv cache memory in use is 5 potatoes.\n"
+                                     "GPU KV cache size: unknown\n")
+                                     .value();
+    CHECK(log.figures.empty());
+    CHECK(refusal_of("Available KV cache memory: unknown\n") == "no line of an engine");
+}
+
+TEST_CASE("a second number of a line keeps its sign") {
+    const logs::engine_log log = logs::read_log(
+                                     "vLLM API server version 0.22.0\n"
+                                     "Actual usage is 15.0 GiB for weight, -0.25 GiB for peak activation\n")
+                                     .value();
+    CHECK(value_of(log, quantity::activation_peak) == -0.25 * one_gib);
+}
+
+TEST_CASE("keys and values of one line add up, and a later line changes nothing") {
+    const std::string start = "server_args=ServerArgs(model_path='m', tp_size=1)\n";
+    const auto cache = [](const std::string& size) {
+        return "KV Cache is allocated. #tokens: 1000, K size: " + size + " GB, V size: " + size + " GB\n";
+    };
+    CHECK(value_of(logs::read_log(start + cache("2.00")).value(), quantity::pool) == 4 * one_gib);
+    CHECK(value_of(logs::read_log(start + cache("2.00") + cache("1.00")).value(), quantity::pool) == 4 * one_gib);
+}
+
+TEST_CASE("of a peak that is printed at every step the largest counts") {
+    const auto step = [](const std::string& size) { return "[Rank 0] | max allocated: " + size + "\n"; };
+    CHECK(value_of(logs::read_log(step("100.5") + step("99.0") + step("101.0") + step("7.0")).value(),
+                   quantity::allocated) == 101 * one_mib);
+}
+
+TEST_CASE("the same figure to fewer digits is no contradiction") {
+    const auto weights = [](const std::string& first, const std::string& second) {
+        return *logs::read_log("Model loading took " + first + " GiB\nAvailable KV cache memory: 5.00 GiB\n" +
+                               "Model loading took " + second + " GiB\n")
+                    .value()
+                    .find(quantity::weights);
+    };
+    CHECK(weights("14.99", "14.9889").value == 14.9889 * one_gib);
+    CHECK(weights("14.9889", "14.99").value == 14.9889 * one_gib);
+    CHECK(weights("14.9889", "14.99").contradicted == 0);
+    CHECK(weights("14.9889", "14.90").contradicted == 3);
+}
+
+TEST_CASE("a log of thousands of processes is read up to a bound") {
+    std::string text;
+    for (int pid = 0; pid < 5000; ++pid)
+        text += "(Worker pid=" + std::to_string(pid) + ") INFO Available KV cache memory: 5.00 GiB\n";
+    CHECK(logs::read_log(text).value().figures.size() == 4096);
+}
+
+TEST_CASE("an option's value is not joined to a long line") {
+    const std::string long_line = std::string(200, ' ') + "num_shard: Some(\n  2,\n";
+    const std::string begins = "INFO text_generation_launcher: Args {\n    model_id: \"m\",\n";
+    CHECK(value_of(logs::read_log(begins + "num_shard: Some(\n  2,\n").value(), quantity::tensor) == 2);
+    CHECK(value_of(logs::read_log(begins + long_line).value(), quantity::tensor) == -1);
+}
+
+TEST_CASE("bytes of zero later in the first line make a file binary") {
+    logs::reader r;
+    r.feed("");
+    r.feed("Available KV cache memory: 5.00 GiB");
+    r.feed(std::string_view{"\0\0", 2});
+    r.feed("\nmore\n");
+    const auto read = r.finish();
+    REQUIRE_FALSE(bool{read});
+    CHECK(read.error().value == "binary data");
 }
