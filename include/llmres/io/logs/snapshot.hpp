@@ -72,7 +72,7 @@ private:
     static constexpr std::int64_t first_action = 7;
 
     void refuse(std::string_view found, std::string_view expected) {
-        if (error_.code == error_code::none) error_ = llmres::error{error_code::malformed, "log", found, expected};
+        error_ = llmres::error{error_code::malformed, "log", found, expected};
     }
     std::size_t take(std::string_view bytes);
     std::size_t take_text(std::string_view bytes, std::size_t digits);
@@ -386,7 +386,7 @@ inline void snapshot_reader::feed(std::string_view piece) {
         waiting_.append(piece.substr(0, 64));
         const std::size_t taken = take(waiting_);
         if (taken == 0) return;
-        piece.remove_prefix((std::min)(taken > before ? taken - before : 0, piece.size()));
+        piece.remove_prefix(taken - before);  // what waited was no whole operation
         waiting_.clear();
     }
 }
