@@ -6,6 +6,7 @@
 
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/plan.hpp>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,138 @@ TEST_CASE("logs whose arithmetic does not add up are refused with the line") {
     const std::string twice = "(EngineCore pid=9) INFO [gpu_worker.py:1] Available KV cache memory: 9.00 GiB\n";
     CHECK(refusal_of({job_of(vllm_log("50.00", "14.9889", twice))}) == "log some.log, line 4 is 50.00 GiB");
     CHECK(refusal_of({}) == "log is absent");
+}
+
+TEST_CASE("a budget is the sum of its parts, with what CUDA graphs were expected to take") {
+    // The line of vLLM 0.10 to 0.26 that sums its memory up: 0.9 of 79.19 GiB are 71.27.
+    const std::string summary =
+        "(EngineCore pid=9) INFO [gpu_worker.py:1] Free memory on device (78.58/79.19 GiB) on startup. Desired GPU "
+        "memory utilization is (0.9, 71.27 GiB). Actual usage is 14.99 GiB for weight, 1.16 GiB for peak activation, "
+        "0.42 GiB for non-torch memory, and 0.31 GiB for CUDAGraph memory.\n";
+    CHECK(refusal_of({job_of(vllm_log("54.70", "14.9889", summary))}) == "read");
+    CHECK(refusal_of({job_of(vllm_log("50.00", "14.9889", summary))}) == "log some.log, line 4 is 66.57 GiB in all");
+    CHECK(refusal_of({job_of(vllm_log("60.00", "14.9889", summary))}) == "log some.log, line 4 is 76.57 GiB in all");
+    const std::string graphs = "(EngineCore pid=9) INFO Estimated CUDA graph memory: 4.70 GiB total\n";
+    CHECK(refusal_of({job_of(vllm_log("50.00", "14.9889", summary + graphs))}) == "read");
+    CHECK(refusal_of({job_of(vllm_log("49.00", "14.9889", summary + graphs))}) ==
+          "log some.log, line 4 is 65.57 GiB in all");
+}
+
+TEST_CASE("a log that lacks a part of its budget says nothing of the sum") {
+    const std::vector<std::string> parts{"total_gpu_memory (79.19GiB)",
+                                         "gpu_memory_utilization (0.90)",
+                                         "model weights take 14.99GiB",
+                                         "non_torch_memory takes 0.42GiB",
+                                         "PyTorch activation peak memory takes 1.16GiB",
+                                         "reserved for KV Cache is 50.00GiB"};
+    const std::string begins = vllm_log("");
+    const auto refusal_without = [&](std::size_t lacking) {
+        std::string text = begins.substr(0, begins.find("(EngineCore pid=9) INFO [gpu_model_runner"));
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            if (i != lacking) text += "INFO " + parts[i] + "\n";
+        return refusal_of({job_of(text)});
+    };
+    CHECK(refusal_without(parts.size()) == "log some.log, line 8 is 66.57 GiB in all");
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        CAPTURE(parts[i]);
+        CHECK(refusal_without(i).find("in all") == std::string::npos);
+    }
+}
+
+TEST_CASE("what is beside tensors is learnt from its line, and the pool then says what else is deducted") {
+    const std::string parts =
+        "(EngineCore pid=9) INFO non_torch_memory takes 2.50GiB; activation peak memory takes 1.50GiB;\n";
+    const std::vector<logs::logged_job> jobs(9, job_of(vllm_log("50.00", "14.9889", parts)));
+    const logs::calibration found = logs::calibrate(jobs).value();
+    CHECK(found.profile.origin.sources.at("process.workspace") == "9 logs");
+    // From 0.21 on a pool that is smaller than its parts leave is what CUDA graphs were expected to take.
+    std::string captures = vllm_log("40.00", "14.9889", parts);
+    captures.replace(captures.find("enforce_eager=True"), 18, "enforce_eager=False");
+    for (const char* version : {"version 0.19.0", "v0.19.0"})
+        captures.replace(captures.find(version), std::string{version}.size(),
+                         std::string{version}.substr(0, std::string{version}.find('0')) + "0.22.0");
+    const auto learnt_of = logs::calibrate(std::vector{job_of(captures)});
+    REQUIRE(learnt_of);
+    const auto& sources = learnt_of->profile.origin.sources;
+    CHECK(sources.count("process.cuda_graphs") + sources.count("process.layer_graphs") == 1);
+    CHECK(sources.count("process.workspace") == 1);
+    logs::logged_job next = jobs.front();
+    next.asked.job.runtime = found.profile.runtime;
+    const auto beside = predicted(observed_figure::beside_tensors, next.asked.job, next.layout, next.asked.cluster);
+    REQUIRE(beside);
+    CHECK(static_cast<double>(beside->expected.in(bytes)) == doctest::Approx(2.5 * 1073741824.0).epsilon(0.01));
+}
+
+TEST_CASE("weights and caches that are not what arithmetic says are refused") {
+    CHECK(refusal_of({job_of(vllm_log("50.00", "13.9"))}) == "log some.log, line 3 is 13.90 GiB");
+    const auto llama_cpp = [](const std::string& cache) {
+        return job_of(
+            "build: 5000 (abc)\nllama_model_loader: loaded meta data with 29 key-value pairs\n"
+            "print_info: file type   = Q8_0\n"
+            "load_tensors: offloaded 33/33 layers to GPU\n"
+            "load_tensors:        CUDA0 model buffer size =  7605.33 MiB\n"
+            "load_tensors:   CPU_Mapped model buffer size =   532.31 MiB\n"
+            "llama_context: n_ctx         = 8192\n"
+            "llama_kv_cache:      CUDA0 KV buffer size =  " +
+                cache +
+                " MiB\n"
+                "llama_context:      CUDA0 compute buffer size =   560.00 MiB\n",
+            {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "h100-sxm"}}}});
+    };
+    // 2 x 32 layers x 8 heads x 128 x 2 bytes x 8192 tokens.
+    CHECK(refusal_of({llama_cpp("1024.00")}) == "read");
+    CHECK(refusal_of({llama_cpp("512.00")}) == "log some.log, line 8 is 0.50 GiB");
+    CHECK(logs::calibrate(std::vector{llama_cpp("1024.00")}).value().profile.origin.sources ==
+          std::map<std::string, std::string>{{"accuracy.activations", "1 log"}});
+}
+
+TEST_CASE("figures that nothing predicts are left out, and a log of them alone is refused") {
+    // CUDA graphs, where the job captures none.
+    const std::string graphs = "(EngineCore pid=9) INFO Graph capturing finished in 4 secs, took 0.31 GiB\n";
+    const logs::logged_job j = job_of(vllm_log(two_places(pool_of(job_of(vllm_log("50.00")))), "14.9889", graphs));
+    const logs::check_result answer = logs::check(j.log, j.asked.job, j.layout, j.asked.cluster).value();
+    CHECK(answer.figures.size() == 2);
+    CHECK(answer.inside());
+    const auto refused = logs::check(j.log, j.asked.job, layout{.tensor = 3}, j.asked.cluster);
+    REQUIRE_FALSE(bool{refused});
+    CHECK(refused.error().value == "no size of anything that is planned");
+    logs::logged_job other = j;
+    other.layout.tensor = 3;
+    CHECK(refusal_of({other}) == "log is nothing that a constant follows from");
+    // Beside a log that teaches something it changes nothing.
+    const logs::calibration both = logs::calibrate(std::vector{job_of(vllm_log("50.00")), other}).value();
+    CHECK(both.profile.origin.sources.at("process.workspace") == "1 log");
+    CHECK(both.other_half.figures == 1);
+}
+
+TEST_CASE("a pool beyond its bounds lies outside, and an empty one has no error in parts") {
+    const double expected = pool_of(job_of(vllm_log("50.00")));
+    const logs::logged_job large = job_of(vllm_log(two_places(expected + 8)));
+    const logs::check_result above = logs::check(large.log, large.asked.job, large.layout, large.asked.cluster).value();
+    CHECK_FALSE(above.figures[1].inside);
+    CHECK(above.figures[1].error() < -0.1);
+    const logs::logged_job empty = job_of(vllm_log("0.00"));
+    const logs::check_result none = logs::check(empty.log, empty.asked.job, empty.layout, empty.asked.cluster).value();
+    CHECK_FALSE(none.figures[1].inside);
+    CHECK(none.figures[1].error() == 0);
+    CHECK(logs::calibrate(std::vector{empty, empty}).value().other_half.figures == 0);
+}
+
+TEST_CASE("logs of two profiles are refused, and a log without a version is of the profile's") {
+    const nlohmann::json said = {{"model", "llama-3.1-8b"},
+                                 {"task", "serving"},
+                                 {"context", 8192},
+                                 {"runtime", {{"name", "vllm@0.9.2"}}},
+                                 {"cluster", {{"gpu", "h100-sxm"}}}};
+    const logs::logged_job older = job_of("INFO Available KV cache memory: 50.00 GiB\n", said);
+    const result<logs::calibration> mixed = logs::calibrate(std::vector{job_of(vllm_log("50.00")), older});
+    REQUIRE_FALSE(bool{mixed});
+    CHECK(mixed.error().field == "log some.log");
+    CHECK(mixed.error().value == older.asked.profile.runtime.identity.versions.view());
+    const logs::calibration alone = logs::calibrate(std::vector{older}).value();
+    CHECK(alone.profile.origin.versions.empty());
+    CHECK(alone.profile.runtime.identity.versions ==
+          std::string{older.asked.profile.runtime.identity.versions.view()} + ", from 1 log");
 }
 
 TEST_CASE("llama.cpp's names for mixes are the library's") {
