@@ -235,6 +235,144 @@ TEST_CASE("hqq, exl2, exl3, eetq, bitnet, mxfp4") {
     CHECK(read(R"({"quant_method": "mxfp4"})")->matrices == mxfp4);
 }
 
+TEST_CASE("compressed-tensors: every described combination of type, bits, strategy and format") {
+    const auto of = [](const std::string& weights, const std::string& format = "") {
+        const auto found = read(packed(weights, format));
+        CAPTURE(weights);
+        REQUIRE(found);
+        return found->matrices;
+    };
+    // Blocks of DeepSeek's size unless the file says another one.
+    CHECK(of(R"({"num_bits": 8, "type": "float", "strategy": "block"})", "float-quantized") == fp8_block);
+    const precision block =
+        of(R"({"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [64, 128]})", "float-quantized");
+    CHECK(block.name == "fp8_block64x128");
+    CHECK(size_of(block, 128, 256) == bytes(128 * 256 + 2 * 2 * 4));
+    CHECK(of(R"({"num_bits": 8, "type": "float", "strategy": "group", "group_size": 32})", "mxfp8-quantized") == mxfp8);
+    CHECK(of(R"({"num_bits": 4, "type": "float", "group_size": 32})", "float-quantized") == mxfp4);
+    for (const int width : {2, 3, 4, 8}) {
+        const std::string settings = R"({"num_bits": )" + std::to_string(width) + R"(, "type": "int", "strategy": )";
+        CHECK(of(settings + R"("channel"})", "pack-quantized") == packed_int(width, whole_row));
+        CHECK(of(settings + R"("group", "group_size": 64})", "pack-quantized") == packed_int(width, 64));
+    }
+    // Without a format weights alone are packed, and those whose inputs are quantised too are not.
+    CHECK(of(R"({"num_bits": 8, "strategy": "channel"})") == packed_int(8, whole_row));
+    const auto with_inputs =
+        read(R"({"quant_method": "compressed-tensors", "ignore": ["lm_head"], "config_groups": {"a": {
+        "targets": ["Linear"], "weights": {"num_bits": 8, "strategy": "channel"}, "input_activations": {"num_bits": 8}}}})");
+    CHECK(with_inputs->matrices == int8_channel_s16);
+    CHECK(of(R"({"num_bits": 8, "type": "int", "strategy": "tensor"})", "int-quantized") == int8_tensor);
+    // The order of activations within a group takes an index; other orders take none.
+    CHECK(of(R"({"num_bits": 4, "group_size": 128, "actorder": "weight"})", "pack-quantized") == packed_int(4, 128));
+    const auto nvfp4_inputs =
+        read(R"({"quant_method": "compressed-tensors", "ignore": ["lm_head"], "config_groups": {"a": {
+        "targets": ["Linear"], "format": "nvfp4-pack-quantized",
+        "weights": {"num_bits": 4, "type": "float", "strategy": "tensor_group", "group_size": 16},
+        "input_activations": {"num_bits": 4, "type": "float", "dynamic": "local"}}}})");
+    CHECK(nvfp4_inputs->matrices == nvfp4_static);
+}
+
+TEST_CASE("compressed-tensors: combinations without a described size are refused by the bits") {
+    for (const char* weights :
+         {R"({"num_bits": 8, "type": "float", "strategy": "group", "group_size": 64})",
+          R"({"num_bits": 4, "type": "float", "strategy": "channel"})", R"({"num_bits": 2, "type": "float"})",
+          R"({"num_bits": 4, "type": "int", "strategy": "tensor"})", R"({"num_bits": 4, "type": "complex"})",
+          R"({"num_bits": 8, "type": "complex"})", R"({"num_bits": 5, "type": "int", "strategy": "channel"})"})
+        refuses(packed(weights, "pack-quantized"), error_code::unsupported,
+                "quantization_config.config_groups.group_0.num_bits");
+    refuses(packed(R"({"num_bits": 8, "type": "int", "strategy": "block"})", "int-quantized"), error_code::unsupported,
+            "quantization_config.config_groups.group_0.num_bits");
+}
+
+TEST_CASE("groups name their targets; what is no group or no name is refused") {
+    const auto groups = [](const std::string& more) {
+        return R"({"quant_method": "compressed-tensors", "ignore": ["lm_head"], "config_groups": {"a": {"weights":
+            {"num_bits": 8, "type": "float", "strategy": "channel"})" +
+               more;
+    };
+    for (const char* all : {R"(, "targets": ["Linear*"]}}})", R"(, "targets": ["FusedMoE"]}}})",
+                            R"(, "targets": []}}})", R"(, "targets": "Linear"}}})", "}}}"}) {
+        CAPTURE(all);
+        CHECK(read(groups(all))->matrices == fp8_channel_s16);
+    }
+    const std::string field = "quantization_config.config_groups";
+    refuses(groups(R"(, "targets": [7]}}})"), error_code::malformed, field);
+    refuses(groups(R"(, "format": 7}}})"), error_code::malformed, field + ".a.format");
+    refuses(groups(R"(}, "b": {"weights": {"num_bits": 8, "type": "float"}}}})"), error_code::unsupported, field);
+    refuses(R"({"quant_method": "compressed-tensors"})", error_code::missing, field);
+    // In modelopt's groups the head is no linear layer.
+    const auto modelopt = read(R"({"quant_method": "modelopt", "config_groups": {"a": {"targets": ["Linear"],
+        "weights": {"num_bits": 4, "type": "float", "group_size": 16}}}})");
+    CHECK(modelopt->matrices == nvfp4);
+    CHECK_FALSE(modelopt->head);
+}
+
+TEST_CASE("modelopt under its other names, and algorithms of modules that are none") {
+    CHECK(read(R"({"quant_method": "modelopt_fp4", "quant_algo": "NVFP4"})")->matrices == nvfp4_static);
+    CHECK(read(R"({"quant_method": "fp8", "quant_algo": "FP8_PB_WO"})")->matrices == fp8_block);
+    refuses(R"({"quant_method": "modelopt"})", error_code::unsupported, "quantization_config.quant_algo");
+    const auto of_module = [](const std::string& algorithm) {
+        return R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {"layers.*.mlp": )" +
+               algorithm + "}}";
+    };
+    for (const char* none : {"7", "{}", R"({"quant_algo": 7})"})
+        refuses(of_module(none), error_code::malformed, "quantization_config.quantized_layers");
+    refuses(of_module(R"({"quant_algo": "INT3"})"), error_code::unsupported, "quantization_config.quantized_layers");
+    refuses(R"({"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": {
+        "somewhere.else": {"quant_algo": "FP8"}}})",
+            error_code::unsupported, "quantization_config.quantized_layers");
+}
+
+TEST_CASE("gptq: every width, the second checkpoint format, and settings of single modules") {
+    for (const int width : {2, 3, 4, 8})
+        CHECK(read(R"({"quant_method": "gptq", "checkpoint_format": "gptq_v2", "bits": )" + std::to_string(width) + "}")
+                  ->matrices == gptq(width, 128));
+    const auto dynamic = [](const std::string& size, const std::string& settings) {
+        return R"({"quant_method": "gptq", "bits": 4, "group_size": )" + size + R"(, "dynamic": {".*self_attn.*": )" +
+               settings + R"(, ".*mamba.*": )" + settings + "}}";
+    };
+    CHECK(format_in(*read_model(dynamic("128", R"({"group_size": -1})")), 1, weight_role::o_proj) ==
+          gptq(4, whole_row));
+    CHECK(format_in(*read_model(dynamic("-1", R"({"bits": 8})")), 1, weight_role::o_proj) == gptq(8, whole_row));
+    for (const char* settings : {R"({"group_size": 0})", R"({"bits": 5})", R"({"bits": 6})"})
+        refuses(dynamic("128", settings), error_code::unsupported, "quantization_config.dynamic");
+    refuses(dynamic("128", R"({"bits": 9})"), error_code::out_of_range, "quantization_config.dynamic.bits");
+    refuses(R"({"quant_method": "gptq", "bits": 4, "modules_in_block_to_quantize": [[7]]})", error_code::unsupported,
+            "quantization_config.modules_in_block_to_quantize");
+    refuses(R"({"quant_method": "gptq", "bits": 4, "modules_in_block_to_quantize": "all"})", error_code::malformed,
+            "quantization_config.modules_in_block_to_quantize");
+}
+
+TEST_CASE("fp4 with double quantisation, and widths that HQQ and EXL have not") {
+    CHECK(read(R"({"quant_method": "bitsandbytes", "load_in_4bit": true, "bnb_4bit_use_double_quant": true})")
+              ->matrices == fp4_double);
+    const auto with = [](const std::string& settings) {
+        return R"({"quant_method": "hqq", "quant_config": {"weight_quant_params": )" + settings + "}}";
+    };
+    for (const char* width : {"6", "7"})
+        refuses(with(R"({"nbits": )" + std::string{width} + R"(, "group_size": 64})"), error_code::unsupported,
+                "quantization_config.quant_config.weight_quant_params.nbits");
+    refuses(with(R"({"group_size": 64})"), error_code::missing,
+            "quantization_config.quant_config.weight_quant_params.nbits");
+    refuses(with("7"), error_code::unsupported, "quantization_config.quant_config");
+    refuses(R"({"quant_method": "hqq"})", error_code::unsupported, "quantization_config.quant_config");
+    refuses(R"({"quant_method": "exl3"})", error_code::missing, "quantization_config.bits");
+}
+
+TEST_CASE("MLX: modules of their own settings, and modules that are not quantised") {
+    const auto with = [](const std::string& more) {
+        return R"({"quant_method": "mlx", "bits": 4, "group_size": 64, )" + more + "}";
+    };
+    CHECK(read(with(R"("model.embed_tokens": {"bits": 4, "group_size": 64}, "mlp.gate": true)"))->matrices ==
+          mlx(4, 64));
+    const auto left = read_model(with(R"("mlp.shared_expert": false)"));
+    REQUIRE(left);
+    CHECK(format_in(*left, 1, weight_role::up_proj) == bf16);
+    CHECK(format_in(*left, 1, weight_role::up_proj, true) == mlx(4, 64));
+    refuses(with(R"("mlp.gate": {"bits": 9, "group_size": 64})"), error_code::out_of_range, "quantization.bits");
+    refuses(with(R"("somewhere.else": false)"), error_code::unsupported, "quantization_config.somewhere.else");
+}
+
 TEST_CASE("MLX: bits and groups; what it mixes within one sort of weight is refused by name") {
     const auto whole = read(R"({"quant_method": "mlx", "bits": 4, "group_size": 64})");
     REQUIRE(whole);
