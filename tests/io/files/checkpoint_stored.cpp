@@ -10,8 +10,10 @@
 #include <llmres/io/files.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/weight_formats.hpp>
+#include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "../../model_files.hpp"
@@ -167,4 +169,286 @@ TEST_CASE("without tensors beside it a config of an unknown type is refused as b
     wrong["num_attention_heads"] = "many";
     const checkpoint malformed{{}, wrong};
     CHECK(malformed.read().error().field == "num_attention_heads");
+}
+
+TEST_CASE("latent attention is known by its tensors, and its ranks by the usual fields") {
+    json config = new_config();
+    config.update({{"kv_lora_rank", 64},
+                   {"q_lora_rank", 96},
+                   {"qk_rope_head_dim", 16},
+                   {"qk_nope_head_dim", 32},
+                   {"v_head_dim", 24}});
+    const auto change = [](json& tensors) {
+        for (int i = 0; i < 4; ++i) {
+            const std::string attention = "model.layers." + std::to_string(i) + ".self_attn.";
+            for (const char* name : {"k_proj", "v_proj"}) tensors.erase(attention + name + ".weight");
+            tensors[attention + "kv_a_proj_with_mqa.weight"] = tensor_of({80, 256});
+            tensors[attention + "kv_b_proj.weight"] = tensor_of({8 * 56, 64});
+        }
+    };
+    const checkpoint files{change, config};
+    const auto found = files.read();
+    REQUIRE(found);
+    const attention& a = found->model.layers[0].attention;
+    CHECK(a.kind == attention_kind::latent);
+    CHECK(a.kv_rank == 64);
+    CHECK(a.q_rank == 96);
+    CHECK(a.rope_dim == 16);
+    CHECK(a.head_dim == 32);
+    CHECK(a.value_dim == 24);
+    CHECK(a.kv_heads == 8);
+    // 64 + 16 values a token in each of four layers.
+    CHECK(kv_bytes_per_token(found->model, fp16) * tokens(1) == bytes(4 * 80 * 2));
+    CHECK(planned(found->model) == files.stored());
+    config.erase("kv_lora_rank");
+    CHECK(checkpoint{change, config}.read().error().field == "kv_lora_rank");
+}
+
+TEST_CASE("queries, keys and values in one tensor are attention too") {
+    const checkpoint files{[](json& tensors) {
+        for (int i = 0; i < 4; ++i) {
+            const std::string attention = "model.layers." + std::to_string(i) + ".self_attn.";
+            for (const char* name : {"q_proj", "k_proj", "v_proj"}) tensors.erase(attention + name + ".weight");
+            tensors[attention + "qkv_proj.weight"] = tensor_of({384, 256});
+        }
+    }};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].attention.kv_heads == 2);
+    CHECK(found->model.layers[0].attention.head_dim == 32);
+    CHECK(planned(found->model) == files.stored());
+}
+
+TEST_CASE("layers whose keys have another size than the config says have other heads, or wider ones") {
+    const auto keys_of = [](std::int64_t rows) {
+        return checkpoint{
+            [rows](json& tensors) { tensors["model.layers.3.self_attn.k_proj.weight"] = tensor_of({rows, 256}); }}
+            .read()
+            ->model;
+    };
+    CHECK(keys_of(64).layers[3].attention == keys_of(64).layers[0].attention);
+    const model fewer = keys_of(32);
+    CHECK(fewer.layers[3].attention.kv_heads == 1);
+    CHECK(fewer.layers[3].attention.head_dim == 32);
+    CHECK(fewer.layers[0].attention.kv_heads == 2);
+    // Three heads do not divide eight, and 16 heads are more than the queries have: each of the two is wider.
+    CHECK(keys_of(96).layers[3].attention.head_dim == 48);
+    CHECK(keys_of(512).layers[3].attention.head_dim == 256);
+    CHECK(keys_of(80).layers[3].attention.head_dim == 40);
+    CHECK(keys_of(81).layers[3].attention == fewer.layers[0].attention);  // of neither: as the config says
+}
+
+TEST_CASE("layer_types gives a window to the layers that slide") {
+    json config = new_config();
+    config["layer_types"] = {"sliding_attention", "full_attention", "sliding_attention"};
+    config["sliding_window"] = 128;
+    const auto found = checkpoint{{}, config}.read();
+    REQUIRE(found);
+    for (const int i : {0, 2}) CHECK(found->model.layers[i].attention.window == tokens(128));
+    for (const int i : {1, 3}) CHECK(found->model.layers[i].attention.window == token_count{});
+}
+
+TEST_CASE("a layer with attention beside a recurrence has both where a field gives the state") {
+    const auto change = [](json& tensors) {
+        tensors["model.layers.1.mamba.A_log"] = tensor_of({16});
+        tensors["model.layers.1.mamba.in_proj.weight"] = tensor_of({1200, 256});
+        tensors["model.layers.2.short_conv.weight"] = tensor_of({256, 4});
+        tensors["model.layers.3.mixer.conv1d.weight"] = tensor_of({256, 4});
+    };
+    // A convolution beside attention that no field describes is only counted.
+    const checkpoint silent{change};
+    const auto without = silent.read();
+    REQUIRE(without);
+    for (int i = 0; i < 4; ++i) CHECK(without->model.layers[i].recurrent.kind == recurrent_kind::none);
+    CHECK(planned(without->model) == silent.stored());
+    json config = new_config();
+    config.update({{"mamba_d_state", 16}, {"mamba_n_heads", 4}, {"mamba_d_head", 64}, {"mamba_d_conv", 2}});
+    const checkpoint files{change, config};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].recurrent.kind == recurrent_kind::none);
+    for (const int i : {1, 2, 3}) {
+        CHECK(found->model.layers[i].recurrent.heads == 4 * 64);
+        CHECK(found->model.layers[i].recurrent.kernel == 2);
+        CHECK(found->model.layers[i].attention.kv_heads == 2);
+    }
+    CHECK(planned(found->model) == files.stored());
+    // Heads without their width say nothing: the expansion does.
+    for (const char* field : {"mamba_n_heads", "mamba_d_head"}) {
+        json half = config;
+        half.erase(field);
+        half.erase("intermediate_size");
+        half["mamba_expand"] = 3;
+        const auto expanded = checkpoint{change, half}.read();
+        REQUIRE(expanded);
+        CHECK(expanded->model.layers[1].recurrent.heads == 3 * 256);
+    }
+}
+
+TEST_CASE("keys beside a state are a recurrence's, not attention's") {
+    json config = new_config();
+    config["linear_key_head_dim"] = 32;
+    const checkpoint files{[](json& tensors) {
+                               for (const char* name : {"q_proj", "k_proj", "v_proj", "o_proj"}) {
+                                   tensors.erase(std::string{"model.layers.0.self_attn."} + name + ".weight");
+                                   tensors[std::string{"model.layers.0.linear_attn."} + name + ".weight"] =
+                                       tensor_of({256, 256});
+                               }
+                               tensors["model.layers.0.linear_attn.time_decay"] = tensor_of({8});
+                           },
+                           config};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].attention.kind == attention_kind::none);
+    CHECK(found->model.layers[0].recurrent.state == 32);
+    CHECK(planned(found->model) == files.stored());
+}
+
+TEST_CASE("shared experts stand beside routed ones, and without routed ones they are dense") {
+    const auto change = [](bool routed) {
+        return [routed](json& tensors) {
+            for (int i = 0; i < 4; ++i) {
+                const std::string mlp = "model.layers." + std::to_string(i) + ".mlp.";
+                for (const char* name : {"gate_proj", "up_proj", "down_proj"}) tensors.erase(mlp + name + ".weight");
+                for (const char* name : {"gate_proj", "up_proj", "down_proj"})
+                    tensors[mlp + "shared_experts." + name + ".weight"] = tensor_of({64, 256});
+                if (!routed) continue;
+                tensors[mlp + "up_proj"] = tensor_of({8, 256, 128});  // stacked, and no gate beside it
+                tensors[mlp + "down_proj"] = tensor_of({8, 128, 256});
+                tensors[mlp + "up_proj_bias"] = tensor_of({8, 128});
+            }
+        };
+    };
+    json config = new_config();
+    config["moe_top_k"] = 2;
+    const checkpoint both{change(true), config};
+    const auto found = both.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].feed_forward.experts.count == 8);
+    CHECK(found->model.layers[0].feed_forward.experts.width == 128);
+    CHECK(found->model.layers[0].feed_forward.kind == feed_forward_kind::plain);
+    CHECK(found->model.layers[0].feed_forward.experts.shared_width > 0);
+    CHECK(planned(found->model) == both.stored());
+    config.erase("moe_top_k");
+    CHECK(checkpoint{change(true), config}.read().error().field == "num_experts_per_tok");
+    const checkpoint alone{change(false)};
+    CHECK(alone.read()->model.layers[0].feed_forward.experts.count == 0);
+    CHECK(alone.read()->model.layers[0].feed_forward.width == 64);
+    CHECK(planned(alone.read()->model) == alone.stored());
+}
+
+TEST_CASE("feed-forwards without a gate, and layers without any") {
+    const checkpoint plain{[](json& tensors) {
+        for (int i = 0; i < 4; ++i) tensors.erase("model.layers." + std::to_string(i) + ".mlp.gate_proj.weight");
+        for (const char* name : {"up_proj", "down_proj"})
+            tensors.erase(std::string{"model.layers.3.mlp."} + name + ".weight");
+    }};
+    const auto found = plain.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].feed_forward.kind == feed_forward_kind::plain);
+    CHECK(found->model.layers[0].feed_forward.width == 512);
+    CHECK(found->model.layers[3].feed_forward.kind == feed_forward_kind::none);
+    CHECK(planned(found->model) == plain.stored());
+}
+
+TEST_CASE("where weights are packed, fields give the widths") {
+    json config = new_config();
+    config["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}};
+    config.update({{"num_experts", 4},
+                   {"num_experts_per_tok", 2},
+                   {"moe_intermediate_size", 96},
+                   {"shared_expert_intermediate_size", 160}});
+    const checkpoint files{[](json& tensors) {
+                               const std::string mlp = "model.layers.1.mlp.";
+                               for (const char* name : {"gate_proj", "up_proj", "down_proj"}) {
+                                   tensors.erase(mlp + name + ".weight");
+                                   tensors[mlp + "experts." + name] = tensor_of({96, 64});
+                                   tensors[mlp + "shared_expert." + name + ".weight"] = tensor_of({160, 64});
+                               }
+                           },
+                           config};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].feed_forward.width == 512);
+    const experts& e = found->model.layers[1].feed_forward.experts;
+    CHECK(e.count == 4);
+    CHECK(e.width == 96);
+    CHECK(e.shared_width == 160);
+    CHECK(planned(found->model) == files.stored());
+    config.erase("intermediate_size");
+    CHECK(checkpoint{{}, config}.read().error().field == "intermediate_size");
+    config["intermediate_size"] = 512;
+    config["quantization_config"]["bits"] = 5;
+    CHECK(checkpoint{{}, config}.read().error().field == "quantization_config.bits");
+}
+
+TEST_CASE("a model inside the config is that of a text model, with the outer type's name") {
+    const json inner = new_config();
+    const checkpoint files{{}, {{"model_type", "brand_new_vl"}, {"text_config", inner}}};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.architecture == "brand_new_vl");
+    CHECK(found->model.layers[0].attention.kv_heads == 2);
+    json quantised = inner;
+    quantised["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 5}};
+    CHECK(checkpoint{{}, {{"model_type", "brand_new_vl"}, {"text_config", quantised}}}.read().error().field ==
+          "quantization_config.bits");
+    CHECK_FALSE(checkpoint{{}, {{"model_type", "brand_new_vl"}, {"text_config", 7}}}.read());
+}
+
+TEST_CASE("the format of most bytes is the model's where no field says it") {
+    for (const auto& [stored, format] : {std::pair{"F16", fp16}, {"F32", fp32}, {"BF16", bf16}}) {
+        CAPTURE(stored);
+        const std::string dtype = stored;
+        const checkpoint files{[&](json& tensors) {
+            for (json& tensor : tensors) tensor["dtype"] = dtype;
+        }};
+        const auto found = files.read();
+        REQUIRE(found);
+        CHECK(found->model.weights == format);
+        CHECK(planned(found->model) == files.stored());
+    }
+    json config = new_config();
+    config["torch_dtype"] = "float32";
+    CHECK(checkpoint{{}, config}.read()->model.weights == fp32);
+}
+
+TEST_CASE("of an index that states less than is predicted, or nothing, the prediction stands") {
+    const std::string whole = model_files::llama_safetensors();
+    const auto listed = read_safetensors(std::as_bytes(std::span{whole}));
+    REQUIRE(listed);
+    json map = json::object();
+    for (const safetensors_tensor& t : listed->tensors) map[t.name] = "model-00001-of-00001.safetensors";
+    for (const json& metadata : {json::object(), json{{"total_size", 1000}}, json{{"total_size", 1500000}}}) {
+        CAPTURE(metadata);
+        folder files;
+        files.file("config.json", new_config().dump());
+        files.file("model.safetensors.index.json", json{{"metadata", metadata}, {"weight_map", map}}.dump());
+        const auto found = files.read();
+        REQUIRE(found);
+        CHECK(planned(found->model) >= listed->tensor_bytes() - bytes(20000));  // norms are no fields of the config
+        CHECK(planned(found->model) <= listed->tensor_bytes());
+    }
+}
+
+TEST_CASE("the decoder is the list of the most bytes that begins with zero") {
+    json config = new_config();
+    config["num_hidden_layers"] = 2;
+    const checkpoint files{[](json& tensors) {
+                               for (const char* list : {"vision.blocks.", "later.blocks."})
+                                   for (int i = 0; i < 4; ++i)
+                                       tensors[list + std::to_string(i + (*list == 'l' ? 1 : 0)) + ".mlp.fc1.weight"] =
+                                           tensor_of({*list == 'l' ? 4096 : 16, 256});
+                               tensors["123456.no.layer"] = tensor_of({3});  // too long for a number of layers
+                               tensors["ends.7"] = tensor_of({3});
+                               tensors["two..dots"] = tensor_of({3});
+                           },
+                           config};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.layers.size == 2);
+    CHECK(found->model.layers[0].attention.heads == 8);
+    CHECK(planned(found->model) == files.stored());
+    // Two of four layers predict further tokens.
+    CHECK(weight_bytes(found->model, formats_of(found->model)) < files.stored());
 }
