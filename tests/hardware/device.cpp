@@ -37,6 +37,43 @@ TEST_CASE("a device is a plain value") {
     CHECK(device{} == device{});
 }
 
+TEST_CASE("two descriptions are the same where every reading is") {
+    const auto differs = [](auto change) {
+        device other;
+        change(other);
+        return !(other == device{}) && other == other;
+    };
+    CHECK(differs([](device& d) { d.identity.name = text<63>{"card"}; }));
+    CHECK(differs([](device& d) { d.software.driver_version = text<31>{"550.54.15"}; }));
+    CHECK(differs([](device& d) { d.memory.cuda_total = gib(80); }));
+    CHECK(differs([](device& d) { d.memory.allocation.integrated = true; }));
+    CHECK(differs([](device& d) { d.compute.sm_count = 132; }));
+    CHECK(differs([](device& d) { d.power.temperature_celsius = 40; }));
+    CHECK(differs([](device& d) { d.pcie.numa_node = 1; }));
+    CHECK(differs([](device& d) { d.peers.push({.uuid = "GPU-1"}); }));
+    CHECK(differs([](device& d) { d.processes.push({.pid = 7}); }));
+    CHECK(differs([](device& d) { d.measured.context = gib(1); }));
+    CHECK(differs([](device& d) { d.identity.uuid.why = "no permission"; }));
+    const auto same_with = [](auto device_a, auto device_b) { return device_a == device_b; };
+    device one, two;
+    one.processes.push({.pid = 7, .used = gib(1)});
+    two.processes.push({.pid = 7, .used = gib(2)});
+    CHECK_FALSE(same_with(one, two));
+    two.processes[0].used = gib(1);
+    CHECK(same_with(one, two));
+    one.measured.all_reduces.push({.devices = 8, .message = mib(1)});
+    two.measured.all_reduces.push({.devices = 4, .message = mib(1)});
+    CHECK_FALSE(same_with(one, two));
+    two.measured.all_reduces[0].devices = 8;
+    one.measured.products.push(product_of("bf16", 700, true));
+    two.measured.products.push(product_of("bf16", 701, true));
+    CHECK_FALSE(same_with(one, two));
+    two.measured.products[0] = one.measured.products[0];
+    CHECK(same_with(one, two));
+    two.measured.products[0].rate.value.during.draw = watts(500);
+    CHECK_FALSE(same_with(one, two));
+}
+
 TEST_CASE("a field that was not read is unknown with a reason, never zero") {
     constexpr reading<byte_count> nothing;
     static_assert(!nothing);
@@ -141,6 +178,45 @@ TEST_CASE("an instance of a card has its share of the rates that were not measur
     CHECK(usable_memory(to_gpu(live, sheet())) == gib(40));
 }
 
+TEST_CASE("an instance that does not say its size is not scaled, and memory alone may be left as listed") {
+    device live;
+    live.identity.mig_profile = text<31>{"3g.40gb"};
+    CHECK(to_gpu(live, sheet()).rates.bf16.value == tflops(900));
+    CHECK(to_gpu(live, sheet()).memory.bandwidth == gb_per_s(3000));
+    live.compute.sm_count = 50;
+    gpu unlisted = sheet();
+    unlisted.sm_count = {};
+    unlisted.memory.fitted = byte_count{};
+    live.memory.cuda_total = gib(40);
+    CHECK(to_gpu(live, unlisted).rates.bf16.value == tflops(900));
+    CHECK(to_gpu(live, unlisted).memory.bandwidth == gb_per_s(3000));
+    live.memory.nvml_total = gib(41);
+    live.measured.context = mib(500);
+    const gpu listed = to_gpu(live, sheet(), {.memory = false, .context = false});
+    CHECK_FALSE(listed.memory.cuda_visible.known);
+    CHECK_FALSE(listed.memory.reported.known);
+    CHECK_FALSE(listed.measured.context.known);
+    CHECK(to_gpu(live, sheet()).measured.context == maybe<byte_count>{mib(500)});
+}
+
+TEST_CASE("half of a reading is none") {
+    device live;
+    live.compute.capability_major = 9;
+    CHECK(to_gpu(live, sheet()).capability == sheet().capability);
+    device_product unmeasured = product_of("bf16", 700, true);
+    unmeasured.rate = {};
+    unmeasured.sustained = measured<flop_rate>{tflops(600), tflops(600), tflops(600), 5};
+    live.measured.products.push(unmeasured);
+    const gpu card = to_gpu(live, sheet());
+    CHECK_FALSE(card.measured.bf16.known);
+    CHECK(card.measured.reach == interval<double>{1.0});
+    CHECK(card.measured.sustained == 1);
+    live.memory.nvml_total = gib(80);
+    live.memory.cuda_total = gib(79);
+    live.memory.cuda_free = gib(70);
+    CHECK(held_by_others(live) == maybe<byte_count>{gib(9)});  // NVML did not say what is free
+}
+
 TEST_CASE("memory held by others is what NVML reported as used before a context, or CUDA beyond the probe's own") {
     device live;
     CHECK_FALSE(held_by_others(live).known);
@@ -168,6 +244,16 @@ TEST_CASE("the host link has PCIe's line rate, and the slower of its measured di
     live.measured.host_to_device_pinned = measured<byte_rate>{gb_per_s(55), gb_per_s(55), gb_per_s(55), 3};
     live.measured.device_to_host_pinned = measured<byte_rate>{gb_per_s(50), gb_per_s(50), gb_per_s(50), 3};
     CHECK(host_link(live)->bandwidth().in(gb_per_s) == doctest::Approx(50));
+    live.measured.host_to_device_pinned = measured<byte_rate>{gb_per_s(45), gb_per_s(45), gb_per_s(45), 3};
+    CHECK(host_link(live)->bandwidth().in(gb_per_s) == doctest::Approx(45));
+    live.measured.device_to_host_pinned = {};  // one direction alone says nothing of the slower one
+    CHECK(host_link(live)->bandwidth().in(gb_per_s) == doctest::Approx(63.0).epsilon(0.001));
+    live.pcie.width_max = 64;
+    CHECK(host_link(live).error().field == "pcie.width_max");
+    live.pcie.width_max = {};
+    CHECK(host_link(live).error().value == "not read");
+    live.pcie.width_now = 8;  // what the slot does now, where nothing else is known
+    CHECK(host_link(live)->bandwidth().in(gb_per_s) == doctest::Approx(31.5).epsilon(0.001));
     live.pcie.generation_max = 9;
     CHECK(host_link(live).error().code == error_code::out_of_range);
 }
