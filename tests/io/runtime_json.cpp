@@ -189,6 +189,66 @@ TEST_CASE("what is wrong in a profile is refused by its name") {
     CHECK(refusal_of("[]") != "read");
 }
 
+TEST_CASE("a constant of another type than its own is refused with what was found") {
+    const auto of = [](const std::string& part, const std::string& constant) {
+        return refusal_of(R"({"from": "sglang", ")" + part + "\": " + constant + "}");
+    };
+    CHECK(of("process", "7") == "runtime.process is 7");
+    CHECK(of("launches", R"({"joined": 1})") == "runtime.launches.joined is 1");
+    CHECK(of("launches", R"({"layer": "fast"})") == R"(runtime.launches.layer is "fast")");
+    CHECK(of("launches", R"({"layer": -0.5})") == "runtime.launches.layer is -0.5");
+    CHECK(of("launches", R"({"layer": 1e16})") == "runtime.launches.layer is 1e+16");
+    CHECK(of("launches", R"({"packed": 7})") == "runtime.launches.packed is 7");
+    CHECK(of("identity", R"({"name": 7})") == "runtime.identity.name is 7");
+    CHECK(of("identity", R"({"since": 7})") == "runtime.identity.since is 7");
+    CHECK(of("identity", R"({"since": "new"})") == R"(runtime.identity.since is "new")");
+    CHECK(of("identity", R"({"knobs": {"page_size": "cache_block"}})").starts_with("runtime.identity.knobs is"));
+    CHECK(of("loading", R"({"formats": "gguf"})") == R"(runtime.loading.formats is "gguf")");
+    CHECK(of("loading", R"({"formats": ["gguf", 7]})") == "runtime.loading.formats is 7");
+    CHECK(of("cache", R"({"default_fraction": 7})") == "runtime.cache.default_fraction is 7");
+    CHECK(of("cache", R"({"default_fraction": "all"})") == R"(runtime.cache.default_fraction is "all")");
+    CHECK(of("process", R"({"cuda_graphs": {"mean": 2}})") == "runtime.process.cuda_graphs.mean is 2");
+    CHECK(of("identity", R"({"knobs": {"page_size": "pages"}})").starts_with("runtime.identity.knobs is"));
+    CHECK(of("step", R"({"larger_devices": {}})") == "runtime.step.larger_devices is {}");
+    CHECK(of("step", R"({"larger_devices": [{}, {}, {}, {}]})") == "runtime.step.larger_devices is [{},{},{},{}]");
+    CHECK(of("step", R"({"larger_devices": [7]})") == "runtime.step.larger_devices[0] is 7");
+    CHECK(of("optimizer", R"({"gradients": "fp7"})") == "runtime.optimizer.gradients is fp7");
+    CHECK(of("optimizer", R"({"gradients": 7})") == "runtime.optimizer.gradients is 7");
+    CHECK(refusal_of(R"({"from": 7})") == "runtime.from is 7");
+    CHECK(read_runtime_profile(nlohmann::json(7)).error().value == "7");
+}
+
+TEST_CASE("versions, formats, fractions and classes of devices are taken as they are written") {
+    const auto of = [](const std::string& constants) {
+        return read_runtime_profile(R"({"from": "sglang", )" + constants + "}").value().runtime;
+    };
+    CHECK(of(R"("since": null)").identity.since == runtime_version{});
+    CHECK(of(R"("since": "0.6.1")").identity.since == *read_version("0.6.1"));
+    CHECK(of(R"("gradients": "fp32")").optimizer.gradients == maybe<precision>{fp32});
+    CHECK_FALSE(bool{of(R"("default_fraction": null)").cache.default_fraction != nullptr});
+    const auto by_ranks = of(R"("default_fraction": "sglang_by_ranks")").cache.default_fraction;
+    CHECK(
+        bool{by_ranks != nullptr && by_ranks != of(R"("default_fraction": "sglang_by_size")").cache.default_fraction});
+    CHECK(of(R"("loading": {"formats": []})").loading.formats == format_set{});
+    CHECK(of(R"("larger_devices": [{"from": 1024, "max_batched_tokens": 7}])")
+              .step.larger_devices[0]
+              .max_batched_tokens == tokens(7));
+}
+
+TEST_CASE("an origin of another form is refused by its field") {
+    const auto of = [](const std::string& origin) {
+        return refusal_of(R"({"from": "vllm", "origin": )" + origin + "}");
+    };
+    CHECK(of("7") == "origin is 7");
+    CHECK(of(R"({"versions": "0.19"})") == R"(origin.versions is "0.19")");
+    CHECK(of(R"({"gpus": [7]})") == "origin.gpus is [7]");
+    CHECK(of(R"({"rows": 2000000000000})") == "origin.rows is 2000000000000");
+    CHECK(of(R"({"measurements": "many"})") == R"(origin.measurements is "many")");
+    CHECK(of(R"({"sources": []})") == "origin.sources is []");
+    CHECK(of(R"({"sources": {"process.workspace": 3}})") == "origin.sources.process.workspace is 3");
+    CHECK(of(R"({"sources": {"process.workspace": "3 logs"}})") == "read");
+}
+
 TEST_CASE("a compiled profile says on which GPUs it was measured") {
     const profile_origin origin = find_compiled_profile("vllm@0.19").value().origin;
     CHECK(origin.gpus == std::vector<std::string>{"h100-sxm5-80gb", "rtx-4090"});
