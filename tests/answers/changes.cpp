@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
+#include <cstddef>
 #include <llmres/answers/changes.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
@@ -8,6 +10,7 @@
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <set>
+#include <vector>
 
 using namespace llmres;
 
@@ -71,4 +74,60 @@ TEST_CASE("main memory is named where nobody said how much there is") {
                 CHECK((made.host_memory > byte_count{}) == (c.host.memory == byte_count{}));
             return false;
         });
+}
+
+TEST_CASE("changes stop with the one that is taken") {
+    job quantised{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096)};
+    quantised.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    job old_card{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm};
+    old_card.attention = attention_kernel::flash;
+    int longest = 0;
+    for (const placed_job& p :
+         {placed_job{
+              job{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm},
+              {},
+              one_3090},
+          placed_job{
+              job{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .micro_batch = 4},
+              {},
+              one_3090},
+          placed_job{quantised, {}, one_3090},
+          placed_job{old_card, {}, standard_cluster(gpus::v100_sxm2_32gb, 1).value()},
+          placed_job{job{.model = models::qwen3_30b_a3b, .context = tokens(32768), .runtime = runtimes::llama_cpp},
+                     {},
+                     one_3090}}) {
+        std::vector<change::kind> all;
+        for_each_change(p, [&](const change& made) {
+            all.push_back(made.what);
+            return false;
+        });
+        for (std::size_t taken = 1; taken <= all.size(); ++taken) {
+            std::vector<change::kind> seen;
+            for_each_change(p, [&](const change& made) {
+                seen.push_back(made.what);
+                return seen.size() == taken;
+            });
+            CHECK(seen == std::vector<change::kind>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(taken)));
+        }
+        longest = std::max(longest, static_cast<int>(all.size()));
+    }
+    CHECK(longest >= 6);
+}
+
+TEST_CASE("a frozen model beside an adapter is quantised only by runtimes that can") {
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096)};
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    CHECK(kinds_of({j, {}, one_3090}).contains(change::kind::narrower_weights));
+    j.runtime.loading.formats = {};
+    CHECK_FALSE(kinds_of({j, {}, one_3090}).contains(change::kind::narrower_weights));
+}
+
+TEST_CASE("a card without flash attention may take another kernel") {
+    job j{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm};
+    j.attention = attention_kernel::flash;
+    const cluster v100 = standard_cluster(gpus::v100_sxm2_32gb, 1).value();
+    CHECK(kinds_of({j, {}, v100}).contains(change::kind::sdpa_attention));
+    CHECK_FALSE(kinds_of({j, {}, one_3090}).contains(change::kind::sdpa_attention));
+    j.attention = attention_kernel::sdpa;
+    CHECK_FALSE(kinds_of({j, {}, v100}).contains(change::kind::sdpa_attention));
 }

@@ -367,8 +367,7 @@ constexpr runtime with_learnt(runtime r, const observed_profile& p, prior_weight
         const auto constant = static_cast<learnt_constant>(i);
         if (p.evidence[i].count == 0) continue;
         interval<double> value = posterior(detail::constant_of(p.prior, constant), p.evidence[i], weight);
-        if (value.high < value.expected) value.high = value.expected;
-        if (value.low > value.expected) value.low = value.expected;
+        if (value.high < value.expected) value.high = value.expected;  // of evidence below zero
         detail::set_constant(r, constant, value);
     }
     return r;
