@@ -4,13 +4,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <vector>
 
 #include "properties.hpp"
 
@@ -133,6 +136,76 @@ TEST_CASE("a profiled peak tells what logits take only where the job names the r
     CHECK(named[learnt_constant::logits].mean < 0.6 * j.runtime.step.logits.bytes.expected);
 }
 
+TEST_CASE("a pool beside what is known tells the graphs that were deducted, and never less than none") {
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    const byte_count pool = of(observed_figure::pool, j).expected;
+    const auto counts = [&](byte_count size, bool beside_known) {
+        return observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::pool, size, {}, beside_known});
+    };
+    const observed_profile smaller = counts(pool - gib(4), true);
+    CHECK(smaller[learnt_constant::layer_graphs].count == 1);
+    CHECK(smaller[learnt_constant::workspace].count == 0);
+    CHECK(counts(pool - gib(4), false)[learnt_constant::workspace].count == 1);
+    const observed_profile larger = counts(pool + gib(8), true);
+    CHECK(larger[learnt_constant::layer_graphs].count == 1);
+    CHECK(larger[learnt_constant::layer_graphs].mean == 0);
+    // Where nothing else is known, so large a pool says that the step's peak is smaller.
+    const observed_profile unknown = counts(pool + gib(8), false);
+    CHECK(unknown[learnt_constant::workspace].count == 0);
+    CHECK(unknown[learnt_constant::layer_graphs].count == 0);
+    j.runtime.step.logits.rows = scored_tokens::last;
+    const observed_profile rows = counts(of(observed_figure::pool, j).expected + gib(8), false);
+    CHECK(rows[learnt_constant::workspace].count == 0);
+}
+
+TEST_CASE("a figure that is nothing teaches nothing") {
+    const job j = chat();
+    for (const observed_figure what : {observed_figure::allocated, observed_figure::reserved}) {
+        const observed_profile p = observe({j.runtime, {}}, j, alone, one_h100, {what, gib(9), {}});
+        for (const constant_evidence& e : p.evidence) CHECK(e.count == 0);
+    }
+}
+
+TEST_CASE("a figure at the end of its bounds is shared among the constants behind it, each once") {
+    const job trained{.model = models::llama_3_2_1b,
+                      .task = task::finetuning,
+                      .sequence = tokens(2048),
+                      .micro_batch = 8,
+                      .runtime = runtimes::pytorch};
+    for (const job& j : {trained, chat()})
+        for (const observed_figure what : {observed_figure::activation_peak, observed_figure::allocated}) {
+            const auto said = predicted(what, j, alone, one_h100);
+            REQUIRE(said);
+            for (const byte_count seen : {said->low, said->high}) {
+                const observed_profile p = observe({j.runtime, {}}, j, alone, one_h100, {what, seen, {}});
+                for (const constant_evidence& e : p.evidence) CHECK(e.count <= 1);
+            }
+        }
+}
+
+TEST_CASE("caches of all GPUs, buffers of the fullest, and graphs of training") {
+    const job j = chat();
+    // 2 x 32 layers x 8 heads x 128 x 2 bytes x 8192 tokens.
+    job llama_cpp = j;
+    llama_cpp.runtime = runtimes::llama_cpp;
+    CHECK(of(observed_figure::kv_cache, llama_cpp).expected == gib(1));
+    CHECK(of(observed_figure::kv_cache, llama_cpp, layout{.pipeline = 2}).expected == gib(1));  // on all GPUs
+    job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(2048)};
+    trained.runtime.process.cuda_graphs = gib(1);
+    CHECK(of(observed_figure::cuda_graphs, trained).expected == gib(1));
+    // Of two stages the larger buffer is told.
+    const layout two{.pipeline = 2};
+    std::vector<byte_count> stages;
+    for (const std::int32_t stage : {0, 1}) {
+        const memory_breakdown m = serving_memory_of_stage(llama_cpp, two, llama_cpp.runtime, stage);
+        stages.push_back((m[memory_term::activations] + m[memory_term::logits]).expected);
+    }
+    CHECK(of(observed_figure::compute_buffer, llama_cpp, two).expected == std::max(stages[0], stages[1]));
+    llama_cpp.runtime.step.copies = 1;
+    CHECK(of(observed_figure::compute_buffer, llama_cpp, two) == of(observed_figure::compute_buffer, llama_cpp));
+}
+
 TEST_CASE("where host and GPU share their memory, what is lacking says nothing of the process") {
     const job j = chat();
     const cluster jetson{.gpu = gpus::jetson_agx_orin_64gb};
@@ -163,6 +236,17 @@ TEST_CASE("without observations the profile is as it was, and bounds narrow with
     CHECK(posterior(prior, {1, 250, 0}, prior_weight::while_inside).expected == 225);
     CHECK(posterior(prior, {1, 500, 0}, prior_weight::while_inside).expected == 500);
     CHECK(posterior(prior, {1, 250, 0}, prior_weight::one).expected == 225);
+}
+
+TEST_CASE("no constant is learnt below zero") {
+    observed_profile p{runtimes::vllm_v1_18, {}};
+    p.evidence[static_cast<std::size_t>(learnt_constant::workspace)] = {3, -1e15, 0};
+    for (const prior_weight weight : {prior_weight::one, prior_weight::none, prior_weight::while_inside})
+        CHECK(learnt(p, weight).process.workspace.expected == byte_count{});
+    const interval<byte_count> none = learnt(p, prior_weight::none).process.workspace;
+    CHECK(none.low == byte_count{});
+    CHECK(none.high == byte_count{});
+    CHECK(constant_evidence{3, 1, 0} != constant_evidence{3, 2, 0});
 }
 
 TEST_CASE("bounds tend to those in which 95 of 100 jobs lie") {
