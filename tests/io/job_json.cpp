@@ -264,3 +264,127 @@ TEST_CASE("a checkpoint published in MXFP4 is a GGUF file of that mix where the 
     document["runtime"] = "vllm";
     CHECK_FALSE(read(document).job.gguf);
 }
+
+TEST_CASE("unknown fields of an object are refused by their path") {
+    for (const char* object : {"adapter", "lengths", "offload"}) {
+        json document = minimal();
+        if (std::string{object} != "lengths") document["task"] = "finetuning";
+        document[object] = {{"kinds", 1}};
+        CHECK(read_job(document).error().field == std::string{object} + ".kinds");
+    }
+    CHECK(read_job(json::array()).error().value == "array");
+}
+
+TEST_CASE("an empty adapter is none, and one without a kind is refused") {
+    json document = minimal();
+    document["task"] = "finetuning";
+    document["adapter"] = json::object();
+    CHECK_FALSE(read(document).job.adapter.trains());
+    document["adapter"] = {{"rank", 8}};
+    CHECK(read_job(document).error().field == "adapter.kind");
+}
+
+TEST_CASE("layers are split by ratios or by the layers of each stage, in as many stages as there are") {
+    json document = minimal();
+    document["cluster"]["gpus"] = 2;
+    document["layout"] = {{"tensor_split", "3,1"}};
+    CHECK(read(document).layout->pipeline == 2);
+    document["layout"]["pipeline"] = 2;
+    CHECK(read(document).layout->pipeline == 2);
+    document["layout"]["pipeline"] = 4;
+    CHECK(read_job(document).error().field == "layout.tensor_split");
+    const std::string half(16, 't');
+    document["layout"] = {{"tensor_split", "3,1"}, {"stages", "E" + half + "|" + half + "L"}};
+    CHECK(read_job(document).error().field == "layout.tensor_split");
+    // Two stages for each of two GPUs are virtual ones; three are not shared evenly, which the plan refuses.
+    const std::string quarter(8, 't');
+    document["layout"] = {{"pipeline", 2},
+                          {"stages", "E" + quarter + "|" + quarter + "|" + quarter + "|" + quarter + "L"}};
+    CHECK(read(document).layout->virtual_pipeline == 2);
+    document["layout"]["pipeline"] = 3;
+    CHECK(read(document).layout->virtual_pipeline == layout{}.virtual_pipeline);
+}
+
+TEST_CASE("gradients may be of two precisions, and some optimizers always step in the backward pass") {
+    json document = minimal();
+    document["task"] = "pretraining";
+    document["gradients"] = bf16_and_fp32.name.view();
+    CHECK(read(document).job.gradients == maybe<precision>{bf16_and_fp32});
+    document["gradients"] = "fp32";
+    document["optimizer"] = "lomo";
+    CHECK(read(document).job.optimizer.in_backward);
+    document["optimizer_in_bwd"] = true;
+    CHECK(read(document).job.optimizer.temporaries == 0);
+    document["optimizer_in_bwd"] = false;
+    CHECK(read_job(document).error().field == "optimizer_in_bwd");
+}
+
+TEST_CASE("a runtime without a name, or with one that is none, is refused in training as in serving") {
+    for (const char* task : {"pretraining", "serving"}) {
+        json document = minimal();
+        document["task"] = task;
+        document["runtime"] = {{"enforce_eager", true}};
+        CHECK(read_job(document).error().field == "runtime.name");
+        document["runtime"] = {{"name", 7}};
+        CHECK(read_job(document).error().field == "runtime.name");
+        document["runtime"] = 7;
+        CHECK(read_job(document).error().field == "runtime");
+    }
+    json document = minimal();
+    document["task"] = "finetuning";
+    document["runtime"] = "transformers";
+    CHECK(read(document).job.runtime.identity.name == "huggingface");
+    document["runtime"] = {{"name", "transformers"}};
+    CHECK(read(document).job.runtime.identity.name == "huggingface");
+}
+
+TEST_CASE("a checkpoint in MXFP4 is stored as it is in files for llama.cpp, and is no GGUF elsewhere") {
+    json document = minimal();
+    document["model"] = "gpt-oss-20b";
+    document["runtime"] = "llama.cpp";
+    CHECK(read(document).job.gguf->quantisation == gguf_quantisation::MXFP4_MOE);
+    for (const char* runtime : {"vllm", "transformers", "exllamav2"}) {
+        document["runtime"] = runtime;
+        CHECK_FALSE(read(document).job.gguf.known);
+    }
+}
+
+TEST_CASE("what fits is chosen over all GPUs, at the length that is said") {
+    json document = minimal();
+    document["runtime"] = {{"name", "llama.cpp"}, {"fit", true}};
+    document["cluster"]["gpus"] = 2;
+    CHECK(read(document).layout->pipeline == 2);
+    document["cluster"]["gpus"] = 64;
+    CHECK(read(document).layout->pipeline == 32);  // no more than there are layers
+    document["cluster"]["gpus"] = 1;
+    const token_count unsaid = read(document).job.context;
+    CHECK(unsaid > token_count{});
+    for (const char* length : {"prompt", "output"}) {
+        json said = document;
+        said[length] = 100;
+        CHECK(read(said).job.context == read(minimal()).job.context);
+        CHECK(read(said).job.context != unsaid);
+    }
+    json longer = document;
+    longer["context"] = 4096;
+    CHECK(read(longer).job.context == tokens(4096));
+    longer["context"] = 4096;
+    longer["batch"] = -1;
+    CHECK_FALSE(read_job(longer));
+    document["cluster"] = {{"gpu", "cpu"}, {"host", {{"memory", gib(64).in(bytes)}}}};
+    CHECK(read_job(document).error().field == "runtime.fit");
+    json trains = minimal();
+    trains["task"] = "finetuning";
+    trains["runtime"] = {{"name", "llama.cpp"}, {"fit", true}};
+    CHECK_FALSE(read_job(trains));
+}
+
+TEST_CASE("the layout and cluster of prompts are refused under their own names") {
+    json document = minimal();
+    document["prefill"] = {{"cluster", {{"gpu", "rtx-4090"}}}, {"layout", {{"tensors", 2}}}};
+    CHECK(read_job(document).error().field == "prefill.layout.tensors");
+    document["prefill"]["layout"] = {{"tensor", "two"}};
+    CHECK(read_job(document).error().field == "prefill.layout.tensor");
+    document["prefill"]["layout"] = 7;
+    CHECK(read_job(document).error().field == "prefill.layout");
+}
