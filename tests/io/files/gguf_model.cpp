@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <llmres/io/files/gguf_model.hpp>
 #include <llmres/io/files/stored_weights.hpp>
 #include <llmres/io/model_source.hpp>
 #include <string>
+#include <utility>
 
 #include "../../fuzz/gguf_writer.hpp"
 
@@ -173,6 +177,70 @@ TEST_CASE("an unknown file type is refused by name") {
     gguf_writer guessed;
     guessed.integer("general.file_type", 1024 + 7);
     CHECK(gguf_mix_of(*read(guessed))->quantisation == gguf_quantisation::Q8_0);
+}
+
+TEST_CASE("a file that does not say its file type has the medium mix of the type of most values") {
+    for (const auto& [type, quantisation] : {std::pair{gguf_type::Q4_K, gguf_quantisation::Q4_K_M},
+                                             {gguf_type::Q3_K, gguf_quantisation::Q3_K_M},
+                                             {gguf_type::Q8_0, gguf_quantisation::Q8_0},
+                                             {gguf_type::IQ4_XS, gguf_quantisation::IQ4_XS},
+                                             {gguf_type::IQ3_S, gguf_quantisation::IQ3_M}}) {
+        gguf_writer w;
+        w.tensor("token_embd.weight", {512, 1000}, gguf_type::F16);
+        w.tensor("blk.0.attn_k.weight", {512, 512}, gguf_type::Q6_K);
+        w.tensor("blk.0.ffn_up.weight", {512, 1024}, type);
+        w.tensor("blk.999999.ffn_up.weight", {512, 4096}, gguf_type::F32);
+        const auto mix = gguf_mix_of(*read(w));
+        REQUIRE(mix);
+        CHECK(mix->quantisation == quantisation);
+        CHECK_FALSE(mix->importance_matrix);
+    }
+}
+
+TEST_CASE("a file says whether it was quantised with an importance matrix") {
+    gguf_writer by_file, by_entries;
+    by_file.integer("general.file_type", 15);
+    by_file.text("quantize.imatrix.file", "imatrix.dat");
+    by_entries.integer("general.file_type", 15);
+    by_entries.integer("quantize.imatrix.entries_count", 224);
+    CHECK(gguf_mix_of(*read(by_file))->importance_matrix);
+    CHECK(gguf_mix_of(*read(by_entries))->importance_matrix);
+}
+
+TEST_CASE("of more kinds of layers than patterns, each has the nearest one") {
+    const std::array types{gguf_type::Q4_K, gguf_type::Q5_K, gguf_type::Q6_K, gguf_type::Q8_0, gguf_type::F16};
+    gguf_writer w;
+    for (std::size_t i = 0; i < 18; ++i) {
+        const std::string layer = "blk." + std::to_string(i) + ".";
+        w.tensor(layer + "attn_k.weight", {256, 256}, types[i % 5]);
+        w.tensor(layer + "attn_v.weight", {256, 256}, types[i / 5]);
+        w.tensor(layer + "attn_q.weight", {256, 256}, gguf_type::Q4_K);
+    }
+    const gguf_stored_types stored = gguf_stored_types_of(*read(w));
+    CHECK(stored.count == gguf_stored_types::most_patterns);
+    for (std::int32_t i = 0; i < 18; ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        const bool keys = *stored.type_of(i, weight_role::k_proj, false) == types[index % 5];
+        const bool values = *stored.type_of(i, weight_role::v_proj, false) == types[index / 5];
+        CHECK(*stored.type_of(i, weight_role::q_proj, false) == gguf_type::Q4_K);
+        CHECK((i < 16 ? keys && values : keys || values));
+    }
+}
+
+TEST_CASE("metadata of another type than an integer is refused by its key") {
+    gguf_writer none;
+    none.text("general.architecture", "llama");
+    none.integer("llama.embedding_length", 512);
+    none.tensor("token_embd.weight", {512, 1000});
+    for (const bool as_list : {false, true}) {
+        gguf_writer w = none;
+        if (as_list)
+            w.integers("llama.block_count", {});
+        else
+            w.text("llama.block_count", "many");
+        CHECK(describe_gguf(*read(w)).error().field == "llama.block_count");
+        CHECK(describe_gguf(*read(w)).error().value == "not one integer");
+    }
 }
 
 TEST_CASE("tensors' names give roles and layers") {

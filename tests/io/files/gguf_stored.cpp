@@ -175,6 +175,23 @@ gguf_writer written(const architecture& a) {
     return w;
 }
 
+/// A file of an architecture that no formula describes: two layers of attention, of 256 features, 4 heads and 2 KV
+/// heads of 64; `skipped` is no tensor of layer 0.
+gguf_writer unknown_architecture(std::string_view skipped = "") {
+    gguf_writer w;
+    w.text("general.architecture", "new");
+    w.integer("general.file_type", 15);
+    w.integer("new.embedding_length", 256);
+    w.integer("new.attention.head_count", 4);
+    w.integer("new.attention.key_length", 64);
+    w.tensor("token_embd.weight", {256, 512});
+    for (int i = 0; i < 2; ++i)
+        for (const char* name : {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_up", "ffn_down"})
+            if (i > 0 || name != skipped)
+                w.tensor("blk." + std::to_string(i) + "." + name + ".weight", shape_of(name), gguf_type::F16);
+    return w;
+}
+
 result<gguf_file> read(const gguf_writer& w) {
     const std::string file = w.bytes();
     return read_gguf(std::as_bytes(std::span{file}));
@@ -254,4 +271,139 @@ TEST_CASE("a header that contradicts itself, or lacks what a cache follows from,
     state.tensor("token_embd.weight", {256, 512});
     state.tensor("blk.0.ssm_in.weight", {256, 128});
     CHECK(error_of(state).field == "new.ssm.inner_size");
+}
+
+TEST_CASE("windows are those of the layers that the file names, and their heads may be narrower") {
+    const auto layers_of = [](const gguf_writer& w) {
+        const auto found = model_source_of(*read(w));
+        REQUIRE(found);
+        return std::vector<attention>{found->model.layers[0].attention, found->model.layers[1].attention};
+    };
+    gguf_writer w = unknown_architecture();
+    w.integer("new.attention.head_count_kv", 2);
+    w.integer("new.attention.sliding_window", 128);
+    w.integer("new.attention.key_length_swa", 32);
+    w.integer("new.attention.value_length_swa", 16);
+    gguf_writer every = w, some = w, shorter = w, number = w;
+    CHECK(layers_of(every)[0].window == token_count{});  // nothing says which layers have it
+    some.integers("new.attention.sliding_window_pattern", {1, 0});
+    CHECK(layers_of(some)[0].window == tokens(128));
+    CHECK(layers_of(some)[0].head_dim == 32);
+    CHECK(layers_of(some)[0].value_dim == 16);
+    CHECK(layers_of(some)[1].window == token_count{});
+    CHECK(layers_of(some)[1].head_dim == 64);
+    shorter.integers("new.attention.sliding_window_pattern", {0});
+    CHECK(layers_of(shorter)[1].window == token_count{});
+    number.integer("new.attention.sliding_window_pattern", 2);  // a period, whose meaning differs by architecture
+    CHECK(layers_of(number)[0].window == token_count{});
+}
+
+TEST_CASE("layers without keys, or behind those that keep a cache, use the cache of another layer") {
+    const auto layers_of = [](const gguf_writer& w) {
+        const auto found = model_source_of(*read(w));
+        REQUIRE(found);
+        return std::vector<attention>{found->model.layers[0].attention, found->model.layers[1].attention};
+    };
+    gguf_writer w = unknown_architecture("attn_k");
+    w.integer("new.attention.head_count_kv", 2);
+    CHECK(layers_of(w)[0].kv == kv_source::shared);
+    CHECK(layers_of(w)[1].kv == attention{}.kv);
+    gguf_writer last = unknown_architecture();
+    last.integer("new.attention.head_count_kv", 2);
+    last.integer("new.attention.shared_kv_layers", 1);
+    CHECK(layers_of(last)[0].kv == attention{}.kv);
+    CHECK(layers_of(last)[1].kv == kv_source::shared_unused);
+    gguf_writer without_values = unknown_architecture("attn_v");
+    without_values.integer("new.attention.head_count_kv", 2);
+    CHECK(layers_of(without_values)[0].keys == key_projection::also_values);
+    gguf_writer none = unknown_architecture();  // Kimi Linear's recurrent layers have keys, and no KV heads
+    none.integers("new.attention.head_count_kv", {0, 2});
+    CHECK(layers_of(none)[0].kind == attention_kind::none);
+    CHECK(layers_of(none)[1].kv_heads == 2);
+    gguf_writer all = unknown_architecture();
+    all.integers("new.attention.head_count_kv", {2});  // of the layers that have a number; else as many as queries
+    CHECK(layers_of(all)[1].kv_heads == 4);
+}
+
+TEST_CASE("norms over heads are known by their width") {
+    const auto norm_of = [](std::uint64_t queries, std::uint64_t keys) {
+        gguf_writer w = unknown_architecture();
+        w.integer("new.attention.head_count_kv", 2);
+        if (queries > 0) w.tensor("blk.0.attn_q_norm.weight", {queries});
+        if (keys > 0) w.tensor("blk.0.attn_k_norm.weight", {keys});
+        const auto file = read(w);
+        const auto found = model_source_of(*file);
+        REQUIRE(found);
+        CHECK(gguf_tensor_bytes(found->model, *found->gguf) == file->tensor_bytes());
+        return found->model.layers[0].attention.qk_norm;
+    };
+    CHECK(norm_of(64, 64) == query_key_norm::shared);
+    for (const auto norm : {norm_of(0, 0), norm_of(256, 128), norm_of(64, 128), norm_of(64, 0)})
+        CHECK(norm == query_key_norm::none);
+}
+
+TEST_CASE("recurrences have the state that llama.cpp computes from their metadata") {
+    const auto with = [](const char* tensor) {
+        gguf_writer w = unknown_architecture("attn_k");
+        w.integer("new.attention.head_count_kv", 2);
+        w.tensor(std::string{"blk.0."} + tensor + ".weight", {256, 32});
+        return w;
+    };
+    const auto recurrence_of = [](const gguf_writer& w) {
+        return model_source_of(*read(w))->model.layers[0].recurrent;
+    };
+    gguf_writer kda = with("ssm_conv1d_q");
+    kda.integer("new.kda.head_dim", 32);
+    kda.integer("new.ssm.conv_kernel", 4);
+    CHECK(recurrence_of(kda).heads == 4);
+    CHECK(recurrence_of(kda).head_dim == 32);
+    CHECK(recurrence_of(kda).state == 32);
+    CHECK(recurrence_of(kda).kernel == 4);
+    gguf_writer rwkv = with("time_mix_key");
+    CHECK(model_source_of(*read(rwkv)).error().field == "new.wkv.head_size");
+    rwkv.integer("new.wkv.head_size", 64);
+    CHECK(recurrence_of(rwkv).heads == 4);
+    CHECK(recurrence_of(rwkv).state == 64);
+}
+
+TEST_CASE("a number that no model has is refused by its key, and another type is none") {
+    const auto error_of = [](const gguf_writer& w) { return model_source_of(*read(w)).error(); };
+    gguf_writer negative = unknown_architecture();
+    negative.integers("new.attention.head_count_kv", {-2, 2});
+    CHECK(error_of(negative).field == "new.attention.head_count_kv");
+    CHECK(error_of(negative).value == "-2");
+    gguf_writer large = unknown_architecture();
+    large.raw("new.attention.head_count_kv", 10, std::string_view{"\0\0\0\0\0\0\0\1", 8});  // 2^56 in 64 bits
+    CHECK(error_of(large).field == "new.attention.head_count_kv");
+    gguf_writer words = unknown_architecture();
+    words.text("new.attention.head_count_kv", "two");
+    CHECK(model_source_of(*read(words))->model.layers[0].attention.kv_heads == 4);
+    gguf_writer no_words;
+    no_words.text("general.architecture", "new");
+    no_words.integer("general.file_type", 15);
+    no_words.integer("new.embedding_length", 256);
+    no_words.tensor("blk.0.attn_k.weight", {256, 128});
+    CHECK(error_of(no_words).field == "token_embd.weight");
+}
+
+TEST_CASE("layers beyond those that a model may have count as what stands behind the layers") {
+    gguf_writer w = unknown_architecture();
+    w.integer("new.attention.head_count_kv", 2);
+    w.tensor("blk.9999.attn_k.weight", {256, 128});
+    const auto file = read(w);
+    const auto found = model_source_of(*file);
+    REQUIRE(found);
+    CHECK(found->model.layers.size == 2);
+    CHECK(gguf_tensor_bytes(found->model, *found->gguf) == file->tensor_bytes());
+}
+
+TEST_CASE("experts whose way down has another width than the model are no experts") {
+    gguf_writer w = unknown_architecture("ffn_down");
+    w.integer("new.attention.head_count_kv", 2);
+    w.tensor("blk.0.ffn_down_exps.weight", {256, 128, 4});
+    const auto file = read(w);
+    const auto found = model_source_of(*file);
+    REQUIRE(found);
+    CHECK(found->model.layers[0].feed_forward.experts.count == 0);
+    CHECK(gguf_tensor_bytes(found->model, *found->gguf) == file->tensor_bytes());
 }
