@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+// Variants within a family, by the fields of transformers' configuration classes: what each layer becomes.
+#include <llmres/io/hf_config.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/models/parameters.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+/// A small model of a family, with more fields.
+json config_of(const std::string& family, const json& more = json::object()) {
+    json config{{"model_type", family},      {"vocab_size", 1000},         {"hidden_size", 512},
+                {"num_hidden_layers", 4},    {"num_attention_heads", 8},   {"num_key_value_heads", 2},
+                {"intermediate_size", 1024}, {"tie_word_embeddings", true}};
+    config.update(more);
+    return config;
+}
+
+model read(const json& config) {
+    const result<model> found = read_hf_config(config.dump());
+    CAPTURE(config.dump());
+    REQUIRE_MESSAGE(found, found.error().field.view(), ": ", found.error().value.view(), ", expected ",
+                    found.error().expected.view());
+    return *found;
+}
+
+std::string refusal_of(const json& config) { return std::string{read_hf_config(config.dump()).error().field.view()}; }
+
+}  // namespace
+
+TEST_CASE("Nemotron-NAS: layers without attention, with a matrix in its place, and with heads in groups") {
+    const json block{{"attention", {{"n_heads_in_group", 4}}}, {"ffn", {{"ffn_mult", 3.0}}}};
+    const json skipped{{"attention", {{"no_op", true}}}, {"ffn", {{"ffn_mult", 3.0}}}};
+    const json linear{{"attention", {{"replace_with_linear", true}}}, {"ffn", {{"replace_with_linear", true}}}};
+    const json no_ffn{{"attention", {{"n_heads_in_group", 8}}}, {"ffn", {{"no_op", true}}}};
+    const json config = config_of("nemotron-nas", {{"block_configs", {block, skipped, linear, no_ffn}}});
+    const model m = read(config);
+    CHECK(m.layers[0].attention.kv_heads == 2);
+    CHECK(m.layers[0].feed_forward.width == 1024);  // 2 / 3 x 3 x 512
+    CHECK(m.layers[1].attention.kind == attention_kind::none);
+    CHECK(m.layers[1].feed_forward.width == 1024);
+    CHECK(m.layers[2].attention.kind == attention_kind::none);
+    CHECK(m.layers[2].feed_forward.kind == feed_forward_kind::none);
+    CHECK(m.layers[2].more_values == 2 * 512 * 512);
+    CHECK(m.layers[3].attention.kv_heads == 1);
+    CHECK(m.layers[3].feed_forward.kind == feed_forward_kind::none);
+
+    const auto with = [&](const json& first) {
+        json changed = config;
+        changed["block_configs"][0] = first;
+        return changed;
+    };
+    CHECK(refusal_of(with({{"attention", {{"n_heads_in_group", 3}}}, {"ffn", {{"ffn_mult", 3.0}}}})) ==
+          "block_configs.n_heads_in_group");
+    CHECK(refusal_of(with({{"attention", json::object()}, {"ffn", {{"ffn_mult", 3.0}}}})) ==
+          "block_configs.n_heads_in_group");
+    CHECK(refusal_of(with({{"attention", {{"no_op", true}}}, {"ffn", {{"ffn_mult", "wide"}}}})) ==
+          "block_configs.ffn_mult");
+    CHECK(refusal_of(with({{"attention", {{"no_op", true}}}})) == "block_configs");
+    CHECK(refusal_of(with({{"attention", 7}, {"ffn", 7}})) == "block_configs");
+    json fewer = config;
+    fewer["block_configs"].erase(3);
+    CHECK(refusal_of(fewer) == "block_configs");
+    fewer.erase("block_configs");
+    CHECK(refusal_of(fewer) == "block_configs");
+}
+
+TEST_CASE("ChatGLM: the first one has biases, LayerNorms and a plain feed-forward") {
+    json first = config_of("chatglm", {{"position_encoding_2d", true}});
+    CHECK(read(first).layers[0].feed_forward.kind == feed_forward_kind::plain);
+    CHECK(read(first).layers[0].feed_forward.bias);
+    CHECK(read(first).layers[0].norm == norm_kind::layer);
+    const model later = read(config_of("chatglm"));
+    CHECK(later.layers[0].feed_forward.kind == feed_forward_kind::gated);
+    CHECK(later.final_norm == norm_kind::rms);
+    CHECK(read(config_of("chatglm", {{"post_layer_norm", false}})).final_norm == norm_kind::none);
+}
+
+TEST_CASE("Hunyuan: layers share keys and values in groups, and experts may stand alone") {
+    const model shared = read(config_of("hunyuan", {{"use_cla", true}, {"cla_share_factor", 2}}));
+    for (int i = 0; i < 4; ++i)
+        CHECK(shared.layers[i].attention.kv == (i % 2 == 0 ? kv_source::own : kv_source::shared));
+    const json mixed = config_of("hunyuan", {{"num_experts", 4}, {"moe_topk", 2}, {"num_shared_expert", 1}});
+    CHECK(read(mixed).layers[0].feed_forward.experts.shared_width == 1024);
+    json alone = mixed;
+    alone["use_mixed_mlp_moe"] = false;
+    CHECK(read(alone).layers[0].feed_forward.experts.shared_width == 0);
+    CHECK(read(alone).layers[0].feed_forward.experts.count == 4);
+}
+
+TEST_CASE("Laguna: gates for heads or for features, dense layers by name") {
+    const json base{{"num_experts", 4}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 256}, {"head_dim", 64}};
+    const auto with = [&](const json& more) {
+        json config = config_of("laguna", base);
+        config.update(more);
+        return config;
+    };
+    for (const json& heads : {json(true), json("per-head")})
+        CHECK(read(with({{"gating", heads}})).layers[0].attention.gate == output_gate::heads);
+    for (const json& features : {json(false), json("per-feature")})
+        CHECK(read(with({{"gating", features}})).layers[0].attention.gate == output_gate::unbiased_features);
+    const model m = read(with({{"mlp_layer_types", {"dense", "sparse", "moe", "dense"}}}));
+    for (const int i : {0, 3}) CHECK(m.layers[i].feed_forward.experts.count == 0);
+    for (const int i : {1, 2}) CHECK(m.layers[i].feed_forward.experts.count == 4);
+    CHECK(refusal_of(with({{"mlp_layer_types", {"dense", "thin", "moe", "dense"}}})) == "mlp_layer_types");
+    CHECK(refusal_of(with({{"mlp_layer_types", {"dense"}}})) == "mlp_layer_types");
+}
+
+TEST_CASE("MiniMax-M3: which layers are routed and which have an indexer, by lists") {
+    const json config = config_of("minimax_m3", {{"num_local_experts", 4},
+                                                 {"num_experts_per_tok", 2},
+                                                 {"intermediate_size", 256},
+                                                 {"dense_intermediate_size", 1024},
+                                                 {"head_dim", 64},
+                                                 {"moe_layer_freq", {0, 1, 1, 1}},
+                                                 {"sparse_attention_config",
+                                                  {{"sparse_attention_freq", {0, 0, 1, 1}},
+                                                   {"sparse_num_index_heads", 2},
+                                                   {"sparse_index_dim", 64},
+                                                   {"sparse_topk_blocks", 4},
+                                                   {"sparse_block_size", 128}}}});
+    const model m = read(config);
+    CHECK(m.layers[0].feed_forward.experts.count == 0);
+    CHECK(m.layers[0].feed_forward.width == 1024);
+    CHECK(m.layers[1].feed_forward.experts.count == 4);
+    CHECK(m.layers[1].attention.indexer.heads == 0);
+    CHECK(m.layers[2].attention.indexer.heads == 2);
+    CHECK(m.layers[2].attention.indexer.selected == tokens(512));
+    json other = config;
+    other["qk_norm_type"] = "per_layer";
+    CHECK(refusal_of(other) == "qk_norm_type");
+}
+
+TEST_CASE("Falcon H1: the state-space model's width is that of its heads") {
+    const json config = config_of("falcon_h1", {{"mamba_d_ssm", 1024},
+                                                {"mamba_n_heads", 16},
+                                                {"mamba_d_head", 64},
+                                                {"mamba_d_state", 32},
+                                                {"mamba_n_groups", 1},
+                                                {"mamba_d_conv", 4},
+                                                {"head_dim", 64}});
+    CHECK(read(config).layers[0].recurrent.inner() == 1024);
+    json other = config;
+    other["mamba_d_ssm"] = 2048;
+    CHECK(refusal_of(other) == "mamba_d_ssm");
+    other["mamba_n_heads"] = "many";
+    CHECK(refusal_of(other) == "mamba_n_heads");
+}
+
+TEST_CASE("Kimi Linear: the delta rule's heads by an object of their own, full layers numbered from one") {
+    const json config = config_of("kimi_linear", {{"kv_lora_rank", 64},
+                                                  {"qk_nope_head_dim", 32},
+                                                  {"qk_rope_head_dim", 16},
+                                                  {"v_head_dim", 32},
+                                                  {"num_experts", 4},
+                                                  {"num_experts_per_token", 2},
+                                                  {"moe_intermediate_size", 256},
+                                                  {"num_shared_experts", 1},
+                                                  {"first_k_dense_replace", 1},
+                                                  {"linear_attn_config",
+                                                   {{"num_heads", 4},
+                                                    {"head_dim", 32},
+                                                    {"short_conv_kernel_size", 3},
+                                                    {"full_attn_layers", {2, 4}},
+                                                    {"kda_layers", {1, 3}}}}});
+    const model m = read(config);
+    for (const int i : {0, 2}) {
+        CHECK(m.layers[i].attention.kind == attention_kind::none);
+        CHECK(m.layers[i].recurrent.heads == 4);
+        CHECK(m.layers[i].recurrent.state == 32);
+        CHECK(m.layers[i].recurrent.kernel == 3);
+    }
+    for (const int i : {1, 3}) {
+        CHECK(m.layers[i].attention.kind == attention_kind::latent);
+        CHECK(m.layers[i].recurrent.kind == recurrent_kind::none);
+    }
+}
