@@ -93,6 +93,37 @@ TEST_CASE("a bad device file is refused by the name of the field") {
             .code == error_code::inconsistent);
 }
 
+TEST_CASE("a reading of another type than its own is refused by its path") {
+    const auto field_of = [](const std::string& device) {
+        return std::string{refusal_of(with_device(device)).field.view()};
+    };
+    CHECK(field_of(R"({"memory":{"ecc_enabled":"yes"}})") == "devices[0].memory.ecc_enabled");
+    CHECK(field_of(R"({"identity":{"name":7}})") == "devices[0].identity.name");
+    CHECK(field_of(R"({"power":{"draw_watts":"300 W"}})") == "devices[0].power.draw_watts");
+    CHECK(field_of(R"({"power":{"draw_watts":-1}})") == "devices[0].power.draw_watts");
+    CHECK(field_of(R"({"compute":{"sm_count":"many"}})") == "devices[0].compute.sm_count");
+    CHECK(field_of(R"({"compute":{"sm_count":-99999999999}})") == "devices[0].compute.sm_count");
+    CHECK(field_of(R"({"measured":{"read_bandwidth":7}})") == "devices[0].measured.read_bandwidth");
+    CHECK(field_of(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":3,"low_bytes_per_s":1,"high_bytes_per_s":2,
+                                                     "repeats":1}}})") == "devices[0].measured.read_bandwidth");
+    CHECK(field_of(R"({"peers":{}})") == "devices[0].peers");
+    CHECK(field_of(R"({"peers":[7,8]})") == "devices[0].peers[0]");  // the first that is wrong
+}
+
+TEST_CASE("a reading that is null says why, or that nobody said") {
+    const auto why_of = [](const std::string& reasons) {
+        const auto file = parse_device_file(with_device(R"({"memory":{"cuda_total_bytes":null)" + reasons + "}}"));
+        REQUIRE(file);
+        CHECK_FALSE(file->devices[0].memory.cuda_total);
+        CHECK(file->devices[0].memory.cuda_free.why == "not in the file");
+        return std::string{file->devices[0].memory.cuda_total.why.view()};
+    };
+    CHECK(why_of(R"(,"unavailable":{"cuda_total_bytes":"NVML: no permission"})") == "NVML: no permission");
+    for (const char* silent :
+         {"", R"(,"unavailable":7)", R"(,"unavailable":{})", R"(,"unavailable":{"cuda_total_bytes":7})"})
+        CHECK(why_of(silent) == "no reason given");
+}
+
 TEST_CASE("a key given twice and nesting without an end are refused") {
     CHECK(refusal_of(R"({"schema_version":1,"schema_version":1,"devices":[{}]})").code == error_code::inconsistent);
     CHECK(refusal_of(std::string(100, '[') + std::string(100, ']')).expected == "at most 64 levels");

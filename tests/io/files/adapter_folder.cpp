@@ -9,6 +9,7 @@
 #include <llmres/io/files.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "../../model_files.hpp"
 #include "../../scratch.hpp"
@@ -91,4 +92,41 @@ TEST_CASE("what an adapter_config.json lacks or says wrongly is refused by its f
     CHECK(field_of("r", 0) == "r");
     CHECK(field_of("target_modules", {"warp_drive"}) == "target_modules");
     CHECK(field_of("base_model_name_or_path", "../..") == "base_model_name_or_path");
+}
+
+TEST_CASE("DoRA and rank-stabilised LoRA are kinds of their own") {
+    for (const auto& [field, kind] :
+         {std::pair{"use_dora", adapter_kind::dora}, {"use_rslora", adapter_kind::rslora}}) {
+        json config = config_of("Qwen/Qwen3-8B");
+        config[field] = true;
+        CHECK(saved_adapter{config}.read()->adapter->kind == kind);
+        config[field] = false;
+        CHECK(saved_adapter{config}.read()->adapter->kind == adapter_kind::lora);
+        config[field] = "yes";
+        CHECK(saved_adapter{config}.read().error().field == field);
+    }
+}
+
+TEST_CASE("without targets an adapter has the usual ones, and targets that are no list of names are refused") {
+    json config = config_of("Qwen/Qwen3-8B");
+    config.erase("target_modules");
+    CHECK(saved_adapter{config}.read()->adapter->targets == adapter{}.targets);
+    for (const json& wrong :
+         {json("all-the-rest"), json(7), json::array({"q_proj", 7, "k_proj"}), json::array({"tower"})}) {
+        CAPTURE(wrong.dump());
+        config["target_modules"] = wrong;
+        CHECK(saved_adapter{config}.read().error().field == "target_modules");
+    }
+}
+
+TEST_CASE("a folder with a config.json beside the adapter is that of a model") {
+    const saved_adapter folder{config_of("Qwen/Qwen3-8B")};
+    folder.file("config.json", model_files::llama_config().dump());
+    const auto read = folder.read();
+    REQUIRE(read);
+    CHECK(read->model.hidden == 256);
+    CHECK_FALSE(read->adapter.known);
+    const saved_adapter broken{json::object()};
+    broken.file("adapter_config.json", "{");
+    CHECK_FALSE(broken.read());
 }
