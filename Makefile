@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -52,6 +52,13 @@ mutations-switched:  ## compiles all changes into one program that switches them
 mutations-mended:  ## brings back each defect that was mended, and asks whether the test that is there for it fails; ARGS: words of some
 	@.ci/setup base clang
 	tests/mutations/mended $(ARGS)
+
+recorded:  ## writes the answers of tests/recorded/plans.jsonl anew: `git diff` shows which figures changed
+	@.ci/setup base
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target record_plans -- --quiet
+	build/gcc/tests/record_plans < tests/recorded/plans.jsonl > build/plans.jsonl
+	mv build/plans.jsonl tests/recorded/plans.jsonl
 
 bench:
 	@.ci/setup base bench
