@@ -35,10 +35,19 @@ CHANGES = [
 ]
 
 
-# Where it makes no difference whether equal ones count as the larger: `a > b ? a : b`, `if (a > b) a = b;`.
-OPERAND = r"[\w.\->\[\]:]+(?:\([\w.]*\))?"
-EITHER = re.compile(rf"(?P<a>{OPERAND}) [<>]=? (?P<b>{OPERAND})\s* \? (?:(?P=a)\s* : (?P=b)|(?P=b)\s* : (?P=a))(?![\w.(\[]|->)"
-                    rf"|if \((?P<x>{OPERAND}) [<>]=? (?P<y>{OPERAND})\) (?:(?P=x) = (?P=y)|(?P=y) = (?P=x));")
+# Where it makes no difference whether equal ones count as the larger, since both answers are the same then: the larger
+# of two, `a > b ? a : b`, `if (a > b) b = a;`, and by how much one exceeds the other, `a > b ? a - b : 0`,
+# `if (a > b) x += a - b;`.
+OPERAND = r"[\w.\->\[\]:]+(?:\((?:[^()]|\([^()]*\))*\))?"
+SUM = rf"(?<![-+*/%] )(?<![\w.)\]:>]){OPERAND}(?: [-+*] {OPERAND})*"
+END = r"(?![\w.(\[]|->| [-+*/%])"
+ZERO = r"(?:0|\w+\{\})"
+EITHER = re.compile(
+    rf"(?P<a>{SUM}) [<>]=? (?P<b>{SUM})\s* \? (?:(?P=a)\s* : (?P=b)|(?P=b)\s* : (?P=a)){END}"
+    rf"|(?P<c>{SUM}) [<>]=? (?P<d>{OPERAND}) \? (?:(?:(?P=c) - (?P=d)|(?P=d) - (?P=c)) : {ZERO}"
+    rf"|{ZERO} : (?:(?P=c) - (?P=d)|(?P=d) - (?P=c))){END}"
+    rf"|if \((?P<x>{SUM}) [<>]=? (?P<y>{SUM})\) (?:(?P=x) = (?P=y)|(?P=y) = (?P=x));"
+    rf"|if \((?P<u>{SUM}) [<>]=? (?P<v>{OPERAND})\) {OPERAND} [-+]= (?:(?P=u) - (?P=v)|(?P=v) - (?P=u));")
 
 
 def is_same_for_either(line, found, other):
