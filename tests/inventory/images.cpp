@@ -42,6 +42,24 @@ TEST_CASE("a pass through a UNet multiplies by each weight once for each positio
     CHECK(s.attention == 0);
 }
 
+TEST_CASE("a convolution reads each feature of its input once, and what follows a norm reads two tensors") {
+    // Implicit GEMM: a filter of 3 x 3 reads a position nine times from the cache. A norm reads and writes its tensor;
+    // the activation behind it, or the sum that its branch ends in, reads two and writes one. 16 bits each.
+    const unet flat{.levels = 1, .channels = {320}, .depth = {0}, .blocks = 1, .middle_depth = 0};
+    double moved = 0;
+    for_each_placed_weight(flat, [&](const weight& w, const unet_place& at) {
+        if (w.role == weight_role::bias) return;
+        const double n = at.input == unet_input::image ? 64 * 64 : at.input == unet_input::text ? 77 : 1;
+        const auto rows = static_cast<double>(w.rows), columns = static_cast<double>(w.columns);
+        const auto copies = static_cast<double>(w.copies);
+        if (w.role == weight_role::norm)
+            moved += copies / 2 * n * columns * (2 + 3);
+        else
+            moved += copies * (rows * columns + n * (w.role == weight_role::conv ? columns / 9 : columns) + n * rows);
+    });
+    CHECK(sums_of(flat, {.width = 512, .height = 512, .guided = false}).traffic == doctest::Approx(2 * moved));
+}
+
 TEST_CASE("Stable Diffusion XL computes what is published of it") {
     // 5,979,098 MFLOP at 1024 x 1024 pixels, attention's own products apart (diffusers/benchmarks on the Hub,
     // collated_results.csv: what a profiler of modules counts of SDXL's UNet).
