@@ -177,7 +177,7 @@ inline result<sorted_tensors> sort_tensors(const safetensors_checkpoint& checkpo
 class stored_reader {
 public:
     stored_reader(const nlohmann::json& document, const safetensors_checkpoint& checkpoint)
-        : outer_{document}, inner_{*text_model(&document), "", true}, checkpoint_{checkpoint} {}
+        : outer_{document}, inner_{*text_model(&document), ""}, checkpoint_{checkpoint} {}
 
     result<model> read() {
         model m = hf::read_frame(inner_);

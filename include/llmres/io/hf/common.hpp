@@ -42,7 +42,7 @@ public:
 
 private:
     nested_fields(config_fields& outer, const field_names& field, const nlohmann::json* found)
-        : config_fields{found != nullptr ? *found : nothing(), field.names[0], true},
+        : config_fields{found != nullptr ? *found : nothing(), field.names[0]},
           outer_{outer},
           given_{found != nullptr} {}
     static const nlohmann::json& nothing() {
@@ -163,9 +163,9 @@ void change_layers(config_fields& c, model& m, Change change) {
     });
 }
 
-/// Whether layer i is of that kind: by `layer_types` where the file has it, by the family's own rule otherwise. A kind
-/// that is neither this nor full attention is refused.
-inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bool by_rule) {
+/// Whether layer i is of that kind: by `layer_types` where the file has it, by the family's own rule otherwise, which
+/// is no layer if none is given. A kind that is neither this nor full attention is refused.
+inline bool layer_is(config_fields& c, std::string_view kind, std::int64_t i, bool by_rule = false) {
     if (!c.has("layer_types")) return by_rule;
     const std::string_view given = c.text_at("layer_types", static_cast<std::size_t>(i));
     if (given == kind) return true;
@@ -183,6 +183,9 @@ inline token_count read_window(config_fields& c) { return tokens(c.number_or("sl
 /// refused in a file.
 enum class bias_fields : std::uint8_t { none, attention, attention_and_mlp };
 
+/// Whether a linear layer or a convolution adds a bias to its output.
+enum class bias_term : bool { none, added };
+
 /// A layer of the llama layout: gated feed-forward, two RMS norms, biases where the file asks for them.
 inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
     layer l;
@@ -193,6 +196,9 @@ inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields
     if (biases == bias_fields::attention_and_mlp) l.feed_forward.bias = c.flag_or("mlp_bias", false);
     return l;
 }
+
+/// Of families whose second generation has other class defaults, the one that is read.
+enum class generation : bool { first, second };
 
 /// A model whose layers are all alike.
 inline model stack_of(config_fields& c, model m, const layer& l) {

@@ -29,14 +29,16 @@ inline experts read_experts(config_fields& c, const field_names& width) {
     return e;
 }
 
-/// Layers of multi-token prediction: as the last layer, with three norms and a projection; some files store embedding
-/// and head a second time for them.
-inline void read_prediction(config_fields& c, model& m, bool copies, std::int64_t by_default = 0) {
+/// The embedding and the head of layers of multi-token prediction: the model's, or stored a second time for them.
+enum class prediction_ends : bool { shared, own };
+
+/// Layers of multi-token prediction: as the last layer, with three norms and a projection.
+inline void read_prediction(config_fields& c, model& m, prediction_ends ends, std::int64_t by_default = 0) {
     m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, by_default, 0, 64));
     if (m.prediction.layers == 0 || m.layers.size == 0) return;
     m.prediction.block = m.layers[m.layers.size - 1];
     m.prediction.norms = 3;
-    m.prediction.own_embedding = m.prediction.own_head = copies;
+    m.prediction.own_embedding = m.prediction.own_head = ends == prediction_ends::own;
 }
 
 // ---- every layer routed
@@ -171,15 +173,26 @@ inline model read_qwen3_moe(config_fields& c) {
     return m;
 }
 
+/// DeepSeek's names of routed and shared experts, with a bias of the router's scores; `shared`: how many shared ones
+/// where the file does not say.
+inline experts read_shared_experts(config_fields& c, std::int64_t shared) {
+    experts e = read_experts(c, "moe_intermediate_size");
+    e.shared_width = e.width * c.number_or({"n_shared_experts", "num_shared_experts"}, shared, 0, most_heads);
+    e.score_bias = true;
+    return e;
+}
+
+/// Whether a bias of its own for each expert corrects the scores by which a router chooses.
+enum class score_bias : bool { none, added };
+
 /// DeepSeek's layout: the first layers are dense, the others routed, with all shared experts as one.
-inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense, bool score_bias) {
+inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense, score_bias bias) {
     layer routed = dense;
     experts& e = routed.feed_forward.experts;
     const bool has_experts = c.has(experts_field);
     if (has_experts) {
-        e = read_experts(c, "moe_intermediate_size");
-        e.shared_width = e.width * c.number_or({"n_shared_experts", "num_shared_experts"}, 0, 0, most_heads);
-        e.score_bias = score_bias;
+        e = read_shared_experts(c, 0);
+        e.score_bias = bias == score_bias::added;
     }
     const std::int64_t first = c.number_or("first_k_dense_replace", 0, 0, most_features);
     const bool listed_frequency = c.holds_list("moe_layer_freq");
@@ -195,7 +208,7 @@ inline void read_deepseek_layers(config_fields& c, model& m, const layer& dense,
 /// The first DeepSeek MoE: multi-head attention.
 inline model read_deepseek(config_fields& c) {
     model m = read_frame(c);
-    read_deepseek_layers(c, m, read_llama_layer(c, m.hidden), false);
+    read_deepseek_layers(c, m, read_llama_layer(c, m.hidden), score_bias::none);
     return m;
 }
 
@@ -213,8 +226,8 @@ inline model read_glm4_moe(config_fields& c) {
     a.qkv_bias = c.flag_or("attention_bias", false);
     dense.feed_forward.width = feature_count(c, width_field);
     if (c.flag_or("use_qk_norm", false)) dense.attention.qk_norm = query_key_norm::shared;
-    read_deepseek_layers(c, m, dense, true);
-    read_prediction(c, m, true);
+    read_deepseek_layers(c, m, dense, score_bias::added);
+    read_prediction(c, m, prediction_ends::own);
     return m;
 }
 
@@ -223,7 +236,7 @@ inline model read_dots1(config_fields& c) {
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden);
     dense.attention.qk_norm = query_key_norm::shared;
-    read_deepseek_layers(c, m, dense, true);
+    read_deepseek_layers(c, m, dense, score_bias::added);
     return m;
 }
 
@@ -269,7 +282,7 @@ inline model read_mellum(config_fields& c) {
         const bool sparse =
             !c.has("mlp_layer_types") || c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "sparse";
         layer l = sparse ? routed : dense;
-        if (layer_is(c, "sliding_attention", i, false)) l.attention.window = window;
+        if (layer_is(c, "sliding_attention", i)) l.attention.window = window;
         return l;
     });
     return m;
@@ -346,7 +359,7 @@ inline model read_mimo_v2(config_fields& c) {
     dense.attention.output_bias = false;
     dense.attention.value_dim = c.number_or("v_head_dim", dense.attention.head_dim, 1, most_heads);
     dense.attention.sinks = c.flag_or("add_full_attention_sink_bias", false);
-    read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
+    read_deepseek_layers(c, m, dense, score_bias{c.text_or("topk_method", "noaux_tc") == "noaux_tc"});
     attention windowed = dense.attention;
     windowed.heads = c.number_or("swa_num_attention_heads", windowed.heads, 1, most_heads);
     // Files of transformers' own class have neither field: its windowed layers have twice the KV heads, and sinks.
@@ -424,17 +437,18 @@ inline model read_step3p5(config_fields& c) {
 
 /// Ling and Ring (Bailing): grouped-query attention; the second version has norms of queries and keys and DeepSeek's
 /// routing.
-inline model read_bailing(config_fields& c, bool second) {
+inline model read_bailing(config_fields& c, generation which) {
+    const bool second = which == generation::second;
     model m = read_frame(c);
     layer dense = read_llama_layer(c, m.hidden, bias_fields::none);
     dense.attention.qkv_bias = c.flag_or("use_qkv_bias", false);
     dense.attention.output_bias = dense.feed_forward.bias = c.flag_or("use_bias", false);
     if (c.flag_or("use_qk_norm", second)) dense.attention.qk_norm = query_key_norm::shared;
-    read_deepseek_layers(c, m, dense, c.flag_or("moe_router_enable_expert_bias", second));
-    read_prediction(c, m, false);
+    read_deepseek_layers(c, m, dense, score_bias{c.flag_or("moe_router_enable_expert_bias", second)});
+    read_prediction(c, m, prediction_ends::shared);
     return m;
 }
-inline model read_bailing_moe(config_fields& c) { return read_bailing(c, false); }
-inline model read_bailing_moe_v2(config_fields& c) { return read_bailing(c, true); }
+inline model read_bailing_moe(config_fields& c) { return read_bailing(c, generation::first); }
+inline model read_bailing_moe_v2(config_fields& c) { return read_bailing(c, generation::second); }
 
 }  // namespace llmres::inline v0::detail::hf

@@ -256,7 +256,7 @@ inline void refuse_unread_structure(config_fields& c, const nlohmann::json& obje
             // Accepted where all layers are of the only kind that the family has.
             const nlohmann::json* types = c.list("layer_types");
             for (std::size_t i = 0; types != nullptr && i < types->size() && c.ok(); ++i)
-                (void)layer_is(c, "sliding_attention", static_cast<std::int64_t>(i), false);
+                (void)layer_is(c, "sliding_attention", static_cast<std::int64_t>(i));
             continue;
         }
         c.fail(error_code::unsupported, name, "absent: this model_type is described without it");
@@ -308,7 +308,7 @@ inline rope_factors read_rope_factors(config_fields& c, const model& m) {
     constexpr field_names scaling_field{"rope_scaling", "rope_parameters"};
     constexpr field_names kind_field{"rope_type", "type"};
     if (!c.holds_object(scaling_field)) return {};
-    config_fields s{*c.object(scaling_field), "rope_scaling", true};
+    config_fields s{*c.object(scaling_field), "rope_scaling"};
     if (s.holds_text(kind_field) && s.text_or(kind_field, "") == "llama3" && m.layers.size > 0)
         return {.vectors = 1, .width = static_cast<std::int32_t>(m.layers[0].attention.head_dim / 2)};
     if (s.holds_list("long_factor"))
@@ -365,7 +365,7 @@ inline result<model> read_config(const nlohmann::json& document) {
     config_fields inner{document};
     if (nested != nullptr) {
         if (whole == nullptr) return unknown_type(outer, outer_type);
-        inner = config_fields{*nested, outer.label(nested_field), true};
+        inner = config_fields{*nested, outer.label(nested_field)};
         type = inner.text_or(type_field, whole->text_type);
         refuse_contradiction(outer, inner, outer_type);
     } else if (whole != nullptr) {

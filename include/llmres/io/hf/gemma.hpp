@@ -107,7 +107,7 @@ inline model read_gemma4_like(config_fields& c, std::int64_t layer_embedding) {
         const std::string name = plain.size() < 2 ? "0" + plain : plain;
         for (const std::string& key : {plain, name}) {
             if (overrides == nullptr || !overrides->contains(key)) continue;
-            config_fields own{(*overrides)[key], "per_layer_config", true};
+            config_fields own{(*overrides)[key], "per_layer_config"};
             l.attention.head_dim = own.number_or("head_dim", l.attention.head_dim, 1, most_heads);
             l.attention.kv_heads = own.number_or(kv_heads_field, l.attention.kv_heads, 1, most_heads);
             if (!own.ok()) c.fail(own.error());

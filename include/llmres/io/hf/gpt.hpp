@@ -11,10 +11,10 @@
 namespace llmres::inline v0::detail::hf {
 
 /// The layer that these decoders share, with biases everywhere or nowhere.
-inline layer read_gpt_layer(config_fields& c, std::int64_t hidden, bool bias) {
+inline layer read_gpt_layer(config_fields& c, std::int64_t hidden, bias_term bias = bias_term::added) {
     layer l;
     l.attention = read_heads(c, hidden);
-    l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = bias;
+    l.attention.qkv_bias = l.attention.output_bias = l.feed_forward.bias = bias == bias_term::added;
     l.feed_forward.kind = feed_forward_kind::plain;
     l.feed_forward.width = feature_count(c, width_field, 4 * hidden);
     l.norm = norm_kind::layer;
@@ -31,7 +31,7 @@ inline model read_gpt2(config_fields& c) {
     model m = read_gpt_frame(c);
     m.add(positions(feature_count(c, context_field, 1024), m.hidden));
     refuse_flag(c, "add_cross_attention");
-    return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
+    return stack_of(c, m, read_gpt_layer(c, m.hidden));
 }
 
 /// GPT-BigCode (StarCoder): one KV head for all query heads, unless multi_query is off.
@@ -52,7 +52,7 @@ inline model read_openai_gpt(config_fields& c) {
 inline model read_gpt_neo(config_fields& c) {
     model m = read_gpt_frame(c);
     m.add(positions(feature_count(c, context_field, 2048), m.hidden));
-    layer l = read_gpt_layer(c, m.hidden, true);
+    layer l = read_gpt_layer(c, m.hidden);
     l.attention.qkv_bias = false;
     return stack_of(c, m, l);
 }
@@ -62,7 +62,7 @@ inline model read_gpt_neo(config_fields& c) {
 inline model read_gptj(config_fields& c) {
     model m = read_gpt_frame(c);
     m.head_bias = true;
-    layer l = read_gpt_layer(c, m.hidden, true);
+    layer l = read_gpt_layer(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = false;
     l.norm_before_feed_forward = false;
     return stack_of(c, m, l);
@@ -70,7 +70,7 @@ inline model read_gptj(config_fields& c) {
 
 inline model read_gpt_neox(config_fields& c) {
     model m = read_gpt_frame(c);
-    layer l = read_gpt_layer(c, m.hidden, true);
+    layer l = read_gpt_layer(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", true);
     return stack_of(c, m, l);
 }
@@ -78,15 +78,14 @@ inline model read_gpt_neox(config_fields& c) {
 inline model read_bloom(config_fields& c) {
     model m = read_gpt_frame(c);
     m.add(layer_norm(m.hidden));
-    return stack_of(c, m, read_gpt_layer(c, m.hidden, true));
+    return stack_of(c, m, read_gpt_layer(c, m.hidden));
 }
 
 /// OPT: a table of positions with two rows more than positions. The 350m has an embedding narrower than the model, and
 /// norms after attention and feed-forward.
 inline model read_opt(config_fields& c) {
     model m = read_gpt_frame(c);
-    const bool bias = c.flag_or("enable_bias", true);
-    layer l = read_gpt_layer(c, m.hidden, bias);
+    layer l = read_gpt_layer(c, m.hidden, bias_term{c.flag_or("enable_bias", true)});
     m.add(positions(c.number_or(context_field, 2048, 1, most_features - 2) + 2, m.hidden));
     const std::int64_t narrow = feature_count(c, "word_embed_proj_dim", m.hidden);
     if (narrow != m.hidden) m.embedding_width = narrow;
@@ -101,7 +100,7 @@ inline model read_opt(config_fields& c) {
 inline model read_falcon(config_fields& c) {
     model m = read_gpt_frame(c);
     const bool grouped = c.flag_or("new_decoder_architecture", c.has("n_head_kv"));
-    layer l = read_gpt_layer(c, m.hidden, c.flag_or("bias", false));
+    layer l = read_gpt_layer(c, m.hidden, bias_term{c.flag_or("bias", false)});
     if (!grouped) l.attention.kv_heads = c.flag_or("multi_query", true) ? 1 : l.attention.heads;
     const std::int64_t side_by_side = c.number_or("num_ln_in_parallel_attn", grouped ? 2 : 1, 1, 2);
     if (c.flag_or("parallel_attn", true) && side_by_side == 1) l.norm_before_feed_forward = false;

@@ -252,7 +252,7 @@ inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_defa
         if (routed && qwen_routed(c, i)) l.feed_forward.experts = e;
         return l;
     });
-    read_prediction(c, m, c.flag_or("mtp_use_dedicated_embeddings", false), prediction_default);
+    read_prediction(c, m, prediction_ends{c.flag_or("mtp_use_dedicated_embeddings", false)}, prediction_default);
     m.prediction.block.attention = full.attention;
     m.prediction.block.recurrent = {};
     return m;
@@ -315,7 +315,8 @@ inline model read_lfm2(config_fields& c) {
                       .bias = c.flag_or("conv_bias", false),
                       .conv_bias = c.flag_or("conv_bias", false)};
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        const bool convolves = c.has("full_attn_idxs") ? !c.lists("full_attn_idxs", i) : layer_is(c, "conv", i, true);
+        const bool convolves =
+            c.has("full_attn_idxs") ? !c.lists("full_attn_idxs", i) : !c.has("layer_types") || layer_is(c, "conv", i);
         layer l = convolves ? conv : full;
         if (e.count > 0 && i >= dense) l.feed_forward.experts = e;
         return l;

@@ -42,13 +42,13 @@ inline model read_deepseek_v2(config_fields& c) {
             (void)c.number_or(rank, 0, 0, most_features);
     }
     read_deepseek_layers(c, m, latent ? read_latent_layer(c) : read_llama_layer(c, m.hidden),
-                         c.text_or("topk_method", "") == "noaux_tc");
+                         score_bias{c.text_or("topk_method", "") == "noaux_tc"});
     return m;
 }
 
 /// DeepSeek-V3 and models of its layout (Kimi K2, Moonlight): routing corrected by a bias unless the file names another
-/// method. `copies`: the files store embedding and head a second time for the layers of multi-token prediction.
-inline model read_v3_like(config_fields& c, bool copies) {
+/// method.
+inline model read_v3_like(config_fields& c, prediction_ends ends) {
     model m = read_frame(c);
     layer dense = read_latent_layer(c);
     if (c.has("index_n_heads")) {
@@ -56,16 +56,16 @@ inline model read_v3_like(config_fields& c, bool copies) {
                                    .head_dim = c.number("index_head_dim", 1, most_heads),
                                    .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
     }
-    read_deepseek_layers(c, m, dense, c.text_or("topk_method", "noaux_tc") == "noaux_tc");
+    read_deepseek_layers(c, m, dense, score_bias{c.text_or("topk_method", "noaux_tc") == "noaux_tc"});
     for (std::int32_t i = 0; c.has("layer_types") && i < m.layers.size && c.ok(); ++i)
-        (void)layer_is(c, "deepseek_sparse_attention", i, true);
-    read_prediction(c, m, copies);
+        (void)layer_is(c, "deepseek_sparse_attention", i);
+    read_prediction(c, m, ends);
     return m;
 }
-inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, true); }
+inline model read_deepseek_v3(config_fields& c) { return read_v3_like(c, prediction_ends::own); }
 
 /// GLM-4.7-Flash: DeepSeek-V3's layout, whose layers of multi-token prediction share embedding and head.
-inline model read_glm4_moe_lite(config_fields& c) { return read_v3_like(c, false); }
+inline model read_glm4_moe_lite(config_fields& c) { return read_v3_like(c, prediction_ends::shared); }
 
 /// Latent attention with dense feed-forwards (MiniCPM 3, Youtu).
 inline model read_dense_latent(config_fields& c) {
@@ -78,7 +78,7 @@ inline model read_dense_latent(config_fields& c) {
 /// GLM-5: DeepSeek's sparse attention. From 5.2 on, only layers that `indexer_types` calls full have an indexer; the
 /// others use the tokens that the indexer before them selected.
 inline model read_glm_moe_dsa(config_fields& c) {
-    model m = read_v3_like(c, false);
+    model m = read_v3_like(c, prediction_ends::shared);
     if (!c.has("indexer_types") || !c.ok()) return m;
     change_layers(c, m, [&](std::int64_t i, layer& l) {
         const std::string_view kind = c.text_at("indexer_types", static_cast<std::size_t>(i));

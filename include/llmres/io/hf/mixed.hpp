@@ -15,8 +15,9 @@
 /// transformers 5.17, src/transformers/models/*/modeling_*.py.
 namespace llmres::inline v0::detail::hf {
 
-/// Whether layer i is routed: `mlp_layer_types` says sparse or dense, or the family's own rule.
-inline bool is_sparse(config_fields& c, std::int64_t i, bool by_rule) {
+/// Whether layer i is routed: `mlp_layer_types` says sparse or dense, or the family's own rule, which is all layers if
+/// none is given.
+inline bool is_sparse(config_fields& c, std::int64_t i, bool by_rule = true) {
     if (!c.has("mlp_layer_types")) return by_rule;
     const std::string_view kind = c.text_at("mlp_layer_types", static_cast<std::size_t>(i));
     if (kind == "sparse" || kind == "moe") return true;
@@ -44,14 +45,6 @@ inline auto every(std::int64_t period) {
 }
 inline bool nowhere(std::int64_t) { return false; }
 
-/// DeepSeek's names of routed and shared experts; `shared`: how many shared ones where the file does not say.
-inline experts read_shared_experts(config_fields& c, std::int64_t shared, bool score_bias) {
-    experts e = read_experts(c, "moe_intermediate_size");
-    e.shared_width = e.width * c.number_or({"n_shared_experts", "num_shared_experts"}, shared, 0, most_heads);
-    e.score_bias = score_bias;
-    return e;
-}
-
 /// AFMoE (Arcee Trinity): norms before and after both halves, norms of queries and keys, a gate on attention's output.
 inline model read_afmoe(config_fields& c) {
     model m = read_frame(c);
@@ -59,7 +52,7 @@ inline model read_afmoe(config_fields& c) {
     l.attention.qk_norm = query_key_norm::shared;
     l.attention.gate = output_gate::unbiased_features;
     l.norm_after_attention = l.norm_after_feed_forward = true;
-    const experts e = read_shared_experts(c, 2, true);
+    const experts e = read_shared_experts(c, 2);
     const std::int64_t period = feature_count(c, "global_attn_every_n_layers", 4);
     read_mixed_layers(c, m, l, e, c.number_or("num_dense_layers", 1, 0, most_features), every(period));
     return m;
@@ -85,7 +78,7 @@ inline model read_axk1(config_fields& c) {
 /// Mistral 4: DeepSeek-V3's layout, routed without corrections.
 inline model read_mistral4(config_fields& c) {
     model m = read_frame(c);
-    read_deepseek_layers(c, m, read_latent_layer(c), false);
+    read_deepseek_layers(c, m, read_latent_layer(c), score_bias::none);
     return m;
 }
 
@@ -151,10 +144,10 @@ inline model read_minimax_m3(config_fields& c) {
         layer l = dense;
         const auto at = static_cast<std::size_t>(i);
         const bool sparse =
-            c.holds_list("moe_layer_freq") ? c.number_at("moe_layer_freq", at, 0, 1) == 1 : is_sparse(c, i, true);
+            c.holds_list("moe_layer_freq") ? c.number_at("moe_layer_freq", at, 0, 1) == 1 : is_sparse(c, i);
         if (sparse) l.feed_forward.experts = e;
         const bool indexed = s.holds_list("sparse_attention_freq") ? s.number_at("sparse_attention_freq", at, 0, 1) == 1
-                                                                   : layer_is(c, "minimax_m3_sparse", i, false);
+                                                                   : layer_is(c, "minimax_m3_sparse", i);
         if (indexed)
             l.attention.indexer = {
                 .heads = heads, .head_dim = width, .selected = tokens(blocks * block), .weighed = false};
@@ -170,7 +163,7 @@ inline model read_solar_open(config_fields& c) {
     l.attention = read_heads(c, m.hidden);
     l.attention.qkv_bias = c.flag_or("attention_bias", false);
     l.feed_forward.width = c.number_or(width_field, 0, 0, most_features);
-    read_deepseek_layers(c, m, l, true);
+    read_deepseek_layers(c, m, l, score_bias::added);
     return m;
 }
 
@@ -239,7 +232,7 @@ inline model read_kimi_linear(config_fields& c) {
     model m = read_frame(c);
     m.max_context = tokens(c.number_or("model_max_length", m.max_context.in(tokens), 0, most_tokens));
     const layer dense = read_latent_layer(c);
-    read_deepseek_layers(c, m, dense, true);
+    read_deepseek_layers(c, m, dense, score_bias::added);
     const recurrent delta = read_kimi_delta(c);
     nested_fields listed{c, "linear_attn_config"};
     change_layers(c, m, [&](std::int64_t i, layer& l) {
@@ -291,10 +284,10 @@ inline model read_axk2(config_fields& c) {
     if (c.ok() && gate + gated < twice) c.fail(error_code::unsupported, "q_lora_rank", "a narrower compressed query");
     dense.more_values = gate + gated - twice;
     layer routed = dense;
-    routed.feed_forward.experts = read_shared_experts(c, 1, true);
+    routed.feed_forward.experts = read_shared_experts(c, 1);
     routed.more_values += gated;
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        (void)layer_is(c, "deepseek_sparse_attention", i, true);
+        (void)layer_is(c, "deepseek_sparse_attention", i);
         return is_sparse(c, i, i > 0) ? routed : dense;
     });
     return m;
@@ -355,7 +348,7 @@ inline model read_inkling_text(config_fields& c) {
     const std::int64_t extent = feature_count(c, "rel_extent", 1024);
     const std::int64_t kernel = c.number_or("conv_kernel_size", 4, 1, 64);
     const std::int64_t dense_width = feature_count(c, width_field);
-    experts e = read_shared_experts(c, 2, true);
+    experts e = read_shared_experts(c, 2);
     const std::int64_t shared = c.number_or("n_shared_experts", 2, 0, most_heads);
     m.add({.role = weight_role::norm, .columns = m.hidden});
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
@@ -370,7 +363,7 @@ inline model read_inkling_text(config_fields& c) {
         l.more_values = a.heads * distance * m.hidden +
                         distance * (a.window > token_count{} ? a.window.in(tokens) : extent) + 1;  // and a scale
         l.feed_forward.width = dense_width;
-        if (is_sparse(c, i, true)) {
+        if (is_sparse(c, i)) {
             l.feed_forward.experts = e;
             l.more_values += shared * m.hidden;  // the router's rows of shared experts
         }

@@ -44,7 +44,7 @@ inline model read_ctrl(config_fields& c) {
     model m = read_gpt_frame(c);
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     m.head_bias = true;
-    layer l = read_gpt_layer(c, m.hidden, true);
+    layer l = read_gpt_layer(c, m.hidden);
     l.feed_forward.width = feature_count(c, "dff");
     return stack_of(c, m, l);
 }
@@ -53,7 +53,7 @@ inline model read_ctrl(config_fields& c) {
 inline model read_gpt_neox_japanese(config_fields& c) {
     model m = read_gpt_frame(c);
     m.tied_head = c.flag_or("tie_word_embeddings", true);
-    layer l = read_gpt_layer(c, m.hidden, false);
+    layer l = read_gpt_layer(c, m.hidden, bias_term::none);
     l.feed_forward.width = c.number_or("intermediate_multiple_size", 4, 1, 1024) * m.hidden;
     const std::int64_t count = layer_count(c);
     read_layers(c, m, count, [&](std::int64_t i) {
@@ -66,7 +66,7 @@ inline model read_gpt_neox_japanese(config_fields& c) {
 /// Persimmon and Fuyu: GPT-NeoX with LayerNorms of queries and keys, and a head of its own.
 inline model read_persimmon(config_fields& c) {
     model m = read_gpt_frame(c);
-    layer l = read_gpt_layer(c, m.hidden, true);
+    layer l = read_gpt_layer(c, m.hidden);
     if (c.flag_or("qk_layernorm", true)) {
         l.attention.qk_norm = query_key_norm::shared;
         l.more_values = 2 * l.attention.head_dim;  // the norms' biases

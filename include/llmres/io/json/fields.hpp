@@ -42,9 +42,9 @@ class config_fields {
 public:
     using json = nlohmann::json;
 
-    /// `nested`: the object lies inside another one, where files leave out fields that equal the class's defaults.
-    explicit config_fields(const json& object, std::string_view path = {}, bool nested = false)
-        : object_{&object}, path_{path}, nested_{nested} {}
+    explicit config_fields(const json& object) : object_{&object} {}
+    /// Of an object inside another one, where files leave out fields that equal the class's defaults.
+    config_fields(const json& object, std::string_view path) : object_{&object}, path_{path}, nested_{true} {}
 
     /// Values for fields that the object does not have; a field that is null counts as absent all the same.
     void fall_back_on(json defaults) { defaults_ = std::move(defaults); }

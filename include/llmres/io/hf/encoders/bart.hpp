@@ -34,7 +34,8 @@ inline model read_seq2seq(config_fields& c, const bart_form& form) {
     m.tied_head = c.flag_or("tie_word_embeddings", true);
     const auto half = [&](const field_names& heads_name, const char* width_name) {
         const std::int64_t heads = read_head_count(c, heads_name, m.hidden);
-        layer l = transformer_layer(heads, m.hidden, feature_count(c, width_name), form.attention_bias);
+        layer l = transformer_layer(heads, m.hidden, feature_count(c, width_name));
+        l.attention.qkv_bias = l.attention.output_bias = form.attention_bias;
         if (!form.key_bias) l.attention.keys = key_projection::unbiased;
         return l;
     };

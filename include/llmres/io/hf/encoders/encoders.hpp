@@ -11,10 +11,10 @@
 namespace llmres::inline v0::detail::hf {
 
 /// A layer of the original transformer: biases everywhere, LayerNorms, a feed-forward without a gate.
-inline layer transformer_layer(std::int64_t heads, std::int64_t hidden, std::int64_t width, bool bias = true) {
+inline layer transformer_layer(std::int64_t heads, std::int64_t hidden, std::int64_t width) {
     layer l;
     l.attention = {.heads = heads, .kv_heads = heads, .head_dim = heads > 0 ? hidden / heads : 0};
-    l.attention.qkv_bias = l.attention.output_bias = bias;
+    l.attention.qkv_bias = l.attention.output_bias = true;
     l.feed_forward = {.kind = feed_forward_kind::plain, .width = width, .bias = true};
     l.norm = norm_kind::layer;
     return l;
@@ -48,9 +48,15 @@ inline void add_classifier(config_fields& c, model& m) {
 
 // ---- encoders with decoders
 
+/// How the versions of T5 differ.
+struct t5_form {
+    bool first_version = false;       ///< 1.0: a head tied to the embedding, a feed-forward without a gate
+    bool bias_in_each_layer = false;  ///< each layer has a bias by distance of its own
+};
+
 /// T5: a learned bias by distance that all layers of a stack share (UMT5: one for each layer); RMS norms; a gated
 /// feed-forward in version 1.1. The encoder alone where the file says T5EncoderModel.
-inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) {
+inline model read_t5_like(config_fields& c, const t5_form& form) {
     model m;
     m.vocabulary = feature_count(c, vocabulary_field, 32128);
     m.hidden = c.number_nested("d_model", 512, 1, most_features);
@@ -59,12 +65,12 @@ inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) 
     layer block;
     block.attention = {.heads = heads, .kv_heads = heads, .head_dim = c.number_or("d_kv", 64, 1, most_heads)};
     block.feed_forward.width = c.number_nested("d_ff", 2048, 1, most_features);
-    const std::string_view activation = c.text_or("feed_forward_proj", tied ? "relu" : "gated-gelu");
+    const std::string_view activation = c.text_or("feed_forward_proj", form.first_version ? "relu" : "gated-gelu");
     if (activation.substr(0, 5) != "gated") block.feed_forward.kind = feed_forward_kind::plain;
     const std::int64_t buckets = feature_count(c, "relative_attention_num_buckets", 32);
-    if (bias_in_each_layer) block.more_values = buckets * heads;
+    if (form.bias_in_each_layer) block.more_values = buckets * heads;
     const auto stack_bias = [&] {
-        if (!bias_in_each_layer) m.add(positions(buckets, heads));
+        if (!form.bias_in_each_layer) m.add(positions(buckets, heads));
     };
     const std::int64_t layers = c.number_nested("num_layers", 6, 1, layer_stack::max_layers);
     const std::int64_t decoder_layers = c.number_or("num_decoder_layers", layers, 1, layer_stack::max_layers);
@@ -74,7 +80,7 @@ inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) 
         m.layers.append(static_cast<std::int32_t>(layers), block);
         return m;
     }
-    m.tied_head = c.flag_or("tie_word_embeddings", tied);
+    m.tied_head = c.flag_or("tie_word_embeddings", form.first_version);
     m.encoders[0] = {.hidden = m.hidden, .layers = static_cast<std::int32_t>(layers), .block = block};
     m.add({.role = weight_role::norm, .columns = m.hidden});
     stack_bias();
@@ -82,9 +88,9 @@ inline model read_t5_like(config_fields& c, bool tied, bool bias_in_each_layer) 
     m.layers.append(static_cast<std::int32_t>(decoder_layers), block);
     return m;
 }
-inline model read_t5(config_fields& c) { return read_t5_like(c, true, false); }
-inline model read_mt5(config_fields& c) { return read_t5_like(c, false, false); }
-inline model read_umt5(config_fields& c) { return read_t5_like(c, false, true); }
+inline model read_t5(config_fields& c) { return read_t5_like(c, {.first_version = true}); }
+inline model read_mt5(config_fields& c) { return read_t5_like(c, {}); }
+inline model read_umt5(config_fields& c) { return read_t5_like(c, {.bias_in_each_layer = true}); }
 
 // ---- images
 
@@ -96,11 +102,11 @@ inline std::int64_t patch_count(config_fields& c, std::int64_t image, std::int64
 }
 
 /// The convolution that makes patches into features.
-inline extra_weight patch_embedding(config_fields& c, std::int64_t hidden, std::int64_t patch, bool bias,
+inline extra_weight patch_embedding(config_fields& c, std::int64_t hidden, std::int64_t patch, bias_term bias,
                                     std::int64_t frames = 1) {
     const std::int64_t side = c.number_or({"patch_size", "spatial_patch_size"}, patch, 1, 1024);
     return {.role = weight_role::conv,
-            .bias = bias,
+            .bias = bias == bias_term::added,
             .rows = hidden,
             .columns = c.number_or({"num_channels", "in_channels", "in_chans"}, 3, 1, 1024) * frames * side * side};
 }
@@ -116,7 +122,7 @@ inline model read_vit(config_fields& c) {
     layer l = transformer_layer(heads, m.hidden, feature_count(c, width_field));
     l.attention.qkv_bias = c.flag_or("qkv_bias", true);
     const std::int64_t patches = patch_count(c, 224, 16);
-    m.add(patch_embedding(c, m.hidden, 16, true));
+    m.add(patch_embedding(c, m.hidden, 16, bias_term::added));
     m.add(positions(patches + 2, m.hidden));  // with the class token and its position
     add_classifier(c, m);
     return stack_of(c, m, l);

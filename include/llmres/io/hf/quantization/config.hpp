@@ -293,8 +293,9 @@ private:
     }
 
     /// "Linear" as a target includes the head, unless an ignore list names it.
-    void compressed_tensors() { groups(true); }
-    void groups(bool with_head) {
+    void compressed_tensors() { groups(head::quantised); }
+    enum class head : bool { left, quantised };
+    void groups(head of_linear) {
         const json* all = fields_.object("config_groups");
         if (all == nullptr || all->empty())
             return fields_.fail(error_code::missing, "config_groups", "how the weights are stored");
@@ -327,7 +328,7 @@ private:
                 if (general) return unsupported("config_groups", "one group for all linear layers");
                 general = true;
                 quantised(found.format);
-                if (with_head) formats_.set_head(found.format);
+                if (of_linear == head::quantised) formats_.set_head(found.format);
             } else {
                 listed.push_back(std::move(found));
             }
@@ -355,7 +356,7 @@ private:
     }
     void modelopt() {
         const std::string_view name = fields_.text_or("quant_algo", "");
-        if (name.empty() && fields_.has("config_groups")) return groups(false);
+        if (name.empty() && fields_.has("config_groups")) return groups(head::left);
         if (name != "MIXED_PRECISION") {
             if (const maybe<precision> format = algorithm(name, "quant_algo")) quantised(*format);
             return;

@@ -22,10 +22,10 @@ inline model read_git(config_fields& c) {
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     const std::int64_t patches = patch_count(v, 224, 16);
     admit_images(m, patches, patches);
-    m.add(patch_embedding(v, t.hidden, 16, false));
+    m.add(patch_embedding(v, t.hidden, 16, bias_term::none));
     m.add(positions(patches + 2, t.hidden));
     m.add({.role = weight_role::norm, .columns = t.hidden, .copies = 4});
-    m.add(projection(m.hidden, t.hidden, true));
+    m.add(projection(m.hidden, t.hidden));
     m.add(layer_norm(m.hidden));
     const std::int64_t frames = c.number_or("num_image_with_embedding", 0, 0, most_features);
     if (frames > 0) m.add({.role = weight_role::values, .columns = frames * t.hidden});
@@ -63,10 +63,13 @@ inline void add_blip_vision(config_fields& c, model& m) {
     (void)add_blip_tower(v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
 }
 
+/// What a Q-Former reads beside the features of the tower.
+enum class q_former_input : bool { queries, queries_and_text };
+
 /// The Q-Former of BLIP-2 and InstructBLIP: learned queries, layers of which every second one reads the tower's
 /// features, and one linear layer into the text model. With texts of its own it has an embedding, and a second
 /// feed-forward in each layer.
-inline void add_q_former(config_fields& c, model& m, bool reads_text) {
+inline void add_q_former(config_fields& c, model& m, q_former_input input) {
     vision_fields v{c};
     const tower_shape t = add_blip_tower(v, m, {.hidden = 1408, .width = 6144, .layers = 39, .heads = 16}, 224, 14);
     nested_fields q{c, "qformer_config"};
@@ -82,21 +85,23 @@ inline void add_q_former(config_fields& c, model& m, bool reads_text) {
         {.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.hidden, .copies = 2 * crossing});
     m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = seen, .copies = 2 * crossing});
     m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * crossing + 2});
-    if (q.flag_or("use_qformer_text_input", reads_text)) {
+    if (q.flag_or("use_qformer_text_input", input == q_former_input::queries_and_text)) {
         m.add({.role = weight_role::embed_tokens, .rows = feature_count(q, "vocab_size", 30522), .columns = f.hidden});
         m.add(positions(feature_count(q, context_field, 512), f.hidden));
         m.add({.role = weight_role::projector, .bias = true, .rows = f.width, .columns = f.hidden, .copies = f.layers});
         m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.width, .copies = f.layers});
         m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * f.layers});
     }
-    m.add(projection(m.hidden, f.hidden, true));
+    m.add(projection(m.hidden, f.hidden));
 }
-inline void add_blip2_vision(config_fields& c, model& m) { add_q_former(c, m, false); }
-inline void add_instructblip_vision(config_fields& c, model& m) { add_q_former(c, m, true); }
+inline void add_blip2_vision(config_fields& c, model& m) { add_q_former(c, m, q_former_input::queries); }
+inline void add_instructblip_vision(config_fields& c, model& m) {
+    add_q_former(c, m, q_former_input::queries_and_text);
+}
 
 /// Kosmos-2 and 2.5: a decoder with norms inside attention (the first alone) and the feed-forward, sinusoids that no
 /// file stores; learned queries attend to the projected features of the tower.
-inline model read_kosmos_text(config_fields& c, bool inner_norm) {
+inline model read_kosmos_text(config_fields& c, generation which) {
     constexpr field_names hidden{"embed_dim"};
     model m;
     m.vocabulary = feature_count(c, "vocab_size");
@@ -107,20 +112,20 @@ inline model read_kosmos_text(config_fields& c, bool inner_norm) {
     const std::int64_t heads = read_head_count(c, "attention_heads", m.hidden);
     refuse_flag(c, "add_cross_attention");
     layer l = transformer_layer(heads, m.hidden, feature_count(c, "ffn_dim"));
-    l.more_norms = inner_norm ? 1 : 0;
+    l.more_norms = which == generation::first ? 1 : 0;
     l.more_values = 2 * l.feed_forward.width;
     m.layers.append(static_cast<std::int32_t>(c.number("layers", 1, layer_stack::max_layers)), l);
-    if (!inner_norm) m.add(positions(2, m.hidden));
+    if (which == generation::second) m.add(positions(2, m.hidden));
     return m;
 }
-inline model read_kosmos2_text(config_fields& c) { return read_kosmos_text(c, true); }
-inline model read_kosmos2_5_text(config_fields& c) { return read_kosmos_text(c, false); }
+inline model read_kosmos2_text(config_fields& c) { return read_kosmos_text(c, generation::first); }
+inline model read_kosmos2_5_text(config_fields& c) { return read_kosmos_text(c, generation::second); }
 
 inline void add_latent_queries(config_fields& c, model& m, std::int64_t queries, std::int64_t from) {
     const std::int64_t count = feature_count(c, "latent_query_num", queries);
     m.encoders[0].image_tokens = m.encoders[0].output = tokens(count);
     m.add(positions(count, m.hidden));
-    m.add(projection(m.hidden, from, true));
+    m.add(projection(m.hidden, from));
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 4});
 }
 inline void add_kosmos2_vision(config_fields& c, model& m) {

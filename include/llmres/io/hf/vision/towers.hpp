@@ -40,7 +40,8 @@ inline std::int64_t side_of(config_fields& v, const field_names& field, std::int
 /// Adds the layers, patches, positions and norms of a tower, whose shape is then known.
 inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form, std::size_t place = 0) {
     const tower_shape t = read_tower_shape(v, form.shape);
-    layer block = transformer_layer(t.heads, t.hidden, t.width, form.attention_bias);
+    layer block = transformer_layer(t.heads, t.hidden, t.width);
+    block.attention.qkv_bias = form.attention_bias;
     block.attention.output_bias = form.output_bias;
     block.feed_forward.kind = form.feed_forward;
     block.feed_forward.bias = form.feed_forward_bias;
@@ -71,8 +72,8 @@ inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form,
 /// Adds a LayerNorm and two linear layers with biases: what many projectors are.
 inline void add_normed_projector(model& m, std::int64_t normed, std::int64_t in, std::int64_t inner, std::int64_t out) {
     if (normed > 0) m.add(layer_norm(normed));
-    m.add(projection(inner, in, true));
-    m.add(projection(out, inner, true));
+    m.add(projection(inner, in));
+    m.add(projection(out, inner));
 }
 
 /// Tokens that are left of an image after squares of patches were merged.
@@ -104,28 +105,28 @@ inline void add_video_llava_vision(config_fields& c, model& m) {
 /// DeepSeek-VL: SigLIP and two linear layers.
 inline void add_deepseek_vl_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, true);
+    const tower_shape t = add_siglip(v, m);
     add_normed_projector(m, 0, t.hidden, m.hidden, m.hidden);
 }
 
 /// Command A Vision: SigLIP; squares of patches go through a gated linear layer.
 inline void add_cohere2_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, true);
+    const tower_shape t = add_siglip(v, m);
     const std::int64_t side = c.number_or("downsample_factor", 2, 1, 64);
     const std::int64_t inner = c.number_or("alignment_intermediate_size", 36864, 2, most_features);
-    m.add(projection(inner, t.hidden * side * side, true));
-    m.add(projection(m.hidden, inner / 2, true));
+    m.add(projection(inner, t.hidden * side * side));
+    m.add(projection(m.hidden, inner / 2));
     merge_patches(m, side * side);
 }
 
 /// LFM2-VL: SigLIP 2, a projector whose norm is optional.
 inline void add_lfm2_vl_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, true);
+    const tower_shape t = add_siglip(v, m);
     const std::int64_t side = c.number_or("downsample_factor", 2, 1, 64);
     const std::int64_t joined = side * side * t.hidden;
-    const bool bias = c.flag_or("projector_bias", true);
+    const bias_term bias{c.flag_or("projector_bias", true)};
     const std::int64_t inner = feature_count(c, "projector_hidden_size", 2560);
     if (c.flag_or({"projector_use_layernorm", "projector_use_layer_norm"}, true)) m.add(layer_norm(joined));
     m.add(projection(inner, joined, bias));
@@ -136,7 +137,7 @@ inline void add_lfm2_vl_vision(config_fields& c, model& m) {
 /// Cosmos 3 Edge: SigLIP 2 without its head, a norm of patches, two linear layers.
 inline void add_cosmos3_edge_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, false);
+    const tower_shape t = add_siglip(v, m, {.pooling_head = false});
     const std::int64_t joined = merged(v) * t.hidden;
     add_normed_projector(m, t.hidden, joined, feature_count(c, "projector_hidden_size", 11520), m.hidden);
     merge_patches(m, merged(v));
@@ -165,7 +166,7 @@ inline void add_video_llama3_vision(config_fields& c, model& m) {
 /// Aria: SigLIP; queries attend to patches through two sets of projections, and a gated feed-forward leads to the text.
 inline void add_aria_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, false, {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, 32);
+    const tower_shape t = add_siglip(v, m, idefics3_siglip);
     // The largest number of queries that a number of patches is mapped to.
     std::int64_t queries = 256;
     if (const nlohmann::json* map = c.object("projector_patch_to_query_dict"))
@@ -175,18 +176,18 @@ inline void add_aria_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::projector, .rows = t.hidden, .columns = t.hidden, .copies = 3});
     m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 5});
     m.add({.role = weight_role::norm, .columns = t.hidden, .copies = 6});
-    m.add(projection(m.hidden, t.hidden, false));
-    m.add(projection(m.hidden, m.hidden, false));
+    m.add(projection(m.hidden, t.hidden, bias_term::none));
+    m.add(projection(m.hidden, m.hidden, bias_term::none));
 }
 
 /// Idefics 2: SigLIP, a gated projection, and a resampler of a few layers that attend from learned latents.
 inline void add_idefics2_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, false, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 32);
+    const tower_shape t = add_siglip(v, m, {.patch = 32, .pooling_head = false});
     nested_fields p{c, "perceiver_config"};
     const std::int64_t width = m.layers.size > 0 ? m.layers[0].feed_forward.width : 1;
     m.add({.role = weight_role::projector, .rows = width, .columns = t.hidden, .copies = 2});
-    m.add(projection(m.hidden, width, false));
+    m.add(projection(m.hidden, width, bias_term::none));
     const std::int64_t heads = p.number_or("resampler_n_heads", 16, 1, most_heads);
     encoder& resampler = m.encoders[1];
     resampler = {.hidden = feature_count(p, "hidden_size", 4096),
@@ -229,7 +230,8 @@ inline void add_internvl_vision(config_fields& c, model& m) {
 
 /// GLM-4.1V and its successors: gated feed-forwards, patches over two frames, a convolution that merges squares, and a
 /// gated projector. GLM-OCR's has biases, and norms of queries and keys, but no positions.
-inline void add_glm_tower(config_fields& c, model& m, bool second) {
+inline void add_glm_tower(config_fields& c, model& m, generation which) {
+    const bool second = which == generation::second;
     vision_fields v{c};
     const bool bias = v.flag_or("attention_bias", second);
     tower_form form{.shape = {.hidden = 1536, .width = 0, .layers = 24, .heads = 12},
@@ -251,14 +253,14 @@ inline void add_glm_tower(config_fields& c, model& m, bool second) {
     const std::int64_t inner =
         second ? feature_count(c, "projector_intermediate_size", out * v.number_or("in_channels", 3, 1, 64)) : width;
     m.add({.role = weight_role::conv, .bias = true, .rows = out, .columns = t.hidden * merged(v)});
-    m.add(projection(out, out, false));
+    m.add(projection(out, out, bias_term::none));
     m.add(layer_norm(out));
     m.add({.role = weight_role::projector, .rows = inner, .columns = out, .copies = 2});
-    m.add(projection(out, inner, false));
+    m.add(projection(out, inner, bias_term::none));
     if (form.positions != tower_positions::none) merge_patches(m, merged(v));
 }
-inline void add_glm4v_vision(config_fields& c, model& m) { add_glm_tower(c, m, false); }
-inline void add_glm_ocr_vision(config_fields& c, model& m) { add_glm_tower(c, m, true); }
+inline void add_glm4v_vision(config_fields& c, model& m) { add_glm_tower(c, m, generation::first); }
+inline void add_glm_ocr_vision(config_fields& c, model& m) { add_glm_tower(c, m, generation::second); }
 
 /// Kimi K2.5: MoonViT, with a table of positions that is stretched to the image; a norm and two linear layers over
 /// squares of patches.
@@ -293,9 +295,9 @@ inline void add_muse_vision(config_fields& c, model& m) {
         positions(v.number_or("pos_emb_height", 32, 1, 65536) * v.number_or("pos_emb_width", 32, 1, 65536), t.hidden));
     const std::int64_t inner = feature_count(c, "projector_hidden_size", 4096);
     const std::int64_t side = v.number_or("merge_size", 2, 1, 64);
-    m.add(projection(inner, feature_count(c, "out_hidden_size", side * side * t.hidden), false));
-    m.add(projection(inner, inner, false));
-    m.add(projection(m.hidden, inner, false));
+    m.add(projection(inner, feature_count(c, "out_hidden_size", side * side * t.hidden), bias_term::none));
+    m.add(projection(inner, inner, bias_term::none));
+    m.add(projection(m.hidden, inner, bias_term::none));
 }
 
 /// MiniMax-M3: patches over two frames without a bias, one norm before the layers; two projectors, of patches and of
@@ -323,7 +325,7 @@ inline void add_step3p7_vision(config_fields& c, model& m) {
                                      .layer_scales = true});
     m.add({.role = weight_role::conv, .bias = true, .rows = 2 * t.hidden, .columns = 9 * t.hidden});
     m.add({.role = weight_role::conv, .bias = true, .rows = 4 * t.hidden, .columns = 18 * t.hidden});
-    m.add(projection(m.hidden, 4 * t.hidden, c.flag_or("projector_bias", false)));
+    m.add(projection(m.hidden, 4 * t.hidden, bias_term{c.flag_or("projector_bias", false)}));
     merge_patches(m, 16);
 }
 
@@ -342,7 +344,7 @@ inline void add_ovis2_vision(config_fields& c, model& m) {
     const std::int64_t words = v.number_or("vocab_size", 16384, 2, most_features);
     const std::int64_t indicators = v.number_or("num_visual_indicator_tokens", 5, 0, words - 1);
     const std::int64_t stride = v.number_or("hidden_stride", 1, 1, 64);
-    m.add(projection(words - indicators, stride * stride * t.hidden, false));
+    m.add(projection(words - indicators, stride * stride * t.hidden, bias_term::none));
     m.add(layer_norm(words - indicators));
     m.add({.role = weight_role::embed_tokens, .rows = words, .columns = feature_count(c, "hidden_size", m.hidden)});
 }
@@ -357,8 +359,8 @@ inline void add_minicpmv_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 4});
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(joined));
-    m.add(projection(4 * t.width, joined, true));
-    m.add(projection(t.hidden, 4 * t.width, true));
+    m.add(projection(4 * t.width, joined));
+    m.add(projection(t.hidden, 4 * t.width));
     const std::int64_t times = c.number_or("merger_times", 1, 1, 8);
     for (std::int64_t i = 0; i < times; ++i)
         add_normed_projector(m, joined, joined, joined, i == times - 1 ? m.hidden : t.hidden);
@@ -373,7 +375,7 @@ inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::
     block.attention.qkv_bias = v.flag_or("qkv_bias", true);
     m.encoders[place] = tower_of(t, block);
     const std::int64_t side = v.number_or("image_size", image, 1, 65536) / v.number_or("patch_size", 16, 1, 65536);
-    m.add(patch_embedding(v, t.hidden, 16, true));
+    m.add(patch_embedding(v, t.hidden, 16, bias_term::added));
     if (v.flag_or("use_abs_pos", true)) m.add(positions(side * side, t.hidden));
     if (v.flag_or("use_rel_pos", true)) {
         const nlohmann::json* listed = v.list("global_attn_indexes");
@@ -400,13 +402,13 @@ inline void add_got_ocr2_vision(config_fields& c, model& m) {
     const std::int64_t neck = add_sam(v, m, 0);
     m.add({.role = weight_role::conv, .rows = 2 * neck, .columns = 9 * neck});
     m.add({.role = weight_role::conv, .rows = m.hidden, .columns = 18 * neck});
-    m.add(projection(m.hidden, m.hidden, true));
+    m.add(projection(m.hidden, m.hidden));
 }
 
 /// DeepSeek-VL hybrid: SigLIP for the image at low resolution, SAM's tower with a neck of its own at high resolution.
 inline void add_deepseek_vl_hybrid_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, true);
+    const tower_shape t = add_siglip(v, m);
     nested_fields high{c, "high_res_vision_config"};
     const std::int64_t neck = add_sam(high, m, 1);
     m.add({.role = weight_role::conv, .rows = neck, .columns = m.encoders[1].hidden});
@@ -415,15 +417,15 @@ inline void add_deepseek_vl_hybrid_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::conv, .rows = 2 * neck, .columns = 9 * neck});
     m.add({.role = weight_role::conv, .rows = 4 * neck, .columns = 18 * neck});
     m.add({.role = weight_role::values});
-    m.add(projection(m.hidden / 2, t.hidden, true));
-    m.add(projection(m.hidden / 2, 4 * neck, true));
-    m.add(projection(m.hidden, m.hidden, true));
+    m.add(projection(m.hidden / 2, t.hidden));
+    m.add(projection(m.hidden / 2, 4 * neck));
+    m.add(projection(m.hidden, m.hidden));
 }
 
 /// Fuyu: no tower; patches go through a linear layer into the text model.
 inline void add_fuyu_vision(config_fields& c, model& m) {
     const std::int64_t side = c.number_or("patch_size", 30, 1, 4096);
-    m.add(projection(m.hidden, c.number_or("num_channels", 3, 1, 1024) * side * side, true));
+    m.add(projection(m.hidden, c.number_or("num_channels", 3, 1, 1024) * side * side));
 }
 
 /// Gemma 4: layers of Gemma 3's form without windows, a table of positions for rows and one for columns, one linear
@@ -442,10 +444,10 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
     if (v.flag_or("use_clipped_linears", false))
         block.more_values = std::int64_t{7} * 4;  // the bounds of each product's input and output, which files store
     m.encoders[0] = tower_of(t, block);
-    m.add(patch_embedding(v, t.hidden, 16, false));
+    m.add(patch_embedding(v, t.hidden, 16, bias_term::none));
     m.add(positions(2 * feature_count(v, "position_embedding_size", 10240), t.hidden));
     if (v.flag_or("standardize", false)) m.add({.role = weight_role::values, .columns = 2 * t.hidden});
-    m.add(projection(m.hidden, t.hidden, false));
+    m.add(projection(m.hidden, t.hidden, bias_term::none));
 }
 
 /// Phi-4 Multimodal: Phi-3 with SigLIP (and its pooling head), and a conformer for audio: in each layer two gated
@@ -453,9 +455,10 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
 inline void add_phi4_multimodal(config_fields& c, model& m) {
     {
         vision_fields v{c};
-        const tower_shape t = add_siglip(v, m, true, {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, 14);
+        const tower_shape t =
+            add_siglip(v, m, {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .patch = 14});
         m.add(positions(2, t.hidden));
-        m.add(projection(m.hidden, t.hidden, true));
+        m.add(projection(m.hidden, t.hidden));
     }
     nested_fields a{c, "audio_config"};
     const std::int64_t hidden = feature_count(a, "hidden_size", 1024);
@@ -487,7 +490,7 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     // The stem: three convolutions of single channels, two over all channels, one linear layer.
     m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = 9, .copies = 3});
     m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = channels, .copies = 2});
-    m.add(projection(hidden, channels * a.number_or("nemo_final_size", 10, 1, 65536), true));
+    m.add(projection(hidden, channels * a.number_or("nemo_final_size", 10, 1, 65536)));
     m.add(positions(distance * (a.flag_or("bias_symmetric", false) ? 1 : 2), heads));
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = hidden, .copies = 2});
     m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 3});

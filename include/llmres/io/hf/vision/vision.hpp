@@ -53,8 +53,9 @@ inline std::int64_t merged(config_fields& v, std::int64_t by_default = 2) {
     return side * side;
 }
 
-inline extra_weight projection(std::int64_t rows, std::int64_t columns, bool bias) {
-    return {.role = weight_role::projector, .bias = bias, .rows = rows, .columns = columns};
+/// A linear layer of a projector, with a bias as torch.nn.Linear has one unless it is told otherwise.
+inline extra_weight projection(std::int64_t rows, std::int64_t columns, bias_term bias = bias_term::added) {
+    return {.role = weight_role::projector, .bias = bias == bias_term::added, .rows = rows, .columns = columns};
 }
 
 /// The largest image that a tower takes: its patches, and the tokens that the text model gets for it.
@@ -65,24 +66,32 @@ inline void admit_images(model& m, std::int64_t patches, std::int64_t left) {
 
 // ---- towers
 
+/// What SigLIP is where a file does not say.
+struct siglip_form {
+    tower_shape shape{.hidden = 768, .width = 3072, .layers = 12, .heads = 12};
+    std::int64_t patch = 16;   ///< pixels a side of a patch
+    bool pooling_head = true;  ///< a head pools by attention
+};
+/// SigLIP of Idefics 3 and Aria.
+inline constexpr siglip_form idefics3_siglip{
+    .shape = {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, .patch = 32, .pooling_head = false};
+
 /// SigLIP: patch embedding with bias, learned positions, a final norm; in some files a head that pools by attention.
-inline tower_shape add_siglip(config_fields& v, model& m, bool head_by_default,
-                              const tower_shape& d = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
-                              std::int64_t patch = 16) {
-    const tower_shape t = read_tower_shape(v, d);
+inline tower_shape add_siglip(config_fields& v, model& m, const siglip_form& form = {}) {
+    const tower_shape t = read_tower_shape(v, form.shape);
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     constexpr field_names listed{"num_image_tokens", "num_patches"};
-    const std::int64_t patches = v.has(listed) ? feature_count(v, listed) : patch_count(v, 224, patch);
+    const std::int64_t patches = v.has(listed) ? feature_count(v, listed) : patch_count(v, 224, form.patch);
     m.encoders[0].output = tokens(patches);
     admit_images(m, patches, patches);
-    m.add(patch_embedding(v, t.hidden, patch, true));
+    m.add(patch_embedding(v, t.hidden, form.patch, bias_term::added));
     m.add(positions(patches, t.hidden));
     m.add(layer_norm(t.hidden));
-    if (v.flag_or("vision_use_head", head_by_default)) {
+    if (v.flag_or("vision_use_head", form.pooling_head)) {
         m.add(positions(1, t.hidden));
-        m.add(projection(4 * t.hidden, t.hidden, true));
-        m.add(projection(t.width, t.hidden, true));
-        m.add(projection(t.hidden, t.width, true));
+        m.add(projection(4 * t.hidden, t.hidden));
+        m.add(projection(t.width, t.hidden));
+        m.add(projection(t.hidden, t.width));
         m.add(layer_norm(t.hidden));
     }
     return t;
@@ -95,7 +104,7 @@ inline tower_shape add_clip(config_fields& v, model& m) {
     const std::int64_t patches = patch_count(v, 224, 32);
     m.encoders[0].output = tokens(patches);
     admit_images(m, patches, patches);
-    m.add(patch_embedding(v, t.hidden, 32, false));
+    m.add(patch_embedding(v, t.hidden, 32, bias_term::none));
     m.add(positions(patches + 2, t.hidden));
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
@@ -111,7 +120,7 @@ inline tower_shape add_pixtral(config_fields& v, model& m) {
                        .head_dim = v.number_or("head_dim", v.ok() ? t.hidden / t.heads : 1, 1, most_heads)};
     block.feed_forward.width = t.width;
     m.encoders[0] = tower_of(t, block);
-    m.add(patch_embedding(v, t.hidden, 16, false));
+    m.add(patch_embedding(v, t.hidden, 16, bias_term::none));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     return t;
 }
@@ -119,7 +128,7 @@ inline tower_shape add_pixtral(config_fields& v, model& m) {
 /// Adds the tower that the vision part names: SigLIP, CLIP or Pixtral.
 inline tower_shape add_named_tower(config_fields& v, model& m) {
     const std::string_view type = v.text_or("model_type", "clip_vision_model");
-    if (type == "siglip_vision_model") return add_siglip(v, m, true);
+    if (type == "siglip_vision_model") return add_siglip(v, m);
     if (type == "clip_vision_model") return add_clip(v, m);
     if (type == "pixtral") return add_pixtral(v, m);
     v.fail({error_code::unsupported, "vision_config.model_type", type,
@@ -131,26 +140,26 @@ inline tower_shape add_named_tower(config_fields& v, model& m) {
 
 inline void add_gemma3_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, true);
+    const tower_shape t = add_siglip(v, m);
     m.encoders[0].output = tokens(feature_count(c, "mm_tokens_per_image", 256));
     m.encoders[0].image_tokens = m.encoders[0].output;
-    m.add(projection(m.hidden, t.hidden, false));
+    m.add(projection(m.hidden, t.hidden, bias_term::none));
     m.add({.role = weight_role::norm, .columns = t.hidden});
 }
 
 /// PaliGemma: SigLIP and one linear layer as projector.
 inline void add_paligemma_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, true);
+    const tower_shape t = add_siglip(v, m);
     const std::int64_t width = feature_count(c, "projection_dim", m.hidden);
-    m.add(projection(feature_count(v, "projection_dim", width), t.hidden, true));
+    m.add(projection(feature_count(v, "projection_dim", width), t.hidden));
 }
 
 /// LLaVA: a projector of two linear layers, from the features of one layer of the tower, or of several concatenated.
 inline void add_llava_vision(config_fields& c, model& m) {
     vision_fields v{c};
     const tower_shape t = add_named_tower(v, m);
-    const bool bias = c.flag_or("multimodal_projector_bias", true);
+    const bias_term bias{c.flag_or("multimodal_projector_bias", true)};
     const std::int64_t layers =
         c.holds_list("vision_feature_layer") ? static_cast<std::int64_t>(c.list("vision_feature_layer")->size()) : 1;
     m.add(projection(m.hidden, layers * t.hidden, bias));
@@ -167,14 +176,14 @@ inline void add_llava_next_vision(config_fields& c, model& m) {
 inline void add_mistral3_vision(config_fields& c, model& m) {
     vision_fields v{c};
     const tower_shape t = add_pixtral(v, m);
-    const bool bias = c.flag_or("multimodal_projector_bias", false);
+    const bias_term bias{c.flag_or("multimodal_projector_bias", false)};
     // A token for each square of patches, and one at the end of each row of squares.
     const std::int64_t patches = patch_count(v, 1024, 16), squares = patches / merged(c);
     std::int64_t rows = 0;
     while (rows * rows < squares) ++rows;
     admit_images(m, patches, squares + rows);
     m.add({.role = weight_role::norm, .columns = t.hidden});
-    m.add(projection(t.hidden, merged(c) * t.hidden, false));
+    m.add(projection(t.hidden, merged(c) * t.hidden, bias_term::none));
     m.add(projection(m.hidden, t.hidden, bias));
     m.add(projection(m.hidden, m.hidden, bias));
 }
@@ -187,15 +196,15 @@ inline void add_llama4_vision(config_fields& c, model& m) {
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     // 16 tiles and the whole image; pixel_shuffle_ratio 0.5 leaves a quarter of the patches.
     admit_images(m, 17 * (patch_count(v, 448, 14) + 1), 17 * (patch_count(v, 448, 14) / 4));
-    m.add(patch_embedding(v, t.hidden, 14, false));
+    m.add(patch_embedding(v, t.hidden, 14, bias_term::none));
     m.add(positions(patch_count(v, 448, 14) + 2, t.hidden));
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
     const std::int64_t in = feature_count(v, "projector_input_dim", 4096);
     const std::int64_t out = feature_count(v, "projector_output_dim", 4096);
-    m.add(projection(in, t.width, false));
-    m.add(projection(out, in, false));
-    m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680), false));
+    m.add(projection(in, t.width, bias_term::none));
+    m.add(projection(out, in, bias_term::none));
+    m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680), bias_term::none));
 }
 
 /// Llama 3.2 Vision: gated embeddings of positions and tiles; local and gated global layers, five of whose outputs are
@@ -209,20 +218,22 @@ inline void add_mllama_vision(config_fields& c, model& m) {
     tower_shape t = read_tower_shape(v, {.hidden = 1280, .width = 5120, .layers = 32, .heads = 16});
     const std::int64_t global = v.number_or("num_global_layers", 8, 0, 128);
     t.layers += global;
-    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width, false));
+    layer block = transformer_layer(t.heads, t.hidden, t.width);
+    block.attention.qkv_bias = block.attention.output_bias = false;
+    m.encoders[0] = tower_of(t, block);
     const std::int64_t rows = patch_count(v, 448, 14) + 1;
     const std::int64_t tiles = v.number_or("max_num_tiles", 4, 1, 1024);
     const nlohmann::json* given = v.list("supported_aspect_ratios");
     const std::int64_t ratios = 1 + (given != nullptr ? static_cast<std::int64_t>(given->size()) : 8);
     m.encoders[0].output = tokens(rows * tiles);
-    m.add(patch_embedding(v, t.hidden, 14, false));
+    m.add(patch_embedding(v, t.hidden, 14, bias_term::none));
     m.add(positions(rows + 1, t.hidden));  // with the class token
     m.add(positions(ratios, tiles * rows * t.hidden));
     m.add(positions(ratios, tiles * t.hidden, 2));
     m.add({.role = weight_role::values, .columns = 3 + 2 * global});  // gates of positions, tiles and global layers
     m.add(layer_norm(t.hidden));
     m.add(layer_norm(t.hidden));
-    m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680), true));
+    m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680)));
 }
 
 /// Llama 3.2 Vision's text model: some layers attend to the image instead of the text; the embedding has eight rows
@@ -259,10 +270,10 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     admit_qwen_images(m, merged(v));
-    m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add(patch_embedding(v, t.hidden, 14, bias_term::none, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(layer_norm(t.hidden));
-    m.add(projection(joined, joined, true));
-    m.add(projection(feature_count(v, "hidden_size", m.hidden), joined, true));
+    m.add(projection(joined, joined));
+    m.add(projection(feature_count(v, "hidden_size", m.hidden), joined));
 }
 
 /// Qwen2.5-VL and EXAONE 4.5: a tower with gated feed-forwards and RMS norms.
@@ -276,10 +287,10 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, block);
     admit_qwen_images(m, merged(v));
-    m.add(patch_embedding(v, t.hidden, 14, false, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add(patch_embedding(v, t.hidden, 14, bias_term::none, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::norm, .columns = t.hidden});
-    m.add(projection(joined, joined, true));
-    m.add(projection(feature_count(v, "out_hidden_size", m.hidden), joined, true));
+    m.add(projection(joined, joined));
+    m.add(projection(feature_count(v, "out_hidden_size", m.hidden), joined));
 }
 
 /// Adds the tower of audio that Qwen's Omni models have beside the tower of images: Whisper's encoder, and what makes
@@ -303,7 +314,7 @@ inline void add_qwen2_5_omni(config_fields& c, model& m) {
     m.add({.role = weight_role::conv, .bias = true, .rows = hidden, .columns = 3 * hidden});
     m.add(positions(2, out));
     m.add(layer_norm(hidden));
-    m.add(projection(out, hidden, true));
+    m.add(projection(out, hidden));
 }
 
 /// Qwen3-VL and Qwen3.5: learned positions, a merger, and one more merger for each layer of the tower whose output is
@@ -317,11 +328,11 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
     const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
     admit_qwen_images(m, merged(v));
-    m.add(patch_embedding(v, t.hidden, 16, true, v.number_or("temporal_patch_size", 2, 1, 64)));
+    m.add(patch_embedding(v, t.hidden, 16, bias_term::added, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(positions(feature_count(v, "num_position_embeddings", 2304), t.hidden));
     m.add(layer_norm(t.hidden));
-    m.add(projection(joined, joined, true));
-    m.add(projection(out, joined, true));
+    m.add(projection(joined, joined));
+    m.add(projection(out, joined));
     if (mergers == 0) return;
     m.add({.role = weight_role::norm, .columns = joined, .copies = 2 * mergers});
     m.add({.role = weight_role::projector, .bias = true, .rows = joined, .columns = joined, .copies = mergers});
@@ -334,9 +345,9 @@ inline void add_qwen3_5_vision(config_fields& c, model& m) { add_qwen3_tower(c, 
 /// Idefics 3 and SmolVLM: SigLIP, pixel shuffling, one linear layer.
 inline void add_idefics3_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, false, {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, 32);
+    const tower_shape t = add_siglip(v, m, idefics3_siglip);
     const std::int64_t scale = c.number_or("scale_factor", 2, 1, 64);
-    m.add(projection(m.hidden, t.hidden * scale * scale, false));
+    m.add(projection(m.hidden, t.hidden * scale * scale, bias_term::none));
 }
 
 /// Phi-3-Vision: Phi-3 with CLIP ViT-L/14 at 336 pixels, of which the file gives the name only; a projector of squares
@@ -353,10 +364,10 @@ inline model read_phi3_vision(config_fields& c) {
     static const nlohmann::json clip_large_336 = own_json(
         R"({"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16,
             "image_size": 336, "patch_size": 14})");
-    config_fields v{clip_large_336, "img_processor", true};
+    config_fields v{clip_large_336, "img_processor"};
     const tower_shape t = add_clip(v, m);
-    m.add(projection(m.hidden, 4 * t.hidden, true));
-    m.add(projection(m.hidden, m.hidden, true));
+    m.add(projection(m.hidden, 4 * t.hidden));
+    m.add(projection(m.hidden, m.hidden));
     m.add(positions(2, 4 * t.hidden));
     return m;
 }
@@ -379,7 +390,7 @@ inline model read_clip_vision(config_fields& c) {
 }
 inline model read_siglip_vision(config_fields& c) {
     model m;
-    add_siglip(c, m, true);
+    add_siglip(c, m);
     return tower_alone(m);
 }
 
@@ -397,8 +408,8 @@ inline void add_clip_vision(config_fields& c, model& m) {
     vision_fields v{c};
     const tower_shape t = add_clip(v, m);
     const std::int64_t common = feature_count(c, "projection_dim", 512);
-    m.add(projection(common, t.hidden, false));
-    m.add(projection(common, m.hidden, false));
+    m.add(projection(common, t.hidden, bias_term::none));
+    m.add(projection(common, m.hidden, bias_term::none));
     m.add({.role = weight_role::values});
 }
 
@@ -406,12 +417,12 @@ inline void add_clip_vision(config_fields& c, model& m) {
 /// bias of the similarity.
 inline model read_siglip_text(config_fields& c) {
     model m = read_clip_text(c);
-    m.add(projection(feature_count(c, "projection_size", m.hidden), m.hidden, true));
+    m.add(projection(feature_count(c, "projection_size", m.hidden), m.hidden));
     return m;
 }
 inline void add_siglip_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    add_siglip(v, m, true);
+    add_siglip(v, m);
     m.add({.role = weight_role::values, .columns = 2});
 }
 
