@@ -71,20 +71,19 @@ struct flow_transformer {
 namespace detail {
 
 /// A matrix, `copies` times, with or without a bias on its output.
-enum class output_bias : std::uint8_t { none, added };
 constexpr void list_matrix(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
-                           std::int64_t copies, output_bias bias) {
+                           std::int64_t copies, bias_term bias) {
     weight_list{visit}.linear(
         weight{.role = role, .rows = rows, .columns = columns, .copies = copies, .active = copies, .quantised = true},
-        bias == output_bias::added);
+        bias == bias_term::added);
 }
 constexpr void list_biased(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
                            std::int64_t copies = 1) {
-    list_matrix(role, rows, columns, visit, copies, output_bias::added);
+    list_matrix(role, rows, columns, visit, copies, bias_term::added);
 }
 constexpr void list_unbiased(weight_role role, std::int64_t rows, std::int64_t columns, const weight_visitor& visit,
                              std::int64_t copies = 1) {
-    list_matrix(role, rows, columns, visit, copies, output_bias::none);
+    list_matrix(role, rows, columns, visit, copies, bias_term::none);
 }
 
 /// A convolution over 3 x 3 pixels.

@@ -224,6 +224,9 @@ constexpr status validate(const model& m);
 
 namespace detail {
 
+/// Whether a linear layer or a convolution adds a bias to its output.
+enum class bias_term : bool { none, added };
+
 /// Three orders of magnitude beyond any known model, and small enough that every product of two dimensions fits 63
 /// bits.
 inline constexpr std::int64_t widest = std::int64_t{1} << 24;

@@ -166,8 +166,8 @@ struct weight_list {
         return w;
     }
 
-    /// A matrix, and the bias on its output if it has one. A bias is cut as the output that it is added to.
-    constexpr void linear(const weight& w, bool has_bias) const {
+    /// A matrix, and the bias on its output unless it has none. A bias is cut as the output that it is added to.
+    constexpr void linear(const weight& w, bool has_bias = true) const {
         visit(w);
         if (!has_bias) return;
         const bool cut = w.split == weight_split::rows;
@@ -303,7 +303,7 @@ constexpr void list_convolution(const weight_list& list, const recurrent& r) {
     list_convolution(list, r);
     // x_proj: the time step's low rank, B and C; then dt_proj.
     list.visit(list.matrix(weight_role::in_proj, r.rank + 2 * r.state, r.inner(), weight_split::columns));
-    list.linear(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows), true);
+    list.linear(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows));
     list.channels(weight_role::state, r.inner(), r.state);  // A: the decay of each state
     list.channels(weight_role::state, r.inner(), 1);        // D: the skip connection
     if (r.inner_norms) list.vector(weight_role::norm, r.rank + 2 * r.state);

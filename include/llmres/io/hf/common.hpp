@@ -183,9 +183,6 @@ inline token_count read_window(config_fields& c) { return tokens(c.number_or("sl
 /// refused in a file.
 enum class bias_fields : std::uint8_t { none, attention, attention_and_mlp };
 
-/// Whether a linear layer or a convolution adds a bias to its output.
-enum class bias_term : bool { none, added };
-
 /// A layer of the llama layout: gated feed-forward, two RMS norms, biases where the file asks for them.
 inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields biases = bias_fields::attention) {
     layer l;
