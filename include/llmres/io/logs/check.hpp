@@ -198,7 +198,7 @@ inline result<check_result> check(const engine_log& log, const job& j, const lay
     for (const line_observation& o : observations_of(log, j.runtime)) {
         const auto said = predicted(o.seen.what, j, l, c);
         if (!said || said->high <= byte_count{}) continue;
-        checked_figure f{o, *said, true};
+        checked_figure f{o, *said};
         // What is arithmetic counts tensors: what allocators and small buffers add is less than a thousandth.
         const byte_count slack =
             o.seen.printed_to + (said->low == said->high ? bytes(said->high.in(bytes) / 1000) : byte_count{});

@@ -114,11 +114,11 @@ template <class Function>
 constexpr void for_each_anchor(Function&& function) {
     for (std::size_t t = 0; t < all_tables.size(); ++t) {
         for (const std::string_view words : all_tables[t].begins)
-            if (!words.empty()) function(anchor{words, t, nullptr, true});
+            if (!words.empty()) function(anchor{.words = words, .table = t, .begins = true});
         for (const std::string_view words : all_tables[t].signs)
-            if (!words.empty()) function(anchor{words, t, nullptr, false});
+            if (!words.empty()) function(anchor{.words = words, .table = t});
         for (std::size_t i = 0; i < all_tables[t].size; ++i)
-            function(anchor{all_tables[t].first[i].before, t, all_tables[t].first + i, false});
+            function(anchor{all_tables[t].first[i].before, t, all_tables[t].first + i});
     }
 }
 
@@ -193,9 +193,9 @@ inline bool repeats_a_prompt(std::string_view line) {
     return false;
 }
 
-/// Whether a quantity's name is one word.
-constexpr bool is_one_word(quantity q) {
-    return q == quantity::version || q == quantity::eager || q == quantity::generation || q == quantity::cache_format;
+constexpr name_words words_of(quantity q) {
+    return name_words{q == quantity::version || q == quantity::eager || q == quantity::generation ||
+                      q == quantity::cache_format};
 }
 
 /// A snapshot's peaks, by device. It has no lines: all stands in the first.
@@ -285,7 +285,7 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
     if (is_text(r.what)) {
         const char last = r.before.back();
         const std::string text =
-            detail::read_name(line.substr(at), last == '\'' || last == '"' ? last : '\0', detail::is_one_word(r.what));
+            detail::read_name(line.substr(at), last == '\'' || last == '"' ? last : '\0', detail::words_of(r.what));
         if (text.empty()) return;
         for (name& n : log.names)
             if (n.what == r.what) {
@@ -375,7 +375,7 @@ inline void reader::take_columns() {
         if (columns_[i].starts_with("memory.used") && n) memory(quantity::device_used, n->value, device);
         if (columns_[i].starts_with("memory.total") && n) memory(quantity::device_total, n->value, device);
         if (columns_[i] == "name" && log.text_of(quantity::gpu).empty())
-            if (std::string text = detail::read_name(cells[i], '\0', false); !text.empty())
+            if (std::string text = detail::read_name(cells[i]); !text.empty())
                 log.names.push_back({quantity::gpu, std::move(text), number_ + 1});
     }
 }
