@@ -127,23 +127,25 @@ TEST_CASE("a batch that data ranks do not share evenly is counted once") {
 }
 
 TEST_CASE("the CPU issues routed experts one by one where the runtime loops over them, in layers that have them") {
+    using enum detail::launch_mode;
     job j = chat();
     j.runtime.launches.layer = microseconds(100), j.runtime.launches.looped_expert = microseconds(10);
-    CHECK(detail::launches_of(j, true).layer.expected.in(microseconds) == doctest::Approx(100));
+    CHECK(detail::launches_of(j, graphs).layer.expected.in(microseconds) == doctest::Approx(100));
     j.model = models::qwen3_30b_a3b;
-    CHECK(detail::launches_of(j, true).layer.expected.in(microseconds) == doctest::Approx(100 + 128 * 10));
+    CHECK(detail::launches_of(j, graphs).layer.expected.in(microseconds) == doctest::Approx(100 + 128 * 10));
 }
 
 TEST_CASE("eager kernels are issued as such, each with its whole floor; a runtime without them as its graphs") {
+    using enum detail::launch_mode;
     job j = chat();
     j.runtime.launches.layer = microseconds(20), j.runtime.launches.eager_layer = microseconds(300);
     j.runtime.launches.floors = 0.4;
-    CHECK(detail::launches_of(j, true).layer.expected == microseconds(20));
-    CHECK(detail::launches_of(j, true).floors == 0.4);
-    CHECK(detail::launches_of(j, false).layer.expected == microseconds(300));
-    CHECK(detail::launches_of(j, false).floors == 1);
+    CHECK(detail::launches_of(j, graphs).layer.expected == microseconds(20));
+    CHECK(detail::launches_of(j, graphs).floors == 0.4);
+    CHECK(detail::launches_of(j, eager).layer.expected == microseconds(300));
+    CHECK(detail::launches_of(j, eager).floors == 1);
     j.runtime.launches.eager_layer = {};
-    CHECK(detail::launches_of(j, false).layer.expected == microseconds(20));
+    CHECK(detail::launches_of(j, eager).layer.expected == microseconds(20));
 }
 
 TEST_CASE("the bounds of steady times take each part's own bound") {

@@ -139,7 +139,9 @@ TEST_CASE("prompts run without CUDA graphs, so that each kernel has its whole fl
 
 TEST_CASE(
     "narrow weights take the CPU longer for each of a layer's products, and a loop over experts for each expert") {
-    const auto issued = [](const job& j) { return detail::launches_of(j, false).layer.expected.in(microseconds); };
+    const auto issued = [](const job& j) {
+        return detail::launches_of(j, detail::launch_mode::eager).layer.expected.in(microseconds);
+    };
     job j = decoded(runtimes::transformers);
     const double wide = issued(j);
     CHECK(wide == doctest::Approx(j.runtime.launches.layer.expected.in(microseconds)));

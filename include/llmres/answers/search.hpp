@@ -401,7 +401,8 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
         if (!running.r.space.schedule || !trains(j)) return false;
         layout_space other = space;
         other.given.schedule = pipeline_schedule::gpipe;
-        return for_each_layout(tried, other, c, search_visitor<Watch>{running, tried, true});
+        return for_each_layout(tried, other, c,
+                               search_visitor<Watch>{.running = running, .tried = tried, .only_stages = true});
     };
     for_each_choice(running.r.space, j, tried, all);
 }

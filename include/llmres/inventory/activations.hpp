@@ -200,8 +200,7 @@ private:
         const feed_forward& f = of_layer.feed_forward;
         if (o.routed && transformers_experts(context)) return;
         const std::int64_t positions = o.routed ? routed_tokens(f, context) : context.tokens.all();
-        const bool fp32_input =
-            context.formats.fp32_outputs || widens_activation(f.kind == feed_forward_kind::gated, context);
+        const bool fp32_input = context.formats.fp32_outputs || widens_activation(f.kind, context);
         out.products(
             o, {.elements = positions * o.reads[0].width, .n = positions, .casts = context.autocast && fp32_input});
     }
@@ -216,22 +215,25 @@ constexpr gradient_flow show_saved(const layer& l, std::int64_t hidden, const tr
     return fold.flow;
 }
 
-/// What a norm's backward pass holds beside what it saved: five fp32 tensors as PyTorch differentiates it step by step,
-/// x.pow(2).mean(): the input's gradient by the product, the mean's, the input to the power of one, twice that, and its
-/// product with the mean's (torch/csrc/autograd/FunctionsManual.cpp, pow_backward). `beside_residual`: what it reads
-/// has another gradient, to which a stream that is fp32 adds the first of them at once. Of a norm of the feed-forward's
-/// output, what its weight multiplied counts as saved, but is freed with the weight's gradient, before the five exist.
-constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer& hold,
-                              bool beside_residual) {
+/// Fp32 tensors that the backward pass of x.pow(2).mean() makes, which PyTorch differentiates step by step: the input's
+/// gradient by the product, the mean's, the input to the power of one, twice that, and its product with the mean's
+/// (torch/csrc/autograd/FunctionsManual.cpp, pow_backward).
+inline constexpr std::int64_t norm_gradients = 5;
+
+/// What a norm's backward pass holds beside what it saved. What it reads has the residual's gradient, too, to which a
+/// stream that is fp32 adds the first of its own at once. Of a norm of the feed-forward's output, what its weight
+/// multiplied counts as saved, but is freed with the weight's gradient, before all of them exist.
+constexpr void pass_back_norm(const layer_operation& o, norm_kind kind, const layer_writer& hold) {
     const training_context& context = hold.context;
     const std::int64_t values = context.tokens.all() * o.reads[0].width;
     const auto put = [&](std::int64_t elements, const precision& format) {
         hold.put(activation_role::gradient, elements, format, activation_split::sequence, o.at);
     };
     if (context.runtime.kernels.fuses_norms() || kind != norm_kind::rms) return put(2 * values, context.formats.stream);
-    if (o.at != backward_point::fed || context.frozen)
-        return put((beside_residual && context.formats.fp32_stream ? 4 : 5) * values, fp32);
-    put(4 * values, fp32);
+    const bool of_output = o.at == backward_point::fed;
+    if (!of_output || context.frozen)
+        return put((norm_gradients - (!of_output && context.formats.fp32_stream ? 1 : 0)) * values, fp32);
+    put((norm_gradients - 1) * values, fp32);
     if (!multiplies_in_fp32(context.code.norms.form) && !context.formats.fp32_outputs)
         put(values, context.formats.outputs);
 }
@@ -254,7 +256,7 @@ private:
         switch (o.code) {
             case operation_code::norm:  // those of attention's output, and before an encoder's, are lower than these
                 if (o.reads[0].name == operand_name::stream || o.at == backward_point::fed)
-                    pass_back_norm(o, of_layer.norm, hold, o.at != backward_point::fed);
+                    pass_back_norm(o, of_layer.norm, hold);
                 return;
             case operation_code::combine: return pass_back_weighing(of_layer.feed_forward, o, hold);
             case operation_code::attention: return pass_back_attention(of_layer.attention, hold);

@@ -362,13 +362,18 @@ constexpr bool trains_both(const Passes& passes) {
     return all;
 }
 
+/// Where a matrix stands: the scored positions alone pass the head.
+enum class projection_place : bool { before_head, head };
+
 /// Calls visit for the products of all passes with a weight, and with the two factors of an adapter beside it, which is
-/// the same in all passes. `head`: the scored positions pass, not all. `twins`: matrices equal to it, where no adapter
+/// the same in all passes. `twins`: matrices equal to it, where no adapter
 /// stands beside either.
 template <class Passes, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats, const Passes& passes,
-                                const layout& l, bool head, Visit& visit, const equal_matrices* twins = nullptr) {
+                                const layout& l, projection_place place, Visit& visit,
+                                const equal_matrices* twins = nullptr) {
     if (whole.rows == 1) return;  // vectors: norms and biases
+    const bool head = place == projection_place::head;
     const weight_shape part = local_shape(whole, l);
     const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
     const precision& format = formats.weights.of(whole);
@@ -409,11 +414,12 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
 template <class Passes, class Visit>
 constexpr void visit_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
                                  const Passes& passes, const layout& over, Visit& visit) {
+    constexpr auto place = projection_place::before_head;
     if (passes[0].training && (passes[0].adapter.trains() || !TakesBoth<Visit> || !trains_both(passes)))
         return for_each_weight(l, hidden,
-                               [&](const weight& w) { visit_projection(w, formats, passes, over, false, visit); });
+                               [&](const weight& w) { visit_projection(w, formats, passes, over, place, visit); });
     equal_matrices equal;
-    const auto show = [&] { visit_projection(equal.first, formats, passes, over, false, visit, &equal); };
+    const auto show = [&] { visit_projection(equal.first, formats, passes, over, place, visit, &equal); };
     const auto each = [&](const weight& w) {
         if (w.rows == 1 || equal.take(w, formats.weights)) return;
         show();
@@ -518,7 +524,7 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
                       .rows = m.vocabulary,
                       .columns = embedding_width_of(m),
                       .split = weight_split::rows};
-    detail::visit_projection(head, formats, passes, over, true, visit);
+    detail::visit_projection(head, formats, passes, over, detail::projection_place::head, visit);
     for (std::size_t p = 0; p < passes.size(); ++p) {
         if (!passes[p].training) continue;
         // The loss in fp32: a copy, its softmax and the sum read and write the logits about six times, a fused loss

@@ -301,26 +301,27 @@ TEST_CASE("one adapter beside joined heads is as wide as those it adapts") {
 }
 
 TEST_CASE("a norm's backward pass makes five fp32 tensors, four into an fp32 stream, or two in one kernel") {
-    const auto passed = [](norm_kind kind, const job& j, backward_point at, bool beside_residual = true) {
+    const auto passed = [](norm_kind kind, const job& j, backward_point at) {
         layer_operation o;
         o.at = at;
         o.reads[0] = whole_operand(operand_name::stream, 64);
-        return written(training_context{j, {}},
-                       [&](const layer_writer& out) { pass_back_norm(o, kind, out, beside_residual); });
+        return written(training_context{j, {}}, [&](const layer_writer& out) { pass_back_norm(o, kind, out); });
     };
     using enum backward_point;
     const norm_kind rms = norm_kind::rms;
     CHECK(passed(rms, trained("", flash), norm) == "gradient 320x4 n");
     CHECK(passed(rms, autocasting(trained("", flash)), norm) == "gradient 256x4 n");
-    CHECK(passed(rms, autocasting(trained("", flash)), norm, false) == "gradient 320x4 n");
     CHECK(passed(rms, trained("", flash, runtimes::megatron), norm) == "gradient 128x2 n");
     CHECK(passed(norm_kind::layer, trained("", flash), norm) == "gradient 128x2 n");
     // Of the feed-forward's output, what the weight multiplied is free by then, and that gradient is cast.
-    CHECK(passed(rms, trained("", flash), fed, false) == "gradient 256x4 f, gradient 64x2 f");
-    CHECK(passed(rms, trained("gemma2", flash), fed, false) == "gradient 256x4 f");
+    CHECK(passed(rms, trained("", flash), fed) == "gradient 256x4 f, gradient 64x2 f");
+    CHECK(passed(rms, trained("gemma2", flash), fed) == "gradient 256x4 f");
     job frozen = trained("", flash);
     frozen.adapter = {.kind = adapter_kind::lora, .rank = 4};
-    CHECK(passed(rms, frozen, fed, false) == "gradient 320x4 f");
+    CHECK(passed(rms, frozen, fed) == "gradient 320x4 f");
+    // Whose stream passes back no gradient of its own, which an fp32 one could be added to.
+    frozen.weights = fp32, frozen.autocast = true;
+    CHECK(passed(rms, frozen, fed) == "gradient 320x4 f");
 }
 
 TEST_CASE("alive in a layer's halves are the stream, what a norm put out, and what attention or activation has") {

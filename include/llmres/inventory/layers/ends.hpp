@@ -26,16 +26,19 @@ constexpr void save_extra_norms(const model& m, model_part part, std::int64_t n,
     }
 }
 
+/// What a stack's first layer reads: rows of the embedding as they are, or with positions, a factor, or made fp32.
+enum class embedded : bool { as_stored, changed };
+
 /// What a stack saves between its embedding and its first layer. PEFT has the output of a frozen embedding require
 /// gradients (enable_input_require_grads), and autograd holds such a leaf; adding positions to it, a factor or
-/// dropout makes another tensor. `changes`: there are positions, a factor, or a norm that makes it fp32.
-constexpr void save_embedding(std::int64_t hidden, bool changes, const layer_writer& save) {
+/// dropout makes another tensor.
+constexpr void save_embedding(std::int64_t hidden, embedded rows, const layer_writer& save) {
     const training_context& context = save.context;
     const std::int64_t values = context.tokens.all() * hidden;
     if (!context.input_requires_grad || (!context.dropout && !context.frozen)) return;
     const bool drops = context.dropout && context.code.dropout.embedding;
     if (drops) save.put(activation_role::mask, values, int8, activation_split::sequence, backward_point::output);
-    if (context.frozen && context.recomputes && (changes || drops))
+    if (context.frozen && context.recomputes && (rows == embedded::changed || drops))
         save.put(activation_role::residual, values, context.formats.embedding, activation_split::sequence,
                  backward_point::output);
 }
@@ -126,9 +129,9 @@ constexpr void list_input_activations(const model& m, const training_context& co
         ++first;
     const attention& a = m.layers.kinds[first].attention;
     save_embedding(m.hidden,
-                   m.embedding_width > 0 || context.code.scales_embedding ||
-                       !(context.formats.embedding == context.formats.stream) ||
-                       (context.frozen && has_extra(m, weight_role::positions)),
+                   embedded{m.embedding_width > 0 || context.code.scales_embedding ||
+                            !(context.formats.embedding == context.formats.stream) ||
+                            (context.frozen && has_extra(m, weight_role::positions))},
                    save);
     save_indices(save);
     save_score_bias(a, save);

@@ -36,20 +36,20 @@ constexpr std::int64_t routed_tokens(const feed_forward& f, const training_conte
                                      context.experts.load);
 }
 
-constexpr activation_form activation_form_of(bool gated, const training_context& context) {
+constexpr activation_form activation_form_of(feed_forward_kind kind, const training_context& context) {
     const feed_forward_modeling& code = context.code.feed_forward;
-    return gated ? code.activation : code.plain_activation;
+    return kind == feed_forward_kind::gated ? code.activation : code.plain_activation;
 }
 
 /// Whether the activation takes a power, which autocast does in fp32 (autocast_mode.h, AT_FORALL_FP32: pow).
-constexpr bool widens_activation(bool gated, const training_context& context) {
-    const activation_form form = activation_form_of(gated, context);
+constexpr bool widens_activation(feed_forward_kind kind, const training_context& context) {
+    const activation_form form = activation_form_of(kind, context);
     return form == activation_form::composed || form == activation_form::squared;
 }
 
 /// The format of an activation's output: fp32 after a power under autocast.
-constexpr const precision& activated_format(bool gated, const training_context& context) {
-    return widens_activation(gated, context) && context.autocast ? fp32 : context.formats.outputs;
+constexpr const precision& activated_format(feed_forward_kind kind, const training_context& context) {
+    return widens_activation(kind, context) && context.autocast ? fp32 : context.formats.outputs;
 }
 
 /// The activation of `width` features over n positions, and its product with the other factor where it is gated.
@@ -62,8 +62,8 @@ constexpr void save_activation(feed_forward_kind kind, std::int64_t n, std::int6
     const bool gated = kind == feed_forward_kind::gated;
     const bool fused = context.runtime.kernels.fuses_gates();
     const activation_role role = gated ? activation_role::gate : activation_role::up;
-    const form code = activation_form_of(gated, context);
-    const precision& made = activated_format(gated, context);
+    const form code = activation_form_of(kind, context);
+    const precision& made = activated_format(kind, context);
     // One factor of the gated product is saved for the other's gradient; one kernel saves both.
     const bool to_gate = !gated || fused || flow.reaches(operand_name::gate);
     const bool to_up = fused || flow.reaches(operand_name::up);
@@ -233,14 +233,14 @@ constexpr std::int64_t rows_passed_back(const feed_forward& f, const training_co
 /// Whether the activation between two linear layers is written as products of a power: the gradients of two of its
 /// factors live beside that of its output, all in its format (activations.py, NewGELUActivation).
 constexpr bool composes_activation(const feed_forward& f, const training_context& context) {
-    return f.kind != feed_forward_kind::gated && activation_form_of(false, context) == activation_form::composed;
+    return f.kind != feed_forward_kind::gated && activation_form_of(f.kind, context) == activation_form::composed;
 }
 
 /// Whether the activation between two linear layers is differentiated from its output, which the last product saves:
 /// the tensor is there until both are differentiated (derivatives.yaml, relu: result).
 constexpr bool keeps_own_output(const feed_forward& f, const training_context& context) {
     return f.kind != feed_forward_kind::gated && !f.routed() && !context.frozen &&
-           activation_form_of(false, context) == activation_form::from_output;
+           activation_form_of(f.kind, context) == activation_form::from_output;
 }
 
 /// Gradients that live at once between a feed-forward's linear layers, with the output that is still read.
@@ -287,7 +287,7 @@ constexpr void pass_back_feed_forward(const feed_forward& f, const layer_operati
         if (adapted && context.adapter.kind == adapter_kind::dora && context.adapter.adapts(weight_role::up_proj))
             return hold.put(activation_role::gradient, 4 * rows * width, fp32, activation_split::tensor, o.at);
         return hold.put(activation_role::gradient, inner_gradients(f, context) * rows * width,
-                        composes_activation(f, context) ? activated_format(false, context) : format,
+                        composes_activation(f, context) ? activated_format(f.kind, context) : format,
                         activation_split::tensor, o.at);
     }
     if (last && adapted && context.adapter.adapts(weight_role::down_proj) && context.copies_adapter_inputs &&

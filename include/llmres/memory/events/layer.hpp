@@ -167,7 +167,8 @@ private:
             case weight_role::gate_proj: return write_gate(o);
             case weight_role::up_proj: up_ = write_product(o.reads[0], o.writes[0], normed, o.weights[0]); return;
             case weight_role::down_proj:
-                fed_ = write_product(o.reads[0], o.writes[0], activated_format(gated(), context_), o.weights[0]);
+                fed_ = write_product(o.reads[0], o.writes[0], activated_format(kind_.feed_forward.kind, context_),
+                                     o.weights[0]);
                 return free(activated_), free(normed_);
             default:
                 for (std::size_t i = 0; i < o.products(); ++i)
@@ -181,17 +182,16 @@ private:
         const precision& normed = context_.normed(kind_.norm);
         gate_ = write_product(o.reads[0], o.writes[0], normed, o.weights[0]);
         if (!context_.runtime.kernels.fuses_gates()) {
-            tensor activated = keep(size(o.writes[0], activated_format(true, context_)));
+            tensor activated = keep(size(o.writes[0], activated_format(feed_forward_kind::gated, context_)));
             free(gate_);
             gate_ = activated;
         }
         up_ = write_product(o.reads[0], o.writes[1], normed, o.weights[1]);
     }
     constexpr void write_activation(const layer_operation& o) {
-        activated_ = keep(size(o.writes[0], activated_format(gated(), context_)));
+        activated_ = keep(size(o.writes[0], activated_format(kind_.feed_forward.kind, context_)));
         free(gate_), free(up_);
     }
-    constexpr bool gated() const { return kind_.feed_forward.kind == feed_forward_kind::gated; }
 
     /// Rotated queries and keys beside those before, then what the kernel reads and its output. Packages that fuse
     /// norms rotate in place (Liger, fms-acceleration).
@@ -241,9 +241,7 @@ private:
             output = wide;
         }
         free(cast);
-        return context_.adapter.low_rank() && context_.adapter.adapts(role, false)
-                   ? write_adapter(read, target, input, output)
-                   : output;
+        return context_.adapter.adapts(role) ? write_adapter(read, target, input, output) : output;
     }
     /// result + lora_B(lora_A(dropout(x))) * scaling.
     constexpr tensor write_adapter(const operand& read, const operand& target, const precision& input, tensor output) {

@@ -58,7 +58,7 @@ constexpr byte_count saved_beside_encoder_layers(const model& m, const encoder& 
     const auto count = [&](const activation& a) { saved += local_bytes(a, l); };
     const auto counted = visiting<activation>(count);
     const layer_writer save{context, counted};
-    if (!has_extra(m, weight_role::conv)) save_embedding(e.hidden, false, save);
+    if (!has_extra(m, weight_role::conv)) save_embedding(e.hidden, embedded::as_stored, save);
     save_score_bias(e.block.attention, save);
     save_final_dropout(e.hidden, save);
     save_extra_norms(m, model_part::input, context.tokens.all(), save);

@@ -51,8 +51,8 @@ constexpr byte_count final_norm_backward(const model& m, const training_context&
     // What its weight multiplies is freed with the gradient of the weight.
     hold.norm(context.tokens.all(), m.hidden, m.final_norm, activation_split::sequence, backward_point::norm,
               backward_point::inner);
-    pass_back_norm({.at = backward_point::norm, .reads = {whole_operand(operand_name::stream, m.hidden)}}, m.final_norm,
-                   hold, false);
+    hold.put(activation_role::gradient, norm_gradients * context.tokens.all() * m.hidden, fp32,
+             activation_split::sequence, backward_point::norm);
     return held;
 }
 

@@ -50,7 +50,7 @@ inline constexpr double joined_products = 4;
 /// Through one of the model's own prediction layers, and the head.
 constexpr void price_own_prediction(pricer& price, const job& j, const operation_formats& formats,
                                     const token_passes& passes) {
-    visit_projection(depth_projection(j.model), formats, passes, price.degrees, false, price);
+    visit_projection(depth_projection(j.model), formats, passes, price.degrees, projection_place::before_head, price);
     price_layer(price, prediction_block(j.model), j.model.hidden, formats, passes);
     for_each_head_operation(j.model, formats, passes, price.degrees, price);
 }

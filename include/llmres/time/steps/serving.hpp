@@ -153,12 +153,15 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     return p;
 }
 
+/// How kernels are launched: one by one, or by CUDA graphs where the runtime has them.
+enum class launch_mode : bool { eager, graphs };
+
 /// What the CPU takes to issue a step, where kernels beside those of wide products and dense layers count too.
-/// `graphs`: CUDA graphs issue them, where the runtime has them.
-constexpr runtime_launches launches_of(const job& j, bool graphs) {
+constexpr runtime_launches launches_of(const job& j, launch_mode mode) {
     runtime_launches by = j.runtime.launches;
-    if (!graphs && by.eager_layer.expected > duration{}) by.layer = by.eager_layer;
-    if (!graphs) by.floors = 1.0;  // kernels start while others end within a graph
+    const bool eager = mode == launch_mode::eager;
+    if (eager && by.eager_layer.expected > duration{}) by.layer = by.eager_layer;
+    if (eager) by.floors = 1.0;  // kernels start while others end within a graph
     const precision& weights = weights_of(j);
     const format_family family = family_of(weights);
     // AutoGPTQ's ExLlama kernel of 4 bits is one kernel.
@@ -199,7 +202,7 @@ constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
 /// What the launches of a job's generated tokens and of its prompts take.
 constexpr runtime_launches launches_of_step(const job& j, const serving_passes& p) {
     const token_count captured = j.runtime.launches.graph_context;
-    return launches_of(j, captured == token_count{} || tokens(p.decode.tokens.keys) <= captured);
+    return launches_of(j, launch_mode{captured == token_count{} || tokens(p.decode.tokens.keys) <= captured});
 }
 
 /// The time of a job's steps on all stages one after the other, without what they send each other.
@@ -229,7 +232,7 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     const token_passes passes = priced_passes_of(j, p);
     model_pricer priced{j, l, with, formats, passes, known};
     const priced_passes all = through_all_layers(j, passes.size(), priced, times);
-    const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, false);
+    const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, launch_mode::eager);
     serving_work work{.step = all[0].terms(with.reach, launches),
                       .prefill = all[1].terms(with.reach, of_prompts),
                       .flops = all[0].flops,

@@ -141,7 +141,7 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
     priced_pass depth;
     if (j.mtp_layers > 0) {
         pricer price = model_pricer::pricer_of(j, l, with, passes);
-        visit_projection(depth_projection(j.model), formats, passes, l, false, price);
+        visit_projection(depth_projection(j.model), formats, passes, l, projection_place::before_head, price);
         depth = both_passes(price.sum);
         price.start_over();
         price_layer(price, prediction_block(j.model), j.model.hidden, formats, passes);

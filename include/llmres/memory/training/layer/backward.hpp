@@ -66,7 +66,7 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
     const feed_forward& f = kind.feed_forward;
     const std::int64_t factors = f.kind == feed_forward_kind::gated ? 2 : 1;
     const byte_count read = local_bytes({activation_role::gate, factors * context.tokens.all() * f.width,
-                                         activated_format(factors > 1, context), activation_split::tensor},
+                                         activated_format(f.kind, context), activation_split::tensor},
                                         l);
     return f.routed() ? byte_count{} : beyond(saved, read);
 }

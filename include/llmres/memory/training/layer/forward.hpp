@@ -206,7 +206,7 @@ private:
 
     /// Queries, scaled by sdpa; keys and values, and those repeated for every query head. RoPE's tables have the format
     /// of the stream, so that eager attention repeats keys that are rotated in it.
-    constexpr byte_count heads(bool repeats) const {
+    constexpr byte_count heads(bool repeats = false) const {
         const attention& a = kind_.attention;
         const bool eager = context_.attention.kernel == attention_kernel::eager;
         const bool scales = repeats && !eager;
@@ -228,7 +228,7 @@ private:
         if (score_code_of(kind_.attention, context_, seen) == score_code::by_pair)
             at_scores(saved, held, crosses);
         else
-            consider(saved.all, held, records_ ? byte_count{} : heads(false));
+            consider(saved.all, held, records_ ? byte_count{} : heads());
         attended_ = output_;
     }
 
@@ -387,9 +387,7 @@ private:
         return output_ + size(hidden_, adapter, activation_split::sequence);
     }
 
-    constexpr bool adapts(weight_role role) const {
-        return context_.adapter.low_rank() && context_.adapter.adapts(role, false);
-    }
+    constexpr bool adapts(weight_role role) const { return context_.adapter.adapts(role); }
 
     /// DoRA takes the norm of the adapted weight before it saves anything of the product (tuners/lora/dora.py).
     /// `input`: the format of what the product reads, of which the adapter has a copy in its own.
@@ -430,24 +428,23 @@ private:
     /// What attention's code still refers to when its output is projected: queries, keys, values, and that output.
     constexpr byte_count attended() const {
         const attention& a = kind_.attention;
-        return inner_ + heads(false) +
-               size(a.heads * a.value_width(), context_.formats.compute, activation_split::tensor);
+        return inner_ + heads() + size(a.heads * a.value_width(), context_.formats.compute, activation_split::tensor);
     }
 
     /// The gate is activated before `up` is computed; autograd, or a kernel of both, keeps the gate.
     constexpr byte_count gate_before_up(const operand& target) const {
         const bool fused = context_.runtime.kernels.fuses_gates();
         return (records_ || fused ? size(target, context_.formats.outputs) : byte_count{}) +
-               (fused ? byte_count{} : size(target, activated_format(true, context_)));
+               (fused ? byte_count{} : size(target, activated_format(feed_forward_kind::gated, context_)));
     }
 
     constexpr void at_activation(const layer_operation& o, const saved_so_far& saved) {
         const byte_count plain = size(o.writes[0], context_.formats.outputs);
-        const byte_count output = size(o.writes[0], activated_format(gated(), context_));
+        const byte_count output = size(o.writes[0], activated_format(kind_.feed_forward.kind, context_));
         const bool from_output =
             !gated() && context_.code.feed_forward.plain_activation == activation_form::from_output;
         activated_ = records_ && from_output && context_.frozen ? byte_count{} : output;
-        const activation_form form = activation_form_of(gated(), context_);
+        const activation_form form = activation_form_of(kind_.feed_forward.kind, context_);
         const bool squares = form == activation_form::squared;
         byte_count made = activated_ + (records_ && !from_output && !squares ? byte_count{} : plain);
         if (form == activation_form::function) made += plain * 3;  // its products
@@ -483,7 +480,7 @@ private:
         here_ = &layer_forward::last_product;
         const operand& read = o.reads[0];
         const precision& compute = context_.formats.compute;
-        const bool widens = widens_activation(gated(), context_);
+        const bool widens = widens_activation(kind_.feed_forward.kind, context_);
         const bool casts = context_.autocast && (context_.formats.fp32_outputs || widens);
         const bool adapted = adapts(weight_role::down_proj);
         const bool reads_it = !context_.frozen || context_.quantised.keeps_inputs;
@@ -496,7 +493,7 @@ private:
         else
             made = larger(made, for_weight(read, o.writes[0]));
         if (adapted) {
-            const precision& input = widens ? activated_format(gated(), context_) : context_.formats.outputs;
+            const precision& input = activated_format(kind_.feed_forward.kind, context_);
             made = larger(made, beside_product(read, o.writes[0], input, ends_with_adapter()));
             at_magnitudes(read, o.writes[0], input,
                           saved.before + frames() + normed_in_feed_forward(saved) + activated_,
