@@ -92,13 +92,13 @@ private:
         to_.release(tensor_group::temporaries);
         free_unneeded(loss_point::head, {});
         std::array<bool, live_logits::most> needed{};
-        hold_logits(needed, activation_role::logits_gradient, whole_copy(), true);
+        hold_logits(needed, activation_role::logits_gradient, whole_copy(), missing::made);
         to_.release(tensor_group::whole_gradient);
     }
     /// Frees what a point has not, but for tensors of that size.
     constexpr void free_unneeded(loss_point point, byte_count kept) {
         std::array<bool, live_logits::most> needed{};
-        hold_all(point, needed, false);
+        hold_all(point, needed, missing::left);
         for (std::size_t i = 0; i < live_logits::most; ++i)
             if (!needed[i] && live_.sizes[i] != kept) free_logits(i);
     }
@@ -123,7 +123,7 @@ private:
         to_.allocate(tensor_group::temporaries, size_of_product());
         to_.release(tensor_group::whole_gradient);
         std::array<bool, live_logits::most> needed{};
-        hold_logits(needed, activation_role::logits_fp32, cast, true);
+        hold_logits(needed, activation_role::logits_fp32, cast, missing::made);
         to_.release(tensor_group::temporaries);
     }
     /// Tensors of logits that the table sums up.
@@ -131,9 +131,11 @@ private:
         const std::int64_t whole = product(to_.folded.context.tokens.all(), to_.folded.job.model.vocabulary);
         return whole > 0 && a.elements % whole == 0 ? a.elements / whole : 1;
     }
-    /// Marks a tensor that is there as needed, or makes it.
+    /// What becomes of a needed tensor that is not there.
+    enum class missing : bool { left, made };
+    /// Marks a tensor that is there as needed.
     constexpr void hold_logits(std::array<bool, live_logits::most>& needed, activation_role role, byte_count size,
-                               bool makes) {
+                               missing then) {
         std::size_t free = live_logits::most;
         for (std::size_t i = live_logits::most; i-- > 0;) {
             if (live_.sizes[i] == byte_count{}) free = i;
@@ -141,7 +143,7 @@ private:
             needed[i] = true;
             return;
         }
-        if (!makes || free == live_logits::most) return;
+        if (then == missing::left || free == live_logits::most) return;
         live_.roles[free] = role, live_.sizes[free] = size, needed[free] = true;
         to_.allocate(loss_group(free), size);
     }
@@ -149,8 +151,8 @@ private:
         if (live_.sizes[i] > byte_count{}) to_.release(loss_group(i));
         live_.sizes[i] = {};
     }
-    /// Marks the tensors of a point as needed, and makes those that are not there.
-    constexpr void hold_all(loss_point point, std::array<bool, live_logits::most>& needed, bool makes) {
+    /// Marks the tensors of a point that are there as needed.
+    constexpr void hold_all(loss_point point, std::array<bool, live_logits::most>& needed, missing then) {
         needed = {};
         for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
             const bool passes = point == loss_point::forward || point == loss_point::gradient;
@@ -159,14 +161,14 @@ private:
                 !(passes && at == loss_point::kept))
                 return;
             const std::int64_t count = tensors_in(a);
-            for (std::int64_t i = 0; i < count; ++i) hold_logits(needed, a.role, size_of_copy(a, i), makes);
+            for (std::int64_t i = 0; i < count; ++i) hold_logits(needed, a.role, size_of_copy(a, i), then);
         });
     }
     /// Frees what a point has not, then makes what it has and is not there. What the head's product is differentiated
     /// from is made of the last that is freed.
     constexpr void at_loss_point(loss_point point) {
         std::array<bool, live_logits::most> needed{};
-        hold_all(point, needed, false);
+        hold_all(point, needed, missing::left);
         std::size_t last = live_logits::most;
         for (std::size_t i = 0; i < live_logits::most; ++i) {
             if (needed[i] || live_.sizes[i] == byte_count{}) continue;
@@ -174,7 +176,7 @@ private:
             last = i;
             if (point != loss_point::head) free_logits(i);
         }
-        hold_all(point, needed, true);
+        hold_all(point, needed, missing::made);
         if (last < live_logits::most && point == loss_point::head) free_logits(last);
     }
     static constexpr std::int64_t loss_group(std::size_t i) {

@@ -69,6 +69,9 @@ private:
         return saved_group(batch, position, backward_points);
     }
 
+    /// Whether autograd records a pass, and saves what the backward pass reads.
+    enum class autograd : bool { off, records };
+
     // ---- the order of a step ----
     /// Of the micro-batches in flight, those of which all layers are.
     constexpr std::int64_t whole_batches() const {
@@ -82,7 +85,7 @@ private:
         to_.allocate(tensor_group::frames, model_frames(to_.at));
         for (std::int32_t i = from; i < to; ++i) {
             gather(i);
-            keeps_all(i) ? forward_layer(batch, i, true, true) : pass_first(batch, i, from, to);
+            keeps_all(i) ? forward_layer(batch, i, autograd::records) : pass_first(batch, i, from, to);
         }
         if (!to_.folded.context.runtime.sharding.reshards_after_forward) return to_.release(tensor_group::frames);
         to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit);
@@ -102,10 +105,10 @@ private:
     /// unless it is the first of this pass. `last`: one behind the last of this pass.
     constexpr void pass_first(std::int64_t batch, std::int32_t position, std::int32_t first, std::int32_t last) {
         const bool has_input = position > first && !keeps_all(position - 1) && writes_each_tensor(position - 1);
-        if (!writes_each_tensor(position)) forward_layer(batch, position, false, false);
+        if (!writes_each_tensor(position)) forward_layer(batch, position, autograd::off);
         if (!has_input) to_.allocate(checkpoint_group(batch, position), to_.folded.layers[to_.kind_at(position)].kept);
         if (!writes_each_tensor(position)) return;
-        write_casts(batch, position, false);
+        write_casts(batch, position, autograd::off);
         const bool hands_on = position + 1 < last && !keeps_all(position + 1);
         forward_layer_events pass{to_, to_.layer_at(position), -1};
         for_each_layer_operation(to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context.code, pass);
@@ -132,7 +135,7 @@ private:
     };
     /// A pass that autograd records, tensor by tensor.
     constexpr void record_layer(std::int64_t batch, std::int32_t position) {
-        write_casts(batch, position, true);
+        write_casts(batch, position, autograd::records);
         forward_layer_events pass{to_, to_.layer_at(position), saved_group(batch, position, std::size_t{0})};
         for_each_training_activation(
             to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context,
@@ -141,9 +144,10 @@ private:
         pass.end(static_cast<std::int64_t>(tensor_group::temporaries), to_.at.residual);
         to_.release(tensor_group::temporaries);
     }
-    /// The operations of a layer. `saves`: what autograd saves stays in the groups of its points; `records`: it does.
-    constexpr void forward_layer(std::int64_t batch, std::int32_t position, bool saves, bool records) {
-        if (records && saves && writes_each_tensor(position)) return record_layer(batch, position);
+    /// The operations of a layer. What autograd saves stays in the groups of its points.
+    constexpr void forward_layer(std::int64_t batch, std::int32_t position, autograd mode) {
+        const bool records = mode == autograd::records;
+        if (records && writes_each_tensor(position)) return record_layer(batch, position);
         const shown_temporaries shown{to_};
         forward_sweep sweep{to_.layer_at(position),
                             to_.folded.job.model.hidden,
@@ -152,23 +156,24 @@ private:
                             records ? saved_tensors::stay : saved_tensors_of(to_.folded.job, to_.folded.context),
                             &shown};
         saved_so_far saved;
-        write_casts(batch, position, saves);
+        write_casts(batch, position, mode);
         for_each_training_activation(
             to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context,
             [&](const activation& a) {
-                if (saves) to_.allocate(saved_group(batch, position, a.until), local_bytes(a, to_.folded.layout));
+                if (records) to_.allocate(saved_group(batch, position, a.until), local_bytes(a, to_.folded.layout));
             },
             [](const activation&) {},
             [&](const layer_operation& o, bool input) {
                 saved.input = records && input;
                 sweep(o, saved);
             });
-        if (!saves) to_.release(tensor_group::whole_gradient);
+        if (!records) to_.release(tensor_group::whole_gradient);
     }
     /// Autocast's copies of weights.
-    constexpr void write_casts(std::int64_t batch, std::int32_t position, bool saves) {
-        const std::int64_t group = saves ? saved_group(batch, position, backward_point::attention_norm)
-                                         : static_cast<std::int64_t>(tensor_group::whole_gradient);
+    constexpr void write_casts(std::int64_t batch, std::int32_t position, autograd mode) {
+        const std::int64_t group = mode == autograd::records
+                                       ? saved_group(batch, position, backward_point::attention_norm)
+                                       : static_cast<std::int64_t>(tensor_group::whole_gradient);
         to_.for_each_layer_weight(position, [&](weight_role, std::int64_t, const training_state& kept) {
             to_.allocate(group, kept.casts.all);
         });
@@ -230,7 +235,7 @@ private:
     constexpr void backward_layer(std::int64_t batch, std::int32_t position, bool first) {
         const training_layer& t = to_.folded.layers[to_.kind_at(position)];
         const bool whole = keeps_all(position);
-        if (!whole) forward_layer(batch, position, true, true);
+        if (!whole) forward_layer(batch, position, autograd::records);
         const std::int64_t inner_width =
             writes_each_tensor(position) ? to_.layer_at(position).feed_forward.width : std::int64_t{};
         for (std::size_t p = 0; p < backward_points; ++p) {

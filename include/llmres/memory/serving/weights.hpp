@@ -188,7 +188,8 @@ struct serving_weights {
     template <class Visit>
     constexpr void show_last(const layer& kind, const fused_tensors& fused, Visit& visit) const {
         fused.for_each([&](std::string_view name, byte_count size, bool routed) { visit(name, size, 1, routed); });
-        if (const byte_count table = rope_table_of(kind); table > byte_count{}) visit("rope", table, 1, false);
+        constexpr bool routed = false;
+        if (const byte_count table = rope_table_of(kind); table > byte_count{}) visit("rope", table, 1, routed);
     }
 
     /// Calls visit(name, size, copies, routed) for the tensors of one layer of a kind, one GPU's part of each, whatever

@@ -44,7 +44,7 @@ struct training_layer {
 /// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, each from its
 /// product on, and the tensors that DoRA takes norms of. `stays`: what autograd saves, frozen weights' copies among it.
 constexpr byte_count forward_of(const layer_forward& f, const training_context& context, const training_state& state,
-                                bool stays) {
+                                bool stays = true) {
     const bool casts = !context.quantised.scaled;  // made and freed inside of the product
     const byte_count all = !casts ? byte_count{} : stays ? state.casts.all : state.casts.cached;
     const bool leaves = casts && !context.frozen;
@@ -71,7 +71,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     t.saved = sum_of(a.sums.saved);
     t.routed = sum_of(a.sums.routed);
     t.saved += state.casts.all;
-    if (const byte_count again = forward_of(a.sums.again, context, state, true); again > t.saved)
+    if (const byte_count again = forward_of(a.sums.again, context, state); again > t.saved)
         t.recomputed = again - t.saved;
     t.checkpoint = a.checkpoint;
     if (context.recomputes) {

@@ -79,17 +79,15 @@ struct held_micro_batches {
     const std::int64_t all = rounds * chunks;
     const std::int64_t ahead = interleaved_chunks(l, stage) < all ? interleaved_chunks(l, stage) : all;
     // A group of micro-batches passes one chunk, then the next; backward passes begin at the last chunk.
-    const auto size_of_pass = [&](std::int64_t pass, bool forward) {
-        const std::int64_t chunk = pass / group % chunks;
-        return sizes[static_cast<std::size_t>(forward ? chunk : chunks - 1 - chunk)];
-    };
+    const auto chunk_of = [&](std::int64_t pass) { return pass / group % chunks; };
+    const auto size_of = [&](std::int64_t chunk) { return sizes[static_cast<std::size_t>(chunk)]; };
     held_micro_batches found;
     double held = 0;
     for (std::int64_t pass = 0; pass < ahead + group * chunks && pass < all; ++pass) {
-        if (pass >= ahead) held -= size_of_pass(pass - ahead, false);
-        held += size_of_pass(pass, true);
+        if (pass >= ahead) held -= size_of(chunks - 1 - chunk_of(pass - ahead));
+        held += size_of(chunk_of(pass));
         if (held > found.most) found.most = held;
-        if (pass / group % chunks == chunks - 1 && held > found.at_loss) found.at_loss = held;
+        if (chunk_of(pass) == chunks - 1 && held > found.at_loss) found.at_loss = held;
     }
     return {found.most / whole, found.at_loss / whole};
 }
