@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What keeps every header of the library readable: structs that can be kept in mind, and comments that mean something
-// alone. (How long a function may be is clang-tidy's readability-function-size.)
+// What keeps every header of the library readable: structs that can be kept in mind, calls that say what they mean, and
+// comments that mean something alone. (How long a function may be is clang-tidy's readability-function-size.)
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -99,6 +99,45 @@ std::vector<size_of_struct> structs_of(const std::string& code) {
     return found;
 }
 
+/// The name that a text ends with, but for its template arguments.
+std::string last_name(std::string text) {
+    text = trimmed(text);
+    if (text.ends_with(">")) text.resize((std::min)(text.find('<'), text.size()));
+    const auto other =
+        std::find_if(text.rbegin(), text.rend(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '_'; });
+    return text.substr(static_cast<std::size_t>(text.rend() - other));
+}
+
+/// The calls that are told true or false by the word alone, by the name of what is called. A value that is initialised
+/// with nothing else, as in `bool known{true}`, is none.
+std::vector<std::string> calls_told_true_or_false(const std::string& code) {
+    struct bracket {
+        std::string name;
+        bool round = false;
+        int arguments = 0;
+    };
+    std::vector<std::string> found;
+    std::vector<bracket> open;
+    std::string argument;
+    for (const char c : bare(code)) {
+        const bool ends = c == ')' || c == '}';
+        if ((ends || c == ',') && !open.empty()) {
+            bracket& in = open.back();
+            const std::string word = trimmed(argument);
+            ++in.arguments;
+            const bool alone = !in.round && in.arguments == 1 && ends;
+            if ((word == "true" || word == "false") && !alone && !in.name.empty()) found.push_back(in.name);
+            if (ends) open.pop_back();
+        }
+        if (c == '(' || c == '{') open.push_back({.name = last_name(argument), .round = c == '('});
+        if (ends || c == ',' || c == '(' || c == '{' || c == ';')
+            argument.clear();
+        else
+            argument += c;
+    }
+    return found;
+}
+
 /// Calls visit(path, content) for every header of the library.
 template <class Visit>
 void for_each_header(Visit visit) {
@@ -124,6 +163,23 @@ TEST_CASE("data members are told from functions, types and constants") {
     CHECK(found[1].fields == 1);
     CHECK(found[1].booleans == 1);
     CHECK(found[2].fields == 1);
+}
+
+TEST_CASE("a call that is told true or false is told from values, defaults and loops") {
+    const auto found = calls_told_true_or_false(
+        "f(bool nested = false);\nbool known{true};\nif (x) { y = f(z(1), true); }\nvisit<int>(false, 1);\n"
+        "const kind k{a, false};\n// g(true)\nstd::string s = \"h(true)\";\nx(a == true, f(b ? true : false));\n"
+        "table t[] = {{1, true}};\ng(\n    1,\n    true);\n");
+    CHECK(found == std::vector<std::string>{"f", "visit", "k", "g"});
+}
+
+TEST_CASE("no call is told true or false: what is meant has a name") {
+    // Loops without an end; what stands for a field or a value that is absent; calls of other libraries.
+    const std::vector<std::string> plain{"while", "flag_or", "value_or", "exchange", "dump"};
+    for_each_header([&](const std::string& path, const std::string& content) {
+        for (const std::string& name : calls_told_true_or_false(content))
+            if (std::find(plain.begin(), plain.end(), name) == plain.end()) FAIL_CHECK(path << ": " << name);
+    });
 }
 
 TEST_CASE("no struct but job has more than 20 fields or 8 booleans") {
