@@ -276,7 +276,8 @@ private:
 template <class Visit>
 constexpr void for_each_saved_activation(const layer& l, std::int64_t hidden, const training_context& context,
                                          Visit&& visit) {
-    detail::show_saved(l, hidden, context, detail::gradient_flow{true}, visiting<activation>(visit));
+    detail::show_saved(l, hidden, context, detail::gradient_flow{detail::input_gradient::required},
+                       visiting<activation>(visit));
 }
 
 /// Calls saved(activation) and made(activation) for what one layer saves and for what its backward pass makes, `until`
@@ -288,7 +289,7 @@ constexpr void for_each_training_activation(const layer& l, std::int64_t hidden,
                                             Saved&& saved, Made&& made, After&& after) {
     const auto of_saved = visiting<activation>(saved);
     const auto of_made = visiting<activation>(made);
-    detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{true}};
+    detail::saved_fold save{l, hidden, context, of_saved, detail::gradient_flow{detail::input_gradient::required}};
     const detail::backward_fold pass_back{l, context, of_made};
     detail::for_each_layer_operation(l, hidden, context.code, [&](const detail::layer_operation& o) {
         save(o);

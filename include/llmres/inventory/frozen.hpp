@@ -36,7 +36,7 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
     const precision& compute = context.formats.compute;
     const bool frozen_too = !is_packed(context.formats.weights) && !(context.formats.weights == compute);
     const bool adapters_too = !(context.formats.adapters == compute);
-    gradient_flow flow{false};
+    gradient_flow flow{input_gradient::none};
     for_each_layer_operation(first, hidden, context.code, [&](const layer_operation& o) {
         for (std::size_t i = 0; i < o.products() && !flow.reaches(o.reads[0].name) && !o.routed; ++i) {
             if (frozen_too) size += size_of(compute, o.writes[i].width, o.reads[0].width);
@@ -59,9 +59,9 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
     };
     const auto count_all = [&](const activation& a) { count(a, all); };
     const auto count_some = [&](const activation& a) { count(a, some); };
-    show_saved(first, hidden, context, gradient_flow{true}, visiting<activation>(count_all));
+    show_saved(first, hidden, context, gradient_flow{input_gradient::required}, visiting<activation>(count_all));
     const gradient_flow after =
-        show_saved(first, hidden, context, gradient_flow{false}, visiting<activation>(count_some));
+        show_saved(first, hidden, context, gradient_flow{input_gradient::none}, visiting<activation>(count_some));
     const bool goes_on = !after.reaches(operand_name::stream);
     if (keeps_by_product(j)) return {{}, goes_on};
     return {all - some + unsaved_copies(first, hidden, context), goes_on};

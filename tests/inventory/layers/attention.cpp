@@ -69,8 +69,9 @@ std::string written(const training_context& context, const Write& write) {
 std::string saved(const attention& a, const job& j, bool input_requires_grad = true) {
     const training_context context{j, {}};
     const attended_tokens seen{context.tokens.length, context.tokens.keys, attention_to::itself};
-    return written(context,
-                   [&](const layer_writer& out) { save_attention(a, seen, gradient_flow{input_requires_grad}, out); });
+    return written(context, [&](const layer_writer& out) {
+        save_attention(a, seen, gradient_flow{input_gradient{input_requires_grad}}, out);
+    });
 }
 std::string made(const attention& a, const job& j, const layout& l = {}) {
     return written(training_context{j, l}, [&](const layer_writer& out) { pass_back_attention(a, out); });
@@ -84,7 +85,7 @@ std::string normed(norm_kind kind, const job& j) {
 std::string kept(const layer& l, const job& j) {
     const training_context context{j, {}};
     return written(context, [&](const layer_writer& out) {
-        show_saved(l, 64, context, gradient_flow{!context.frozen}, out.visit);
+        show_saved(l, 64, context, gradient_flow{input_gradient{!context.frozen}}, out.visit);
     });
 }
 bool has(const std::string& all, std::string_view part) { return all.find(part) != std::string::npos; }
@@ -157,7 +158,7 @@ TEST_CASE("one head beside a mask, and biased scores, fall to fp32 products, whi
     const job j = trained("t5", sdpa);
     const training_context context{j, {}};
     CHECK(written(context, [&](const layer_writer& out) {
-              save_attention(heads(4), {12, 12, attention_to::encoder}, gradient_flow{true}, out);
+              save_attention(heads(4), {12, 12, attention_to::encoder}, gradient_flow{input_gradient::required}, out);
           }) == "query 64x2 a, key 96x2 a, value 96x2 a, softmax_statistics 4x4 a, attention_output 64x2 a");
 }
 

@@ -17,12 +17,15 @@
 /// What norms and linear layers save for their backward pass, by autograd's rules.
 namespace llmres::inline v0::detail {
 
+/// Whether what a layer reads requires a gradient.
+enum class input_gradient : bool { none, required };
+
 /// Which of a layer's tensors require a gradient. Those of a model that is trained do, all of them; in a frozen one,
 /// those after the first adapters do, and an operation saves nothing for the gradient of a tensor that requires none.
 class gradient_flow {
 public:
-    constexpr explicit gradient_flow(bool input_requires_grad)
-        : bits_{input_requires_grad ? ~std::uint32_t{0} : bit(operand_name::encoded)} {}
+    constexpr explicit gradient_flow(input_gradient input)
+        : bits_{input == input_gradient::required ? ~std::uint32_t{0} : bit(operand_name::encoded)} {}
 
     constexpr bool reaches(operand_name name) const { return (bits_ & bit(name)) != 0; }
     constexpr bool reaches_any(const std::array<operand, 3>& tensors) const {

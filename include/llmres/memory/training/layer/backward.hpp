@@ -187,7 +187,8 @@ constexpr bool widens_adapted_products(const layer& kind, const training_context
         if (a.until == inner) freed += local_bytes(a, l);
     };
     const auto seen = visiting<activation>(free);
-    save_activation(f.kind, context.tokens.all(), f.width, gradient_flow{true}, layer_writer{context, seen});
+    save_activation(f.kind, context.tokens.all(), f.width, gradient_flow{input_gradient::required},
+                    layer_writer{context, seen});
     const std::int64_t width = f.width * (joined ? 2 : 1);
     byte_count needed = throughout + size(width, context.formats.adapters) * 2 + size(width, context.formats.compute) -
                         freed + (gated && !joined ? size(width, context.formats.compute) : byte_count{});
