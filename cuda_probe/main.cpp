@@ -38,16 +38,18 @@ void add_job_options(CLI::App* command, const char* what, job_request& job) {
     add_number(command, "--context", job.context, 1, 1 << 30, "of a preset: tokens of a sequence");
 }
 
-/// `grown`: also what only a replay makes grow.
-void add_allocator(CLI::App* command, options& o, bool grown, const char* what) {
+/// Allocators whose segments grow, which only a replay has them do.
+enum class growing_allocators : bool { left_out, offered };
+
+void add_allocator(CLI::App* command, options& o, growing_allocators growing, const char* what) {
     std::vector<std::string> names;
     for (const tensor_allocator& one : allocators)
-        if (grown || !one.expands) names.emplace_back(one.name);
+        if (growing == growing_allocators::offered || !one.expands) names.emplace_back(one.name);
     command->add_option("--allocator", o.allocator, what)->check(CLI::IsMember(names));
 }
 
 void add_alloc_options(CLI::App* alloc, options& o) {
-    add_allocator(alloc, o, false, "default: the plan's");
+    add_allocator(alloc, o, growing_allocators::left_out, "default: the plan's");
     alloc->add_option("--search", o.search, "find the largest batch or context that the device holds, by bisection")
         ->check(CLI::IsMember({"batch", "context"}));
     add_number(alloc, "--gpus", o.gpus, 1, 1 << 20,
@@ -60,42 +62,48 @@ void add_alloc_options(CLI::App* alloc, options& o) {
 }
 
 void add_commands(CLI::App& app, options& o, ending& end) {
-    // `holds`: it holds memory, which a stop between its steps gives back; only 20 seconds after the timeout is it
-    // ended from outside.
-    const auto add = [&](const char* name, bool holds, ending (*work)(const options&), const char* what) {
+    // What holds memory gives it back when it stops between its steps; only 20 seconds after the timeout is it ended
+    // from outside.
+    enum class holds : bool { nothing, memory };
+    const auto add = [&](const char* name, holds held, ending (*work)(const options&), const char* what) {
         CLI::App* command = app.add_subcommand(name, what);
         command->add_option("--device", o.device, "CUDA index or UUID; default: the first");
         command->add_option("--simulate", o.simulate, "work on a recorded device file, as far as that goes")
             ->type_name("FILE");
         add_number(command, "--timeout", o.timeout_s, 0.0, 1e9, "give up after so many seconds; 0: never");
         command->add_option("--json", o.json, "the result as JSON, to stdout or to --json=FILE")->type_name("[=FILE]");
-        command->callback([&o, &end, holds, work] {
-            stop_signal::end_after(o.timeout_s > 0 && holds ? o.timeout_s + 20 : o.timeout_s, exit_internal);
+        command->callback([&o, &end, held, work] {
+            stop_signal::end_after(o.timeout_s > 0 && held == holds::memory ? o.timeout_s + 20 : o.timeout_s,
+                                   exit_internal);
             end = work(o);
         });
         return command;
     };
 
-    CLI::App* describe = add("describe", false, run_describe, "everything the devices tell of themselves, as JSON");
+    CLI::App* describe =
+        add("describe", holds::nothing, run_describe, "everything the devices tell of themselves, as JSON");
     describe->add_flag("--no-context", o.no_context, "open no device: free memory as CUDA sees it stays unknown");
 
-    CLI::App* alloc = add("alloc", true, run_alloc, "allocates a plan's buffers and compares with its prediction");
+    CLI::App* alloc =
+        add("alloc", holds::memory, run_alloc, "allocates a plan's buffers and compares with its prediction");
     add_job_options(alloc, "a plan (`llmres plan --json`), a job document, or a preset's name", o.job);
     add_alloc_options(alloc, o);
 
-    CLI::App* calibrate = add("calibrate", true, run_calibrate,
+    CLI::App* calibrate = add("calibrate", holds::memory, run_calibrate,
                               "bandwidths, matrix products, context and workspace, as JSON or a file for the planner");
     add_measure_options(calibrate, o.figures);
     calibrate->add_option("--out", o.out, "the device file, which is written unless something failed")
         ->type_name("FILE");
 
-    CLI::App* plan = add("plan", true, run_plan, "plans a job for this device, as `llmres plan --json` writes it");
+    CLI::App* plan =
+        add("plan", holds::memory, run_plan, "plans a job for this device, as `llmres plan --json` writes it");
     add_job_options(plan, "a job document, or a preset's name", o.job);
     add_number(plan, "--fill", o.fill, 0.0, 1000.0, "the largest batch that takes so many percent of what is usable");
 
-    CLI::App* replay = add("replay", true, run_replay, "a training step, tensor by tensor, through each allocator");
+    CLI::App* replay =
+        add("replay", holds::memory, run_replay, "a training step, tensor by tensor, through each allocator");
     add_job_options(replay, "a job document, or a preset's name", o.job);
-    add_allocator(replay, o, true, "one of them alone");
+    add_allocator(replay, o, growing_allocators::offered, "one of them alone");
     add_number(replay, "--steps", o.steps, 1, 100, "training steps")->capture_default_str();
 }
 
