@@ -75,7 +75,7 @@ result<json_value> document_of_plan(const std::string& document, plan_request re
     if (!made) return made.error();
     maybe<double>& fraction = request.job.runtime.cache.fraction;
     fraction = on_device(request.job.runtime, request.cluster.gpu, made->plan.layout).cache.fraction;
-    json_value answer = to_json(made->plan, request.job, request.cluster, !request.layout);
+    json_value answer = to_json(made->plan, request.job, request.cluster, layout_choice_of(request.layout));
     json_value answered = answer["job"];
     for (const char* part : {"runtime", "cluster", "layout"}) answered[part] = answer[part];
     answered["model"] = document_in(*object_of(document))["model"];  // which may have been described
@@ -135,7 +135,7 @@ result<plan_request> request_of(const std::string& document, const device& live)
     const auto made = llmres::plan(*request);
     if (!made) return made.error();
     const nlohmann::json again =
-        nlohmann::json::parse(to_json(made->plan, request->job, request->cluster, false).dump());
+        nlohmann::json::parse(to_json(made->plan, request->job, request->cluster, layout_choice::given).dump());
     for (const char* part : {"buffers", "memory"})
         if (parsed->value(part, nlohmann::json{}) != again[part])
             return refused(error_code::inconsistent, part, "", "what this version plans of the document in it");

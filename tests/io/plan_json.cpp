@@ -23,7 +23,7 @@ const cluster one{.gpu = gpus::h100_sxm5_80gb};
 json_value plan_of(const job& j) {
     const result<job_plan> p = plan(j, layout{}, one);
     REQUIRE(p);
-    return to_json(*p, j, one, false);
+    return to_json(*p, j, one, layout_choice::given);
 }
 
 /// Every number below must be a whole one.
@@ -99,7 +99,7 @@ TEST_CASE("a plan's job, runtime, cluster and layout are a document that gives t
             if (!read) return read.error();
             const result<job_plan> p = plan(read->job, read->layout.value_or({}), read->cluster);
             if (!p) return p.error();
-            return to_json(*p, read->job, read->cluster, false, read->lengths);
+            return to_json(*p, read->job, read->cluster, layout_choice::given, read->lengths);
         };
         const result<json_value> first = answered(document);
         if (!first) continue;  // a job that may not be
@@ -142,7 +142,7 @@ TEST_CASE("the pool of caches in tokens, blocks and sequences") {
     CHECK_FALSE(pool.contains("concurrent_sequences"));
     const result<job_plan> p = plan(j, layout{}, one);
     const json_value shorter =
-        to_json(*p, j, one, false, length_distribution{.mean = tokens(512), .longest = tokens(4096)});
+        to_json(*p, j, one, layout_choice::given, length_distribution{.mean = tokens(512), .longest = tokens(4096)});
     CHECK(shorter["cache_pool"]["concurrent_sequences"].get<double>() > 7 * pool["concurrency"].get<double>());
     CHECK(plan_of({.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(1024)})["cache_pool"]
               .is_null());
@@ -174,7 +174,7 @@ TEST_CASE("of a runtime that reserves a pool, what the device loses holds the wh
         j.runtime = find_runtime(name).value();
         const auto p = plan(j, layout{}, one);
         REQUIRE(p);
-        const auto document = to_json(*p, j, one, false);
+        const auto document = to_json(*p, j, one, layout_choice::given);
         const auto& memory = document["memory"];
         const double pool = document["cache_pool"]["expected"].get<double>();
         const double weights = memory["terms"]["weights"].get<double>();

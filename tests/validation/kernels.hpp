@@ -47,7 +47,7 @@ class answers {
 public:
     explicit answers(const json& document) : asked_{read_job(document).value()}, context_{asked_.job, *asked_.layout} {
         const job_plan planned = plan(asked_.job, *asked_.layout, asked_.cluster).value();
-        said_ = json::parse(to_json(planned, asked_.job, asked_.cluster, false).dump()).at("memory");
+        said_ = json::parse(to_json(planned, asked_.job, asked_.cluster, layout_choice::given).dump()).at("memory");
     }
 
     /// The largest of the moments.

@@ -35,7 +35,7 @@ std::string answer(std::string_view document, const llmres::job_sources& sources
                                       : llmres::plan(request->job, request->cluster);
     if (!plan) return llmres::to_text(plan.error());
     require(!llmres::to_svg(*plan, "job").empty(), "a plan has a picture");
-    return llmres::to_json(*plan, request->job, request->cluster, !request->layout).dump();
+    return llmres::to_json(*plan, request->job, request->cluster, llmres::layout_choice_of(request->layout)).dump();
 }
 
 bool mentions(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }

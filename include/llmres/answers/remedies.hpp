@@ -52,6 +52,10 @@ enum class layout_choice : std::uint8_t {
     given,    ///< the layout stays as it is, unless a remedy names another one
     searched  ///< with each change the planner chooses anew
 };
+/// Where a layout may be given, who says it.
+constexpr layout_choice layout_choice_of(const maybe<layout>& given) {
+    return given ? layout_choice::given : layout_choice::searched;
+}
 
 /// Single changes with which a job fits, each planned, and after them the best pair of changes, where no single one
 /// on the cluster's GPUs is as fast and gives up as little of the batch and the context. None where the job fits.

@@ -54,8 +54,9 @@ inline json_value to_json(const job_limits& l) {
 namespace detail {
 
 /// The whole answer, less what would help.
-inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
+inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c, layout_choice choice,
                                const maybe<length_distribution>& lengths) {
+    const bool chosen = choice == layout_choice::searched;
     json_value reasons = json_value::array();
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
@@ -81,13 +82,13 @@ inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c
 
 }  // namespace detail
 
-/// The whole answer. `chosen`: the layout was the planner's choice, which then names its `objective`; `lengths` of
-/// sequences, where the job has them.
-inline json_value to_json(const job_plan& p, const job& j, const cluster& c, bool chosen,
+/// The whole answer. A layout that is the planner's choice names its `objective`; `lengths` of sequences, where the job
+/// has them.
+inline json_value to_json(const job_plan& p, const job& j, const cluster& c, layout_choice choice,
                           const maybe<length_distribution>& lengths = {}) {
-    json_value answer = detail::plan_to_json(p, j, c, chosen, lengths);
+    json_value answer = detail::plan_to_json(p, j, c, choice, lengths);
     if (p.verdict == verdict::fits) return answer;
-    for (const remedy& r : what_would_help(j, p.layout, c, chosen ? layout_choice::searched : layout_choice::given))
+    for (const remedy& r : what_would_help(j, p.layout, c, choice))
         answer["would_help"].push_back(
             detail::json_object({{"text", to_text(r)},
                                  {"layout", to_json(r.layout)},
@@ -95,8 +96,8 @@ inline json_value to_json(const job_plan& p, const job& j, const cluster& c, boo
     return answer;
 }
 
-/// The additional answer where prompts have GPUs of their own; `chosen`: their layout was the planner's choice.
-inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, bool chosen) {
+/// The additional answer where prompts have GPUs of their own, in a layout that was given or searched.
+inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, layout_choice choice) {
     json_value memory = to_json(p.prefill.memory);
     memory["usable"] = p.prefill.usable.in(bytes);
     return detail::json_object(
@@ -104,7 +105,7 @@ inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, b
           detail::json_object({{"verdict", name_of(p.prefill.verdict)},
                                {"cluster", to_json(prompts)},
                                {"layout", to_json(p.prefill.layout)},
-                               {"layout_chosen", chosen},
+                               {"layout_chosen", choice == layout_choice::searched},
                                {"memory", memory},
                                {"time_to_first_token", p.prefill.speed.prefill.total().expected.in(seconds)}})},
          {"handed_over", p.handed_over.in(bytes)},
@@ -151,8 +152,8 @@ namespace detail {
 
 /// The answer to a job document, less what was assumed and what would help.
 inline json_value requested_to_json(const requested_plan& p, const plan_request& r) {
-    json_value answer = plan_to_json(p.plan, r.job, r.cluster, !r.layout, r.lengths);
-    if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, !r.prefill->layout);
+    json_value answer = plan_to_json(p.plan, r.job, r.cluster, layout_choice_of(r.layout), r.lengths);
+    if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, layout_choice_of(r.prefill->layout));
     answer["runtime"] = runtime_to_json(r);
     if (!r.device.empty()) answer["cluster"]["device"] = r.device;
     return answer;
@@ -238,7 +239,7 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
     std::vector<document_remedy> helpful;
     if (given.planned.verdict() == verdict::fits) return helpful;
     const plan_request& request = given.request;
-    const layout_choice choice = request.layout ? layout_choice::given : layout_choice::searched;
+    const layout_choice choice = layout_choice_of(request.layout);
     for (const remedy& r : what_would_help(request.job, given.planned.plan.layout, request.cluster, choice)) {
         nlohmann::json patch = nlohmann::json::object();
         for (const change& made : r) patch.merge_patch(detail::patch_of(made, document, request));
