@@ -284,7 +284,8 @@ json figures(const json& document) {
     CAPTURE(document.dump());
     const plan_request asked = job_documents::read(document);
     json said = json::parse(
-        to_json(job_documents::planned(asked), asked.job, asked.cluster, !asked.layout, asked.lengths).dump());
+        to_json(job_documents::planned(asked), asked.job, asked.cluster, layout_choice_of(asked.layout), asked.lengths)
+            .dump());
     for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
     return said;
 }

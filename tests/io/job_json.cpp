@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/plan.hpp>
 #include <string>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/memory/serving.hpp>
 
 #include <doctest/doctest.h>

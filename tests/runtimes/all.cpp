@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Profiles: found by engine and version, with the defaults that each takes on a device.
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/errors.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // llama.cpp, ik_llama.cpp and Ollama.
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/memory/serving/ggml/buffer.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 

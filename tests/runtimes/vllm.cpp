@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What vLLM's releases load and profile.
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
 #include <doctest/doctest.h>
