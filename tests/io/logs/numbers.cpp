@@ -84,26 +84,26 @@ TEST_CASE("units are powers of 1024, whatever an engine calls them") {
 }
 
 TEST_CASE("a name ends at its quote, or at a comma or a bracket") {
-    CHECK(read_name("meta-llama/Llama-3.1-8B', x", '\'', false) == "meta-llama/Llama-3.1-8B");
-    CHECK(read_name("= \"my model\" rest", '\0', false) == "my model");
-    CHECK(read_name("'m'", '\0', false) == "m");
-    CHECK(read_name("NVIDIA H100 80GB HBM3  ", '\0', false) == "NVIDIA H100 80GB HBM3");
-    CHECK(read_name("auto, x", '\0', false) == "auto");
-    CHECK(read_name("0.9.2 (abc)", '\0', true) == "0.9.2");
-    CHECK(read_name("H100 with 79.1GiB memory", '\0', false) == "H100");
+    CHECK(read_name("meta-llama/Llama-3.1-8B', x", '\'') == "meta-llama/Llama-3.1-8B");
+    CHECK(read_name("= \"my model\" rest") == "my model");
+    CHECK(read_name("'m'") == "m");
+    CHECK(read_name("NVIDIA H100 80GB HBM3  ") == "NVIDIA H100 80GB HBM3");
+    CHECK(read_name("auto, x") == "auto");
+    CHECK(read_name("0.9.2 (abc)", '\0', name_words::one) == "0.9.2");
+    CHECK(read_name("H100 with 79.1GiB memory") == "H100");
 }
 
 TEST_CASE("what is no name is not kept") {
-    CHECK(read_name("never closed", '\'', false).empty());
-    CHECK(read_name("''", '\0', false).empty());
-    CHECK(read_name("", '\0', false).empty());
-    CHECK(read_name("  ", '\0', false).empty());
-    CHECK(read_name(std::string(161, 'a'), '\0', false).empty());
-    CHECK(read_name(std::string(160, 'a'), '\0', false).size() == 160);
-    CHECK(read_name("a; b", '\0', false).empty());
-    CHECK(read_name("n/a", '\0', false).empty());
-    CHECK(read_name("None", '\0', false).empty());
-    CHECK(read_name(" with nothing before", '\'', false).empty());
+    CHECK(read_name("never closed", '\'').empty());
+    CHECK(read_name("''").empty());
+    CHECK(read_name("").empty());
+    CHECK(read_name("  ").empty());
+    CHECK(read_name(std::string(161, 'a')).empty());
+    CHECK(read_name(std::string(160, 'a')).size() == 160);
+    CHECK(read_name("a; b").empty());
+    CHECK(read_name("n/a").empty());
+    CHECK(read_name("None").empty());
+    CHECK(read_name(" with nothing before", '\'').empty());
 }
 
 TEST_CASE("ranks are named in each engine's way, and else processes") {
