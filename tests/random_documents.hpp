@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/jobs/adapter.hpp>
+#include <llmres/jobs/find_names.hpp>
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>

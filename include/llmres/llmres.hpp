@@ -53,6 +53,7 @@
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/draft.hpp>
+#include <llmres/jobs/find_names.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/jobs/layer_parts.hpp>

@@ -58,10 +58,3 @@ TEST_CASE("a decomposition's vectors stand beside the matrix while it is stepped
     CHECK(scratch_bytes(soap, fp32, 1, 32) == byte_count{});
     CHECK(scratch_bytes(adamw, fp32, 64, 32) == byte_count{});
 }
-TEST_CASE("an unknown optimizer is refused with the nearest names") {
-    const auto found = find_optimizer("adamm");
-    REQUIRE(!found);
-    CHECK(found.error().code == error_code::unknown);
-    CHECK(found.error().field == "optimizer");
-    for (const optimizer& o : optimizers) CHECK(find_optimizer(o.name.view()));
-}

@@ -16,6 +16,7 @@
 #include <llmres/io/model_source.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/find_names.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>

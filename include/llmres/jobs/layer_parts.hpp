@@ -4,9 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/values/error.hpp>
-#include <llmres/values/nearest.hpp>
-#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Which parts of a layer can be recomputed or offloaded by name? Those of Megatron-Core (recompute-modules,
@@ -65,24 +62,5 @@ inline constexpr layer_part_set recomputed_parts{
 inline constexpr layer_part_set offloaded_parts{layer_part::attn_norm, layer_part::qkv_linear, layer_part::core_attn,
                                                 layer_part::attn_proj, layer_part::mlp_norm,   layer_part::expert_fc1,
                                                 layer_part::moe_act};
-
-/// The parts of `among` with these names, separated by commas. Another name is an `unknown` error on `field`, which
-/// lists the nearest.
-constexpr result<layer_part_set> find_layer_parts(std::string_view names, layer_part_set among,
-                                                  std::string_view field) {
-    layer_part_set found;
-    while (!names.empty()) {
-        const std::string_view name = detail::taken_before(names, ",");
-        bool known = false;
-        for (std::size_t i = 0; i < layer_part_names.size() && !known; ++i) {
-            const auto m = static_cast<layer_part>(i);
-            known = layer_part_names[i] == name && among.has(m);
-            if (known) found.bits = static_cast<std::uint16_t>(found.bits | layer_part_set{m}.bits);
-        }
-        if (!known)
-            return refused(error_code::unknown, field, name, such_as("modules", nearest(name, layer_part_names)));
-    }
-    return found;
-}
 
 }  // namespace llmres::inline v0

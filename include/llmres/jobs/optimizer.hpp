@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <llmres/values/error.hpp>
-#include <llmres/values/nearest.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 
@@ -127,22 +124,6 @@ inline constexpr optimizer apollo{
 inline constexpr optimizer lomo{.name = "lomo", .in_backward = true, .widens = true};
 /// arXiv 2405.15682.
 inline constexpr optimizer schedule_free{.name = "schedule_free", .moments = 2, .temporaries = 1};
-
-/// Every optimizer that a job can name.
-inline constexpr std::array optimizers{
-    sgd,       sgd_momentum, adam,  adamw, adamw_fused, paged_adamw, adamw_8bit, paged_adamw_8bit, adamw_8bit_torchao,
-    adafactor, adafactor_hf, nadam, radam, adagrad,     lion,        lion_8bit,  paged_lion,       paged_lion_8bit,
-    rmsprop,   adamw_loop,   lamb,  muon,  shampoo,     soap,        adam_mini,  galore,           apollo,
-    lomo,      schedule_free};
-
-/// The optimizer of that name. Another name is an `unknown` error on `field`, which lists the nearest.
-constexpr result<optimizer> find_optimizer(std::string_view name, std::string_view field = "optimizer") {
-    for (const optimizer& o : optimizers)
-        if (o.name == name) return o;
-    std::array<std::string_view, optimizers.size()> names{};
-    for (std::size_t i = 0; i < names.size(); ++i) names[i] = optimizers[i].name.view();
-    return refused(error_code::unknown, field, name, such_as("an optimizer", nearest(name, names)));
-}
 
 /// Whether tensors are stepped in fp32 as soon as their gradients exist, so that no fp32 copy of them is kept (LOMO).
 constexpr bool steps_in_backward(const optimizer& o) { return o.in_backward && o.widens; }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
+#include <llmres/jobs/find_names.hpp>
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/kernels.hpp>
