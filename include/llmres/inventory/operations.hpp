@@ -57,8 +57,6 @@ struct operation {
     double counted = 1;   ///< the part of the FLOPs that the model needs: what is recomputed is not
     bool joined = false;  ///< of a product: it is one kernel with the product before it, whose input it shares
     bool packed = false;  ///< of a product: its weight is stored in integers or codebooks, and multiplied in 16 bits
-    /// Of a product: it is the one shown before it in this pass with another matrix of the same shape and format.
-    bool again = false;
     /// Of experts: kernels of a runtime that launches one for each expert and 256 tokens.
     double each = 0;
 };
@@ -149,25 +147,40 @@ constexpr double experts_touched(const weight& w, std::int64_t local_copies, std
 
 /// Whether the projection before this one has the same input, so that runtimes join both.
 constexpr bool follows_its_twin(weight_role role) {
-    return role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::up_proj;
+    constexpr auto bit = [](weight_role one) { return std::uint64_t{1} << static_cast<unsigned>(one); };
+    constexpr std::uint64_t twins = bit(weight_role::k_proj) | bit(weight_role::v_proj) | bit(weight_role::up_proj);
+    return (twins & bit(role)) != 0;
 }
 
 /// Matrices of a layer, one behind the other, that only their roles tell apart: those of keys and of values, gate and
 /// up.
 struct equal_matrices {
     weight first{};
+    const precision* format = nullptr;   ///< of all of them; null: there is none yet
+    bool joins = false;                  ///< those that share their input are one product
     std::array<weight_role, 3> roles{};  ///< of those behind the first; `count` are in use
     std::size_t count = 0;
 
     /// Takes another one, if it is equal.
-    constexpr bool take(const weight& w, const weight_format_view& formats) {
+    constexpr bool take(const weight& w, const precision& stored) {
         const bool equal = w.rows == first.rows && w.columns == first.columns && w.copies == first.copies &&
                            w.active == first.active && w.split == first.split && w.granule == first.granule &&
-                           w.routed == first.routed && &formats.of(w) == &formats.of(first);
+                           w.routed == first.routed && &stored == format;
         if (!equal || count == roles.size()) return false;
         roles[count++] = w.role;
         return true;
     }
+    /// Whether the product with a matrix of this role is one kernel with that before it.
+    constexpr bool joined(weight_role role) const { return joins && follows_its_twin(role); }
+};
+
+/// A visitor that takes products with equal matrices together, and a forward product of training with the gradients of
+/// its inputs, which multiply and move as much: what times are made of.
+template <class Visit>
+concept TakesBoth = requires(Visit& visit, const operation& o, const equal_matrices& equal) {
+    visit.products(o, equal, std::size_t{});
+    visit.both(o, equal);
+    visit.gradients(o, equal);
 };
 
 /// The products of tokens with one matrix on one GPU: a weight's part, or the experts that they chose, or a factor of
@@ -179,7 +192,8 @@ public:
                              const operation_formats& formats, bool training, bool added)
         : whole_{weight},
           compute_{added ? formats.of_adapters() : formats.compute},
-          a_token_{2.0 * static_cast<double>(part.rows) * static_cast<double>(part.columns)},
+          rows_{part.rows},
+          columns_{part.columns},
           narrow_{!added && !is_wide(stored)},
           casts_weights_{formats.casts_weights} {
         const std::int64_t together = weight.routed ? 1 : part.copies;
@@ -190,117 +204,121 @@ public:
             one_.gradients = size(added ? compute_ : formats.gradients);
         }
         all_ = one_;
-        kernel_.kind = weight.routed ? operation_kind::experts : operation_kind::projection;
-        kernel_.role = weight.role;
-        kernel_.rows = part.rows;
-        kernel_.columns = part.columns;
-        kernel_.joined = formats.joined && follows_its_twin(weight.role);
     }
 
     /// From here on with so many tokens. Routed tokens of all ranks meet at their experts, of which this rank has
     /// `copies`; ranks that hold copies of the same tokens share the work.
-    constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layout& l) {
-        std::int64_t n = here;
-        if (whole_.routed) {
-            n = ceil_quotient(here * whole_.active * l.expert_tensor_ranks(), l.tensor);
-            const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
-            const double touched = experts_touched(whole_, copies, met > here ? met : here);
-            all_ = {scaled_up(one_.stored, touched), scaled_up(one_.multiplied, touched),
-                    scaled_up(one_.gradients, touched)};
-            kernel_.groups = touched;
-            kernel_.each = static_cast<double>(product(copies, ceil_quotient(met > here ? met : here, 256)));
-        }
-        kernel_.flops = flops(a_token_ * static_cast<double>(n));
-        kernel_.tokens = n;
-        inputs_ = size_of(compute_, n, kernel_.columns);
-        outputs_ = size_of(compute_, n, kernel_.rows);
+    [[gnu::always_inline]] constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layout& l) {
+        tokens_ = here;
+        if (whole_.routed) choose(here, copies, l);
+        inputs_ = inlined_size_of(compute_, tokens_, columns_);
+        outputs_ = inlined_size_of(compute_, tokens_, rows_);
     }
 
     /// The tokens that pass: those of with_tokens(), or their choices of experts.
-    constexpr std::int64_t tokens() const { return kernel_.tokens; }
+    constexpr std::int64_t tokens() const { return tokens_; }
 
-    /// Calls visit for the kernels of one pass.
+    /// Calls visit for the kernels of one pass, with this matrix and those that are equal to it. A visitor with both()
+    /// is shown no pass of training here.
     template <class Visit>
     [[gnu::always_inline]] constexpr void show(const token_pass& pass, arithmetic_kind arithmetic, bool trained,
-                                               std::size_t index, Visit& visit) {
-        const byte_count weights = pass.training ? all_.multiplied : all_.stored;
-        if (pass.training && weights != all_.stored)
-            visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = weights}, index);
-        if (pass.training && arithmetic != compute_.arithmetic) visit(casts(pass, trained), index);
-        kernel_.arithmetic = arithmetic;
-        kernel_.packed = narrow_ && !pass.training && arithmetic == compute_.arithmetic;
-        kernel_.pass = pass.backward ? product_pass::input_gradients : product_pass::forward;
-        kernel_.read = weights + (pass.backward ? outputs_ : inputs_);
-        kernel_.written = pass.backward ? inputs_ : outputs_;
-        visit(kernel_, index);
-        if (pass.backward && trained) show_weight_gradients(pass, index, visit);
+                                               const equal_matrices& equal, std::size_t index, Visit& visit) const {
+        operation o = kernel(arithmetic, equal);
+        if constexpr (TakesBoth<Visit>) {
+            o.packed = narrow_ && arithmetic == compute_.arithmetic;
+            o.read = all_.stored + inputs_;
+            o.written = outputs_;
+            visit.products(o, equal, index);
+        } else {
+            const byte_count weights = pass.training ? all_.multiplied : all_.stored;
+            if (weights != all_.stored)
+                visit(operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = weights}, index);
+            if (pass.training && arithmetic != compute_.arithmetic) visit(casts(pass, trained, whole_.role), index);
+            o.packed = narrow_ && !pass.training && arithmetic == compute_.arithmetic;
+            if (pass.backward) o.pass = product_pass::input_gradients;
+            o.read = weights + (pass.backward ? outputs_ : inputs_);
+            o.written = pass.backward ? inputs_ : outputs_;
+            visit(o, index);
+            for (std::size_t i = 0; i < equal.count; ++i) {
+                o.role = equal.roles[i];
+                o.joined = equal.joined(o.role);
+                visit(o, index);
+            }
+            if (!pass.backward || !trained) return;
+            visit(weight_gradients(o, pass), index);
+            if (pass.adds_gradients) visit(added_gradients(), index);
+        }
     }
     /// Calls visit for the kernels of a forward pass and of the backward pass behind it, which are the two passes of
-    /// training. The gradients of inputs multiply and move what the forward product does: a visitor with both() takes
-    /// them together.
+    /// training, with this matrix and those that are equal to it.
     template <class Passes, class Visit>
     [[gnu::always_inline]] constexpr void show_both(const Passes& passes, arithmetic_kind arithmetic, bool trained,
-                                                    const equal_matrices* twins, bool joined, Visit& visit) {
-        kernel_.arithmetic = arithmetic;
-        for (std::size_t i = 0;; ++i) {
+                                                    const equal_matrices& equal, Visit& visit) const {
+        operation o = kernel(arithmetic, equal);
+        o.read = all_.multiplied + inputs_;
+        o.written = outputs_;
+        visit.both(o, equal);
+        const bool adds = trained && passes[1].adds_gradients;
+        if (trained) visit.gradients(weight_gradients(o, passes[1]), equal);
+        const bool unpacks = all_.multiplied != all_.stored, casts_inputs = arithmetic != compute_.arithmetic;
+        if (!adds && !unpacks && !casts_inputs) return;
+        for (std::size_t i = 0; i <= equal.count; ++i) {
+            if (adds) visit(added_gradients(), 1);
             for (std::size_t p = 0; p < 2; ++p) {
-                if (all_.multiplied != all_.stored)
+                if (unpacks)
                     visit(
                         operation{.kind = operation_kind::elementwise, .read = all_.stored, .written = all_.multiplied},
                         p);
-                if (arithmetic != compute_.arithmetic) visit(casts(passes[p], trained), p);
+                if (casts_inputs) visit(casts(passes[p], trained, i == 0 ? whole_.role : equal.roles[i - 1]), p);
             }
-            kernel_.pass = product_pass::forward;
-            kernel_.read = all_.multiplied + inputs_;
-            kernel_.written = outputs_;
-            visit.both(kernel_);
-            if (trained) show_weight_gradients(passes[1], 1, visit);
-            if (!twins || i == twins->count) return;
-            kernel_.again = true;
-            kernel_.role = twins->roles[i];
-            kernel_.joined = joined && follows_its_twin(kernel_.role);
         }
-    }
-    /// Calls visit for the kernel that was shown last, with other matrices of the same shape and format.
-    template <class Visit>
-    constexpr void show_again(const equal_matrices& all, bool joined, std::size_t index, Visit& visit) {
-        const bool first_joined = kernel_.joined;
-        kernel_.again = true;
-        for (std::size_t i = 0; i < all.count; ++i) {
-            kernel_.role = all.roles[i];
-            kernel_.joined = joined && follows_its_twin(kernel_.role);
-            visit(kernel_, index);
-        }
-        kernel_.again = false;
-        kernel_.role = whole_.role;
-        kernel_.joined = first_joined;
     }
 
 private:
-    template <class Visit>
-    [[gnu::always_inline]] constexpr void show_weight_gradients(const token_pass& pass, std::size_t index,
-                                                                Visit& visit) {
-        kernel_.pass = product_pass::weight_gradients;
-        kernel_.read = inputs_ + outputs_;
-        if (pass.adds_gradients) {
-            kernel_.written = all_.multiplied;  // in the format of the activations
-            visit(kernel_, index);
-            return visit(operation{.kind = operation_kind::elementwise,
-                                   .read = all_.multiplied + all_.gradients,
-                                   .written = all_.gradients},
-                         index);
-        }
-        kernel_.read += all_.gradients;  // the product adds to what earlier micro-batches left
-        kernel_.written = all_.gradients;
-        visit(kernel_, index);
+    /// The product with the tokens, but for what it reads and writes.
+    constexpr operation kernel(arithmetic_kind arithmetic, const equal_matrices& equal) const {
+        return {.kind = whole_.routed ? operation_kind::experts : operation_kind::projection,
+                .role = whole_.role,
+                .arithmetic = arithmetic,
+                .flops = flops(2.0 * static_cast<double>(rows_) * static_cast<double>(columns_) *
+                               static_cast<double>(tokens_)),
+                .tokens = tokens_,
+                .rows = rows_,
+                .columns = columns_,
+                .groups = groups_,
+                .joined = equal.joined(whole_.role),
+                .each = each_};
+    }
+    /// The experts that so many tokens choose.
+    [[gnu::noinline]] constexpr void choose(std::int64_t here, std::int64_t copies, const layout& l) {
+        tokens_ = ceil_quotient(here * whole_.active * l.expert_tensor_ranks(), l.tensor);
+        const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
+        groups_ = experts_touched(whole_, copies, met > here ? met : here);
+        all_ = {scaled_up(one_.stored, groups_), scaled_up(one_.multiplied, groups_),
+                scaled_up(one_.gradients, groups_)};
+        each_ = static_cast<double>(product(copies, ceil_quotient(met > here ? met : here, 256)));
+    }
+    /// The product that makes gradients of the weights, beside one of the same pass.
+    constexpr operation weight_gradients(operation o, const token_pass& pass) const {
+        o.pass = product_pass::weight_gradients;
+        o.read = inputs_ + outputs_;
+        if (pass.adds_gradients) return o.written = all_.multiplied, o;  // in the format of the activations
+        o.read += all_.gradients;  // the product adds to what earlier micro-batches left
+        o.written = all_.gradients;
+        return o;
+    }
+    /// The sum of a micro-batch's gradients of the weights and those of earlier ones.
+    constexpr operation added_gradients() const {
+        return {
+            .kind = operation_kind::elementwise, .read = all_.multiplied + all_.gradients, .written = all_.gradients};
     }
     /// Casts of what a product in fewer bits multiplies: each tensor is read for its largest value, read again and
     /// written in half the bytes, anew in the backward pass (torchao's float8_linear.py: hp_tensor_to_float8_dynamic of
     /// input and weight, which are saved in 16 bits, and of the outputs' gradients); Transformer Engine casts weights
     /// once a step (is_first_microbatch). The product of weights' gradients takes those transposed, as 8-bit products
     /// contract the last dimension of both sides.
-    constexpr operation casts(const token_pass& pass, bool trained) const {
-        const bool shared = follows_its_twin(kernel_.role) || (pass.backward && !trained);
+    [[gnu::noinline]] constexpr operation casts(const token_pass& pass, bool trained, weight_role role) const {
+        const bool shared = follows_its_twin(role) || (pass.backward && !trained);
         const byte_count gradients = pass.backward ? outputs_ : byte_count{};
         const byte_count weights = casts_weights_ ? all_.multiplied : byte_count{};
         const byte_count cast = (shared ? byte_count{} : inputs_) + weights + gradients;
@@ -315,19 +333,18 @@ private:
 
     const weight& whole_;
     const precision& compute_;
-    double a_token_;        ///< FLOPs
-    bool narrow_;           ///< stored in fewer than 16 bits
-    bool casts_weights_;    ///< as operation_formats::casts_weights
-    weight_bytes one_{};    ///< of all copies, or of one expert
-    weight_bytes all_{};    ///< of those that tokens pass
+    std::int64_t rows_;
+    std::int64_t columns_;
+    bool narrow_;         ///< stored in fewer than 16 bits
+    bool casts_weights_;  ///< as operation_formats::casts_weights
+    weight_bytes one_{};  ///< of all copies, or of one expert
+    weight_bytes all_{};  ///< of those that tokens pass
+    std::int64_t tokens_ = 0;
+    double groups_ = 1;     ///< as operation::groups
+    double each_ = 0;       ///< as operation::each
     byte_count inputs_{};   ///< of all tokens
     byte_count outputs_{};  ///< of all tokens
-    operation kernel_{};
 };
-
-/// A visitor that takes a forward product and the gradients of its inputs together.
-template <class Visit>
-concept TakesBoth = requires(Visit& visit) { visit.both(operation{}); };
 
 /// Whether these are a forward pass of training and the backward pass behind it.
 template <class Passes>
@@ -363,48 +380,69 @@ constexpr bool trains_both(const Passes& passes) {
 }
 
 /// Where a matrix stands: the scored positions alone pass the head.
-enum class projection_place : bool { before_head, head };
+enum class projection_place : std::uint8_t { before_head, head, adapter };
+
+/// Calls visit for the products of all passes with a matrix and those that are equal to it: `part` of a weight that a
+/// GPU holds, or a factor of an adapter beside it. Returns the tokens of the last pass.
+template <class Passes, class Visit>
+[[gnu::noinline]] constexpr std::int64_t visit_matrix(const equal_matrices& equal, const weight_shape& part,
+                                                      const operation_formats& formats, const Passes& passes,
+                                                      const layout& l, projection_place place, Visit& visit) {
+    const bool head = place == projection_place::head, added = place == projection_place::adapter;
+    matrix_product product{equal.first, part, *equal.format, formats, passes[0].training, added};
+    const bool trained = added || !passes[0].adapter.trains();
+    const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
+    const arithmetic_kind arithmetic = added                ? formats.of_adapters().arithmetic
+                                       : passes[0].training ? linear
+                                                            : arithmetic_of(*equal.format, linear);
+    const auto take_tokens = [&](const token_pass& pass) {
+        product.with_tokens(head ? pass.scored : pass.tokens.all(), part.copies, l);
+    };
+    if constexpr (TakesBoth<Visit>)
+        if (trains_both(passes)) {
+            take_tokens(passes[0]);
+            product.show_both(passes, arithmetic, trained, equal, visit);
+            return product.tokens();
+        }
+    for (std::size_t i = 0; i < passes.size(); ++i) {
+        take_tokens(passes[i]);
+        product.show(passes[i], arithmetic, trained, equal, i, visit);
+    }
+    return product.tokens();
+}
+
+/// Calls visit for the products of all passes with equal weights, but for adapters beside them.
+template <class Passes, class Visit>
+constexpr void visit_equal(const equal_matrices& equal, const operation_formats& formats, const Passes& passes,
+                           const layout& l, projection_place place, Visit& visit) {
+    if (equal.first.rows == 1) return;  // vectors: norms and biases
+    visit_matrix(equal, local_shape(equal.first, l), formats, passes, l, place, visit);
+}
+
+/// Calls visit for the products of all passes with the two factors of an adapter beside a weight.
+template <class Passes, class Visit>
+[[gnu::cold, gnu::noinline]] constexpr void visit_adapter(const equal_matrices& beside,
+                                                          const operation_formats& formats, const Passes& passes,
+                                                          const layout& l, Visit& visit) {
+    const weight_shape part = local_shape(beside.first, l);
+    weight_shape down = part, up = part;
+    down.rows = up.columns = passes[0].adapter.rank;
+    visit_matrix(beside, down, formats, passes, l, projection_place::adapter, visit);
+    const std::int64_t n = visit_matrix(beside, up, formats, passes, l, projection_place::adapter, visit);
+    if (!passes[0].training || formats.fused_adapters) return;
+    for (std::size_t i = 0; i < passes.size(); ++i) visit(beside_adapter(part, n, formats, passes[i]), i);
+}
 
 /// Calls visit for the products of all passes with a weight, and with the two factors of an adapter beside it, which is
-/// the same in all passes. `twins`: matrices equal to it, where no adapter
-/// stands beside either.
+/// the same in all passes.
 template <class Passes, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats, const Passes& passes,
-                                const layout& l, projection_place place, Visit& visit,
-                                const equal_matrices* twins = nullptr) {
-    if (whole.rows == 1) return;  // vectors: norms and biases
-    const bool head = place == projection_place::head;
-    const weight_shape part = local_shape(whole, l);
-    const arithmetic_kind linear = head ? formats.compute.arithmetic : formats.linear_arithmetic();
-    const precision& format = formats.weights.of(whole);
-    const arithmetic_kind stored = arithmetic_of(format, linear);
-    const adapter& beside = passes[0].adapter;
-    const int matrices = !head && beside.adapts(whole.role, whole.routed) ? 3 : 1;
-    for (int matrix = 0; matrix < matrices; ++matrix) {
-        weight_shape shape = part;
-        if (matrix > 0) (matrix == 1 ? shape.rows : shape.columns) = beside.rank;
-        matrix_product product{whole, shape, format, formats, passes[0].training, matrix > 0};
-        const bool trained = matrix > 0 || !beside.trains();
-        std::int64_t last = -1;
-        for (std::size_t i = 0; i < passes.size(); ++i) {
-            const token_pass& pass = passes[i];
-            const std::int64_t here = head ? pass.scored : pass.tokens.all();
-            if (here != last) product.with_tokens(last = here, part.copies, l);  // forward and backward have as many
-            const arithmetic_kind arithmetic = matrix > 0      ? formats.of_adapters().arithmetic
-                                               : pass.training ? linear
-                                                               : stored;
-            if constexpr (TakesBoth<Visit>)
-                if (trains_both(passes)) {
-                    product.show_both(passes, arithmetic, trained, twins, formats.joined, visit);
-                    break;
-                }
-            product.show(pass, arithmetic, trained, i, visit);
-            if (twins && twins->count > 0) product.show_again(*twins, formats.joined, i, visit);
-        }
-        if (matrix < 2 || !passes[0].training || formats.fused_adapters) continue;
-        for (std::size_t i = 0; i < passes.size(); ++i)
-            visit(beside_adapter(part, product.tokens(), formats, passes[i]), i);
-    }
+                                const layout& l, projection_place place, Visit& visit) {
+    if (whole.rows == 1) return;
+    const equal_matrices alone{.first = whole, .format = &formats.weights.of(whole), .joins = formats.joined};
+    visit_equal(alone, formats, passes, l, place, visit);
+    const bool adapted = passes[0].adapter.adapts(whole.role, whole.routed);
+    if (adapted && place == projection_place::before_head) visit_adapter(alone, formats, passes, l, visit);
 }
 
 /// Calls visit for the products of all passes with the weights of a layer. Equal matrices are shown together where
@@ -415,15 +453,18 @@ template <class Passes, class Visit>
 constexpr void visit_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
                                  const Passes& passes, const layout& over, Visit& visit) {
     constexpr auto place = projection_place::before_head;
-    if (passes[0].training && (passes[0].adapter.trains() || !TakesBoth<Visit> || !trains_both(passes)))
+    if (passes[0].adapter.trains() || (passes[0].training && (!TakesBoth<Visit> || !trains_both(passes))))
         return for_each_weight(l, hidden,
                                [&](const weight& w) { visit_projection(w, formats, passes, over, place, visit); });
-    equal_matrices equal;
-    const auto show = [&] { visit_projection(equal.first, formats, passes, over, place, visit, &equal); };
+    equal_matrices equal{.joins = formats.joined};
+    const auto show = [&] { visit_equal(equal, formats, passes, over, place, visit); };
     const auto each = [&](const weight& w) {
-        if (w.rows == 1 || equal.take(w, formats.weights)) return;
+        if (w.rows == 1) return;
+        const precision& format = formats.weights.of(w);
+        if (equal.take(w, format)) return;
         show();
         equal.first = w;
+        equal.format = &format;
         equal.count = 0;
     };
     const auto visitor = visiting<weight>(each);

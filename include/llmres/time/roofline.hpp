@@ -188,7 +188,6 @@ struct pricer {
     double sms = assumed_multiprocessors;
     std::array<std::array<rates, 2>, 2> known{};  ///< of bursts and of long runs, two arithmetics each
     std::array<priced_pass, token_passes::most> sum{};
-    std::array<priced_product, token_passes::most> last{};  ///< the last product of each pass
     last_mixers mixers{};
 
     pricer(const layout&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
@@ -211,7 +210,6 @@ struct pricer {
             experts_floor = default_kernels.blackwell_experts_floor;
         // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
-        for (priced_product& each : last) each = priced_product{};
         start_over();
     }
 
@@ -225,12 +223,20 @@ struct pricer {
         else
             o.kind == operation_kind::attention ? add_attention(o, pass) : add_product(o, pass);
     }
+    /// A product of one pass, and those with matrices that are equal to its own.
+    [[gnu::always_inline]] constexpr void products(const operation& o, const equal_matrices& equal, std::size_t pass) {
+        add_equal(sum[pass], product_of(o, sustained[pass]), o, equal);
+    }
     /// A product of the first pass, and of the second one gradients that multiply and move as much.
-    [[gnu::noinline]] constexpr void both(const operation& o) {
-        for (std::size_t p = 0; p < 2; ++p) {
-            if (!o.again && (p == 0 || sustained[p] != sustained[0])) last[0] = product_of(o, sustained[p]);
-            add_priced(sum[p], last[0], o);
-        }
+    [[gnu::noinline]] constexpr void both(const operation& o, const equal_matrices& equal) {
+        priced_product one = priced(o, sustained[0]);
+        add_equal(sum[0], one, o, equal);
+        if (sustained[1] != sustained[0]) one = priced(o, sustained[1]);
+        add_equal(sum[1], one, o, equal);
+    }
+    /// A product of the second pass.
+    [[gnu::noinline]] constexpr void gradients(const operation& o, const equal_matrices& equal) {
+        add_equal(sum[1], priced(o, sustained[1]), o, equal);
     }
     /// Takes the passes through the mixers of the kind before, if these are the same.
     constexpr bool take_mixers(const layer& kind, equal_matrices& behind) {
@@ -280,15 +286,23 @@ private:
     }
     /// A product with a weight, or of routed experts.
     [[gnu::noinline]] constexpr void add_product(const operation& o, std::size_t pass) {
-        if (!o.again) last[pass] = product_of(o, sustained[pass]);
-        add_priced(sum[pass], last[pass], o);
+        add_priced(sum[pass], priced(o, sustained[pass]), o, o.joined);
     }
-    constexpr void add_priced(priced_pass& to, const priced_product one, const operation& o) const {
+    [[gnu::noinline]] constexpr priced_product priced(const operation& o, bool runs_long) {
+        return product_of(o, runs_long);
+    }
+    [[gnu::always_inline]] constexpr void add_equal(priced_pass& to, const priced_product one, const operation& o,
+                                                    const equal_matrices& equal) const {
+        add_priced(to, one, o, o.joined);
+        for (std::size_t i = 0; i < equal.count; ++i) add_priced(to, one, o, equal.joined(equal.roles[i]));
+    }
+    [[gnu::always_inline]] constexpr void add_priced(priced_pass& to, const priced_product one, const operation& o,
+                                                     bool joined) const {
         to.compute += one.compute;
         to.memory += one.memory;
         to.at_peak += one.at_peak;
         to.flops += one.flops;
-        add_floors(to, o);
+        add_floors(to, o, joined);
     }
     [[gnu::always_inline]] constexpr priced_product product_of(const operation& o, bool runs_long) {
         const rates& at = rates_for(o.arithmetic, runs_long);
@@ -319,59 +333,61 @@ private:
         return made;
     }
     /// What launching a product takes, and copies of its inputs and outputs.
-    [[gnu::always_inline]] constexpr void add_floors(priced_pass& to, const operation& o) const {
+    [[gnu::always_inline]] constexpr void add_floors(priced_pass& to, const operation& o, bool joined) const {
         if (o.kind == operation_kind::experts) {
             to.floors += experts_floor;
             // Three products of an expert are two kernels: gate and up are one.
             if (launches.experts == routed_code::each && o.packed)
                 to.floors += default_kernels.elementwise_floor * (o.each * 2.0 / 3.0);
-            return add_copies(to, o);
+            if (parts > 1) add_copies(to, o.tokens, o.rows, o.columns);
+            return;
         }
-        if (o.packed && marlin()) return add_marlin_floors(to, o);
-        if (!o.joined) to.floors += default_kernels.product;
-        add_copies(to, o);
+        if (o.packed && marlin()) return add_marlin_floors(to, o, joined);
+        if (!joined) to.floors += default_kernels.product;
+        if (parts > 1) add_copies(to, o.tokens, o.rows, o.columns);
+        if (joined || !is_narrow(o.arithmetic)) return;
         const bool within = launches.joins_casts && o.arithmetic == arithmetic_kind::fp8;
-        if (is_narrow(o.arithmetic) && !o.joined && !within) to.floors += default_kernels.cast;
+        if (!within) to.floors += default_kernels.cast;
     }
     constexpr bool marlin() const { return launches.packed == packed_code::marlin; }
     /// A product by Marlin: whole blocks of 16 tokens at what its instructions reach, and its weights unpacked for
     /// every 64 of them.
-    constexpr double computed_by_marlin(const operation& o, double computing) const {
+    [[gnu::always_inline]] constexpr double computed_by_marlin(const operation& o, double computing) const {
         const marlin_block& block = default_marlin_block;
         const auto n = static_cast<double>(o.tokens), rows = static_cast<double>(o.rows);
         const double filled = n < block.rows ? block.rows / n : 1.0;
         const double repeated = n > block.again ? n / block.again : 1.0;
         return computing * filled / ampere + rows * static_cast<double>(o.columns) * a_weight * repeated;
     }
-    constexpr void add_marlin_floors(priced_pass& to, const operation& o) const {
-        if (o.joined || o.tokens <= 0) return;
+    [[gnu::always_inline]] constexpr void add_marlin_floors(priced_pass& to, const operation& o, bool joined) const {
+        if (joined || o.tokens <= 0) return;
         const double shared = sms * default_marlin_block.tile / static_cast<double>(o.rows);
         const double most = static_cast<double>(o.columns) / default_marlin_block.tile;
         to.floors += default_kernels.product + default_packed.lock * (shared < most ? shared : most);
     }
     /// Inputs of a product that go to the other GPUs which share its rows, and outputs that come back, in fp32.
-    constexpr void add_copies(priced_pass& to, const operation& o) const {
-        if (parts <= 1) return;
+    [[gnu::cold, gnu::noinline]] constexpr void add_copies(priced_pass& to, std::int64_t tokens, std::int64_t rows,
+                                                           std::int64_t columns) const {
         to.floors += default_row_split.part * (parts + 1);
         const link& between = hardware.scale_up;
         const double share =
             between.topology == link_topology::bus ? default_collectives.bus : default_collectives.ring;
         const double rate = between.raw.in(bytes_per_s)*share;
-        const double features = static_cast<double>(o.columns) + static_cast<double>(o.rows) / parts;
-        if (rate > 0) to.tensor += seconds(4.0 * static_cast<double>(o.tokens) * (parts - 1) * features / rate);
+        const double features = static_cast<double>(columns) + static_cast<double>(rows) / parts;
+        if (rate > 0) to.tensor += seconds(4.0 * static_cast<double>(tokens) * (parts - 1) * features / rate);
     }
     static constexpr bool is_narrow(arithmetic_kind kind) {
         return kind == arithmetic_kind::fp8 || kind == arithmetic_kind::fp6 || kind == arithmetic_kind::fp4 ||
                kind == arithmetic_kind::int8;
     }
     /// What a product of few tokens takes for a whole tile of them, whose arithmetic nothing else holds up.
-    constexpr double whole_tile(const operation& o, const rates& at) const {
+    [[gnu::always_inline]] constexpr double whole_tile(const operation& o, const rates& at) const {
         const auto n = static_cast<double>(o.tokens);
         if (n <= 0 || n >= least_tokens || o.packed) return 0;
         return at.tiles > 0 ? o.flops.in(flops) * (least_tokens / n) / at.tiles : 0.0;
     }
     /// What a product's traffic takes, or unpacking its weight where that takes longer.
-    constexpr double unpacked(const operation& o, double streamed) const {
+    [[gnu::always_inline]] constexpr double unpacked(const operation& o, double streamed) const {
         const double unpacking = static_cast<double>(o.rows) * static_cast<double>(o.columns) * a_weight;
         return unpacking > streamed && o.packed ? unpacking : streamed;
     }
