@@ -333,3 +333,31 @@ TEST_CASE("sequences as long as CUDA graphs were captured for are decoded by gra
     CHECK(launch(1101) == launch(5000));
     CHECK(launch(1100) > launch(1101) * 2);
 }
+
+TEST_CASE("a sequence that starts from nothing computes one token before those that it makes") {
+    job j = chat();
+    j.prompt = {}, j.output = j.context = tokens(100);
+    const detail::serving_passes p = detail::serving_passes_of(j, {});
+    CHECK(p.prompt.tokens.sequences == 1);
+    CHECK(p.prompt.tokens.length == 1);
+    CHECK(p.prompt_chunks == 1);
+    CHECK(p.prompts.tokens.length == 1);
+    CHECK(p.prompts_chunks == 1);
+    const job_speed s = speed(j, {});
+    CHECK(s.prefill.expected() > duration{});
+    CHECK(s.tokens_per_second > token_rate{});
+}
+
+TEST_CASE("the head of a GGUF file is read in the type of its own tensor, or of the embedding that serves as one") {
+    job j{.model = models::llama_3_2_1b,  // its head is its embedding
+          .gguf = gguf_mix{.embedding = gguf_type::Q2_K, .output = gguf_type::Q8_0},
+          .context = tokens(1000),
+          .runtime = runtimes::llama_cpp};
+    const auto head = [&] { return detail::serving_formats(j).weights.head->name.view(); };
+    const auto name = [](gguf_type t) { return detail::gguf::types[detail::gguf::index_of(t)].format.name.view(); };
+    CHECK(head() == name(gguf_type::Q2_K));
+    j.gguf.value.tied_head_stored = true;
+    CHECK(head() == name(gguf_type::Q8_0));
+    j.gguf.value.tied_head_stored = false, j.model = models::llama_3_1_8b;
+    CHECK(head() == name(gguf_type::Q8_0));
+}

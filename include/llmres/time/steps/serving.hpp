@@ -46,7 +46,8 @@ inline constexpr double triton_launches = 3.0;
                               .kv_cache_values = j.kv_cache_values,
                               .joined = j.runtime.launches.joined};
     if (j.gguf) {
-        const gguf_tensor head = j.model.tied_head ? gguf::embedding(j.model, *j.gguf) : gguf::output(j.model, *j.gguf);
+        const bool embedded = j.model.tied_head && !j.gguf->tied_head_stored;
+        const gguf_tensor head = embedded ? gguf::embedding(j.model, *j.gguf) : gguf::output(j.model, *j.gguf);
         formats.weights.head = &gguf::types[gguf::index_of(head.type)].format;
     }
     return formats;
