@@ -299,3 +299,12 @@ TEST_CASE("GPUs of one node share the CPUs and disks of their node alone") {
     CHECK(optimizer({.data = 16, .zero = 2}) == doctest::Approx(8));
     CHECK(optimizer({.data = 4, .zero = 2}) == doctest::Approx(4));
 }
+
+TEST_CASE("a sequence that starts from nothing brings the weights on the host over once") {
+    job j = in_gguf(models::llama_3_1_8b, "Q4_K_M", 0);
+    j.prompt = tokens(1), j.output = tokens(100);
+    const byte_count one_chunk = prefill_host_traffic(j, {}).link;
+    CHECK(one_chunk > gib(3));
+    j.prompt = {}, j.output = j.context = tokens(100);
+    CHECK(prefill_host_traffic(j, {}).link == one_chunk);
+}

@@ -13,6 +13,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/models/modeling.hpp>
+#include <llmres/time/host.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/error.hpp>
@@ -81,10 +82,7 @@ constexpr void judge_pool(job_plan& p, const job& j) {
 }
 
 /// Whether the job keeps in main memory what else would lie on GPUs.
-constexpr bool offloads(const job& j) {
-    if (trains(j)) return j.offload.to_host();
-    return placement_on_host(j).expert_layers.size() > 0;  // the routed experts of a layer there lie there, too
-}
+constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() : computes_on_host(j); }
 
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best. Where GPU and host share their memory, the host has

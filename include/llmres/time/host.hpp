@@ -111,8 +111,7 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
 }
 
 constexpr bool computes_on_host(const job& j) {
-    const placement host = placement_on_host(j);
-    return host.layers.size() > 0 || host.expert_layers.size() > 0;
+    return placement_on_host(j).expert_layers.size() > 0;  // the routed experts of a layer there lie there, too
 }
 
 namespace detail {
