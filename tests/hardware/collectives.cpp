@@ -171,3 +171,28 @@ TEST_CASE("an all-to-all inside a node sends 7/8 of a message at 0.69 of the lin
     CHECK(time_of(collective_kind::all_to_all, gb(100), {.ranks = 8, .in_node = 8}, links::nvlink4_h100_sxm5, {})
               .in(seconds) == doctest::Approx(sent + latency + 1.2 * std::sqrt(sent * latency)));
 }
+
+TEST_CASE("three GPUs share the host's bus as eight do, and two alone have it") {
+    constexpr llmres::link bus{.topology = link_topology::bus, .raw = gb_per_s(32)};
+    const auto rate = [&](std::int64_t ranks) {  // of a message that is long beside its latency
+        const byte_count message = gb(1000000);
+        const auto sent = sent_bytes(collective_kind::all_gather, message, ranks);
+        return (sent / time_of(collective_kind::all_gather, message, ranks, bus)).in(gb_per_s);
+    };
+    CHECK(rate(2) == doctest::Approx(0.75 * 32).epsilon(0.01));
+    CHECK(rate(3) == doctest::Approx(0.42 * 32).epsilon(0.01));
+    CHECK(rate(8) == doctest::Approx(0.42 * 32).epsilon(0.01));
+}
+
+TEST_CASE("two ranks of a mesh use one of its links, and all of it where nobody says how many GPUs it joins") {
+    constexpr llmres::link eight{.topology = link_topology::mesh, .members = 8}, pair{.topology = link_topology::mesh};
+    CHECK(share_of_mesh(eight, 2) == doctest::Approx(1.0 / 7));
+    CHECK(share_of_mesh(eight, 8) == 1.0);
+    CHECK(share_of_mesh(eight, 1) == 1.0);  // it shares nothing with others
+    CHECK(share_of_mesh(pair, 2) == 1.0);
+}
+
+TEST_CASE("a group of which nothing is said is one rank, which sends nothing") {
+    for (const collective_kind kind : kinds)
+        if (kind != collective_kind::send) CHECK(time_of(kind, gib(1), rank_group{}, wire, wire) == duration{});
+}

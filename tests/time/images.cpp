@@ -87,3 +87,38 @@ TEST_CASE("times of images are constant expressions") {
     constexpr auto t = image_time(models::stable_diffusion_xl, {.images = 2}, cluster{.gpu = gpus::a100_sxm4_80gb});
     static_assert(t && t->total().expected > seconds(1));
 }
+
+TEST_CASE("a network with more blocks has more to issue") {
+    unet larger = models::stable_diffusion_xl;
+    larger.blocks = 3;
+    // Two blocks beside the levels and ten in the middle; at each of three levels three blocks on the way down and four
+    // on the way up, each with none, two or ten transformer blocks behind it.
+    CHECK(detail::unet_blocks(larger) == 2 + 10 + 7 * (1 + 3 + 11));
+    CHECK(detail::unet_blocks(models::stable_diffusion_xl) == 2 + 10 + 5 * (1 + 3 + 11));
+}
+
+TEST_CASE("no kernel of an image takes less than its floor") {
+    double floors = 0;
+    for_each_operation(models::stable_diffusion_xl, {}, [&](const operation& o, std::size_t) {
+        if (o.kind == operation_kind::elementwise)
+            floors += 2;
+        else if (o.kind == operation_kind::attention)
+            floors += 10.7;
+        else if (!o.joined)
+            floors += 3.8;
+    });
+    const time_breakdown step = image_time(models::stable_diffusion_xl, {.steps = 1}, one).value();
+    CHECK(step[time_term::launch].expected.in(microseconds) == doctest::Approx(floors));
+}
+
+TEST_CASE("images keep a GPU busy for long: its power limits them, but for a GPU whose rates were measured") {
+    cluster limited = one;
+    limited.power_limit = watts(100);
+    CHECK(seconds_of({}, limited) > 2 * seconds_of({}));
+    cluster measured = one;
+    measured.gpu.measured = {.bandwidth = gb_per_s(3000), .fp16 = tflops(650)};
+    cluster unknown = measured;
+    unknown.gpu.board_power = {};
+    const auto of = [](const cluster& c) { return image_time(models::stable_diffusion_xl, {}, c).value().total(); };
+    CHECK(of(unknown) == of(measured));
+}

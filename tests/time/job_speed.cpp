@@ -95,3 +95,11 @@ TEST_CASE("a lone sequence waits for nobody") {
     CHECK(s.steady.time_per_output_token == s.step.total());
     CHECK(s.steady.in_flight == 1);
 }
+
+TEST_CASE("a speed that was not computed says that nothing is done") {
+    constexpr job_speed none{};
+    CHECK(none.mfu == 0);
+    CHECK(none.flops == flop_count{});
+    CHECK(none.tokens_per_second == token_rate{});
+    CHECK(none.step.total() == interval<duration>{});
+}

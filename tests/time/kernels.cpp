@@ -61,3 +61,8 @@ TEST_CASE("a limit below the board's power replaces it, and one above it changes
     CHECK(sustained_rate(card, 2.0, watts(900)).in(tflops) == doctest::Approx(900 / 1.15));
     CHECK(sustained_rate(card) == flop_rate{});
 }
+
+TEST_CASE("a clock that follows from the rate of fp32 is of as many cores as there are, be it one") {
+    const gpu card{.sm_count = 1, .cuda_cores = 1, .rates = {.fp32 = tflops(0.003)}};
+    CHECK(multiprocessor_clocks(card) == doctest::Approx(1.5e9));  // two FLOPs a clock
+}

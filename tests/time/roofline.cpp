@@ -472,3 +472,20 @@ TEST_CASE("ranks of which no two are in one node, or none apart, stand alone") {
     CHECK(detail::group_of(c, 8, 4).in_node == 2);
     CHECK(detail::group_of(c, 1, 1).in_node == 1);
 }
+
+TEST_CASE("a product in fp64 is computed at fp64's rate") {
+    const priced p;
+    const double peak = p.c.gpu.rates.fp64_tensor->in(flops_per_s);
+    CHECK(p.of(product(1e15, {}, arithmetic_kind::fp64)).compute.in(seconds) ==
+          doctest::Approx(1e15 / (peak * 0.748)).epsilon(1e-6));
+}
+
+TEST_CASE("GPUs that share a product's rows share its arithmetic, be it of one token") {
+    const priced p{standard_cluster(gpus::a100_sxm4_80gb, 1).value()};
+    operation one_token = product(1e15, {});
+    one_token.tokens = 1;
+    detail::pricer price{p.alone, p.c, p.c.gpu, default_efficiency, p.launches, {false}};
+    price.parts = 4;
+    price(one_token, 0);
+    CHECK(price.sum[0].compute.in(seconds) == doctest::Approx(1e15 / (312e12 * 0.748) / 4).epsilon(1e-6));
+}

@@ -149,3 +149,11 @@ TEST_CASE("prompts unpack a weight for many tokens at once: it takes them no lon
     CHECK(simple.takes(o, true).memory.in(seconds) == doctest::Approx(read).epsilon(1e-2));
     CHECK(simple.takes(o).memory.in(seconds) == doctest::Approx(unpacking).epsilon(1e-3));
 }
+
+TEST_CASE("Marlin's product of no tokens is no kernel") {
+    const one_kernel marlin{gpus::a100_sxm4_80gb, packed_code::marlin};
+    const detail::priced_pass none = marlin.takes(packed_product(0, 4096, 4096));
+    CHECK(none.floors == duration{});
+    CHECK(none.compute + none.memory == duration{});
+    CHECK(marlin.takes(packed_product(1, 4096, 4096)).floors > microseconds(3.8));
+}
