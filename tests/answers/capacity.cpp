@@ -338,6 +338,8 @@ TEST_CASE("sequences of one run of cells take a window each, and the cells of on
     CHECK(caches.within(held(3)) == 3);
     CHECK(caches.within(held(3) - bytes(1)) == 2);
     CHECK(caches.within(byte_count{} - bytes(1)) == 0);
+    CHECK(caches.of(0) == byte_count{});
+    CHECK(caches.parts_within(div_down(held(1), 2)) == doctest::Approx(0.5));  // a step's cells are none's alone
     CHECK(caches.parts_within(held(3)) == 3.0);
     CHECK(caches.parts_within(held(3) + div_down(held(4) - held(3), 4)) == doctest::Approx(3.25));
 }
@@ -450,6 +452,9 @@ TEST_CASE("the cache of prefixes is what the job's own sequences leave of the po
     CHECK(full.sequences == interval<double>{});
     CHECK(full.token_room == token_count{});
     CHECK(full.blocks == 0);
+    j.options.cache_bytes = mib(512);  // half of what one sequence needs
+    CHECK(cache_pool_of(j, {}, c)->sequences.expected == 0.5);
+    CHECK(prefix_cache_room(j, {}, c)->sequences == interval<double>{});
     CHECK(prefix_cache_room(chat("llama-3.1-70b"), {}, c)->sequences == interval<double>{});  // there is no pool
     CHECK(prefix_cache_room(j, {.tensor = 3}, c).error().field == "layout.tensor");
 }
@@ -593,4 +598,35 @@ TEST_CASE("llama.cpp moves experts back to the GPU only where all layers are the
     const serving_options fewer = fitted_into(held(layers + 1, all) - bytes(1), j, {}, c).options;
     CHECK(fewer.gpu_layers == layers);
     CHECK(fewer.host_expert_layers == all);
+}
+
+TEST_CASE(
+    "a pool that the caller sized is as large where the runtime takes what it is told, else at most what is free") {
+    job j = chat();
+    j.options.cache_bytes = gib(500);
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    CHECK(cache_pool_of(j, {}, c)->memory == interval<byte_count>{gib(500)});
+    j.options.cache_bytes = {};
+    j.runtime = runtimes::llama_cpp;
+    const interval<byte_count> free = cache_pool_of(j, {}, c)->memory;
+    j.options.cache_tokens = tokens(100'000'000);
+    CHECK(cache_pool_of(j, {}, c)->memory == free);
+}
+
+TEST_CASE("the largest micro-batch is asked of a job as it is with one sequence, whatever its global batch") {
+    job j{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(1024), .global_batch = 1};
+    CHECK(max_batch(j, {}, one(gpus::h100_sxm5_80gb)).value() >= 1);
+}
+
+TEST_CASE("no context is longer than the model's own, be prompts of that length computed whole") {
+    job j{.model = models::llama_3_1_8b, .batch = 1, .runtime = runtimes::vllm_v0};
+    j.model.max_context = j.runtime.step.chunked_beyond = tokens(32768);
+    cluster c = one(gpus::h100_sxm5_80gb);
+    j.context = tokens(32768);
+    const memory_breakdown whole = memory_of(j, {}, c);
+    c.in_use = available_memory(c) - whole.total().high + mib(64);
+    REQUIRE_FALSE(memory_fits(j, {}, c));
+    const token_count most = max_context(j, {}, c).value();
+    CHECK(most > token_count{});
+    CHECK(most < tokens(32768));
 }

@@ -57,7 +57,8 @@ TEST_CASE("the fewest GPUs are any number in one node, of eight at least, and wh
     cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
     CHECK(fewest({.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm}, c, 1) == 1);
     CHECK(fewest(j, c) == 16);
-    for (const auto& [node, expected] : {std::pair{4, 16}, std::pair{8, 16}, std::pair{16, 12}, std::pair{32, 12}}) {
+    for (const auto& [node, expected] :
+         {std::pair{4, 16}, std::pair{8, 16}, std::pair{9, 18}, std::pair{16, 12}, std::pair{32, 12}}) {
         c.gpus = c.gpus_per_node = node;  // on 12, four tensor ranks hold a part of 42 layers, 67 GB
         CHECK(fewest(j, c) == expected);
     }

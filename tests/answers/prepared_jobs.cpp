@@ -117,20 +117,68 @@ TEST_CASE("a search over batches, formats and layouts remembers nothing of anoth
     }
 }
 
+namespace {
+
+/// Layouts of one job, each planned from the same prepared job and alone.
+void check_in_turn(const job& j, const cluster& c, std::initializer_list<layout> layouts) {
+    prepared_job prepared = prepare(j, c);
+    for (const layout& l : layouts) {
+        const job_speed one_of_many = prepared.plan(l).value().speed, alone = plan(j, l, c).value().speed;
+        CHECK(one_of_many.step.terms == alone.step.terms);
+        CHECK(one_of_many.prefill.terms == alone.prefill.terms);
+    }
+}
+
+}  // namespace
+
 TEST_CASE("whether ranks that share experts have the same tokens is no other layout's") {
-    const job j{.model = models::mixtral_8x7b,
-                .task = task::pretraining,
-                .sequence = tokens(4096),
-                .global_batch = 32,
-                .runtime = runtimes::megatron};
+    job j{.model = models::mixtral_8x7b,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .global_batch = 32,
+          .runtime = runtimes::megatron};
     const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
     const layout same{.tensor = 2, .pipeline = 2, .expert = 2, .expert_tensor = 1};  // one all-reduce sums the experts
     layout other = same;
     other.data = 2;  // tokens are sent to their experts
-    prepared_job prepared = prepare(j, eight);
-    for (const layout& l : {same, other, same}) {
-        const time_breakdown one_of_many = prepared.plan(l)->speed.step, alone = plan(j, l, eight)->speed.step;
-        for (std::size_t i = 0; i < alone.terms.size(); ++i) CHECK(one_of_many.terms[i] == alone.terms[i]);
+    check_in_turn(j, eight, {same, other, same});
+    j = {.model = models::mixtral_8x7b, .prompt = tokens(1000), .output = tokens(100), .runtime = runtimes::vllm};
+    check_in_turn(j, eight, {same, other, same});  // a rank has one sequence in either
+}
+
+TEST_CASE("whether gradients are added, and stages lie in several nodes, is no other layout's") {
+    job j{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .global_batch = 4,
+          .runtime = runtimes::pytorch};
+    j.runtime.pipeline.layer_of_rank = milliseconds(50);  // so that the CPU is what is waited for
+    const cluster two_nodes = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    // Four micro-batches in one node, one in two nodes.
+    check_in_turn(j, two_nodes, {{.tensor = 2, .pipeline = 2}, {.tensor = 2, .pipeline = 2, .data = 4}});
+    check_in_turn(j, two_nodes, {{.tensor = 2, .pipeline = 2, .data = 4}, {.tensor = 2, .pipeline = 2}});
+}
+
+TEST_CASE("what a list says that stages hold is no other list's") {
+    const job j{.model = models::llama_3_1_8b,
+                .task = task::pretraining,
+                .sequence = tokens(4096),
+                .global_batch = 32,
+                .runtime = runtimes::megatron};
+    const layout even{.pipeline = 2, .stages = read_stages("16|16").value()};
+    layout uneven = even;
+    uneven.stages = read_stages("24|8").value();
+    check_in_turn(j, standard_cluster(gpus::h100_sxm5_80gb, 2).value(), {even, uneven, even});
+}
+
+TEST_CASE("how many GPUs share each matrix, and compute chunks of a prompt, is no other layout's") {
+    job j{.model = models::llama_3_1_8b, .prompt = tokens(8000), .output = tokens(200), .runtime = runtimes::vllm};
+    const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
+    for (const bool rows : {false, true}) {
+        j.options.splits_rows = rows;
+        j.runtime.launches.pipelines_chunks = !rows;
+        j.max_batched_tokens = tokens(1024);
+        check_in_turn(j, four, {{.pipeline = 2}, {.pipeline = 4}, {}, {.pipeline = 2}});
     }
 }
 

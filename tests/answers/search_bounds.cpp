@@ -138,6 +138,11 @@ void check_skipping(const job& j, const cluster& c, search_request r, objective 
     CHECK(all.counts.tried == skipping.counts.tried);
     CHECK(all.counts.skipped == 0);
     CHECK(skipping.counts.skipped > 0);
+    std::vector<found_layout> best(10);
+    const search_counts of_best = search(j, c, r, best).value();
+    best.resize(of_best.best);
+    check_same(all.best, best);
+    CHECK(of_best.skipped >= skipping.counts.skipped);
     const found no_front = best_and_front(j, c, r, against, 1);
     CHECK(no_front.best[0].plan.layout == all.best[0].plan.layout);
     CHECK(no_front.best[0].choice == all.best[0].choice);
@@ -178,4 +183,15 @@ TEST_CASE("of layouts with equal scores the order is the same whichever is plann
     b = a;
     b.choice.offload.optimizer = offload_place::host;
     CHECK(detail::better(a, b));
+}
+
+TEST_CASE("on one GPU the bound of one choice is no other's") {
+    job j = training(models::qwen2_5_0_5b, 64, tokens(128));
+    const search_request free{.space = {.micro_batch = true}};
+    std::array<found_layout, 1> best;
+    REQUIRE(search(j, h100(1), free, best)->best == 1);
+    REQUIRE(best[0].choice.micro_batch > 2);
+    const found_layout skipping = search(j, h100(1), free).value();
+    CHECK(skipping.choice.micro_batch == best[0].choice.micro_batch);
+    CHECK(skipping.score == best[0].score);
 }

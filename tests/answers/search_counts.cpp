@@ -10,6 +10,7 @@
 #include <llmres/models/mistral.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/pytorch.hpp>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,9 @@ TEST_CASE("GPipe is tried of each layout with stages, beside the schedule that t
     const std::int64_t plain = search(j, h100(8), {}, best)->tried;
     CHECK(plain == all);
     CHECK(search(j, h100(8), {.space = {.schedule = true}}, best)->tried >= all + with_stages);
+    const layout_space two{.given = {.pipeline = 2}, .pipeline = false, .virtual_pipeline = false};
+    const search_request either{.space = {.layouts = two, .schedule = true}};
+    CHECK(search(j, h100(8), either, best)->tried == 2 * search(j, h100(8), {.space = {.layouts = two}}, best)->tried);
     job alone = j;
     alone.model.layers.size = 1;
     CHECK(search(alone, h100(8), {.space = {.schedule = true}}, best)->tried ==
@@ -279,4 +283,40 @@ TEST_CASE("where every layout is refused the error is the first one's") {
     CHECK(search(j, c).error().field == first->field);
     CHECK(first->field == "runtime.fp8_recipe");
     CHECK(search(j, c).error().value == first->value);
+    job at_once = training(models::llama_3_1_8b, 16);  // its optimizer steps in the backward pass of one micro-batch
+    at_once.optimizer.in_backward = true;
+    at_once.runtime = runtimes::pytorch;
+    const error of_eight = search(at_once, h100(8)).error();  // the first layout has one data rank, the last has eight
+    CHECK(of_eight.field == "global_batch");
+    CHECK(of_eight.expected.view().starts_with("one micro-batch a step, 1:"));
+}
+
+TEST_CASE("a search that keeps no layouts skips none: it counts them") {
+    const job j = training(models::llama_3_1_8b, 64);
+    const auto counted = [&](bool skips) {
+        return search(j, h100(8), {.skip_slower = skips}, {}, {}, objective::fewest_gpus, detail::unwatched{}).value();
+    };
+    CHECK(counted(true).skipped == 0);
+    CHECK(counted(true).kept == counted(false).kept);
+    CHECK(counted(true).kept > 0);
+}
+
+TEST_CASE("a layout that lacks main memory alone is no nearer to fitting than one that may fit") {
+    job j{.model = models::llama_3_2_1b,
+          .task = task::finetuning,
+          .sequence = tokens(1024),
+          .optimizer = adamw_fused,
+          .runtime = runtimes::pytorch};
+    cluster c = h100(1);
+    const interval<byte_count> need = plan(j, {}, c)->memory.total();
+    c.in_use = available_memory(c) - need.expected;
+    c.host.memory = gib(1);
+    REQUIRE(plan(j, {}, c)->verdict == verdict::tight);
+    job offloaded = j;
+    offloaded.offload.optimizer = offload_place::host;
+    REQUIRE(plan(offloaded, {}, c)->verdict == verdict::does_not_fit);
+    REQUIRE(plan(offloaded, {}, c)->memory.total().expected < need.expected);
+    const found_layout nearest = search(j, c, {.space = {.offload = true}}).value();
+    CHECK(nearest.plan.verdict == verdict::tight);
+    CHECK(nearest.choice.offload == offload{});
 }
