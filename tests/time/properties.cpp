@@ -7,9 +7,13 @@
 #include <llmres/models/mistral.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
+
+#include "kinds_of_layers.hpp"
 
 // What must hold of times for all jobs.
 
@@ -156,4 +160,35 @@ TEST_CASE("no time rises with a faster link, rate or bandwidth") {
                 before = now;
             }
         }
+}
+
+TEST_CASE("kinds of layers that are alike take as long as one kind") {
+    const auto check = [](const job& j, const layout& l, const cluster& c) {
+        job many = j;
+        many.model = kinds_of_layers::in_most_kinds(j.model);
+        const job_speed of_one = speed(j, l, c), of_many = speed(many, l, c);
+        for (std::size_t i = 0; i < of_one.step.terms.size(); ++i) {
+            CHECK(of_many.step.terms[i].expected.in(seconds) ==
+                  doctest::Approx(of_one.step.terms[i].expected.in(seconds)));
+            CHECK(of_many.prefill.terms[i].expected.in(seconds) ==
+                  doctest::Approx(of_one.prefill.terms[i].expected.in(seconds)));
+        }
+        CHECK(of_many.tokens_per_second.in(tokens_per_s) == doctest::Approx(of_one.tokens_per_second.in(tokens_per_s)));
+    };
+    check(chat(), {}, h100s(1));
+    check(chat(), {.tensor = 2, .pipeline = 2}, h100s(4));
+    check(chat(models::mixtral_8x7b), {.tensor = 2}, h100s(2));
+    check(tuning(), {}, h100s(1));
+    check(tuning(), {.pipeline = 4}, h100s(4));
+    job offloaded = tuning();
+    offloaded.recompute = recompute::full;
+    offloaded.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
+    check(offloaded, {}, h100s(1));
+    job on_host = chat();
+    on_host.runtime = runtimes::llama_cpp;
+    on_host.options.gpu_layers = 10;
+    check(on_host, {}, h100s(1));
+    job looped = chat(models::mixtral_8x7b);
+    looped.runtime = runtimes::transformers;
+    check(looped, {.pipeline = 2}, h100s(2));
 }

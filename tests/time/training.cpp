@@ -124,7 +124,9 @@ TEST_CASE("the work of all stages is that of the model, however its layers are d
         CHECK(whole.most == whole.sum);
         layout uneven{.pipeline = 4};
         uneven.first_stage_layers = 5, uneven.last_stage_layers = 5;
-        for (const layout& l : {layout{.pipeline = 2}, layout{.pipeline = 4}, layout{.pipeline = 8}, uneven}) {
+        const layout in_the_middle{.pipeline = 4, .stages = read_stages("Et*8|t*8m*2|t*8|t*8L").value()};
+        for (const layout& l :
+             {layout{.pipeline = 2}, layout{.pipeline = 4}, layout{.pipeline = 8}, uneven, in_the_middle}) {
             const detail::stage_work parts = work(l);
             CHECK(parts.sum.in(seconds) == doctest::Approx(whole.sum.in(seconds)));
             CHECK(parts.at_peak.in(seconds) == doctest::Approx(whole.at_peak.in(seconds)));
