@@ -5,10 +5,19 @@
 
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/gpus/other.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/memory/tensor_events.hpp>
+#include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <vector>
+
+#include "../kinds_of_layers.hpp"
 
 using namespace llmres;
 
@@ -192,4 +201,53 @@ TEST_CASE("a serving job's main memory is what its runtime leaves there, a train
     CHECK(host_memory_of(trained, {}, c) == interval<byte_count>{});
     trained.offload.optimizer = offload_place::host;
     CHECK(host_memory_of(trained, {}, c).expected > gib(10));
+}
+
+TEST_CASE("kinds of layers that are alike take as much memory as one kind") {
+    const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
+    const auto check = [&](const job& j, const layout& l) {
+        job many = j;
+        many.model = kinds_of_layers::in_most_kinds(j.model);
+        INFO(j.runtime.identity.name << ", " << l.pipeline << " stages");
+        REQUIRE(detail::validate_placed(j, l, four));
+        REQUIRE(detail::validate_placed(many, l, four));
+        const memory_breakdown of_one = memory_of(j, l, four), of_many = memory_of(many, l, four);
+        CHECK(of_many.terms == of_one.terms);
+        CHECK(of_many.stage == of_one.stage);
+        CHECK(host_memory_of(many, l, four) == host_memory_of(j, l, four));
+        if (!trains(j)) return;
+        const auto events_of = [&](const job& of) {
+            std::vector<byte_count> sizes;
+            for_each_tensor_event(of, l, four.gpu, 0, 2, [&](const tensor_event& e) { sizes.push_back(e.size); });
+            return sizes;
+        };
+        CHECK(events_of(many) == events_of(j));
+    };
+    for (const char* name : {"pytorch", "megatron", "deepspeed", "huggingface", "torchtitan", "nanotron"}) {
+        job j{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(512), .global_batch = 8};
+        j.runtime = find_runtime(name).value();
+        for (const layout& l : {layout{}, layout{.pipeline = 4}, layout{.tensor = 2, .data = 2, .zero = 1}}) {
+            if (!detail::validate_placed(j, l, four)) continue;
+            check(j, l);
+            j.recompute = recompute::full;
+            check(j, l);
+            j.recompute = recompute::none;
+        }
+        if (j.runtime.identity.name == "deepspeed") {
+            j.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
+            check(j, {});
+        }
+    }
+    for (const char* name : {"vllm", "sglang", "transformers", "llama.cpp", "tensorrt-llm"})
+        for (const model* m : {&models::llama_3_1_8b, &models::mixtral_8x7b}) {
+            job j{.model = *m, .batch = 4, .context = tokens(4096)};
+            j.runtime = find_runtime(name).value();
+            check(j, {});
+            check(j, {.pipeline = 4});
+            if (j.runtime.identity.name != "llama.cpp") continue;
+            j.options.gpu_layers = 10;
+            check(j, {});
+            j.gguf = gguf_mix{};
+            check(j, {});
+        }
 }
