@@ -102,6 +102,7 @@
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/allocator.hpp>
 #include <llmres/runtimes/cache.hpp>
+#include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/ctranslate2.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/errors.hpp>
@@ -111,7 +112,6 @@
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
-#include <llmres/runtimes/knobs.hpp>
 #include <llmres/runtimes/launches.hpp>
 #include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/litgpt.hpp>

@@ -5,7 +5,9 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <string>
 
 using namespace llmres;
 
@@ -66,6 +68,72 @@ TEST_CASE("training runtimes are started over nodes") {
           "--pipeline-model-parallel-size 2 --account-for-embedding-in-pipeline-split "
           "--account-for-loss-in-pipeline-split --use-distributed-optimizer --micro-batch-size 1 --global-batch-size "
           "64 --seq-length 8192 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
+}
+
+TEST_CASE("torchtitan's data ranks shard weights or replicate them") {
+    const job j{.model = models::llama_3_1_8b,
+                .task = task::pretraining,
+                .sequence = tokens(8192),
+                .micro_batch = 2,
+                .runtime = runtimes::torchtitan};
+    const std::string begin =
+        "torchrun --nproc-per-node 8 -m torchtitan.train --parallelism.tensor_parallel_degree 2 "
+        "--parallelism.pipeline_parallel_degree 1 --parallelism.context_parallel_degree 1 "
+        "--parallelism.expert_parallel_degree 1 ";
+    const std::string end = " 4 --training.local_batch_size 2 --training.seq_len 8192";
+    CHECK(launch_command(j, {.tensor = 2, .data = 4, .zero = 3}, sixteen) ==
+          begin + "--parallelism.data_parallel_shard_degree" + end);
+    CHECK(launch_command(j, {.tensor = 2, .data = 4}, sixteen) ==
+          begin + "--parallelism.data_parallel_replicate_degree" + end);
+}
+
+TEST_CASE("Megatron-LM is told what a first and a last stage have, and where experts lie") {
+    job j{.model = models::deepseek_v3,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .recompute = recompute::selective,
+          .runtime = runtimes::megatron};
+    const layout l{.tensor = 2,
+                   .pipeline = 2,
+                   .data = 4,
+                   .context_parallel = 2,
+                   .expert = 4,
+                   .expert_tensor = 1,
+                   .first_stage_layers = 30,
+                   .last_stage_layers = 31};
+    CHECK(launch_command(j, l, sixteen) ==
+          "torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
+          "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 30 --decoder-last-pipeline-num-layers "
+          "31 --context-parallel-size 2 --expert-model-parallel-size 4 --expert-tensor-parallel-size 1 "
+          "--micro-batch-size 1 --global-batch-size 4 --seq-length 4096 --recompute-granularity selective");
+    CHECK(launch_command(j, {.pipeline = 2, .virtual_pipeline = 4}, sixteen)
+              .find(" --num-virtual-stages-per-pipeline-rank 4 ") != std::string::npos);
+}
+
+TEST_CASE("vLLM is told of experts on ranks, of weights that it casts and of an fp8 cache") {
+    job j = chat(runtimes::vllm, models::qwen3_30b_a3b);
+    j.weights = fp8_e4m3;
+    j.kv_cache = fp8_e4m3;
+    CHECK(launch_command(j, {.tensor = 2, .pipeline = 2, .expert = 2}, sixteen) ==
+          "vllm serve MODEL --tensor-parallel-size 2 --pipeline-parallel-size 2 --enable-expert-parallel "
+          "--max-model-len 8192 --max-num-seqs 32 --quantization fp8 --kv-cache-dtype fp8");
+    // A checkpoint that is fp8 says so itself.
+    CHECK(launch_command(chat(runtimes::vllm, models::deepseek_v3), {}, sixteen).find("quantization") ==
+          std::string::npos);
+}
+
+TEST_CASE("layers that are dealt to GPUs that differ are said GPU by GPU, the head on the last as one more") {
+    dealt_layers dealt{.gpus = 2};
+    dealt.shares[0] = {.first = 20, .last = 30};
+    dealt.shares[1] = {.first = 30, .last = 80};
+    dealt.on_host = 20;
+    CHECK(launch_command(chat(runtimes::llama_cpp), dealt) ==
+          "llama-server --model MODEL --n-gpu-layers 61 --split-mode layer --ctx-size 262144 --parallel 32 "
+          "--tensor-split 10,51");
+    dealt.head_on_host = true;
+    CHECK(launch_command(chat(runtimes::llama_cpp), dealt).find(" --n-gpu-layers 60 ") != std::string::npos);
+    CHECK(launch_command(chat(runtimes::vllm), dealt).empty());
+    CHECK(launch_command(chat(runtimes::ollama), dealt).empty());
 }
 
 TEST_CASE("a runtime without a known launcher has no command") {

@@ -7,7 +7,7 @@
 #include <llmres/io/plan_json.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
-#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/command_line.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>

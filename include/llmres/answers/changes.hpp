@@ -14,8 +14,8 @@
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/formats.hpp>
-#include <llmres/runtimes/knobs.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>

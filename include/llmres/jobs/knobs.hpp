@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <llmres/jobs/serving_options.hpp>
-#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>

@@ -3,7 +3,7 @@
 
 #include <compare>
 #include <cstdint>
-#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/command_line.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/text.hpp>
 #include <string_view>
@@ -36,6 +36,7 @@ struct runtime_identity {
     runtime_version before{};               ///< the first version that it no longer holds for; zero: none is known
     runtime_version built{};  ///< year, month, day of the first build that it holds for; zero: builds have no date
     knob_list knobs{};        ///< the software's own names of what a caller may set
+    const llmres::launcher* launcher = nullptr;  ///< how it is started; null: that is not known
     friend constexpr bool operator==(const runtime_identity& a, const runtime_identity& b) {
         return a.name == b.name && a.versions == b.versions;
     }

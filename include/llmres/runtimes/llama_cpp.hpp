@@ -34,8 +34,23 @@ inline constexpr auto ik_llama_cpp_knobs =
     with_knobs(both_llama_cpp_knobs, knob{"attn_max_batch", knob_setting::latent_part},
                knob{"mla_use", knob_setting::latent_use}, knob{"run_time_repack", knob_setting::repacks_on_host});
 
+/// Names are those of common/arg.cpp. The context is divided over slots, and a head on a GPU counts as a layer of the
+/// last (llama-model.cpp: act_gpu_layers).
+inline constexpr std::array llama_cpp_words{
+    launch_word{"--n-gpu-layers", launch_figure::gpu_layers},
+    launch_word{"--n-cpu-moe", launch_figure::host_expert_layers, launch_form::some},
+    launch_word{"--cpu-moe", launch_figure::all_experts_on_host, launch_form::words},
+    launch_word{"--split-mode row", launch_figure::split_by_rows, launch_form::words},
+    launch_word{"--split-mode layer", launch_figure::split_by_layers, launch_form::words},
+    launch_word{"--ctx-size", launch_figure::context_of_all},
+    launch_word{"--parallel", launch_figure::sequences_of_rank},
+    launch_word{"--tensor-split", launch_figure::head_on_gpu, launch_form::layers_of_stages},
+};
+inline constexpr launcher llama_cpp_launcher{"llama-server --model MODEL", llama_cpp_words};
+
 inline constexpr runtime llama_cpp_base{
-    .identity{.name = "llama.cpp", .work = runtime_work::serving, .knobs = llama_cpp_knobs},
+    .identity{
+        .name = "llama.cpp", .work = runtime_work::serving, .knobs = llama_cpp_knobs, .launcher = &llama_cpp_launcher},
     .launches{
         .small_kernels = 8,
         // In-sample. Of the matrix-vector kernels (ggml-cuda's mmv and mmvq, Metal's mul_mv): what 60 rows of
@@ -175,6 +190,7 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     runtime r = for_versions(llama_cpp_flash(), versions, {since}, {before});
     r.identity.name = "ik_llama.cpp";
     r.identity.knobs = ik_llama_cpp_knobs;
+    r.identity.launcher = nullptr;
     r.loading.formats = {format_family::gguf, format_family::gguf_ik};
     r.cache.windows = window_cells::whole;
     r.cache.latent_values = false;

@@ -7,9 +7,39 @@
 /// Megatron-Core with Transformer Engine.
 namespace llmres::inline v0::runtimes {
 
+namespace detail {
+
+/// Names are those of training/arguments.py.
+inline constexpr std::array megatron_words{
+    launch_word{"--tensor-model-parallel-size", launch_figure::tensor_ranks},
+    launch_word{"--sequence-parallel", launch_figure::sequence_parallel, launch_form::words},
+    launch_word{"--pipeline-model-parallel-size", launch_figure::pipeline_stages},
+    launch_word{"--num-virtual-stages-per-pipeline-rank", launch_figure::virtual_stages, launch_form::degree},
+    launch_word{"--account-for-embedding-in-pipeline-split", launch_figure::embedding_as_layer, launch_form::words},
+    launch_word{"--account-for-loss-in-pipeline-split", launch_figure::loss_as_layer, launch_form::words},
+    launch_word{"--decoder-first-pipeline-num-layers", launch_figure::first_stage_layers, launch_form::some},
+    launch_word{"--decoder-last-pipeline-num-layers", launch_figure::last_stage_layers, launch_form::some},
+    launch_word{"--context-parallel-size", launch_figure::context_ranks, launch_form::degree},
+    launch_word{"--expert-model-parallel-size", launch_figure::expert_ranks, launch_form::degree},
+    launch_word{"--expert-tensor-parallel-size", launch_figure::expert_tensor_ranks, launch_form::some},
+    launch_word{"--use-distributed-optimizer", launch_figure::sharded_optimizer, launch_form::words},
+    launch_word{"--micro-batch-size", launch_figure::micro_batch},
+    launch_word{"--global-batch-size", launch_figure::global_batch},
+    launch_word{"--seq-length", launch_figure::training_sequence},
+    launch_word{"--recompute-granularity full --recompute-method uniform --recompute-num-layers 1",
+                launch_figure::full_recomputation, launch_form::words},
+    launch_word{"--recompute-granularity selective", launch_figure::selective_recomputation, launch_form::words},
+};
+inline constexpr launcher megatron_launcher{"pretrain_gpt.py", megatron_words, process_starter::torchrun};
+
+}  // namespace detail
+
 inline constexpr runtime megatron{
-    .identity{
-        .name = "megatron", .work = runtime_work::training, .versions = "Megatron-Core 0.13 to 0.16", .since = {0, 13}},
+    .identity{.name = "megatron",
+              .work = runtime_work::training,
+              .versions = "Megatron-Core 0.13 to 0.16",
+              .since = {0, 13},
+              .launcher = &detail::megatron_launcher},
     .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
               .small_kernels = 6,
               .joined = true,

@@ -18,6 +18,7 @@ inline constexpr auto ollama_knobs = with_knobs(llama_cpp_knobs, knob{"num_batch
 constexpr runtime ollama_with(runtime r) {
     r.identity.name = "ollama";
     r.identity.knobs = ollama_knobs;
+    r.identity.launcher = nullptr;  // its server is started once, and loads what it is asked for
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.process.workspace = {mib(0), mib(128), mib(512)};
     r.step.max_num_seqs = 0;        // it names `--parallel`

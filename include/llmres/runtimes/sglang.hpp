@@ -58,8 +58,22 @@ inline constexpr std::array sglang_knobs{
     knob{"disable_cuda_graph", knob_setting::no_cuda_graphs},
 };
 
+/// Names are those of server_args.py. With whole experts on ranks the ranks of attention count among its tensor ranks
+/// (--enable-dp-attention).
+inline constexpr std::array sglang_words{
+    launch_word{"--tp-size", launch_figure::tensor_ranks_and_shared, launch_form::degree},
+    launch_word{"--pp-size", launch_figure::pipeline_stages, launch_form::degree},
+    launch_word{"--dp-size", launch_figure::data_ranks, launch_form::degree},
+    launch_word{"--enable-dp-attention", launch_figure::data_shares_experts, launch_form::words},
+    launch_word{"--ep-size", launch_figure::expert_ranks, launch_form::degree},
+    launch_word{"--context-length", launch_figure::context},
+    launch_word{"--max-running-requests", launch_figure::sequences},
+};
+inline constexpr launcher sglang_launcher{"python -m sglang.launch_server --model-path MODEL", sglang_words,
+                                          process_starter::itself, "SGLANG_PP_LAYER_PARTITION"};
+
 inline constexpr runtime sglang_base{
-    .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs},
+    .identity{.name = "sglang", .work = runtime_work::serving, .knobs = sglang_knobs, .launcher = &sglang_launcher},
     .launches{
         // In-sample, of a step and of a request: docs/accuracy.md, "under load, SGLang", holds them against measured
         // times.

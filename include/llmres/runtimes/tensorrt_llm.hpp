@@ -18,12 +18,23 @@ inline constexpr std::array tensorrt_llm_knobs{
     knob{"max_tokens_in_paged_kv_cache", knob_setting::cache_tokens},
 };
 
+/// Names are those of commands/serve.py.
+inline constexpr std::array tensorrt_llm_words{
+    launch_word{"--tp_size", launch_figure::tensor_ranks, launch_form::degree},
+    launch_word{"--pp_size", launch_figure::pipeline_stages, launch_form::degree},
+    launch_word{"--ep_size", launch_figure::expert_ranks, launch_form::degree},
+    launch_word{"--max_batch_size", launch_figure::sequences_of_rank},
+    launch_word{"--max_seq_len", launch_figure::context},
+};
+inline constexpr launcher tensorrt_llm_launcher{"trtllm-serve MODEL", tensorrt_llm_words};
+
 inline constexpr runtime tensorrt_llm_base{
     .identity{.name = "tensorrt-llm",
               .work = runtime_work::serving,
               .versions = "up to 0.21",
               .before = {1, 0, 0},
-              .knobs = tensorrt_llm_knobs},
+              .knobs = tensorrt_llm_knobs,
+              .launcher = &tensorrt_llm_launcher},
     .launches{
         // Kernels of one CUDA graph start while those before them end (programmatic dependent launch). In-sample: held
         // against measured times in docs/accuracy.md; what a request takes is assumed.

@@ -8,6 +8,24 @@
 /// on.
 namespace llmres::inline v0::runtimes {
 
+namespace detail {
+
+/// Names are those of config/job_config.py.
+inline constexpr std::array torchtitan_words{
+    launch_word{"--parallelism.tensor_parallel_degree", launch_figure::tensor_ranks},
+    launch_word{"--parallelism.pipeline_parallel_degree", launch_figure::pipeline_stages},
+    launch_word{"--parallelism.context_parallel_degree", launch_figure::context_ranks},
+    launch_word{"--parallelism.expert_parallel_degree", launch_figure::expert_ranks},
+    launch_word{"--parallelism.data_parallel_shard_degree", launch_figure::data_ranks_sharded, launch_form::some},
+    launch_word{"--parallelism.data_parallel_replicate_degree", launch_figure::data_ranks_replicated,
+                launch_form::some},
+    launch_word{"--training.local_batch_size", launch_figure::micro_batch},
+    launch_word{"--training.seq_len", launch_figure::training_sequence},
+};
+inline constexpr launcher torchtitan_launcher{"-m torchtitan.train", torchtitan_words, process_starter::torchrun};
+
+}  // namespace detail
+
 /// Since 2025-12 (#2095) selective recomputation keeps what any of SDPA's kernels put out.
 inline constexpr runtime torchtitan{
     .identity{
@@ -16,6 +34,7 @@ inline constexpr runtime torchtitan{
         .versions = "torchtitan 0.2.1 to 2026-06",
         .since = {0, 2, 1},
         .built = {2025, 12, 1},
+        .launcher = &detail::torchtitan_launcher,
     },
     .launches{.layer = {microseconds(150), microseconds(300), microseconds(600)},
               .small_kernels = 15,
@@ -82,6 +101,7 @@ inline constexpr runtime torchtitan_0_0 = [] {
 inline constexpr runtime graph_trainer = [] {
     runtime r = for_versions(torchtitan, "torchtitan 2026-03 to 2026-06", {0, 3});
     r.identity.name = "graph_trainer";
+    r.identity.launcher = nullptr;
     r.identity.built = {2026, 3, 24};
     // Passes over the graph move and bucket what it gathers. In-sample: published runs hold up to a fifth more than
     // their tensors.

@@ -36,8 +36,22 @@ inline constexpr std::array vllm_knobs{
     knob{"max_seq_len_to_capture", knob_setting::graph_context},
 };
 
+/// Names are those of engine/arg_utils.py.
+inline constexpr std::array vllm_words{
+    launch_word{"--tensor-parallel-size", launch_figure::tensor_ranks, launch_form::degree},
+    launch_word{"--pipeline-parallel-size", launch_figure::pipeline_stages, launch_form::degree},
+    launch_word{"--data-parallel-size", launch_figure::data_ranks, launch_form::degree},
+    launch_word{"--enable-expert-parallel", launch_figure::deals_experts, launch_form::words},
+    launch_word{"--max-model-len", launch_figure::context},
+    launch_word{"--max-num-seqs", launch_figure::sequences_of_rank},
+    launch_word{"--quantization fp8", launch_figure::weights_cast_to_fp8, launch_form::words},
+    launch_word{"--kv-cache-dtype fp8", launch_figure::fp8_cache, launch_form::words},
+};
+inline constexpr launcher vllm_launcher{"vllm serve MODEL", vllm_words, process_starter::itself,
+                                        "VLLM_PP_LAYER_PARTITION"};
+
 inline constexpr runtime vllm_base{
-    .identity{.name = "vllm", .work = runtime_work::serving, .knobs = vllm_knobs},
+    .identity{.name = "vllm", .work = runtime_work::serving, .knobs = vllm_knobs, .launcher = &vllm_launcher},
     .launches{
         // Scheduler and sampler between steps, and the request's way through the API server (V1).
         .step = {microseconds(200), microseconds(400), microseconds(1000)},

@@ -39,6 +39,7 @@ enum class constant_kind : std::uint8_t {
     format,    ///< precision
     families,  ///< format_set
     knobs,     ///< knob_list
+    launcher,  ///< pointer to a launcher
     fraction,  ///< a function that chooses a fraction of the device
     classes,   ///< device_default, three of them
 };
@@ -227,6 +228,8 @@ constexpr constant_type make_constant_type() {
         return {.kind = kind::families};
     } else if constexpr (std::is_same_v<Value, knob_list>) {
         return {.kind = kind::knobs};
+    } else if constexpr (std::is_same_v<Value, const launcher*>) {
+        return {.kind = kind::launcher};
     } else if constexpr (std::is_same_v<Value, decltype(runtime_cache::default_fraction)>) {
         return {.kind = kind::fraction};
     } else {

@@ -80,6 +80,8 @@ std::string unit_of(const profile_field& field) {
         return "format";
     } else if constexpr (std::is_same_v<Value, format_set>) {
         return "list of families of formats";
+    } else if constexpr (std::is_same_v<Value, const launcher*>) {
+        return "command";
     } else {
         static_assert(std::is_same_v<Value, knob_list>);
         return "object of names";
@@ -209,7 +211,7 @@ json_value schema_of_constant() {
     } else if constexpr (std::is_same_v<Value, knob_list>) {
         return {{"type", "object"}, {"additionalProperties", {{"enum", names_of(knob_setting{})}}}};
     } else if constexpr (std::is_same_v<Value, decltype(runtime_cache::default_fraction)> ||
-                         std::is_same_v<Value, runtime_version>) {
+                         std::is_same_v<Value, runtime_version> || std::is_same_v<Value, const launcher*>) {
         return {{"type", {"string", "null"}}};
     } else {
         return {{"type", "string"}};

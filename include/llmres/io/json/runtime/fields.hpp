@@ -30,7 +30,8 @@ inline constexpr auto fields_of<llmres::runtime_identity> = std::to_array<profil
      {"since", "the first version that the profile is meant for; null: any"},
      {"before", "the first version that the profile no longer holds for; null: none is known"},
      {"built", "year.month.day of the first build that the profile holds for, where builds have no number; null: none"},
-     {"knobs", "the software's own names of what a caller may set, and what each sets"}});
+     {"knobs", "the software's own names of what a caller may set, and what each sets"},
+     {"launcher", "the program that starts the runtime; null: that is not known"}});
 template <>
 inline constexpr auto fields_of<llmres::runtime_launches> = std::to_array<profile_field>(
     {{"layer",

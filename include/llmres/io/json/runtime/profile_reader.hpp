@@ -131,6 +131,7 @@ private:
             case constant_kind::format: return format(said, path, into.as<precision>());
             case constant_kind::families: return families(said, path, into.as<format_set>());
             case constant_kind::knobs: return knobs(said, path, into.as<knob_list>());
+            case constant_kind::launcher: return launched_by(said, path, into.as<const launcher*>());
             case constant_kind::fraction:
                 return fraction(said, path, into.as<decltype(runtime_cache::default_fraction)>());
             default: return classes(said, path, into.as<std::array<device_default, 3>>());
@@ -228,6 +229,14 @@ private:
         for (const llmres::runtime* known : runtimes::all)
             if (says_knobs(said, known->identity.knobs)) return void(into = known->identity.knobs);
         refuse(path, said, "the knobs of a runtime of `llmres runtimes`", error_code::unknown);
+    }
+    /// As knobs: a profile has the launcher of one of the library's profiles, named by its program.
+    void launched_by(const nlohmann::json& said, const std::string& path, const launcher*& into) {
+        if (said.is_null()) return void(into = nullptr);
+        for (const llmres::runtime* known : runtimes::all)
+            if (const launcher* its = known->identity.launcher; its != nullptr && says(said, its->program))
+                return void(into = its);
+        refuse(path, said, "null, or the launcher of a runtime of `llmres runtimes`", error_code::unknown);
     }
     void fraction(const nlohmann::json& said, const std::string& path,
                   decltype(runtime_cache::default_fraction)& into) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <llmres/runtimes/knobs.hpp>
+#include <llmres/runtimes/command_line.hpp>
 
 #include <doctest/doctest.h>
 
@@ -30,4 +30,20 @@ TEST_CASE("no table lists a knob twice, and all versions of one software have th
         for (const runtime* b : runtimes::all)
             if (a->identity.name == b->identity.name) CHECK(a->identity.knobs.begin() == b->identity.knobs.begin());
     }
+}
+
+TEST_CASE("all versions of one software have the same launcher, and a program is that of one launcher") {
+    for (const runtime* a : runtimes::all)
+        for (const runtime* b : runtimes::all) {
+            if (a->identity.name == b->identity.name) CHECK(a->identity.launcher == b->identity.launcher);
+            if (a->identity.launcher != nullptr && b->identity.launcher != nullptr)
+                CHECK((a->identity.launcher == b->identity.launcher) ==
+                      (a->identity.launcher->program == b->identity.launcher->program));
+        }
+}
+
+TEST_CASE("only a launcher whose words say the layers of each GPU takes such shares") {
+    static_assert(runtimes::llama_cpp.identity.launcher->takes_layers_of_gpus());
+    static_assert(!runtimes::vllm.identity.launcher->takes_layers_of_gpus());
+    CHECK(runtimes::huggingface.identity.launcher == nullptr);
 }
