@@ -107,7 +107,7 @@ nlohmann::ordered_json to_json(const llmres::logs::calibration::halves& h) {
 /// The figures of a log under the names of tests/validation/data, in bytes.
 nlohmann::ordered_json measured_in(const logged_job& j) {
     using llmres::observed_figure;
-    const bool ggml = j.log.engine == "llama.cpp" || j.log.engine == "ollama";
+    const bool ggml = llmres::detail::adds_up_over_gpus(j.asked.job.runtime);
     nlohmann::ordered_json measured = nlohmann::ordered_json::object();
     for (const auto& [what, name] : {std::pair{observed_figure::weights, ggml ? "weights_of_all" : "weights"},
                                      {observed_figure::kv_cache, "kv"},

@@ -66,7 +66,15 @@ inline bool is_host(std::string_view device) {
     return device.starts_with("CPU") || device.ends_with("Host") || device.starts_with("BLAS");
 }
 
-inline bool is_ggml(std::string_view engine) { return engine == "llama.cpp" || engine == "ollama"; }
+/// The newest profile of the software that printed a log; that of no software for a tool, as nvidia-smi is.
+inline const runtime& profile_of(std::string_view engine) {
+    for (const runtime* r : runtimes::all)
+        if (r->identity.name == engine) return *r;
+    return no_runtime;
+}
+
+/// Whether an engine prints figures of each device that add up.
+inline bool adds_up(std::string_view engine) { return llmres::detail::adds_up_over_gpus(profile_of(engine)); }
 
 /// Devices other than the host that hold weights.
 inline std::int64_t gpus_of(const engine_log& log) {
@@ -75,26 +83,34 @@ inline std::int64_t gpus_of(const engine_log& log) {
     return count;
 }
 
+/// What a figure or a text of a log sets.
+constexpr knob_setting setting_of(quantity what) {
+    switch (what) {
+        case quantity::step_tokens: return knob_setting::batched_tokens;
+        case quantity::eager: return knob_setting::no_cuda_graphs;
+        case quantity::gpu_layers: return knob_setting::gpu_layers;
+        case quantity::flash_attention: return knob_setting::flash_attention;
+        default: return knob_setting::sequences;
+    }
+}
+
 /// The knobs that a log names, under the runtime's own names.
 inline void take_knobs(const engine_log& log, nlohmann::json& runtime_object) {
-    const auto whole = [&](quantity what, const char* key) {
-        if (const figure* f = log.find(what); f != nullptr && f->value >= 0 && f->value < 1e9)
-            runtime_object[key] = static_cast<std::int64_t>(f->value);
-    };
-    const std::string eager = log.text_of(quantity::eager);
     if (const figure* f = log.find(quantity::fraction)) runtime_object["gpu_memory_utilization"] = f->value;
-    if (log.engine == "vllm") {
-        whole(quantity::sequences, "max_num_seqs");
-        whole(quantity::step_tokens, "max_num_batched_tokens");
-        if (eager == "True") runtime_object["enforce_eager"] = true;
-    } else if (log.engine == "sglang") {
-        whole(quantity::step_tokens, "chunked_prefill_size");
-        if (eager == "True") runtime_object["disable_cuda_graph"] = true;
-    } else if (is_ggml(log.engine)) {
-        whole(quantity::step_tokens, "ubatch_size");
-        whole(quantity::sequences, "parallel");
-        whole(quantity::gpu_layers, "n_gpu_layers");
-        if (const figure* f = log.find(quantity::flash_attention)) runtime_object["flash_attn"] = f->value != 0;
+    const log_scope scope = scope_of(log.engine);
+    for (std::size_t i = 0; i < scope.size; ++i) {
+        const quantity what = scope.settings[i];
+        std::string_view name = knob_name(profile_of(log.engine).identity.knobs, setting_of(what));
+        if (name.empty()) name = knob_name(common_knobs, setting_of(what));
+        nlohmann::json value;
+        if (is_text(what) && log.text_of(what) == "True") value = true;
+        if (const figure* f = is_text(what) ? nullptr : log.find(what)) {
+            if (what == quantity::flash_attention)
+                value = f->value != 0;
+            else if (f->value >= 0 && f->value < 1e9)
+                value = static_cast<std::int64_t>(f->value);
+        }
+        if (!value.is_null()) runtime_object[std::string{name}] = value;
     }
 }
 
@@ -102,7 +118,7 @@ inline void take_knobs(const engine_log& log, nlohmann::json& runtime_object) {
 inline nlohmann::json cluster_of(const engine_log& log, std::int64_t gpus) {
     nlohmann::json cluster = nlohmann::json::object();
     const std::string device = log.text_of(quantity::gpu);
-    if (is_ggml(log.engine) && gpus_of(log) == 0 && log.find(quantity::weights) != nullptr)
+    if (adds_up(log.engine) && gpus_of(log) == 0 && log.find(quantity::weights) != nullptr)
         cluster["gpu"] = "cpu";
     else if (!device.empty() && find_gpu(device))
         cluster["gpu"] = device;
@@ -119,7 +135,7 @@ inline bool may_be_of(const nlohmann::json& engine, const nlohmann::json& name) 
     const std::string printer = logged.substr(0, logged.find('@'));
     const result<runtime> said = find_runtime(name.get_ref<const std::string&>());
     return !said || said->identity.name.view() == printer ||
-           (is_ggml(printer) && llmres::detail::adds_up_over_gpus(*said));
+           (adds_up(printer) && llmres::detail::adds_up_over_gpus(*said));
 }
 
 }  // namespace detail
@@ -134,8 +150,9 @@ inline nlohmann::json job_document(const engine_log& log) {
         for (char& c : model) c = c == ' ' ? '-' : c;
         document["model"] = model;
     }
-    if (log.engine == "pytorch" || log.engine == "nvidia-smi") return document;
-    const bool trains = log.engine == "deepspeed" || log.engine == "megatron" || log.engine == "torchtitan";
+    const runtime_work work = detail::profile_of(log.engine).identity.work;
+    if (work == runtime_work::any) return document;  // any engine's job
+    const bool trains = work == runtime_work::training;
     if (!trains) document["task"] = "serving";
     std::string named = log.engine;
     if (const std::string version = log.text_of(quantity::version);
@@ -147,13 +164,13 @@ inline nlohmann::json job_document(const engine_log& log) {
     nlohmann::json& engine = document["runtime"] = {{"name", named}};
     detail::take_knobs(log, engine);
     if (!trains && log.find(quantity::context) != nullptr) document["context"] = count(quantity::context, 0);
-    if (const std::string mix = log.text_of(quantity::weight_format); detail::is_ggml(log.engine) && !mix.empty())
+    if (const std::string mix = log.text_of(quantity::weight_format); detail::adds_up(log.engine) && !mix.empty())
         document["weights"] = detail::mix_of(mix);
     if (const std::string cache = log.text_of(quantity::cache_format); cache.starts_with("fp8"))
         document["kv_cache"] = cache == "fp8" ? "fp8_e4m3" : cache;
     const std::int64_t tensor = count(quantity::tensor, 1);
     const std::int64_t pipeline =
-        detail::is_ggml(log.engine) && detail::gpus_of(log) > 1 ? detail::gpus_of(log) : count(quantity::pipeline, 1);
+        detail::adds_up(log.engine) && detail::gpus_of(log) > 1 ? detail::gpus_of(log) : count(quantity::pipeline, 1);
     if (!trains) document["layout"] = {{"tensor", tensor}, {"pipeline", pipeline}};
     if (nlohmann::json cluster = detail::cluster_of(log, tensor * pipeline); !cluster.empty())
         document["cluster"] = std::move(cluster);
@@ -229,10 +246,9 @@ inline std::vector<line_observation> observations_of(const engine_log& log, cons
 
 inline status is_log_of(const engine_log& log, const runtime& r) {
     const std::string_view name = r.identity.name.view();
-    const bool of_any = log.engine == "pytorch" || log.engine == "deepspeed" || log.engine == "nvidia-smi";
-    const bool of_ggml = detail::is_ggml(log.engine) && llmres::detail::adds_up_over_gpus(r);
-    if (of_any || of_ggml || name == log.engine || (log.engine == "megatron" && name == "megatron_deepspeed"))
-        return done{};
+    const log_scope scope = scope_of(log.engine);
+    const bool of_ggml = detail::adds_up(log.engine) && llmres::detail::adds_up_over_gpus(r);
+    if (scope.any_runtime || of_ggml || name == log.engine || name == scope.also) return done{};
     return refused(error_code::inconsistent, "log", "a log of " + log.engine,
                    "one of " + std::string{name} + ", which the job's runtime is");
 }

@@ -50,6 +50,7 @@ inline constexpr engine_table llama_cpp_log = table_of(
     "llama.cpp", llama_cpp_rows,
     {"llama_model_loader:", "load_tensors:", "llama_context:", "llama_new_context_with_model:", "llama_kv_cache",
      "ggml_cuda_init:"},
-    {"llama_model_loader: loaded meta data"});
+    {"llama_model_loader: loaded meta data"},
+    says_settings(quantity::step_tokens, quantity::sequences, quantity::gpu_layers, quantity::flash_attention));
 
 }  // namespace llmres::inline v0::logs

@@ -15,6 +15,7 @@ inline constexpr row nvidia_smi_rows[] = {
 
 /// nvidia-smi's table.
 inline constexpr engine_table nvidia_smi_log =
-    table_of("nvidia-smi", nvidia_smi_rows, {"NVIDIA-SMI", "memory.used", "NVSMI LOG"}, {"NVIDIA-SMI", "NVSMI LOG"});
+    table_of("nvidia-smi", nvidia_smi_rows, {"NVIDIA-SMI", "memory.used", "NVSMI LOG"}, {"NVIDIA-SMI", "NVSMI LOG"},
+             {.any_runtime = true});
 
 }  // namespace llmres::inline v0::logs

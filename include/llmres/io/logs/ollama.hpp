@@ -31,9 +31,11 @@ inline constexpr row ollama_rows[] = {
 };
 
 /// Ollama's table.
-inline constexpr engine_table ollama_log = table_of("ollama", ollama_rows,
-                                                    {"source=routes.go", "source=sched.go", "source=server.go",
-                                                     "source=device.go", "source=ggml.go", "source=runner.go"},
-                                                    {"Listening on "});
+inline constexpr engine_table ollama_log = table_of(
+    "ollama", ollama_rows,
+    {"source=routes.go", "source=sched.go", "source=server.go", "source=device.go", "source=ggml.go",
+     "source=runner.go"},
+    {"Listening on "},
+    says_settings(quantity::step_tokens, quantity::sequences, quantity::gpu_layers, quantity::flash_attention));
 
 }  // namespace llmres::inline v0::logs

@@ -23,6 +23,6 @@ inline constexpr engine_table pytorch_log =
     table_of("pytorch", pytorch_rows,
              {"PyTorch CUDA memory summary", "allocated_bytes.all.peak", "reserved_bytes.all.peak",
               "torch.OutOfMemoryError", "torch.cuda.OutOfMemoryError"},
-             {"PyTorch CUDA memory summary"});
+             {"PyTorch CUDA memory summary"}, {.any_runtime = true});
 
 }  // namespace llmres::inline v0::logs

@@ -91,6 +91,13 @@ inline constexpr std::array all_tables{nvidia_smi_log, pytorch_log,      deepspe
                                        torchtitan_log, llama_cpp_log,    lmdeploy_log,  tgi_log,
                                        sglang_log,     tensorrt_llm_log, vllm_log,      ollama_log};
 
+/// Whose jobs an engine's log may be about.
+constexpr log_scope scope_of(std::string_view engine) {
+    for (const engine_table& t : all_tables)
+        if (t.name == engine) return t.scope;
+    return {};
+}
+
 namespace detail {
 
 /// Words that mean something in a table.

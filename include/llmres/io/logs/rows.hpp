@@ -98,6 +98,14 @@ struct row {
     std::string_view without{};           ///< other words that the line must not have
 };
 
+/// Whose jobs a log may be about, and what it says of them.
+struct log_scope {
+    bool any_runtime = false;            ///< a library or a tool printed it, which says what any runtime took
+    std::string_view also{};             ///< another runtime that prints such a log
+    std::array<quantity, 4> settings{};  ///< figures and texts that were set: knobs of the job
+    std::size_t size = 0;                ///< how many of these there are
+};
+
 /// How an engine's log is read.
 struct engine_table {
     std::string_view name;                    ///< as runtimes::all names it; "nvidia-smi" and "pytorch" beside them
@@ -105,17 +113,25 @@ struct engine_table {
     std::size_t size;                         ///< how many they are
     std::array<std::string_view, 6> signs{};  ///< words that this engine alone prints
     std::array<std::string_view, 3>
-        begins{};  ///< words with which a start begins: what was read before them is of another start
+        begins{};       ///< words with which a start begins: what was read before them is of another start
+    log_scope scope{};  ///< whose jobs it may be about
 };
 
 /// An engine's table.
 template <std::size_t Size, std::size_t Signs, std::size_t Begins>
 constexpr engine_table table_of(std::string_view name, const row (&rows)[Size], const std::string_view (&signs)[Signs],
-                                const std::string_view (&begins)[Begins]) {
+                                const std::string_view (&begins)[Begins], const log_scope& scope = {}) {
     engine_table t{name, rows, Size};
+    t.scope = scope;
     for (std::size_t i = 0; i < t.signs.size(); ++i) t.signs[i] = i < Signs ? signs[i] : std::string_view{};
     for (std::size_t i = 0; i < t.begins.size(); ++i) t.begins[i] = i < Begins ? begins[i] : std::string_view{};
     return t;
+}
+
+/// The scope of an engine's log that says what was set.
+template <class... Quantity>
+constexpr log_scope says_settings(Quantity... settings) {
+    return {.settings = {settings...}, .size = sizeof...(settings)};
 }
 
 }  // namespace llmres::inline v0::logs

@@ -39,6 +39,6 @@ inline constexpr engine_table sglang_log =
     table_of("sglang", sglang_rows,
              {"ServerArgs(model_path=", "Load weight end.", "KV Cache is allocated.",
               "max_total_num_tokens=", "The server is fired up"},
-             {"ServerArgs(model_path="});
+             {"ServerArgs(model_path="}, says_settings(quantity::step_tokens, quantity::eager));
 
 }  // namespace llmres::inline v0::logs

@@ -18,7 +18,7 @@ inline constexpr row deepspeed_rows[] = {
 /// DeepSpeed's table.
 inline constexpr engine_table deepspeed_log =
     table_of("deepspeed", deepspeed_rows, {"DeepSpeed info: version=", "Max_MA ", "MaxMemAllocated=", "[deepspeed]"},
-             {"DeepSpeed info: version="});
+             {"DeepSpeed info: version="}, {.any_runtime = true});
 
 /// The figures in the lines of Megatron-LM.
 inline constexpr row megatron_rows[] = {
@@ -32,7 +32,7 @@ inline constexpr row megatron_rows[] = {
 /// Megatron-LM's table.
 inline constexpr engine_table megatron_log = table_of(
     "megatron", megatron_rows, {"elapsed time per iteration (ms)", "tensor-model-parallel size: ", "| max allocated: "},
-    {"using world size: "});
+    {"using world size: "}, {.also = "megatron_deepspeed"});
 
 /// The figures in the lines of torchtitan.
 inline constexpr row torchtitan_rows[] = {

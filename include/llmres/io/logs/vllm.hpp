@@ -64,6 +64,7 @@ inline constexpr engine_table vllm_log =
     table_of("vllm", vllm_rows,
              {"LLM engine (v", "vLLM API server version",
               "Available KV cache memory: ", "# GPU blocks: ", "# cuda blocks: ", "GPU KV cache size: "},
-             {"vLLM API server version ", "LLM engine (v"});
+             {"vLLM API server version ", "LLM engine (v"},
+             says_settings(quantity::sequences, quantity::step_tokens, quantity::eager));
 
 }  // namespace llmres::inline v0::logs
