@@ -10,6 +10,7 @@
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -219,7 +220,8 @@ inline const std::map<std::string, example>& examples() {
 /// A runtime that has the knob.
 inline std::string runtime_with(const job_field& f) {
     if (f.name == "fit") return "llama.cpp";
-    return f.runtimes.empty() ? "vllm" : std::string{f.runtimes.substr(0, f.runtimes.find(','))};
+    const std::string_view having = runtimes_with(f.name);
+    return having.empty() ? "vllm" : std::string{having.substr(0, having.find(','))};
 }
 
 /// A document that gives the field a value, and beside it what the field needs.

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <llmres/runtimes/all.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -138,6 +140,18 @@ std::vector<std::string> calls_told_true_or_false(const std::string& code) {
     return found;
 }
 
+/// Whether code compares a text with a name, or looks for it in a text.
+bool compared_with(const std::string& code, const std::string& name) {
+    const std::string literal = "\"" + std::regex_replace(name, std::regex{"[.]"}, "[.]") + "[^\"a-z0-9]*\"";
+    const std::regex compares{"[=!]= *" + literal + "|" + literal +
+                              " *[=!]=|[.](starts_with|ends_with|find|contains)\\(" + literal};
+    std::istringstream lines{code};
+    for (std::string line; std::getline(lines, line);)
+        if (line.find(name) != std::string::npos && std::regex_search(line.substr(0, line.find("//")), compares))
+            return true;
+    return false;
+}
+
 /// Calls visit(path, content) for every header of the library.
 template <class Visit>
 void for_each_header(Visit visit) {
@@ -203,5 +217,25 @@ TEST_CASE("no comment begins with dots: each means something alone") {
         for (std::string line; std::getline(lines, line);)
             for (const std::string_view begins : {"/// ...", "///< ...", "// ...", "/// \u2026", "///< \u2026"})
                 if (line.find(begins) != std::string::npos) FAIL_CHECK(path << ": " << line);
+    });
+}
+
+TEST_CASE("no code outside runtimes/ compares the name of an engine: what it does is a value of its profile") {
+    CHECK(compared_with("if (name == \"vllm\") return;", "vllm"));
+    CHECK(compared_with("if (\"vllm\" != name)", "vllm"));
+    CHECK(compared_with("if (name.starts_with(\"vllm\"))", "vllm"));
+    CHECK(compared_with("at = all.find(\"vllm@\")", "vllm"));
+    CHECK_FALSE(compared_with("find_runtime(\"vllm\")", "vllm"));
+    CHECK_FALSE(compared_with("table_of(\"vllm\", rows)", "vllm"));
+    CHECK_FALSE(compared_with("// if (name == \"vllm\")", "vllm"));
+    std::vector<std::string> names;
+    for (const llmres::runtime* r : llmres::runtimes::all) names.emplace_back(r->identity.name.view());
+    for_each_header([&](const std::string& path, const std::string& content) {
+        if (path.find("/llmres/runtimes/") != std::string::npos) return;
+        for (const std::string& name : names) {
+            // No engine, and a family of formats as well.
+            if (name == "none" || name == "mlx") continue;
+            if (compared_with(content, name)) FAIL_CHECK(path << ": " << name);
+        }
     });
 }

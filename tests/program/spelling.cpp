@@ -75,8 +75,10 @@ std::string_view task_with(std::string_view flag) {
 /// A runtime that has the knob, or the flag of a knob; empty: of no runtime.
 std::string runtime_with(std::string_view name) {
     for (const llmres::job_field& f : llmres::job_fields)
-        if (f.object == "runtime" && f.name == name && name != "runtime")
-            return f.runtimes.empty() ? "vllm" : std::string{f.runtimes.substr(0, f.runtimes.find(','))};
+        if (f.object == "runtime" && f.name == name && name != "runtime") {
+            const std::string_view having = llmres::runtimes_with(name);
+            return having.empty() ? "vllm" : std::string{having.substr(0, having.find(','))};
+        }
     for (const llmres::runtime* each : llmres::runtimes::all)
         if (llmres::find_knob(each->identity.knobs, name) != nullptr || each->cache.fraction_name == name)
             return std::string{each->identity.name.view()};

@@ -215,3 +215,20 @@ TEST_CASE("communicators grow with each doubling of their group, not with the st
     CHECK(held({.pipeline = 8}) == pair);
     CHECK(held({.tensor = 8, .pipeline = 2}).expected == pair.expected * 4);
 }
+
+TEST_CASE("keys that only some runtimes have are theirs, and each of them is the name of a profile") {
+    static_assert(has_key(runtimes::llama_cpp, "gpu_layers") && has_key(runtimes::ollama, "gpu_layers"));
+    static_assert(!has_key(runtimes::vllm, "gpu_layers") && has_key(runtimes::vllm, "kv_block"));
+    static_assert(has_key(runtimes::litgpt, "four_bit_keeps_inputs") && !has_key(runtimes::litgpt, "use_reentrant"));
+    static_assert(runtimes_with("kv_block").empty());
+    for (const auto& [key, names] : keys_of_some) {
+        CAPTURE(std::string{key});
+        std::string_view rest = names;
+        while (!rest.empty()) {
+            const std::string name{detail::taken_before(rest, ",")};
+            CHECK(find_runtime(name).value().identity.name == name);
+        }
+    }
+    for (const auto& [any, trains] : training_names)
+        CHECK(find_runtime(trains).value().identity.work == runtime_work::training);
+}

@@ -24,8 +24,6 @@ struct job_field {
     double low = 0;   ///< the least number; integers here are powers of two up to 2^62, which a double holds exactly
     double high = 0;  ///< its upper bound
     literal help;     ///< one line for --help
-    /// Of a runtime's knob: the runtimes that have it, by their names with commas between them; empty: any.
-    literal runtimes{};
 };
 
 // clang-format off
@@ -216,17 +214,14 @@ inline constexpr std::array all{
         "whether the runtime computes attention tile by tile, whatever `attention` says"},
     job_field{"runtime", "Runtime", "gpu_layers", integer, 0, 65536,
         "layers on GPUs, counted from the last; the others run on the host; auto: chosen as --fit does; "
-        "default: all", "llama.cpp,ik_llama.cpp,ollama"},
+        "default: all"},
     job_field{"runtime", "Runtime", "fit", flag, 0, 0,
         "layers, experts and context that are not given are chosen so that 1 GiB of each GPU stays free, as llama.cpp "
         "does"},
-    job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token embedding is read from main memory",
-        "llama.cpp,ik_llama.cpp,ollama"},
-    job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU",
-        "llama.cpp,ik_llama.cpp,ollama"},
+    job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token embedding is read from main memory"},
+    job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU"},
     job_field{"runtime", "Runtime", "split_rows", flag, 0, 0,
-        "the GPUs of a pipeline share the rows of each matrix (--split-mode row; what builds before b1842 did)",
-        "llama.cpp,ik_llama.cpp"},
+        "the GPUs of a pipeline share the rows of each matrix (--split-mode row; what builds before b1842 did)"},
     job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "LoRA adapters that are resident at once"},
     job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "largest rank of the resident LoRA adapters"},
     job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens,
@@ -270,29 +265,29 @@ inline constexpr std::array all{
         "training: each offloaded activation goes to the host as it is made (torch.autograd.graph.save_on_cpu)"},
     job_field{"runtime", "Runtime", "narrow_loss", flag, 0, 0,
         "huggingface, training: the loss reads 16-bit logits as they are (the heads of GPT-2 and "
-        "GPT-BigCode before transformers 4.50)", "huggingface"},
+        "GPT-BigCode before transformers 4.50)"},
     job_field{"runtime", "Runtime", "holds_outputs", flag, 0, 0,
         "huggingface, training: the training loop keeps what the model returned, its logits too, until the step is "
-        "done; transformers' Trainer does not", "huggingface"},
+        "done; transformers' Trainer does not"},
     job_field{"runtime", "Runtime", "fp32_stream", flag, 0, 0,
         "huggingface, training: embedding, norms and head are fp32 beside 4-bit weights (peft's "
-        "prepare_model_for_kbit_training)", "huggingface"},
+        "prepare_model_for_kbit_training)"},
     job_field{"runtime", "Runtime", "fp32_adapters", flag, 0, 0,
         "huggingface, training: adapters are fp32 beside narrower weights (peft's "
-        "autocast_adapter_dtype)", "huggingface"},
+        "autocast_adapter_dtype)"},
     job_field{"runtime", "Runtime", "fused_adapters", flag, 0, 0,
         "huggingface, training: adapters and the products beside them are one function, which saves no mask of dropout "
-        "(fms-acceleration's fused ops)", "huggingface"},
+        "(fms-acceleration's fused ops)"},
     job_field{"runtime", "Runtime", "four_bit_keeps_inputs", flag, 0, 0,
         "huggingface and litgpt, training: 4-bit products save their inputs (bitsandbytes "
-        "before 0.43.2)", "huggingface,litgpt"},
+        "before 0.43.2)"},
     job_field{"runtime", "Runtime", "use_reentrant", flag, 0, 0,
-        "huggingface, training: full recomputation by torch's reentrant checkpoint", "huggingface"},
+        "huggingface, training: full recomputation by torch's reentrant checkpoint"},
     job_field{"runtime", "Runtime", "checkpoints_inside_units", flag, 0, 0,
         "huggingface, training: checkpoints lie inside FSDP's units (apply_activation_checkpointing "
-        "after wrapping)", "huggingface"},
+        "after wrapping)"},
     job_field{"runtime", "Runtime", "gradient_accumulation_fusion", flag, 0, 0,
-        "megatron, training: products add weight gradients to their buffer; else each is a tensor first", "megatron"},
+        "megatron, training: products add weight gradients to their buffer; else each is a tensor first"},
     job_field{"runtime", "Runtime", "attention_kernels", text, 0, 0,
         "training: tuned (cuDNN, Transformer Engine, FlashAttention 3), flash_2 or flash_1; default: what the runtime "
         "uses"},

@@ -308,14 +308,14 @@ inline status read_own_fields(job_reader& read, job& j) {
     return read.checked();
 }
 
-/// A runtime as a training job means it: what trains under transformers is `huggingface` here, and `transformers` is
-/// what serves.
+/// A runtime as a training job means it.
 inline nlohmann::json in_training(nlohmann::json named) {
-    constexpr std::string_view serving = "transformers";
     nlohmann::json& name = named.is_object() && named.contains("name") ? named["name"] : named;
     if (!name.is_string()) return named;
     const std::string said = name.get<std::string>();
-    if (said == serving || said.starts_with("transformers@")) name = "huggingface" + said.substr(serving.size());
+    const std::size_t end = (std::min)(said.find('@'), said.size());
+    for (const auto& [any, meant] : training_names)
+        if (said.substr(0, end) == any) name = std::string{meant} + said.substr(end);
     return named;
 }
 

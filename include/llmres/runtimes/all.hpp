@@ -87,6 +87,55 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"textgenerationinference", "tgi"},
 });
 
+/// What a name means for a job that trains, where it means something else for one that serves: under transformers the
+/// model classes serve, and its Trainer trains.
+inline constexpr auto training_names =
+    std::to_array<std::array<std::string_view, 2>>({{"transformers", "huggingface"}});
+
+/// Keys of a job document's runtime that only some software has, and its names with commas between them.
+inline constexpr auto keys_of_some = std::to_array<std::array<std::string_view, 2>>({
+    {"gpu_layers", "llama.cpp,ik_llama.cpp,ollama"},
+    {"embedding_on_host", "llama.cpp,ik_llama.cpp,ollama"},
+    {"experts_on_host", "llama.cpp,ik_llama.cpp,ollama"},
+    {"split_rows", "llama.cpp,ik_llama.cpp"},
+    {"narrow_loss", "huggingface"},
+    {"holds_outputs", "huggingface"},
+    {"fp32_stream", "huggingface"},
+    {"fp32_adapters", "huggingface"},
+    {"fused_adapters", "huggingface"},
+    {"four_bit_keeps_inputs", "huggingface,litgpt"},
+    {"use_reentrant", "huggingface"},
+    {"checkpoints_inside_units", "huggingface"},
+    {"gradient_accumulation_fusion", "megatron"},
+});
+
+/// The names of the runtimes that have a key, with commas between them; empty: all have it.
+constexpr std::string_view runtimes_with(std::string_view key) {
+    for (const auto& [restricted, names] : keys_of_some)
+        if (restricted == key) return names;
+    return {};
+}
+
+/// Whether a runtime has a key of a job document.
+constexpr bool has_key(const runtime& r, std::string_view key) {
+    std::string_view names = runtimes_with(key);
+    bool has = names.empty();
+    while (!names.empty()) has = detail::taken_before(names, ",") == r.identity.name || has;
+    return has;
+}
+
+/// Profiles that lie in another header than that of their own name, and its name.
+inline constexpr auto headers_of_kin = std::to_array<std::array<std::string_view, 2>>({
+    {"exllamav2", "exllama"},
+    {"exllamav3", "exllama"},
+    {"transformers", "huggingface_serving"},
+    {"autoawq", "huggingface_serving"},
+    {"ik_llama.cpp", "llama_cpp"},
+    {"megatron_deepspeed", "deepspeed"},
+    {"graph_trainer", "torchtitan"},
+    {"none", "runtime"},
+});
+
 /// Software that has no profile, without letter case and marks, and what to name in its place: its kernels or its
 /// sharding are its own, so that no profile is taken for it unsaid.
 inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::string_view, 2>>({

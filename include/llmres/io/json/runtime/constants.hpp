@@ -32,15 +32,7 @@ inline constexpr std::array<std::string_view, fields_of<runtime>.size()> headers
 /// The header of llmres/runtimes that holds a compiled profile: its own name's, or that of the software it is kin to.
 inline std::string header_of(const runtime& compiled) {
     std::string name{compiled.identity.name.view()};
-    constexpr std::pair<std::string_view, std::string_view> kin[] = {{"exllamav2", "exllama"},
-                                                                     {"exllamav3", "exllama"},
-                                                                     {"transformers", "huggingface_serving"},
-                                                                     {"autoawq", "huggingface_serving"},
-                                                                     {"ik_llama.cpp", "llama_cpp"},
-                                                                     {"megatron_deepspeed", "deepspeed"},
-                                                                     {"graph_trainer", "torchtitan"},
-                                                                     {"none", "runtime"}};
-    for (const auto& [own, header] : kin)
+    for (const auto& [own, header] : headers_of_kin)
         if (name == own) name = header;
     for (char& c : name)
         if (c == '.' || c == '-') c = '_';

@@ -106,11 +106,10 @@ inline model_source read_draft(job_reader& read, const model_finder& find) {
 /// Refuses a knob of other runtimes.
 inline status has_knobs(const nlohmann::json& object, const llmres::runtime& r) {
     for (const job_field& f : job_fields) {
-        if (f.runtimes.empty() || !object.contains(f.name) || object[f.name].is_null()) continue;
-        const std::string all = "," + std::string{f.runtimes} + ",";
-        if (all.find("," + std::string{r.identity.name.view()} + ",") != std::string::npos) continue;
+        if (f.object != "runtime" || !object.contains(f.name) || object[f.name].is_null()) continue;
+        if (has_key(r, f.name)) continue;
         return refused(error_code::unsupported, "runtime." + std::string{f.name}, shown(object[f.name]),
-                       "a runtime that has it: " + std::string{f.runtimes});
+                       "a runtime that has it: " + std::string{runtimes_with(f.name)});
     }
     return done{};
 }
