@@ -247,14 +247,34 @@ TEST_CASE("docs/formulas.md explains every term of a plan, and docs/tables.md sh
     for (const char* table : {"gpus", "models", "runtimes", "formats", "links"}) CHECK(shows(tables, table));
 }
 
-TEST_CASE("every header that docs/formulas.md names is there") {
+TEST_CASE("every header that a document names with its folder is there") {
     const fs::path root{LLMRES_SOURCE_DIR};
-    static const std::regex header{R"(`([a-z_/0-9]+\.hpp)`)"};
-    const std::string formulas = content_of(root / "docs/formulas.md").value();
-    for (std::sregex_iterator at{formulas.begin(), formulas.end(), header}; at != std::sregex_iterator{}; ++at) {
-        CAPTURE((*at)[1].str());
-        CHECK(fs::exists(root / "include/llmres" / (*at)[1].str()));
+    static const std::regex header{R"(`((?:include/llmres/)?[a-z_0-9]+/[a-z_/0-9]+\.hpp)`)"};
+    int named = 0;
+    for (const char* document :
+         {"README.md", "docs/formulas.md", "docs/concepts.md", "docs/getting-started.md", "docs/architecture.md",
+          "docs/contributing/where-do-i-find.md", "docs/contributing/add-a-gpu.md",
+          "docs/contributing/add-a-runtime-version.md", "docs/contributing/engine-version.md"}) {
+        const std::string text = content_of(root / document).value();
+        for (std::sregex_iterator at{text.begin(), text.end(), header}; at != std::sregex_iterator{}; ++at) {
+            const std::string path = (*at)[1].str();
+            CAPTURE(document);
+            CAPTURE(path);
+            CHECK(fs::exists(root / (path.starts_with("include/") ? path : "include/llmres/" + path)));
+            ++named;
+        }
     }
+    CHECK(named > 60);
+}
+
+TEST_CASE("the walk to what LoRA keeps of its input ends at the comment that it quotes") {
+    const fs::path root{LLMRES_SOURCE_DIR};
+    const std::string walk = content_of(root / "docs/contributing/where-do-i-find.md").value();
+    static const std::regex quoted{R"x(its comment begins "([^"]+)")x"};
+    std::smatch comment;
+    REQUIRE(std::regex_search(walk, comment, quoted));
+    const std::string saved = content_of(root / "include/llmres/inventory/layers/saved.hpp").value();
+    CHECK(saved.find("/// " + comment[1].str()) != std::string::npos);
 }
 
 TEST_CASE("what the walks of docs/contributing add is not there yet") {
