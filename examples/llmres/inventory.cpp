@@ -13,6 +13,7 @@
 #include <llmres/hardware/mig.hpp>
 #include <llmres/io/files.hpp>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -152,8 +153,10 @@ inventory inventory_of(const place_options& o) {
             made.names.push_back(row.count == 1 ? row.name : fmt::format("{}[{}]", row.name, n + 1));
         }
     }
+    std::set<nlohmann::json> said;
     for (const auto& [first, nodes] : of_kind) {
-        say_which_gpu(nlohmann::json{{"cluster", rows[first].cluster}});
+        if (said.insert(rows[first].cluster.value("gpu", nlohmann::json{})).second)
+            say_which_gpu(nlohmann::json{{"cluster", rows[first].cluster}});
         made.sheets.push_back(rows[first].cluster);
         made.kinds.push_back(kind_of(first, rows[first].cluster, rows[first].gpus, nodes));
     }

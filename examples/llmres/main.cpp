@@ -357,6 +357,19 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     return own;
 }
 
+/// Commands that people look for here, and what does it.
+constexpr std::array<std::array<std::string_view, 2>, 9> commands_of_other_names{{
+    {"serve", "plan MODEL --gpu NAME"},
+    {"run", "plan MODEL --gpu NAME"},
+    {"fit", "plan MODEL --gpu NAME"},
+    {"estimate", "plan MODEL --gpu NAME"},
+    {"train", "plan MODEL --task pretraining or --task finetuning --gpu NAME"},
+    {"pretrain", "plan MODEL --task pretraining --gpu NAME"},
+    {"finetune", "plan MODEL --task finetuning --gpu NAME; with --adapter_kind lora for an adapter"},
+    {"lora", "plan MODEL --task finetuning --adapter_kind lora --gpu NAME"},
+    {"list", "one of models, gpus, runtimes, formats, links"},
+}};
+
 /// Whether all that was printed was written; a full disk shows only here.
 bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good(); }
 
@@ -366,7 +379,9 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
         app.parse(std::move(arguments));
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
-        fmt::print(stderr, "llmres: {}\n", plain(e.what()));
+        const std::vector<CLI::App*> of = app.get_subcommands();
+        fmt::print(stderr, "llmres: {}; see llmres{} --help\n", plain(e.what()),
+                   of.empty() ? "" : " " + of.front()->get_name());
         return bad_input;
     }
     if (!app.get_subcommands().empty()) return fits;
@@ -374,6 +389,8 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
     const std::vector<std::string> rest = app.remaining();
     const std::string typed = rest.empty() ? "absent" : rest.front();
+    for (const auto& [word, instead] : commands_of_other_names)
+        if (typed == word) throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed, instead)};
     throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed,
                                   fmt::format("one of {} (see --help)", fmt::join(commands, ", ")))};
 }

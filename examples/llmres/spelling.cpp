@@ -78,6 +78,8 @@ constexpr std::array option_aliases{
     option_alias{"speculative_model", "draft"}, option_alias{"draft_model", "draft"},
     option_alias{"model_draft", "draft"}, option_alias{"num_speculative_tokens", "draft_tokens"},
     option_alias{"gpu_memory_fraction", "gpu_memory_utilization"},
+    option_alias{"vram", "gpu_memory"}, option_alias{"gpu_mem", "gpu_memory"},
+    option_alias{"max_input_length", "prompt"},
     option_alias{"engine", "runtime"}, option_alias{"backend", "runtime"}, option_alias{"framework", "runtime"},
     option_alias{"dtype", "compute"}, option_alias{"torch_dtype", "compute"}, option_alias{"precision", "compute"},
     option_alias{"mixed_precision", "compute"},
@@ -628,12 +630,15 @@ bool is_one_of(std::string_view flag, std::initializer_list<std::string_view> fl
     return std::find(flags.begin(), flags.end(), flag) != flags.end();
 }
 
+/// Whether a flag's value is a number of bytes.
+bool is_size(std::string_view flag) { return is_one_of(flag, {"in_use", "host_memory", "gpu_memory"}); }
+
 /// What the suffix of a flag's value multiplies by; 0 where the flag knows no such unit.
 double factor_of(std::string_view flag, const std::string& typed, std::string_view suffix) {
     if (is_one_of(flag, {"prompt", "output", "context", "max_batched_tokens", "lengths_mean", "lengths_longest",
                          "sequence", "mean_length", "encoder_tokens"}))
         return factor_in(token_units, flag, typed, suffix);
-    if (is_one_of(flag, {"in_use", "host_memory", "gpu_memory"})) return factor_in(size_units, flag, typed, suffix);
+    if (is_size(flag)) return factor_in(size_units, flag, typed, suffix);
     if (is_one_of(flag, {"host_bandwidth", "gpu_bandwidth", "gpu_flops"}))
         return factor_in(rate_units, flag, typed, suffix);
     if (is_one_of(flag, {"gpu_memory_utilization", "adapter_dropout"}))
@@ -652,7 +657,13 @@ nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed
     std::int64_t whole = 0;
     double real = 0;
     const char* end = typed.data() + typed.size();
-    if (const auto r = std::from_chars(typed.data(), end, whole); r.ec == std::errc{} && r.ptr == end) return whole;
+    if (const auto r = std::from_chars(typed.data(), end, whole); r.ec == std::errc{} && r.ptr == end) {
+        // People who leave the unit out mean another than bytes.
+        if (is_size(flag) && whole > 0 && whole < std::int64_t{1} << 20)
+            throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed,
+                                          fmt::format("a size with its unit, such as {}GB", whole))};
+        return whole;
+    }
     const auto read = std::from_chars(typed.data(), end, real);
     if (read.ec != std::errc{} || !std::isfinite(real)) return typed;
     std::string suffix;

@@ -99,7 +99,7 @@ TEST_CASE("numbers out of their bounds are refused by name and value") {
     j.batch = 1;
     j.context = tokens(200'000);
     CHECK(validate(j).error().expected ==
-          "at most the model's own context, 131072, unless the runtime extends it (runtime.rope_scaling)");
+          "at most the model's own context, 131072, unless the runtime extends it (runtime.rope_scaling 2)");
     j.options.rope_scaling = 2;
     CHECK(validate(j));
     j.context = tokens(2 * 131'072 + 1);

@@ -126,4 +126,21 @@ TEST_CASE("of a short name that several cards have, every command says which one
     }
     CHECK(on("plan", "h100", {"--json"}).json()["assumed"]["gpu"] == "h100-sxm5-80gb");
     CHECK_FALSE(on("plan", "h100-pcie-80gb", {"--json"}).json()["assumed"].contains("gpu"));
+    const std::string placed = run_program::run({"place", "llama-3.1-8b", "--free", "h100:2,h100"}).err;
+    CHECK(placed.find(said) != std::string::npos);
+    CHECK(placed.find(said) == placed.rfind(said));  // once, for nodes of two sizes
+}
+
+TEST_CASE("a format under another name than its own is shown as what it was taken for") {
+    const auto assumed = [](const char* weights) {
+        return run_program::run(
+                   {"plan", "llama-3.1-8b", "--gpu", "l4", "--context", "2048", "--weights", weights, "--json"})
+            .json()["assumed"];
+    };
+    CHECK(assumed("4bit")["weights"] == "nf4");
+    CHECK(assumed("8-bit")["weights"] == "bnb_int8");
+    for (const char* own : {"nf4", "NF4", "gptq-int4-g128", "q4_k_m", "Q4_K_M"}) {
+        CAPTURE(own);
+        CHECK_FALSE(assumed(own).contains("weights"));
+    }
 }

@@ -78,7 +78,7 @@ TEST_CASE("main memory that layers on the host exceed is a reason, and a plan th
     CHECK(planned(half + arguments{"64GB", "--no-mmap"})["verdict"] == "fits");
 
     const json none = planned({"plan", "llama-3.1-405b", "--weights", "q4_k_m", "--gpu", "rtx-4090", "--runtime",
-                               "llama.cpp", "--context", "4096", "--gpu_layers", "0", "--host_memory", "1"},
+                               "llama.cpp", "--context", "4096", "--gpu_layers", "0", "--host_memory", "1MiB"},
                               does_not_fit);
     CHECK(reasons_of(none).contains("host_memory_exceeded"));
     const arguments experts{

@@ -17,8 +17,10 @@ using run_program::scratch;
 TEST_CASE("a command line that means nothing is refused with what comes near") {
     refused({}, {"command", "absent", "model, plan"});
     refused({"plant"}, {"command", "plant", "model, plan"});
-    refused({"plan"}, {"JOB"});
-    refused({"model"}, {"MODEL"});
+    refused({"plan"}, {"JOB", "see llmres plan --help"});
+    refused({"model"}, {"MODEL", "see llmres model --help"});
+    refused({"finetune", "llama-3.1-8b"}, {"command", "finetune", "plan MODEL --task finetuning"});
+    refused({"serve", "llama-3.1-8b"}, {"command", "serve", "plan MODEL --gpu NAME"});
     refused(small_job + arguments{"--bach", "3"}, {"--bach", "--batch"});
     refused({"model", "llama-3.1-8b", "--jsn"}, {"--jsn", "--json"});
     refused(small_job + arguments{"more"}, {"more", "nothing"});
@@ -38,6 +40,8 @@ TEST_CASE("a file that is no job and no model is refused") {
     refused({"model", s.path().string()}, {"config.json", "can be read"});
     refused({"plan", s.path().string(), "--gpu", "rtx-4090"}, {"config.json"});
     refused({"model", "llama-3.1-9b"}, {"model", "llama-3.1-9b", "llama-3.1-8b"});
+    const std::string unknown = s.file("own.json", R"({"model_type": "zebra9", "hidden_size": 64})");
+    refused({"model", unknown}, {"model_type", "zebra9", "such as llama", ".safetensors files"});
     refused({"model", "xyzzy"}, {"model", "xyzzy", "llmres models"});
     refused({"model", ""}, {"model"});
     for (const std::string content :
@@ -230,6 +234,14 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
     refused({"plan", "llama-3.1-8b"}, {"cluster", "absent", "--gpu"});
     refused({"plan", "llama-3.1-8b", "--gpus", "2"}, {"cluster.gpu", "absent"});
     refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4900"}, {"cluster.gpu", "rtx-4900", "rtx-4090"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "80GB"}, {"cluster.gpu", "80GB", "a100-sxm4-80gb"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "none"}, {"cluster.gpu", "none", "`llmres gpus`"});
+    refused({"plan", "llama-3.1-8b", "--gpu_memory", "80GB"}, {"bandwidth", "--gpu NAME", "--gpu_bandwidth"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "cpu"}, {"cluster.host.memory", "absent", "--host_memory 64GB"});
+    for (const char* option : {"--gpu_memory", "--vram", "--host_memory", "--in_use"})
+        refused(small_job + arguments{option, "24"}, {"24", "a size with its unit, such as 24GB"});
+    CHECK(run(small_job + arguments{"--in_use", "0"}).exit == fits);
+    refused({"plan", "qwen3-8b", "--gpu", "l4", "--context", "131072"}, {"40960", "runtime.rope_scaling 4"});
     refused(small_job + arguments{"--runtime", "vlm"}, {"runtime", "vlm", "vllm"});
     refused(small_job + arguments{"--runtime", "vllm", "--gpu_memory_utilization", "2"},
             {"runtime.gpu_memory_utilization", "2", "from 0 to 1"});

@@ -51,9 +51,11 @@ constexpr status validate(const cluster& c) {
         return refused(error_code::out_of_range, "cluster.gpu.memory", usable_memory(c.gpu).in(bytes),
                        "a GPU with memory");
     if (c.gpu.memory.bandwidth <= byte_rate{})
-        return refused(error_code::missing, "cluster.gpu.memory.bandwidth", "unknown", "a rate above 0");
+        return refused(error_code::missing, "cluster.gpu.memory.bandwidth", "unknown",
+                       "a GPU that has one (--gpu NAME), or the rate itself (--gpu_bandwidth 1TB/s)");
     if (matrix_rate(c.gpu, arithmetic_kind::bf16) <= flop_rate{})
-        return refused(error_code::missing, "cluster.gpu.rates", "unknown", "a GPU with a known 16-bit or fp32 rate");
+        return refused(error_code::missing, "cluster.gpu.rates", "unknown",
+                       "a GPU with a known 16-bit or fp32 rate (--gpu NAME), or the rate itself (--gpu_flops 100T)");
     if (c.gpus > 1 && c.scale_up.bandwidth() <= byte_rate{})
         return refused(error_code::missing, "cluster.scale_up", "no link",
                        "the link inside a node, as standard_cluster() finds it");

@@ -18,7 +18,7 @@ namespace llmres::inline v0 {
 constexpr result<gpu> cpu_of(const host& machine) {
     if (machine.memory <= byte_count{})
         return refused(error_code::missing, "cluster.host.memory", "absent",
-                       "the size of main memory, for a CPU alone");
+                       "the size of main memory, for a CPU alone (--host_memory 64GB)");
     const std::int32_t cores = machine.cores > 0 ? machine.cores : 8;
     gpu card{};
     card.id = std::string_view{"cpu"};

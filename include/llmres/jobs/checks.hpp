@@ -38,6 +38,20 @@ constexpr status tokens_fit(std::string_view field, std::int64_t value, double a
     return refused(error_code::overflow, field, value, "tokens at once whose widest tensor has at most 2^60 elements");
 }
 
+/// The error of a context that the model was not trained for, with the least factor that would do.
+[[gnu::cold, gnu::noinline]] constexpr error beyond_own_context(const job& j) {
+    error made = refused(error_code::out_of_range, "context", context_of(j).in(tokens),
+                         "at most the model's own context, ", j.model.max_context.in(tokens));
+    if (j.options.rope_scaling > 1) {
+        made.expected.append(", times runtime.rope_scaling");
+    } else {
+        made.expected.append(", unless the runtime extends it (runtime.rope_scaling ");
+        made.expected.append(digits(ceil_quotient(context_of(j).in(tokens), j.model.max_context.in(tokens))));
+        made.expected.append(")");
+    }
+    return made;
+}
+
 /// Refuses a context that nobody gives, that is too small for prompt and output, or that the model was not trained for.
 constexpr status validate_context(const job& j, std::int64_t most_tokens) {
     if (const status s = in_range("context", j.context.in(tokens), 0, most_tokens); !s) return s;  // 0: not set
@@ -48,11 +62,7 @@ constexpr status validate_context(const job& j, std::int64_t most_tokens) {
     if (j.prompt + j.output > context_of(j))
         return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
                        "at least prompt + output tokens");
-    if (exceeds_own_context(j) && context_of(j) > scaled_context(j))
-        return refused(error_code::out_of_range, "context", context_of(j).in(tokens),
-                       "at most the model's own context, ", j.model.max_context.in(tokens),
-                       j.options.rope_scaling > 1 ? ", times runtime.rope_scaling"
-                                                  : ", unless the runtime extends it (runtime.rope_scaling)");
+    if (exceeds_own_context(j) && context_of(j) > scaled_context(j)) return beyond_own_context(j);
     return done{};
 }
 

@@ -217,5 +217,14 @@ TEST_CASE("an unknown name is answered with the nearest ids") {
     CHECK(found.error().value == "h1000");
     CHECK(found.error().expected == "a GPU such as h100-nvl-94gb, h100-sxm5-80gb or h100-pcie-80gb");
     CHECK(find_gpu("l40ss").error().expected == "a GPU such as l40s-48gb or l40-48gb");
-    CHECK(find_gpu("").error().expected == "a GPU");
+    CHECK(find_gpu("").error().expected == "a GPU of `llmres gpus`, such as rtx-4090 or h100-sxm5-80gb");
+}
+
+TEST_CASE("a size of memory alone is answered with cards that have it") {
+    for (const char* typed : {"24GB", "24 gb", "24g"}) {
+        CAPTURE(typed);
+        const text<191> expected = find_gpu(typed).error().expected;
+        const std::string_view names = expected.view().substr(std::string_view{"a GPU such as "}.size());
+        CHECK(find_gpu(names.substr(0, names.find_first_of(", "))).value().memory.marketing == gb(24));
+    }
 }

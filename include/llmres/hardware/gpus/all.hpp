@@ -165,6 +165,11 @@ constexpr name_and_size without_size(std::string_view name) {
     return size > 0 && !rest.empty() ? name_and_size{rest, size} : name_and_size{name};
 }
 
+/// Whether a card has so many gigabytes of memory.
+constexpr bool has_memory(const gpu& card, std::int64_t gigabytes) {
+    return card.memory.fitted == gib(gigabytes) || card.memory.marketing == gb(gigabytes);
+}
+
 /// Sizes of memory, in GiB, with which a chip that shares its memory with the host is sold (Apple's technical
 /// specifications; AMD's product page). The table has each with its largest.
 struct unified_sizes {
@@ -196,7 +201,7 @@ inline constexpr std::array unified{
 /// The card with so many gigabytes: itself if it has them, or the chip with that much of the host's memory; nothing
 /// where it is not sold so.
 constexpr maybe<gpu> sized(const gpu& card, std::int64_t gigabytes) {
-    if (card.memory.fitted == gib(gigabytes) || card.memory.marketing == gb(gigabytes)) return card;
+    if (has_memory(card, gigabytes)) return card;
     for (const unified_sizes& chip : unified) {
         if (card.id != chip.id) continue;
         for (const std::int32_t size : chip.sizes) {
@@ -225,6 +230,19 @@ constexpr const gpu* named(std::string_view name) {
     for (const gpu* card : gpus::all)
         if (key(card->id) == wanted || key(card->name) == wanted) return card;
     return nullptr;
+}
+
+/// Up to three ids of cards with so much memory, where a size stands for a name: "80GB".
+constexpr nearest_names with_size(std::string_view name) {
+    text<63> after_a_name{"gpu "};
+    after_a_name.append(name);
+    const name_and_size parts = without_size(after_a_name);
+    nearest_names found;
+    if (parts.name != "gpu") return found;
+    for (const gpu* card : gpus::all)
+        if (has_memory(*card, parts.gigabytes) && found.count < found.names.size())
+            found.names[found.count++] = card->id.view();
+    return found;
 }
 
 /// Up to three ids that go on where a name ends: both sizes for "rtx 4060 ti".
@@ -276,8 +294,11 @@ constexpr result<gpu> find_gpu(std::string_view name, std::string_view field) {
             if (const maybe<gpu> found = gpus::detail::sized(*card, parts_of_name.gigabytes)) return *found;
     std::array<std::string_view, gpus::all.size()> ids{};
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = gpus::all[i]->id.view();
-    const nearest_names longer = gpus::detail::beginning_with(name);
-    return refused(error_code::unknown, field, name, such_as("a GPU", longer.count > 1 ? longer : nearest(name, ids)));
+    const nearest_names longer = gpus::detail::beginning_with(name), of_size = gpus::detail::with_size(name);
+    const nearest_names alike = longer.count > 1 ? longer : !of_size.empty() ? of_size : nearest(name, ids);
+    return refused(error_code::unknown, field, name,
+                   alike.empty() ? text<191>{"a GPU of `llmres gpus`, such as rtx-4090 or h100-sxm5-80gb"}
+                                 : such_as("a GPU", alike));
 }
 
 }  // namespace llmres::inline v0

@@ -276,8 +276,12 @@ inline error unknown_type(const config_fields& c, std::string_view type) {
     std::size_t count = 0;
     for (const family& f : families) names[count++] = f.model_type;
     for (const multimodal_family& f : multimodal_families) names[count++] = f.model_type;
+    const nearest_names alike = nearest(type, names);
     return {type.empty() ? error_code::missing : error_code::unknown, c.label(type_field), type,
-            such_as("a model_type that is described,", nearest(type, names))};
+            alike.empty()
+                ? text<191>{"a model_type that is described, such as llama, or its .safetensors files or their "
+                            "index beside config.json, whose tensors are counted"}
+                : such_as("a model_type that is described,", alike)};
 }
 
 /// Refuses a file whose outer object gives another shape than the text model nested in it.

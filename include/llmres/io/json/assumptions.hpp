@@ -6,6 +6,7 @@
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/values/units.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -22,6 +23,12 @@ public:
     /// Adds a value under a key, unless the document has the key.
     void add(const char* key, const json_entry& value) {
         if (!says(key)) assumed_[key] = value.take();
+    }
+    /// Adds a format, unless the document has it under its own name, letter case and separators aside: "4bit" is nf4.
+    void add_format(const char* key, const std::string& name) {
+        if (!says(key) ||
+            (document_[key].is_string() && !same_name(document_[key].get_ref<const std::string&>(), name)))
+            assumed_[key] = name;
     }
     bool says(const char* key) const { return document_.contains(key) && !document_[key].is_null(); }
     bool says(const char* object, const char* key) const {
@@ -48,7 +55,7 @@ inline void assume_serving(assumption_list& a, const job& j) {
     if (!a.says("prompt") && !a.says("output")) a.add("context", context_of(j).in(tokens));
     a.add("prompt", prompt_of(j).in(tokens));
     a.add("batch", j.batch);
-    a.add("kv_cache", kv_cache_of(j).name.view());
+    a.add_format("kv_cache", std::string{kv_cache_of(j).name.view()});
 }
 
 /// Of a low-rank adapter that the document makes: its rank, and the layers that get one.
@@ -78,8 +85,8 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     const job& j = request.job;
     assumption_list a{document};
     a.add("task", name_of(j.task));
-    a.add("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
-    a.add("compute", j.compute.name.view());
+    a.add_format("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
+    a.add_format("compute", std::string{j.compute.name.view()});
     trains(j) ? assume_training(a, j) : assume_serving(a, j);
     if (request.fitted) {
         a.list()["gpu_layers"] = j.options.gpu_layers.value_or(j.model.layers.size + 1);
