@@ -75,3 +75,11 @@ TEST_CASE("every role has a name of its own") {
         for (std::size_t j = 0; j < i; ++j) CHECK(activation_role_names[i] != activation_role_names[j]);
     static_assert(name_of(activation_role::weight) == "weight");
 }
+
+TEST_CASE("of what nobody says more an activation is one of all tokens, and a shape is one token that sees itself") {
+    const activation plain{activation_role::residual, 8, bf16, activation_split::whole};
+    CHECK_FALSE(plain.routed);
+    CHECK(plain.until == backward_point::attention_norm);
+    CHECK(token_shape{}.all() == 1);
+    CHECK(token_shape{}.keys == 1);
+}

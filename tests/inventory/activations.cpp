@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "../validation/pytorch_runs.hpp"
 
@@ -217,5 +218,22 @@ TEST_CASE("norms, attention and feed-forward keep what autograd does of their mo
             // Positions of routed tokens, in 32 bits, are not counted.
             CHECK(static_cast<double>(ours[p]) == doctest::Approx(static_cast<double>(parts[p])).epsilon(2e-4));
         }
+    }
+}
+
+TEST_CASE("the gradient of a layer's output is there at each point of its backward pass, once") {
+    const job j{.model = models::mixtral_8x7b, .task = task::pretraining, .sequence = tokens(64)};
+    const training_context context{j, {}};
+    std::vector<activation> gradients;
+    std::size_t others = 0;
+    for_each_gradient_activation(j.model.layers[0], j.model.hidden, context,
+                                 [&](const activation& made) { gradients.push_back(made); });
+    for_each_training_activation(
+        j.model.layers[0], j.model.hidden, context, [](const activation&) {}, [&](const activation&) { ++others; },
+        [](const detail::layer_operation&, bool) {});
+    REQUIRE(gradients.size() == backward_points + others);
+    for (std::size_t i = 0; i < backward_points; ++i) {
+        CHECK(gradients[i].until == static_cast<backward_point>(i));
+        CHECK(gradients[i].elements == 64 * j.model.hidden);
     }
 }

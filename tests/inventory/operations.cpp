@@ -120,3 +120,23 @@ TEST_CASE("tensor parallelism sums twice a layer; expert parallelism sends token
     for_each_exchange(latent, 4096, bf16, {1, 16, 16}, {.data = 4, .expert = 4},
                       [&](const exchange& x) { CHECK(x.message == bytes(2 * 16 * 22 * 1024)); });
 }
+
+TEST_CASE(
+    "an operation of which nothing is said is one kernel that computes nothing, and a pass one that scores nothing") {
+    const operation none{};
+    CHECK(none.rows == 0);
+    CHECK(none.groups == 1);
+    CHECK(none.blocks == 1);
+    CHECK(none.counted == 1);
+    CHECK_FALSE(none.joined);
+    CHECK_FALSE(none.again);
+    CHECK(none.each == 0);
+    const token_pass pass{};
+    CHECK(pass.scored == 0);
+    CHECK(pass.cached == 0);
+    CHECK_FALSE(pass.keeps_gathered);
+    const operation_formats formats{};
+    CHECK_FALSE(formats.joined);
+    CHECK_FALSE(formats.fused_loss);
+    CHECK(token_passes{}.size() == 0);
+}

@@ -398,3 +398,22 @@ TEST_CASE("the experts of so many first layers are on the host as are named, at 
     CHECK(on_host(40) == 32);
     CHECK(on_host(5, false) == 0);
 }
+
+TEST_CASE("further tokens are predicted on the last stage, unless a list names another, be it the first") {
+    const auto stage = [](std::string_view list) {
+        return detail::prediction_stage({.pipeline = 4, .stages = read_stages(list).value()});
+    };
+    CHECK(stage("Et*8m|t*8|t*8|t*8L") == 0);
+    CHECK(stage("Et*8|t*8m|t*8|t*8L") == 1);
+    CHECK(stage("Et*8|t*8|t*8|t*8mL") == 3);
+    CHECK(detail::prediction_stage({.pipeline = 4}) == 3);
+}
+
+TEST_CASE("a place of which nothing is said is the first stage, and holds nothing") {
+    const placement none{};
+    CHECK(none.stage == 0);
+    CHECK(none.layers.size() == 0);
+    CHECK_FALSE(none.beside_embedding);
+    CHECK_FALSE(none.output);
+    CHECK(weight_shape{}.count() == parameters(1));
+}

@@ -5,11 +5,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <llmres/memory/training/encoder.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/models/deepseek.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "../../training_jobs.hpp"
 #include "../../validation/pytorch_runs.hpp"
@@ -130,4 +134,27 @@ TEST_CASE(
     CHECK(detail::prediction_stage({.pipeline = 4, .stages = read_stages("15|15|16m|15").value()}) == 2);
     CHECK(detail::predictions_in_flight({.pipeline = 4}, 32) == 1);
     CHECK(detail::predictions_in_flight({.pipeline = 4, .stages = read_stages("15|15|16m|15").value()}, 32) == 2);
+}
+
+TEST_CASE("an adapter beside a classifier has copies of its factors under autocast, which reads one token a sequence") {
+    job j{.model = find_model("vit-base-patch16-224").value(), .task = task::finetuning, .weights = fp32};
+    j.sequence = tokens(197), j.micro_batch = 3, j.autocast = true;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::classifier, weight_role::q_proj}};
+    j.runtime = runtimes::huggingface;
+    j.model.extras[static_cast<std::size_t>(j.model.extra_count++)] = {
+        .role = weight_role::classifier, .part = model_part::output, .rows = 1000, .columns = 768};
+    const auto elements = [&](activation_role role) {
+        const training_context context{j, {}};
+        std::vector<std::int64_t> found;
+        for_each_output_activation(j.model, context, [&](const activation& a) {
+            if (a.role == role) found.push_back(a.elements);
+        });
+        return found;
+    };
+    // A thousand classes of 768 features, and of three images one token each.
+    CHECK(elements(activation_role::weight) == std::vector<std::int64_t>{8 * (1000 + 768)});
+    const std::vector<std::int64_t> read = elements(activation_role::adapter);
+    CHECK(std::find(read.begin(), read.end(), 3 * 768) != read.end());
+    j.adapter.targets = {weight_role::q_proj};
+    CHECK(elements(activation_role::weight).empty());
 }

@@ -186,3 +186,20 @@ TEST_CASE("the gradients of routed experts are those of all choices, or of one e
     // Of 16 choices an expert has two: the gradient of its tokens, those inside, and that of its product.
     CHECK(made(computing(routed(), expert_code::modules)) == "gradient 16x2 i, gradient 30x2 i, gradient 10x2 o");
 }
+
+TEST_CASE("behind dropout an adapter's input has two gradients, less what its product read and its weights' copies") {
+    job j = trained(dense());
+    j.adapter = {.kind = adapter_kind::lora, .rank = 4, .dropout = 0.1};
+    j.autocast = true;
+    j.runtime.kernels.fp32_adapters = true;
+    const training_context context{j, {}};
+    REQUIRE(context.formats.adapters == fp32);
+    REQUIRE(context.formats.compute == bf16);
+    // In fp32: 2 x 100 x 20 elements, less 100 x 20 + 4 (20 + 30) in 16 bits.
+    CHECK(dropped_gradients(100, 20, 30, context) == 2 * 2000 - (2000 + 200) / 2);
+    CHECK(dropped_gradients(10, 20, 300, context) == 200);  // no less than one of them
+    j.runtime.kernels.fp32_adapters = false;
+    const training_context narrow{j, {}};
+    REQUIRE(narrow.formats.adapters == bf16);
+    CHECK(dropped_gradients(100, 20, 30, narrow) == 2000);
+}
