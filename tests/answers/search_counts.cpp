@@ -286,7 +286,8 @@ TEST_CASE("where every layout is refused the error is the first one's") {
     job at_once = training(models::llama_3_1_8b, 16);  // its optimizer steps in the backward pass of one micro-batch
     at_once.optimizer.in_backward = true;
     at_once.runtime = runtimes::pytorch;
-    const error of_eight = search(at_once, h100(8)).error();  // the first layout has one data rank, the last has eight
+    // The first layout has one data rank, the last has eight.
+    const error of_eight = search(at_once, h100(8), {.space = {.layouts = free_data_ranks({})}}).error();
     CHECK(of_eight.field == "global_batch");
     CHECK(of_eight.expected.view().starts_with("one micro-batch a step, 1:"));
 }
@@ -319,4 +320,14 @@ TEST_CASE("a layout that lacks main memory alone is no nearer to fitting than on
     const found_layout nearest = search(j, c, {.space = {.offload = true}}).value();
     CHECK(nearest.plan.verdict == verdict::tight);
     CHECK(nearest.choice.offload == offload{});
+}
+
+TEST_CASE("a search whose every layout holds more than 64 bits count is an overflow") {
+    job j{.model = models::llama_3_1_405b, .task = task::pretraining, .attention = attention_kernel::eager};
+    j.sequence = tokens(std::int64_t{1} << 32);  // 126 layers of 128 heads, and 2^64 scores a head
+    j.model.max_context = {};
+    const result<found_layout> none = search(j, h100(1));
+    REQUIRE_FALSE(none);
+    CHECK(none.error().code == error_code::overflow);
+    CHECK(none.error().field == "memory");
 }

@@ -118,7 +118,7 @@ TEST_CASE("the work of all stages is that of the model, however its layers are d
     j.runtime.launches.layer = {};  // kernels alone, whose times add up
     const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
     const auto work = [&](const layout& l) { return detail::work_of_stages_anew(j, l, with, nullptr); };
-    for (const std::int32_t depths : {0, 2}) {
+    for (const std::int32_t depths : {0, 1, 2}) {
         j.mtp_layers = depths;
         const detail::stage_work whole = work({});
         CHECK(whole.most == whole.sum);
