@@ -124,7 +124,7 @@ constexpr void write_cache(const serving_stages& stages, const placement& here, 
         return size;
     };
     const auto add = [&](const attention& a) {
-        const byte_count size = grown_by(stages.cache_of(a).allocated);
+        const byte_count size = grown_by(stages.caches.of_layer(a).allocated);
         if (a.kind == attention_kind::grouped && a.value_width() == a.head_dim && a.indexer.heads == 0) {
             to.add("k", div_up(size, 2), part.copies);
             to.add("v", size - div_up(size, 2), part.copies);
@@ -134,7 +134,7 @@ constexpr void write_cache(const serving_stages& stages, const placement& here, 
     };
     to.in_each_layer(here.layers, [&](std::int32_t index) { add(stages.job.model.layers[index].attention); });
     for (std::int32_t i = 0; i < here.predictions; ++i) add(stages.job.model.prediction.block.attention);
-    to.add("draft_kv", grown_by(stages.draft_cache(here)), part.copies);
+    to.add("draft_kv", grown_by(stages.caches.of_draft(here.stage)), part.copies);
 }
 
 template <class Writer>
@@ -154,7 +154,8 @@ constexpr void write_serving(const job& j, const layout& l, const runtime& r, co
     to.term = memory_term::kv_cache;
     write_cache(stages, here, peak.cache, to);
     to.term = memory_term::recurrent_state;
-    each_layer("state", [&](const layer& kind) { return layer_state(kind.recurrent, j, r, l, stages.sequences); });
+    each_layer("state",
+               [&](const layer& kind) { return layer_state(kind.recurrent, j, r, l, stages.caches.sequences); });
 }
 
 template <class Writer>

@@ -176,7 +176,7 @@ private:
     constexpr byte_count counted(std::int64_t sequences) {
         some.batch = l.all_data_ranks() * sequences;
         const runtime r = on_device(some.runtime, c.gpu, l);
-        return serving_stages{some, l, r, nullptr}.caches_of(placement_of(some, l, stage)).allocated();
+        return rank_caches{some, l, r, nullptr}.of(placement_of(some, l, stage)).allocated();
     }
 };
 

@@ -87,7 +87,9 @@ constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster
                                     serving_folds& known) {
     const auto held = [&] {
         const runtime& r = remembered_device(j, l, c, known);
-        return remembering_stages(j, l, r, known).stage(placement_of(j, l, 0)).weights;
+        serving_stages stages{j, l, r, known};
+        stages.fold_layers();
+        return stages.without_caches(placement_of(j, l, 0), nullptr).weights;
     };
     return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
 }

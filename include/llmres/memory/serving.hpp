@@ -44,31 +44,6 @@ constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l
 
 namespace detail {
 
-/// Caches of attention and states of recurrences.
-struct sequence_caches {
-    allotment cache{};
-    byte_count state{};
-
-    constexpr byte_count allocated() const { return cache.allocated + state; }
-};
-
-/// One GPU's share, before the engine adds to it.
-struct serving_stage {
-    byte_count weights{};
-    byte_count adapters{};
-    allotment cache{};
-    byte_count state{};
-    byte_count live{};
-    bool last = false;
-    std::int32_t index = 0;
-    byte_count more_weights{};    ///< expected beside them: joined copies, padding
-    byte_count padded_weights{};  ///< beyond those, where other kernels are there
-    byte_count maybe_weights{};   ///< that some checkpoints hold, and the padded ones
-    step_peak graph{};            ///< of a graph laid out tensor by tensor; nothing for most engines
-
-    constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
-};
-
 /// The pool of a GPU as the caller sized it, in bytes or in tokens, where its sequences take `own` of it; nothing where
 /// the caller did not. Caches that are allotted token by token, or for the sequences themselves, are no pool.
 constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const layout& l, byte_count own) {
@@ -156,7 +131,7 @@ constexpr bool cache_grows(const serving_step& step, const runtime& r) {
 
 /// The fullest moment of a step.
 constexpr step_peak step_peak_of(const serving_stage& s, const serving_step& step) {
-    step_peak peak = s.graph.all().expected > byte_count{} ? s.graph : step.peak(s.live, s.last, s.index);
+    step_peak peak = s.peak;
     if (step.job.model.from_tensors) {
         interval<byte_count>& estimated = peak.activations;
         estimated = {scaled_up(estimated.low, undescribed_activations.low), estimated.expected,
@@ -257,11 +232,13 @@ constexpr serving_phases phases_of(const serving_stage& s, const serving_step& s
             .decode = held + (grows ? whole_cache(step).at(cache) : cache) + scores};
 }
 
-constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
-                                       const layout& l) {
+/// The memory of a stage but for what add_engine() adds.
+constexpr memory_breakdown with_allocator(const serving_stage& s, const serving_step& step, const runtime& r,
+                                          const layout& l) {
     memory_breakdown m;
     add_peak(m, s, step, r);
-    m.allocated = m.total();
+    m.allocated = m[memory_term::weights] + m[memory_term::adapter] + m[memory_term::kv_cache] +
+                  m[memory_term::recurrent_state] + m[memory_term::activations] + m[memory_term::logits];
     m.ideal = m.allocated.expected - rounding_of(s.cache, m[memory_term::kv_cache].expected);
 
     const byte_count hoarded = step.beside_peak(s.live, s.last);
@@ -281,13 +258,71 @@ constexpr memory_breakdown with_engine(const serving_stage& s, const serving_ste
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(step.job, r, l, m);
     m.never_both = never_both(r, m);
-    m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
-    const bool stages_first = l.pipeline > 1 && r.process.stage_workspace.high > byte_count{};
-    m[memory_term::workspace] = stages_first ? r.process.stage_workspace : r.process.workspace;
-    if (s.last) m[memory_term::workspace] += step.filter_stacks();
-    if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
+    if (s.last) m[memory_term::workspace] = step.filter_stacks();
     return m;
 }
+/// Adds what an engine takes of each stage alike.
+constexpr void add_engine(memory_breakdown& m, const serving_step& step, const runtime& r, const layout& l) {
+    m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
+    const bool stages_first = l.pipeline > 1 && r.process.stage_workspace.high > byte_count{};
+    m[memory_term::workspace] += stages_first ? r.process.stage_workspace : r.process.workspace;
+    if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
+}
+constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
+                                       const layout& l) {
+    memory_breakdown m = with_allocator(s, step, r, l);
+    add_engine(m, step, r, l);
+    return m;
+}
+
+/// What the sequences of one rank keep: caches and states of its layers, and of what stands beside them.
+struct rank_caches {
+    const llmres::job& job;
+    const llmres::layout& layout;
+    const llmres::runtime& runtime;
+    std::int64_t sequences;
+    by_kind<sequence_caches> layers;
+
+    constexpr rank_caches(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r, serving_folds* known)
+        : job{j}, layout{l}, runtime{r}, sequences{sequences_per_rank(j, l)} {
+        const auto anew = [&] {
+            by_kind<sequence_caches> all;
+            for (std::size_t k = 0; k < kinds(); ++k) {
+                const layer& kind = job.model.layers.kinds[k];
+                all.set(k, {of_layer(kind.attention), layer_state(kind.recurrent, job, runtime, layout, sequences)});
+            }
+            return all;
+        };
+        const auto take = [&](const by_kind<sequence_caches>& all) {
+            for (std::size_t k = 0; k < kinds(); ++k) layers.set(k, all[k]);
+        };
+        known ? take(known->caches.get(key_of_caches(layout, sequences), anew)) : take(anew());
+    }
+    rank_caches(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
+                serving_folds*) = delete;  // it refers to them
+
+    constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
+    constexpr allotment of_layer(const attention& a) const { return layer_cache(a, job, runtime, layout, sequences); }
+    /// Of a draft model, on the last stage, split by the tensor ranks as the model is.
+    constexpr byte_count of_draft(std::int32_t stage) const {
+        if (stage != layout.pipeline - 1 || job.options.draft_weights == byte_count{}) return {};
+        return div_up(job.options.draft_kv * context_of(job) * sequences, layout.tensor);
+    }
+    /// On a stage with so many layers of each kind, and so many that predict further tokens.
+    constexpr sequence_caches of_stage(std::int32_t stage, const kind_counts& counts, std::int32_t predictions) const {
+        const byte_count draft = of_draft(stage);
+        sequence_caches held{.cache = {draft, draft}};
+        if (predictions > 0) held.cache += of_layer(job.model.prediction.block.attention) * predictions;
+        for (std::size_t k = 0; k < kinds(); ++k) {
+            held.cache += layers[k].cache * counts[k];
+            held.state += layers[k].state * counts[k];
+        }
+        return held;
+    }
+    constexpr sequence_caches of(const placement& here) const {
+        return of_stage(here.stage, here.counts, here.predictions);
+    }
+};
 
 /// What all stages of a layout need to know, made once.
 struct serving_stages {
@@ -295,34 +330,46 @@ struct serving_stages {
     const llmres::layout& layout;
     const llmres::runtime& runtime;
     detail::serving_step step;
-    serving_weights weights;
-    std::int64_t sequences;
-    byte_count encoders;
-    byte_count rope;  ///< tables of rotary positions that layers share
-    by_kind<serving_layer> kinds;
+    rank_caches caches;
     serving_folds* known;  ///< what earlier layouts of the same job had in common with this one; null: nothing
+    // What follows is set by fold_layers().
+    bool has_layers = false;
+    serving_weights weights;
+    byte_count encoders{};
+    byte_count rope{};  ///< tables of rotary positions that layers share
+    by_kind<serving_layer> kinds;
 
     constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
-                             const file_layers* file, serving_folds* remembering = nullptr)
+                             const file_layers* file)
+        : job{j}, layout{l}, runtime{r}, step{j, r, l}, caches{j, l, r, nullptr}, known{nullptr}, weights{j, l, r} {
+        fold_layers(file);
+    }
+    /// Of stages that earlier layouts may have left. Layers are not folded before one is asked for that none left.
+    constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
+                             serving_folds& remembering)
         : job{j},
           layout{l},
           runtime{r},
           step{j, r, l},
-          weights{j, l, r, file},
-          sequences{sequences_per_rank(j, l)},
-          encoders{step.encoder_peak()},
-          rope{weights.rope_table()},
-          known{remembering} {
+          caches{j, l, r, &remembering},
+          known{&remembering},
+          weights{j, l, r} {}
+    constexpr void fold_layers() {
+        if (!has_layers) fold_layers(job.gguf ? &known->file.layers(job, runtime, layout.tensor) : nullptr);
+    }
+    constexpr void fold_layers(const file_layers* file) {
+        has_layers = true;
+        weights.resolve(file);
+        encoders = step.encoder_peak();
+        rope = weights.rope_table();
         mixer_bytes mixers;
-        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
-            kinds.set(k, known ? known->layers.get(key_of_layer(step, sequences, static_cast<std::int32_t>(k)),
+        for (std::size_t k = 0; k < caches.kinds(); ++k)
+            kinds.set(k, known ? known->layers.get(key_of_layer(step, caches.sequences, static_cast<std::int32_t>(k)),
                                                    [&] { return layer_of(k, mixers); })
                                : layer_of(k, mixers));
     }
     constexpr serving_layer layer_of(std::size_t k, mixer_bytes& mixers) const {
-        const layer& kind = job.model.layers.kinds[k];
-        return {weights_of(k, mixers), step.layer_peak(kind), cache_of(kind.attention),
-                layer_state(kind.recurrent, job, runtime, layout, sequences)};
+        return {weights_of(k, mixers), step.layer_peak(job.model.layers.kinds[k])};
     }
 
     constexpr weights_of_kind weights_of(std::size_t k, mixer_bytes& mixers) const {
@@ -340,25 +387,17 @@ struct serving_stages {
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }
 
-    /// What the sequences of a rank keep on a stage, of its layers and of those beside them.
-    constexpr sequence_caches caches_of(const placement& here) const {
-        sequence_caches held{.cache = cache_beside_layers(here)};
-        for (std::size_t k = 0; k < static_cast<std::size_t>(job.model.layers.kind_count); ++k) {
-            held.cache += kinds[k].cache * here.counts[k];
-            held.state += kinds[k].state * here.counts[k];
-        }
-        return held;
-    }
-
     /// `before`: the graph of another stage of the layout, which this one's takes what it can from.
     constexpr serving_stage stage(const placement& here, remembered_graph* before = nullptr) const {
+        serving_stage s = without_caches(here, before);
+        s.hold(caches.of(here));
+        return s;
+    }
+    /// The same but for what sequences keep.
+    constexpr serving_stage without_caches(const placement& here, remembered_graph* before) const {
         const model& m = job.model;
-        const sequence_caches caches = caches_of(here);
-        serving_stage s{.weights = ends_of(here) + rope + draft_weights(here),
-                        .cache = caches.cache,
-                        .state = caches.state,
-                        .last = is_last(here),
-                        .index = here.stage};
+        serving_stage s{
+            .weights = ends_of(here) + rope + draft_weights(here), .last = is_last(here), .index = here.stage};
         if (here.stage == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             const weights_of_kind& held = kinds[k].held;
@@ -369,17 +408,23 @@ struct serving_stages {
             if (here.counts[k] > 0 && kinds[k].live > s.live) s.live = kinds[k].live;
         }
         if (weights.file) s.weights += weights.of_file(here);
+        s.maybe_weights = weights.perhaps(s.weights, s.last) + s.padded_weights;
+        s.peak = peak_of(here, s, before);
+        return s;
+    }
+    /// The fullest moment of a step on a stage of which the rest is known.
+    constexpr step_peak peak_of(const placement& here, const serving_stage& s, remembered_graph* before) const {
         const bool experts_on_host = here.expert_layers.size() < here.layers.size();
         if (runtime.serving_kernels.graph.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
-            const stage_graph graph{job,         layout,  runtime,       step,       weights,
-                                    here.layers, s.index, is_last(here), here.output};
-            if (graph.possible())
-                s.graph = known    ? known->graphs.peak_of(graph)
-                          : before ? peak_of_graph(graph, *before)
-                                   : graph.peak(graph.key());
+            const stage_graph graph{job, layout, runtime, step, weights, here.layers, s.index, s.last, here.output};
+            if (graph.possible()) {
+                const step_peak laid_out = known    ? known->graphs.peak_of(graph)
+                                           : before ? peak_of_graph(graph, *before)
+                                                    : graph.peak(graph.key());
+                if (laid_out.all().expected > byte_count{}) return laid_out;
+            }
         }
-        s.maybe_weights = weights.perhaps(s.weights, is_last(here)) + s.padded_weights;
-        return s;
+        return step.peak(s.live, s.last, s.index);
     }
 
     static constexpr const step_peak& peak_of_graph(const stage_graph& graph, remembered_graph& before) {
@@ -396,55 +441,78 @@ struct serving_stages {
         if (runtime.loading.projections != projection_tensors::joined && !runtime.loading.mxfp4.padded) return {};
         return weights.joined_of(kind) + weights.mxfp4_of(kind).expected;
     }
-    constexpr allotment cache_of(const attention& a) const { return layer_cache(a, job, runtime, layout, sequences); }
     /// Of a draft model, on the last stage, split by the tensor ranks as the model is (vLLM:
     /// draft_tensor_parallel_size).
     constexpr byte_count draft_weights(const placement& here) const {
         return is_last(here) ? div_up(job.options.draft_weights, layout.tensor) : byte_count{};
     }
-    constexpr byte_count draft_cache(const placement& here) const {
-        if (!is_last(here) || job.options.draft_weights == byte_count{}) return {};
-        return div_up(job.options.draft_kv * context_of(job) * sequences, layout.tensor);
+
+    /// A stage but for its caches, and the next one that may need more.
+    constexpr stage_without_caches fixed_stage(std::int32_t index, remembered_graph* before = nullptr) const {
+        const placement here = placement_of(job, layout, index);
+        return {without_caches(here, before), here.counts, here.predictions, next_stage(index)};
     }
-    /// Caches of layers that predict further tokens, and of a draft model.
-    constexpr allotment cache_beside_layers(const placement& here) const {
-        allotment all{draft_cache(here), draft_cache(here)};
-        if (here.predictions > 0) all += cache_of(job.model.prediction.block.attention) * here.predictions;
-        return all;
+    /// The first stage behind another that may need more than it: not one that differs from those between them in the
+    /// types of a GGUF file's tensors alone, and has no larger ones.
+    constexpr std::int32_t next_stage(std::int32_t index) const {
+        const host_part host = host_part_of(job);
+        const auto of_file = [&](std::int32_t stage) {
+            return weights.file ? weights.of_file(serving_layers(job, host, layout, stage)) : byte_count{};
+        };
+        std::int32_t next = index + 1;
+        for (const byte_count own = of_file(index); next < layout.pipeline; ++next)
+            if (!repeats_stage_before(host, next) || of_file(next) > own) break;
+        return next;
+    }
+    /// Whether a stage differs from the one before it in the types of a GGUF file's tensors alone: both stand between
+    /// the first and the last, and have layers of the same kinds in the same order, all of them on GPUs.
+    constexpr bool repeats_stage_before(const host_part& host, std::int32_t stage) const {
+        return stage > 1 && stage < layout.pipeline - 1 && host.expert_layers == 0 &&
+               repeats_layers_before(job.model.layers, layout, stage);
     }
 
-    constexpr memory_breakdown memory(const placement& here, remembered_graph* before = nullptr) const {
-        return with_engine(stage(here, before), step, runtime, layout);
-    }
-    constexpr memory_breakdown memory(std::int32_t index, remembered_graph* before = nullptr) const {
-        return memory(placement_of(job, layout, index), before);
+    constexpr memory_breakdown memory(const placement& here) const {
+        return with_engine(stage(here), step, runtime, layout);
     }
 };
 
-/// Whether a stage differs from the one before it in the types of a GGUF file's tensors alone: both stand between the
-/// first and the last, and have layers of the same kinds in the same order, all of them on GPUs.
-constexpr bool repeats_stage_before(const serving_stages& s, const host_part& host, std::int32_t stage) {
-    return stage > 1 && stage < s.layout.pipeline - 1 && host.expert_layers == 0 &&
-           repeats_layers_before(s.job.model.layers, s.layout, stage);
-}
-
-constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
-    if (stages.layout.pipeline == 1) return stages.memory(0);
-    remembered_graph before;
-    memory_breakdown busiest = stages.memory(0, &before);
-    byte_count most = busiest.expected();
-    const host_part host = host_part_of(stages.job);
-    byte_count heaviest;  // layers of a file, of the stages that repeat each other
-    for (std::int32_t stage = 1; stage < stages.layout.pipeline; ++stage) {
-        const byte_count file = stages.weights.file
-                                    ? stages.weights.of_file(serving_layers(stages.job, host, stages.layout, stage))
-                                    : byte_count{};
-        if (repeats_stage_before(stages, host, stage) && file <= heaviest) continue;
-        heaviest = file;
-        const memory_breakdown m = stages.memory(stage, &before);
+/// The busiest of a layout's stages. `fixed_stage` returns what of each does not hang on its caches.
+template <class Stage>
+constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage& fixed_stage) {
+    std::int32_t next = 0;
+    const auto memory_of_next = [&] {
+        const stage_without_caches& held = fixed_stage(next);
+        serving_stage s = held.stage;
+        s.hold(stages.caches.of_stage(next, held.counts, held.predictions));
+        next = held.next;
+        return with_allocator(s, stages.step, stages.runtime, stages.layout);
+    };
+    memory_breakdown busiest = memory_of_next();
+    for (byte_count most = busiest.expected(); next < stages.layout.pipeline;) {
+        const memory_breakdown m = memory_of_next();
         if (const byte_count own = m.expected(); own > most) busiest = m, most = own;
     }
+    add_engine(busiest, stages.step, stages.runtime, stages.layout);
     return busiest;
+}
+constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
+    remembered_graph before;
+    stage_without_caches held;
+    return busiest_of(stages, [&](std::int32_t stage) -> const stage_without_caches& {
+        return held = stages.fixed_stage(stage, &before);
+    });
+}
+/// The same, with what earlier layouts of the same job had in common with this one.
+constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r, serving_folds& known) {
+    serving_stages stages{j, l, r, known};
+    if (l.stages.chunks > 0) return stages.fold_layers(), busiest_stage(stages);
+    const fold_key::words key = key_of_stages(l, known.steps.number_of(stages.step)).in_words();
+    return busiest_of(stages, [&](std::int32_t stage) -> const stage_without_caches& {
+        return known.stages.get_by(key.of(stage), [&] {
+            stages.fold_layers();
+            return stages.fixed_stage(stage);
+        });
+    });
 }
 
 }  // namespace detail
@@ -469,14 +537,9 @@ constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, 
 
 namespace detail {
 
-/// What the stages of a layout have in common with those of earlier layouts of the same job.
-constexpr serving_stages remembering_stages(const job& j, const layout& l, const runtime& r, serving_folds& known) {
-    return {j, l, r, j.gguf ? &known.file.layers(j, r, l.tensor) : nullptr, &known};
-}
-
 /// serving_memory(), with what earlier layouts of the same job had in common with this one.
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r, serving_folds* known) {
-    if (known) return busiest_stage(remembering_stages(j, l, r, *known));
+    if (known) return busiest_stage(j, l, r, *known);
     if (!j.gguf) return busiest_stage({j, l, r, nullptr});
     const file_layers file{j, r, l.tensor};
     return busiest_stage({j, l, r, &file});

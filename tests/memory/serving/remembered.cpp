@@ -146,6 +146,71 @@ TEST_CASE("the weights beside the layers are known by what lies there: each of 3
     CHECK_FALSE(key_of_ends({.tensor = 2}, {}).in_words() == key_of_ends(one, {}).in_words());
 }
 
+TEST_CASE("caches of layers are known by the ranks that share a sequence, and by the sequences of a rank") {
+    const auto words = [](const layout& l, std::int64_t sequences) { return key_of_caches(l, sequences).in_words(); };
+    const auto first = words({}, 1);
+    CHECK(first == words({.pipeline = 2, .data = 2, .expert = 2}, 1));
+    CHECK_FALSE(first == words({}, 2));
+    CHECK_FALSE(first == words({.tensor = 2}, 1));
+    CHECK_FALSE(first == words({.context_parallel = 2}, 1));
+}
+
+TEST_CASE("stages are known by all of the layout that deals layers and cuts weights, by their step, and which it is") {
+    const auto words = [](const layout& l, std::int64_t step = 1) { return key_of_stages(l, step).in_words(); };
+    const auto first = words({});
+    CHECK(first == words({.data = 2}));
+    CHECK_FALSE(first == words({}, 2));
+    for (const layout& other : {layout{.tensor = 2}, layout{.pipeline = 2}, layout{.context_parallel = 2},
+                                layout{.expert = 2}, layout{.first_stage_layers = 1}, layout{.last_stage_layers = 1}})
+        CHECK_FALSE(first == words(other));
+    CHECK(first.of(0) == first);
+    CHECK_FALSE(first.of(1) == first);
+    CHECK_FALSE(first.of(1) == first.of(2));
+    CHECK(words({.tensor = 2}).of(1).of(0) == words({.tensor = 2}));
+    CHECK(first.of(3) == [] {
+        fold_key third = key_of_stages({}, 1);
+        third.what = 3;
+        return third.in_words();
+    }());
+}
+
+TEST_CASE(
+    "a step has the number of the one before it if it has the same tokens and, where graphs are laid out, sequences") {
+    laid_out_job j;
+    numbered_steps numbers;
+    const auto number = [&] { return numbers.number_of(j.step()); };
+    const std::int64_t first = number();
+    CHECK(number() == first);
+    j.how.tensor = 2;
+    CHECK(number() == first);
+    j.asked.batch = 3;
+    const std::int64_t three = number();
+    CHECK(three != first);
+    CHECK(number() == three);
+    set_batched_tokens(j.asked.runtime.step, tokens(128));
+    const std::int64_t longer = number();
+    CHECK(longer != three);
+    CHECK(longer != first);
+
+    job profiled = j.asked;  // of which the batch changes nothing
+    profiled.runtime = {};
+    profiled.runtime.step = {.max_batched_tokens = tokens(2048), .profiles = true};
+    profiled.runtime.step.logits.rows = scored_tokens::profiled;
+    profiled.runtime.step.max_num_seqs = 256;
+    const auto of_batch = [&](std::int64_t batch) {
+        profiled.batch = batch;
+        return numbers.number_of({profiled, profiled.runtime, j.how});
+    };
+    const std::int64_t few = of_batch(1);
+    CHECK(of_batch(256) == few);
+    CHECK(of_batch(257) != few);  // as many rows of logits
+    const std::int64_t again = of_batch(1);
+    profiled.runtime.serving_kernels.graph.laid_out = true;
+    CHECK(of_batch(1) != again);
+    const std::int64_t alone = of_batch(1);
+    CHECK(of_batch(2) != alone);
+}
+
 TEST_CASE("what is remembered of a served job is forgotten whole") {
     serving_folds folds;
     int made = 0;
@@ -154,11 +219,13 @@ TEST_CASE("what is remembered of a served job is forgotten whole") {
         folds.layers.get({}, [&] { return ++made, serving_layer{}; });
         folds.ends.get({}, [&] { return ++made, byte_count{}; });
         folds.first_weights.get({}, [&] { return ++made, byte_count{}; });
+        folds.caches.get({}, [&] { return ++made, by_kind<sequence_caches>{}; });
+        folds.stages.get({}, [&] { return ++made, stage_without_caches{}; });
     };
     fold();
-    CHECK(made == 4);
+    CHECK(made == 6);
     fold();
-    CHECK(made == 4);
+    CHECK(made == 6);
     folds.device = runtime{};
     laid_out_job j;
     const byte_count first = j.peak(folds.graphs);
@@ -168,5 +235,5 @@ TEST_CASE("what is remembered of a served job is forgotten whole") {
     CHECK_FALSE(folds.device.known);
     CHECK(j.peak(folds.graphs) == j.peak());
     fold();
-    CHECK(made == 8);
+    CHECK(made == 12);
 }

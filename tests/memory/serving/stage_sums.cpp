@@ -29,7 +29,7 @@ struct made_case {
                         .index = 0,
                         .more_weights = mib(7),
                         .maybe_weights = mib(11),
-                        .graph = {.activations = between(20, 24, 30), .logits = between(1, 2, 4)}};
+                        .peak = {.activations = between(20, 24, 30), .logits = between(1, 2, 4)}};
 
     made_case() {
         asked.model.layers = {
@@ -124,9 +124,9 @@ TEST_CASE("a cache that grows: prompts beside their part of it, or all of it, wi
     CHECK(last[memory_term::logits] == between(1, 2, 3));
     CHECK(last.allocated.expected - last.ideal == mib(4));
     CHECK(c.phases().decode == mib(100 + 3 + 5 + 7 + 80 + 2));
-    c.stage.graph.activations = between(20, 48, 50);  // 32 and 50: as much as 80 and 2
+    c.stage.peak.activations = between(20, 48, 50);  // 32 and 50: as much as 80 and 2
     CHECK(c.held().phase == phase::prefill);
-    c.stage.graph.activations = between(20, 47, 50);
+    c.stage.peak.activations = between(20, 47, 50);
     CHECK(c.held().phase == phase::decode);
     c.asked.output = {};  // no token is made
     c.asked.prompt = tokens(500);
@@ -185,7 +185,7 @@ TEST_CASE("weights and cache as a fraction: the step and its workspaces take the
     CHECK(m[memory_term::workspace] == between(1, 2, 3));
     CHECK(m[memory_term::runtime] == between(10, 20, 30));
     // Where the step takes more than the rest, nothing is left.
-    c.stage.graph.activations = between(20, 150, 500);
+    c.stage.peak.activations = between(20, 150, 500);
     CHECK(c.held()[memory_term::fragmentation].low == byte_count{});
     CHECK(c.held()[memory_term::fragmentation].expected == byte_count{});
     CHECK(c.held()[memory_term::fragmentation].high == mib(163 - 32));
@@ -286,14 +286,10 @@ TEST_CASE("a stage is the sum of its layers by kind, of what stands beside them,
     c.asked.model.layers = layer_stack{}.then(2, c.asked.model.layers.kinds[0]).then(3, other);
     c.how.pipeline = 2;
     serving_stages stages{c.asked, c.how, c.asked.runtime, nullptr};
-    stages.kinds.set(0, {.held = {.weights = {mib(1), mib(10)}, .adapters = mib(2)},
-                         .live = mib(5),
-                         .cache = {mib(3), mib(4)},
-                         .state = mib(6)});
-    stages.kinds.set(1, {.held = {.weights = {mib(100), mib(1000)}, .adapters = mib(200)},
-                         .live = mib(4),
-                         .cache = {mib(300), mib(400)},
-                         .state = mib(600)});
+    stages.kinds.set(0, {.held = {.weights = {mib(1), mib(10)}, .adapters = mib(2)}, .live = mib(5)});
+    stages.kinds.set(1, {.held = {.weights = {mib(100), mib(1000)}, .adapters = mib(200)}, .live = mib(4)});
+    stages.caches.layers.set(0, {.cache = {mib(3), mib(4)}, .state = mib(6)});
+    stages.caches.layers.set(1, {.cache = {mib(300), mib(400)}, .state = mib(600)});
     stages.encoders = mib(7);
     const auto of = [&](std::int32_t stage, const kind_counts& counts, const kind_counts& experts = {}) {
         return stages.stage({.stage = stage, .counts = counts, .expert_counts = experts});
@@ -307,14 +303,15 @@ TEST_CASE("a stage is the sum of its layers by kind, of what stands beside them,
     CHECK(mixed.live == mib(5));
     CHECK(mixed.index == 1);
     CHECK(mixed.last);
-    CHECK(stages.caches_of({.counts = {2, 3}}).allocated() == mib(8 + 1200 + 12 + 1800));
+    CHECK(stages.caches.of({.counts = {2, 3}}).allocated() == mib(8 + 1200 + 12 + 1800));
     CHECK(of(1, {0, 1}).live == mib(4));  // of kinds that are there
     CHECK(of(1, {1, 0}).live == mib(5));
     CHECK(of(1, {}).live == byte_count{});
     const serving_stage first = of(0, {1, 1});  // encoders work on the first GPU
     CHECK(first.live == mib(7));
     CHECK_FALSE(first.last);
-    CHECK(first.graph.all().expected == byte_count{});
+    CHECK(first.peak.all() == stages.step.peak(mib(7), false, 0).all());
+    CHECK(of(1, {0, 1}).peak.all() == stages.step.peak(mib(4), true, 1).all());
 }
 
 TEST_CASE("a draft model lies on the last stage, split by the tensor ranks, with the cache of each sequence's tokens") {

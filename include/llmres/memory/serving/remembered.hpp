@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/inventory/layers/by_kind.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -33,8 +34,65 @@ struct weights_of_kind {
 struct serving_layer {
     weights_of_kind held{};
     byte_count live{};  ///< activations at the fuller of the layer's halves
+};
+
+/// Caches of attention and states of recurrences.
+struct sequence_caches {
     allotment cache{};
     byte_count state{};
+
+    constexpr byte_count allocated() const { return cache.allocated + state; }
+};
+
+/// One GPU's share, before the engine adds to it.
+struct serving_stage {
+    byte_count weights{};
+    byte_count adapters{};
+    allotment cache{};
+    byte_count state{};
+    byte_count live{};
+    bool last = false;
+    std::int32_t index = 0;
+    byte_count more_weights{};    ///< expected beside them: joined copies, padding
+    byte_count padded_weights{};  ///< beyond those, where other kernels are there
+    byte_count maybe_weights{};   ///< that some checkpoints hold, and the padded ones
+    step_peak peak{};             ///< the fullest moment of a step
+
+    constexpr void hold(const sequence_caches& of_sequences) {
+        cache = of_sequences.cache;
+        state = of_sequences.state;
+    }
+    constexpr byte_count held() const { return weights + more_weights + adapters + cache.allocated + state; }
+};
+
+/// A stage but for what its sequences keep: the same for every batch, as long as a step has the same tokens.
+struct stage_without_caches {
+    serving_stage stage{};
+    kind_counts counts{};
+    std::int32_t predictions = 0;
+    std::int32_t next = 0;  ///< the next stage that may need more
+};
+
+/// Numbers the steps of evaluations one behind the other: one of the same tokens as the last has its number.
+class numbered_steps {
+public:
+    constexpr std::int64_t number_of(const serving_step& step) {
+        const bool laid_out = step.runtime.serving_kernels.graph.laid_out || step.runtime.loading.host_experts.copied;
+        const tokens_of_step now{step.shape, step.rows, laid_out ? sequences_per_rank(step.job, step.layout) : 0};
+        if (number_ == 0 || now != last_) ++number_;
+        last_ = now;
+        return number_;
+    }
+
+private:
+    struct tokens_of_step {
+        token_shape shape{};
+        std::int64_t rows = 0;
+        std::int64_t sequences = 0;  ///< that a graph is laid out for
+        friend constexpr bool operator==(const tokens_of_step&, const tokens_of_step&) = default;
+    };
+    tokens_of_step last_{};
+    std::int64_t number_ = 0;
 };
 
 /// What a graph follows from beside its stage: the tokens of a step, and the part of the layout that cuts its tensors.
@@ -99,11 +157,14 @@ private:
 
 /// What is remembered of a job that is served, on GPUs of one kind. The batch may change, but no format.
 struct serving_folds {
-    maybe<runtime> device;                 ///< the job's on the GPUs, but for what it takes in one layout alone
-    remembered<weights_of_kind> kinds;     ///< of a kind of layer
-    remembered<serving_layer> layers;      ///< of a kind of layer, with what its tokens need
-    remembered<byte_count> ends;           ///< of the weights beside the layers
-    remembered<byte_count> first_weights;  ///< of the first stage
+    maybe<runtime> device;                        ///< the job's on the GPUs, but for what it takes in one layout alone
+    remembered<weights_of_kind> kinds;            ///< of a kind of layer
+    remembered<serving_layer> layers;             ///< of a kind of layer, with what its tokens need
+    remembered<by_kind<sequence_caches>> caches;  ///< of layers of each kind
+    numbered_steps steps;                         ///< by which stages are known
+    remembered<stage_without_caches, 256> stages;
+    remembered<byte_count> ends;                ///< of the weights beside the layers
+    remembered<byte_count, 128> first_weights;  ///< of the first stage
     remembered_graphs graphs;
     remembered_file file;
 
@@ -111,6 +172,8 @@ struct serving_folds {
         device.known = false;
         kinds.clear();
         layers.clear();
+        caches.clear();
+        stages.clear();
         ends.clear();
         first_weights.clear();
         graphs.clear();
@@ -123,6 +186,18 @@ constexpr fold_key key_of_layer(const serving_step& step, std::int64_t sequences
     fold_key key = without_shards(step.layout, 2 * kind + (step.shape.sequences == 1 ? 0 : 1));
     key.dense_ranks = sequences;
     key.expert_ranks = step.shape.length;
+    return key;
+}
+
+/// What the caches of layers depend on.
+constexpr fold_key key_of_caches(const layout& l, std::int64_t sequences) {
+    return {.tensor = l.tensor, .context_parallel = l.context_parallel, .dense_ranks = sequences};
+}
+
+/// What stages depend on, but for their caches, beside which of them it is. Precondition: no list says what each holds.
+constexpr fold_key key_of_stages(const layout& l, std::int64_t step) {
+    fold_key key = with_stages(l);
+    key.dense_ranks = step;
     return key;
 }
 

@@ -152,14 +152,24 @@ struct serving_weights {
     const llmres::job& job;
     const llmres::layout& layout;
     const llmres::runtime& runtime;
-    const file_layers* file;  ///< the layers of the job's GGUF file, if its weights are one's and layers are asked for
-    weight_format_view formats;
+    /// The layers of the job's GGUF file, if its weights are one's and layers are asked for.
+    const file_layers* file = nullptr;
+    weight_format_view formats{};
 
     constexpr serving_weights(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
                               const file_layers* f)
-        : job{j}, layout{l}, runtime{r}, file{f}, formats{formats_of(j, j.compute)} {}
+        : serving_weights{j, l, r} {
+        resolve(f);
+    }
+    /// Without formats, until these are resolved.
+    constexpr serving_weights(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r)
+        : job{j}, layout{l}, runtime{r} {}
     serving_weights(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
-                    const file_layers*) = delete;  // it refers to all of them
+                    const file_layers* = nullptr) = delete;  // it refers to all of them
+    constexpr void resolve(const file_layers* f) {
+        file = f;
+        formats = formats_of(job, job.compute);
+    }
 
     /// One of the tensors of a weight, as the engine allocates one GPU's part of it. Packed formats are several tensors
     /// a weight, and not rounded here.

@@ -49,6 +49,12 @@ struct fold_key {
             return ((x.a ^ y.a) | (x.b ^ y.b) | (x.c ^ y.c) | (x.d ^ y.d) | (x.e ^ y.e) | (x.f ^ y.f) | (x.g ^ y.g)) ==
                    0;
         }
+        /// The same of another fold_key::what.
+        constexpr words of(std::int32_t what) const {
+            words other = *this;
+            other.a = static_cast<std::uint64_t>(static_cast<std::uint32_t>(what)) << 32 | (a & 0xffffffffU);
+            return other;
+        }
         constexpr std::uint64_t hash() const {
             constexpr std::uint64_t k = 0x9e3779b97f4a7c15U;
             return ((((((a * k ^ b) * k ^ c) * k ^ d) * k ^ e) * k ^ f) * k ^ g) * k;
@@ -114,7 +120,15 @@ public:
 
     /// The place of a key among these. Where it is not known, the place is free for it.
     [[gnu::noinline]] constexpr std::size_t place_of(in_a_row<entry> entries, const fold_key& key) {
-        const fold_key::words sought = key.in_words();
+        return place_of_words(entries, key.in_words());
+    }
+    [[gnu::noinline]] constexpr std::size_t place_of(in_a_row<entry> entries, const fold_key::words& key) {
+        return place_of_words(entries, key);
+    }
+
+private:
+    [[gnu::always_inline]] constexpr std::size_t place_of_words(in_a_row<entry> entries,
+                                                                const fold_key::words& sought) {
         const std::uint64_t hash = sought.hash();
         const auto first = static_cast<std::size_t>(hash >> 40);
         std::size_t free = entries.size();
@@ -128,7 +142,6 @@ public:
         return free;
     }
 
-private:
     std::size_t replaced_ = 0;
 };
 
@@ -141,12 +154,12 @@ public:
     /// The value of a key: what make() returned for it last.
     template <class Make>
     constexpr const Value& get(const fold_key& key, const Make& make) {
-        const std::size_t at = keys_.place_of({entries_.data(), Slots}, key);
-        if (!entries_[at].known) {
-            values_[at] = slot<Value>{make()};
-            entries_[at].known = true;
-        }
-        return values_[at].value;
+        return value_at(keys_.place_of({entries_.data(), Slots}, key), make);
+    }
+    /// The same by the words of a key.
+    template <class Make>
+    constexpr const Value& get_by(const fold_key::words& key, const Make& make) {
+        return value_at(keys_.place_of({entries_.data(), Slots}, key), make);
     }
     /// Forgets all, since the job is another.
     constexpr void clear() {
@@ -154,6 +167,15 @@ public:
     }
 
 private:
+    template <class Make>
+    constexpr const Value& value_at(std::size_t at, const Make& make) {
+        if (!entries_[at].known) {
+            values_[at] = slot<Value>{make()};
+            entries_[at].known = true;
+        }
+        return values_[at].value;
+    }
+
     std::array<remembered_keys::entry, Slots> entries_{};
     std::array<slot<Value>, Slots> values_{};
     remembered_keys keys_;
