@@ -89,7 +89,7 @@ struct search_share {
     template <class Running>
     bool takes(Running& running) {
         if (!running.best.empty() && running.counts.best == running.best.size())
-            offer(running.best[running.best.size() - 1].score);
+            offer(running.best[running.worst].score);
         running.elsewhere = all.known.load(std::memory_order_relaxed);
         if (drawn < running.part) drawn = all.next_part.fetch_add(1, std::memory_order_relaxed);
         return drawn == running.part;
@@ -159,6 +159,7 @@ inline search_counts search_on_threads(const job& j, const cluster& c, const sea
             others.running.emplace_back([&, t] { v0::detail::walk(workers[t]->running, space, j, c); });
         v0::detail::walk(workers[0]->running, space, j, c);
     }
+    workers[0]->running.order_best();
     for (std::size_t t = 1; t < threads; ++t) workers[0]->running.add(workers[t]->running);
     std::copy_n(workers[0]->best.begin(), best.size(), best.begin());
     std::copy_n(workers[0]->front.begin(), front.size(), front.begin());

@@ -204,7 +204,7 @@ template <class Watch>
 struct running_search {
     const cluster& c;
     const search_request& r;
-    found_room best;
+    found_room best;  ///< those found so far, in no order until order_best()
     found_room front;
     objective against;
     Watch& watch;
@@ -220,6 +220,7 @@ struct running_search {
     double elsewhere = 0;             ///< a score that `best` is sure to reach in other parts of the space; 0: none
     std::int64_t part = 0;            ///< the parts of the space that began
     std::int64_t refused_in = 0;      ///< the part of `first_refusal`
+    std::size_t worst = 0;            ///< which of `best` is, where it is full
 
     /// Forgets what depends on the fields of the job that the search chooses.
     constexpr void forget_choice(const job& j, bool passes_too) {
@@ -258,11 +259,26 @@ struct running_search {
     constexpr void add(const running_search& other) {
         add_counts(counts, other.counts);
         for (std::size_t i = 0; i < other.counts.best; ++i) add_to_best(other.best[i]);
+        order_best();
         for (std::size_t i = 0; i < other.counts.front; ++i) add_to_front(other.front[i]);
         if (other.first_refusal && (!first_refusal || other.refused_in < refused_in)) {
             first_refusal = other.first_refusal;
             refused_in = other.refused_in;
         }
+    }
+
+    /// Puts the best first.
+    constexpr void order_best() {
+        for (std::size_t i = 0; i + 1 < counts.best; ++i) {
+            std::size_t first = i;
+            for (std::size_t k = i + 1; k < counts.best; ++k)
+                if (better(best[k], best[first])) first = k;
+            if (first == i) continue;
+            const found_layout other = best[i];
+            best[i] = best[first];
+            best[first] = other;
+        }
+        worst = counts.best > 0 ? counts.best - 1 : 0;
     }
 
 private:
@@ -290,8 +306,8 @@ private:
             least.plan.speed = speed_of(j, l, c, nullptr, default_efficiency, known);
             score(least);
         }
-        const bool among_best = !best.empty() && !(elsewhere > 0 && less(elsewhere, least.score)) &&
-                                !(full && !better(least, best[counts.best - 1]));
+        const bool among_best =
+            !best.empty() && !(elsewhere > 0 && less(elsewhere, least.score)) && !(full && !better(least, best[worst]));
         return !among_best && (front.empty() || beaten_on_front(least));
     }
     /// Whether a layout surely takes more memory than there is. Not asked before one was found that fits: until then
@@ -337,11 +353,17 @@ private:
     }
     /// Whether a layout of so much may be among the best: what decides between equal scores is not asked.
     constexpr bool may_be_best(double score) const {
-        return counts.best < best.size() || (!best.empty() && !less(best[counts.best - 1].score, score));
+        return counts.best < best.size() || (!best.empty() && !less(best[worst].score, score));
     }
+    /// In a full list the worst makes room. (To keep them in order would move several for each that is found.)
     constexpr void add_to_best(const found_layout& made) {
-        insert_ordered(best, counts.best, made,
-                       [](const found_layout& a, const found_layout& b) { return better(a, b); });
+        const bool full = counts.best == best.size();
+        if (full && !better(made, best[worst])) return;
+        best[full ? worst : counts.best++] = made;
+        if (counts.best < best.size()) return;
+        worst = 0;
+        for (std::size_t i = 1; i < counts.best; ++i)
+            if (better(best[worst], best[i])) worst = i;
     }
     constexpr double against_of(const found_layout& f) const { return score_of(against, f.plan, c, r.gpu_hour); }
     /// Whether a is at least as good as b in both, and better in one or not less simple.
@@ -445,6 +467,7 @@ constexpr status run(running_search<Watch>& running, const job& j, const cluster
     const result<layout_space> space = layouts_of(running.r, j, c);
     if (!space) return space.error();
     search_layouts(running, *space, j, c);
+    running.order_best();
     return done{};
 }
 
