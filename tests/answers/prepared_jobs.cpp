@@ -7,11 +7,14 @@
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/nanotron.hpp>
 #include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/sglang.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <vector>
 
 using namespace llmres;
 
@@ -201,6 +204,63 @@ TEST_CASE("a prepared job that is served is planned at other batches, whatever s
             }
         }
     }
+}
+
+namespace {
+
+/// All that a search of batches and formats finds, each planned again alone.
+void check_found(const job& j, const cluster& c, const precision& narrow) {
+    search_request r{.space = {.max_batch = 32}};
+    r.space.weights = {.list = {bf16, narrow}, .count = 2};
+    r.space.kv_cache = {.list = {narrow, bf16}, .count = 2};
+    std::vector<found_layout> found(4000);
+    const search_counts counts = search(j, c, r, found).value();
+    CHECK(counts.best >= 50);
+    CHECK(counts.best == static_cast<std::size_t>(counts.kept));
+    for (std::size_t i = 0; i < counts.best; ++i) {
+        const job_plan& one = found[i].plan;
+        const job_plan alone = plan(with_choice(j, found[i].choice), one.layout, c).value();
+        CAPTURE(one.layout.tensor);
+        CAPTURE(one.layout.pipeline);
+        CAPTURE(one.layout.data);
+        CAPTURE(found[i].choice.batch);
+        REQUIRE(one.memory.terms == alone.memory.terms);
+        REQUIRE(one.memory.stage == alone.memory.stage);
+        REQUIRE(one.memory.allocated == alone.memory.allocated);
+        REQUIRE(one.memory.reserved == alone.memory.reserved);
+        REQUIRE(one.memory.ideal == alone.memory.ideal);
+        REQUIRE(one.memory.never_both == alone.memory.never_both);
+        REQUIRE(one.host_memory == alone.host_memory);
+        REQUIRE(one.speed.step.terms == alone.speed.step.terms);
+        REQUIRE(one.speed.prefill.terms == alone.speed.prefill.terms);
+        REQUIRE(one.speed.tokens_per_second == alone.speed.tokens_per_second);
+        REQUIRE(one.speed.flops == alone.speed.flops);
+        REQUIRE(one.speed.mfu == alone.speed.mfu);
+        REQUIRE(one.speed.steady.tokens_per_second == alone.speed.steady.tokens_per_second);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("what a search of batches and formats finds is what plan() makes of each layout alone") {
+    const cluster sixteen = standard_cluster(gpus::h200_sxm5_141gb, 16).value();
+    job j{.model = models::llama_3_1_70b, .prompt = tokens(1000), .output = tokens(256), .runtime = runtimes::vllm};
+    check_found(j, sixteen, fp8_e4m3);
+    j.options.speculates_ahead = true;
+    j.model = models::deepseek_v3;  // two kinds of layers, experts, a layer that predicts
+    check_found(j, sixteen, fp8_e4m3);
+    j.options.speculates_ahead = false;
+    j.model = models::mixtral_8x7b;
+    j.runtime = runtimes::sglang;
+    check_found(j, sixteen, fp8_e4m3);
+    j.model = models::gemma_3_27b;    // windows
+    j.runtime = runtimes::llama_cpp;  // lays graphs out, which depend on the format of the cache
+    check_found(j, sixteen, q8_0);
+    j.prompt = j.output = {};
+    j.context = tokens(4096);
+    check_found(j, sixteen, q8_0);
+    j.runtime = runtimes::transformers;  // whose steps have all sequences
+    check_found(j, sixteen, bf16);
 }
 
 TEST_CASE("a prepared job keeps the error of a wrong job or cluster") {

@@ -222,11 +222,17 @@ struct running_search {
     std::int64_t refused_in = 0;      ///< the part of `first_refusal`
     std::size_t worst = 0;            ///< which of `best` is, where it is full
 
-    /// Forgets what depends on the fields of the job that the search chooses.
-    constexpr void forget_choice(const job& j, bool passes_too) {
+    /// Forgets what depends on the fields of the job that the search chose anew. (What is remembered of a job that is
+    /// served does not hang on the batch, or is known by it.)
+    constexpr void forget_choice(const job& j) {
+        const job_choice before = least.choice;
         least.score = 0;
         least.choice = choice_of(j);
-        if (known && passes_too) known->forget_choice(j);
+        if (!known) return;
+        if (trains(j) || before.weights != j.weights)
+            known->forget_choice(j);
+        else if (before.kv_cache != j.kv_cache)
+            known->forget_cache_format();
     }
     /// Whether the next part of the space is this search's to plan: of a search that several threads share, some are.
     constexpr bool takes_part() {
@@ -415,9 +421,7 @@ template <class Watch>
 constexpr void walk(running_search<Watch>& running, const layout_space& space, const job& j, const cluster& c) {
     job tried = j;
     const auto all = [&] {
-        // Passes of a serving job are remembered by how many sequences they have.
-        const bool only_batch = !trains(j) && running.r.space.max_batch > 0 && tried.batch > 1;
-        running.forget_choice(tried, !only_batch);
+        running.forget_choice(tried);
         if (running.takes_choices() && !running.takes_part()) return false;
         if (for_each_layout(tried, space, c, search_visitor<Watch>{running, tried})) return true;
         if (!running.r.space.schedule || !trains(j)) return false;

@@ -531,6 +531,27 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
     visit(o, index);
 }
 
+/// Calls visit(operation, p) for what a layer computes beside its products with weights.
+template <class Passes, class Visit>
+constexpr void visit_between_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
+                                         const Passes& passes, const layout& over, Visit& visit) {
+    // Every tensor between the products is written once and read once, and is as large as there are tokens.
+    byte_count a_token;
+    for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
+                             [&](const activation& a, layer_half) { a_token += local_bytes(a, over); });
+    for (std::size_t p = 0; p < passes.size(); ++p) {
+        if (l.attention.kind != attention_kind::none)
+            visit_attention_core(l.attention, formats, passes[p], p, over, visit);
+        // The backward pass reads what was saved and gradients of outputs, and writes gradients of inputs.
+        const byte_count between = a_token * (passes[p].tokens.all() * (passes[p].backward ? 2 : 1));
+        visit(operation{.kind = operation_kind::elementwise,
+                        .arithmetic = formats.compute.arithmetic,
+                        .read = between,
+                        .written = between},
+              p);
+    }
+}
+
 }  // namespace detail
 
 /// Calls visit(operation, p) for everything one layer computes, forward, on one rank, p being the pass it belongs to.
@@ -540,21 +561,7 @@ template <class Passes, class Visit>
 constexpr void for_each_operation(const layer& l, std::int64_t hidden, const operation_formats& formats,
                                   const Passes& passes, const layout& over, Visit&& visit) {
     detail::visit_projections(l, hidden, formats, passes, over, visit);
-    // Every tensor between the products is written once and read once, and is as large as there are tokens.
-    byte_count a_token;
-    for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
-                             [&](const activation& a, layer_half) { a_token += local_bytes(a, over); });
-    for (std::size_t p = 0; p < passes.size(); ++p) {
-        if (l.attention.kind != attention_kind::none)
-            detail::visit_attention_core(l.attention, formats, passes[p], p, over, visit);
-        // The backward pass reads what was saved and gradients of outputs, and writes gradients of inputs.
-        const byte_count between = a_token * (passes[p].tokens.all() * (passes[p].backward ? 2 : 1));
-        visit(operation{.kind = operation_kind::elementwise,
-                        .arithmetic = formats.compute.arithmetic,
-                        .read = between,
-                        .written = between},
-              p);
-    }
+    detail::visit_between_projections(l, hidden, formats, passes, over, visit);
 }
 
 /// Calls visit(operation, p) for the head, which is as wide as the embedding. (Looking up embeddings computes nothing.)

@@ -440,10 +440,10 @@ private:
     }
 };
 
-/// Adds a layer's operations and exchanges to each pass.
-constexpr void price_layer(pricer& price, const layer& kind, std::int64_t hidden, const operation_formats& formats,
-                           const token_passes& passes) {
-    for_each_operation(kind, hidden, formats, passes, price.degrees, price);
+/// Adds what a layer computes beside its products with weights, and its exchanges, to each pass.
+constexpr void price_between_projections(pricer& price, const layer& kind, std::int64_t hidden,
+                                         const operation_formats& formats, const token_passes& passes) {
+    visit_between_projections(kind, hidden, formats, passes, price.degrees, price);
     for (std::size_t p = 0; p < passes.size(); ++p) {
         for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees, [&](const exchange& x) {
             price(x, p);
@@ -458,6 +458,13 @@ constexpr void price_layer(pricer& price, const layer& kind, std::int64_t hidden
         price.sum[p].floors += default_kernels.elementwise_floor * price.launches.small_kernels;
         price.sum[p].layers = 1;
     }
+}
+
+/// Adds a layer's operations and exchanges to each pass.
+constexpr void price_layer(pricer& price, const layer& kind, std::int64_t hidden, const operation_formats& formats,
+                           const token_passes& passes) {
+    visit_projections(kind, hidden, formats, passes, price.degrees, price);
+    price_between_projections(price, kind, hidden, formats, passes);
 }
 
 }  // namespace detail

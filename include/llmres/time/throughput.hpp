@@ -73,6 +73,8 @@ struct layout_folds {
         else
             serving.clear(), served.clear();
     }
+    /// The same of a job that is served, where only the format of its cache is another.
+    constexpr void forget_cache_format() { serving.forget_cache_format(), served.forget_cache_format(); }
 };
 
 constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,

@@ -168,15 +168,19 @@ struct serving_folds {
     remembered_graphs graphs;
     remembered_file file;
 
+    /// Forgets what depends on the format of the cache.
+    constexpr void forget_cache_format() {
+        caches.clear();
+        stages.clear();
+        graphs.clear();
+    }
     constexpr void clear() {
+        forget_cache_format();
         device.known = false;
         kinds.clear();
         layers.clear();
-        caches.clear();
-        stages.clear();
         ends.clear();
         first_weights.clear();
-        graphs.clear();
         file.clear();
     }
 };

@@ -127,18 +127,22 @@ public:
     }
 
 private:
-    [[gnu::always_inline]] constexpr std::size_t place_of_words(in_a_row<entry> entries,
-                                                                const fold_key::words& sought) {
-        const std::uint64_t hash = sought.hash();
+    [[gnu::always_inline]] constexpr std::size_t place_of_words(in_a_row<entry> entries, const fold_key::words& key) {
+        const std::uint64_t hash = key.hash();
+        const std::size_t first = static_cast<std::size_t>(hash >> 40) & (entries.size() - 1);
+        for (std::size_t at = first, i = 0; i < 4; ++i, at = (at + 1) & (entries.size() - 1))
+            if (entries[at].known && entries[at].hash == hash && entries[at].key == key) return at;
+        return free_place(entries, hash, key);
+    }
+    /// A place for a key that has none: the first that is free, or one of the four in turn.
+    [[gnu::noinline]] constexpr std::size_t free_place(in_a_row<entry> entries, std::uint64_t hash,
+                                                       const fold_key::words& key) {
         const auto first = static_cast<std::size_t>(hash >> 40);
-        std::size_t free = entries.size();
-        for (std::size_t i = 0; i < 4; ++i) {
-            const std::size_t at = (first + i) & (entries.size() - 1);
-            if (entries[at].known && entries[at].hash == hash && entries[at].key == sought) return at;
-            if (!entries[at].known && free == entries.size()) free = at;
-        }
-        if (free == entries.size()) free = (first + replaced_++ % 4) & (entries.size() - 1);
-        entries[free] = {false, hash, sought};
+        const auto at = [&](std::size_t i) { return (first + i) & (entries.size() - 1); };
+        std::size_t i = 0;
+        while (i < 4 && entries[at(i)].known) ++i;
+        const std::size_t free = at(i < 4 ? i : replaced_++ % 4);
+        entries[free] = {false, hash, key};
         return free;
     }
 
@@ -160,6 +164,11 @@ public:
     template <class Make>
     constexpr const Value& get_by(const fold_key::words& key, const Make& make) {
         return value_at(keys_.place_of({entries_.data(), Slots}, key), make);
+    }
+    /// The same if it is remembered; else null.
+    constexpr const Value* find_by(const fold_key::words& key) {
+        const std::size_t at = keys_.place_of({entries_.data(), Slots}, key);
+        return entries_[at].known ? &values_[at].value : nullptr;
     }
     /// Forgets all, since the job is another.
     constexpr void clear() {

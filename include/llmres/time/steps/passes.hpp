@@ -32,12 +32,21 @@ using priced_passes = std::array<priced_pass, token_passes::most>;
 /// Passes that were priced for other layouts of the same job on the same GPUs.
 using remembered_passes = remembered<priced_passes>;
 
+/// The products of one pass with the weights of a layer, or of the head: others with as many tokens have the same.
+using remembered_products = remembered<priced_pass, 256>;
+
 /// Prices the passes through the parts of a model in one layout.
 class model_pricer {
 public:
     constexpr model_pricer(const job& j, const layout& l, const pricing& with, const operation_formats& formats,
-                           const token_passes& passes, remembered_passes* known = nullptr)
-        : job_{j}, formats_{formats}, passes_{passes}, known_{known}, price_{pricer_of(j, l, with, passes)} {
+                           const token_passes& passes, remembered_passes* known = nullptr,
+                           remembered_products* products = nullptr)
+        : job_{j},
+          formats_{formats},
+          passes_{passes},
+          known_{known},
+          price_{pricer_of(j, l, with, passes)},
+          products_{price_.parts > 1 ? nullptr : products} {
         price_.mixers.kept = j.model.layers.kind_count > 1;
     }
 
@@ -48,15 +57,24 @@ public:
     /// What prices kernels one by one.
     [[gnu::noinline]] static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with,
                                                         const token_passes& passes) {
-        std::array<bool, token_passes::most> runs_long{};  // decoding leaves the arithmetic idle, and the board cool
-        for (std::size_t p = 0; p < passes.size(); ++p) runs_long[p] = !passes[p].decode;
-        pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, runs_long};
+        pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, run_long(passes)};
         if (j.options.splits_rows && !trains(j)) made.parts = l.pipeline;
         return made;
     }
 
 private:
     // No templates: Clang evaluates a member template in a constant expression only behind its definition.
+
+    /// Decoding leaves the arithmetic idle, and the board cool.
+    static constexpr std::array<bool, token_passes::most> run_long(const token_passes& passes) {
+        std::array<bool, token_passes::most> all{};
+        for (std::size_t p = 0; p < passes.size(); ++p) all[p] = !passes[p].decode;
+        return all;
+    }
+    static constexpr bool is_head(std::int32_t part) { return part == layer_stack::max_kinds; }
+    constexpr const llmres::layer& kind_of(std::int32_t part) const {
+        return job_.model.layers.kinds[static_cast<std::size_t>(part)];
+    }
 
     /// Through a layer of a kind or, behind the last kind, the head; as another layout left it, if one did.
     constexpr const priced_passes& priced(std::int32_t part) {
@@ -68,13 +86,58 @@ private:
         return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
     }
     constexpr const priced_passes& priced_anew(std::int32_t part) {
-        price_.start_over();
-        if (part == layer_stack::max_kinds)
-            for_each_head_operation(job_.model, formats_, passes_, price_.degrees, price_);
+        if (products_)
+            take_products(part);
         else
-            price_layer(price_, job_.model.layers.kinds[static_cast<std::size_t>(part)], job_.model.hidden, formats_,
-                        passes_);
+            price_.start_over(), add_products(part, passes_);
+        if (!is_head(part)) price_between_projections(price_, kind_of(part), job_.model.hidden, formats_, passes_);
         return price_.sum;
+    }
+    constexpr void add_products(std::int32_t part, const token_passes& passes) {
+        if (is_head(part))
+            for_each_head_operation(job_.model, formats_, passes, price_.degrees, price_);
+        else
+            visit_projections(kind_of(part), job_.model.hidden, formats_, passes, price_.degrees, price_);
+    }
+    /// The products of a part as other passes or layouts left them, and those that none did priced together.
+    constexpr void take_products(std::int32_t part) {
+        priced_passes all;
+        token_passes missing;
+        std::array<std::size_t, token_passes::most> at{};
+        std::size_t which = 0;
+        for (std::size_t p = 0; p < passes_.size(); ++p) {
+            if (const priced_pass* const left = products_->find_by(key_of_products(part, passes_[p]))) {
+                all[p] = *left;
+                continue;
+            }
+            at[missing.size()] = p;
+            which |= std::size_t{1} << p;
+            missing.push(passes_[p]);
+        }
+        if (missing.size() > 0) {
+            if (which != missed_before_) price_.mixers.kind = nullptr;  // those of other passes
+            missed_before_ = which;
+            price_.start_over();
+            price_.sustained = run_long(missing);
+            add_products(part, missing);
+            price_.sustained = run_long(passes_);
+            for (std::size_t i = 0; i < missing.size(); ++i) {
+                const auto sum = [&] { return price_.sum[i]; };
+                all[at[i]] = products_->get_by(key_of_products(part, missing[i]), sum);
+            }
+        }
+        price_.sum = all;
+    }
+    /// Ranks that share experts cut no other weight.
+    constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
+        const layout& l = price_.degrees;
+        fold_key key{.what = 2 * part + pass.decode, .tensor = l.tensor};
+        key.dense_ranks = is_head(part) ? pass.scored : pass.tokens.all();
+        if (!is_head(part) && kind_of(part).feed_forward.routed()) {
+            key.expert = l.expert;
+            key.expert_tensor = l.expert_tensor_ranks();
+        }
+        return key.in_words();
     }
 
     const job& job_;
@@ -82,6 +145,8 @@ private:
     const token_passes& passes_;
     remembered_passes* known_;
     pricer price_;
+    remembered_products* products_;
+    std::size_t missed_before_ = 0;  ///< passes, a bit each, whose products were priced last
 };
 
 /// The time of a message to the next pipeline stage.

@@ -220,18 +220,31 @@ struct serving_work {
 
 /// What is remembered of the times of a job that is served.
 struct serving_times {
-    remembered_passes passes;
+    remembered_products products;
+    remembered_passes passes;  ///< where the work is another with other stages
     remembered<serving_work> work;
 
-    constexpr void clear() { passes.clear(), work.clear(); }
+    /// Forgets what depends on the format of the cache: attention, and no product with a weight.
+    constexpr void forget_cache_format() { passes.clear(), work.clear(); }
+    constexpr void clear() { products.clear(), forget_cache_format(); }
 };
 
-constexpr serving_work serving_work_anew(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
+/// Whether it is another with other stages: prompts in chunks pass them side by side, or they share the rows of each
+/// matrix.
+constexpr bool depends_on_stages(const job& j) { return j.runtime.launches.pipelines_chunks || j.options.splits_rows; }
+
+constexpr serving_work serving_work_anew(const job& j, const layout& l, const pricing& with, serving_times* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const std::array times{1.0, repeats(j, l, p.prompt_chunks), repeats(j, l, p.prompts_chunks)};
     const token_passes passes = priced_passes_of(j, p);
-    model_pricer priced{j, l, with, formats, passes, known};
+    model_pricer priced{j,
+                        l,
+                        with,
+                        formats,
+                        passes,
+                        known && depends_on_stages(j) ? &known->passes : nullptr,
+                        known ? &known->products : nullptr};
     const priced_passes all = through_all_layers(j, passes.size(), priced, times);
     const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, launch_mode::eager);
     serving_work work{.step = all[0].terms(with.reach, launches),
@@ -251,20 +264,15 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     return work;
 }
 
-/// Whether it is another with other stages: prompts in chunks pass them side by side, or they share the rows of each
-/// matrix.
-constexpr bool depends_on_stages(const job& j) { return j.runtime.launches.pipelines_chunks || j.options.splits_rows; }
-
 /// The same, as another layout left it, if one did. Precondition: layers are dealt evenly to stages on which it
 /// depends.
 constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with,
                                               serving_times& known) {
-    const bool by_stages = depends_on_stages(j);
     fold_key key = without_shards(l, 0);
-    key.pipeline = by_stages ? l.pipeline : 1;
+    key.pipeline = depends_on_stages(j) ? l.pipeline : 1;
     key.dense_ranks = sequences_per_rank(j, l);
     key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
-    return known.work.get(key, [&] { return serving_work_anew(j, l, with, by_stages ? &known.passes : nullptr); });
+    return known.work.get(key, [&] { return serving_work_anew(j, l, with, &known); });
 }
 
 /// Adds the time in which the tokens of a step are drafted, of which it keeps some.
@@ -309,7 +317,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times* known) {
     if (known && (l.deals_evenly() || !depends_on_stages(j)))
         return serving_speed(j, l, with, serving_work_of(j, l, with, *known));
-    return serving_speed(j, l, with, serving_work_anew(j, l, with, known ? &known->passes : nullptr));
+    return serving_speed(j, l, with, serving_work_anew(j, l, with, known));
 }
 
 }  // namespace llmres::inline v0::detail
