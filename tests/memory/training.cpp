@@ -423,3 +423,27 @@ TEST_CASE("a frozen model's layers save less before the first adapters, which is
     const layout two{.pipeline = 2};
     CHECK(saved_by_layers(j, two, 1) == f.layers[0].kept * 16);
 }
+
+TEST_CASE("the memory of a job on a card is that of all its stages, the first among them") {
+    const job j = full();
+    CHECK(training_memory(j, {}, gpus::a100_sxm4_80gb).total() == training_memory(j, {}).total());
+    const layout four{.pipeline = 4};
+    CHECK(training_memory(j, four, gpus::a100_sxm4_80gb).stage == training_memory(j, four).stage);
+    CHECK(training_memory(j, four, gpus::a100_sxm4_80gb).total() == training_memory(j, four).total());
+}
+
+TEST_CASE("a naive pipeline that recomputes every second layer keeps what the others save") {
+    job j = full();
+    j.runtime = runtimes::huggingface;
+    j.recompute = recompute::full;
+    const layout two{.pipeline = 2};
+    REQUIRE(detail::is_naive_pipeline(j, two));
+    const auto kept = [&](std::int32_t every) {
+        j.recompute_every = every;
+        const detail::folded_job f{j, two, j.model.layers, sdpa_backend::flash, nullptr};
+        return saved_by_layers(f, placement_of(j, two, 0)).all;
+    };
+    // Every n-th layer alone is recomputed: of two eight-layer halves one saves all, then three quarters do.
+    CHECK(kept(2) > kept(1) * 4);
+    CHECK(kept(4) > kept(2));
+}

@@ -465,3 +465,20 @@ TEST_CASE(
     c.asked.options.max_num_seqs = 8;
     CHECK(expected() == by_hand(recurrence, options, 8, 0));
 }
+
+TEST_CASE("stages lay out the same layers where their number and each of them is the same, but for the last") {
+    laid_layers two;
+    two.count = 2;
+    two.layers[1].kind = 1;
+    laid_layers other = two;
+    CHECK(two == other);
+    other.layers[1].last = true;
+    CHECK_FALSE(two == other);
+    CHECK(two.same_but_last(other));
+    other.layers[0].kind = 2;
+    CHECK_FALSE(two.same_but_last(other));
+    other = two;
+    other.count = 1;
+    CHECK_FALSE(two == other);
+    CHECK_FALSE(two.same_but_last(other));
+}
