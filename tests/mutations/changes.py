@@ -9,8 +9,8 @@ root = pathlib.Path(__file__).resolve().parent.parent.parent
 include = root / "include" / "llmres"
 tests = root / "tests"
 
-COMPUTING = ["inventory", "memory", "time", "hardware/collectives.hpp", "answers/layout_plan.hpp", "answers/search.hpp",
-             "answers/capacity.hpp"]
+COMPUTING = ["inventory", "memory", "time", "hardware/collectives.hpp", "answers/layout_plan.hpp",
+             "answers/job_plan.hpp", "answers/search.hpp", "answers/search_request.hpp", "answers/capacity.hpp"]
 
 CHANGES = [
     (r" < ", [" <= ", " > "]),
@@ -26,7 +26,7 @@ CHANGES = [
     (r" \|\| ", [" && "]),
     (r"\btrue\b", ["false"]),
     (r"\bfalse\b", ["true"]),
-    (r"(?<![\w.'{])\d+(?![\w.'}])", [None]),
+    (r"(?<![\w.'{])(?!(?<=, )\d+>|(?<=<)\d+>)\d+(?![\w.'}])", [None]),  # a size, `, 3>`, only makes room
     (r" \? ", [" && false ? "]),
     (r"\bsmaller\(", ["larger("]),
     (r"\blarger\(", ["smaller("]),
@@ -92,3 +92,13 @@ def changes_of(path):
                     else:
                         changed = line[: found.start()] + other + line[found.end() :]
                     yield Change(path, number, line, found, other, changed)
+
+
+def name_of(change):
+    return f"{change.path.relative_to(include)}:{change.number + 1}\n-{change.line}\n+{change.changed}\n"
+
+
+def names_in(path, fate=""):
+    """The changes that a survivors.txt lists, by name_of(): all, or those of a fate."""
+    listed = re.findall(r".*\n-.*\n\+.*\n", path.read_text(encoding="utf-8"))
+    return {name.split(" ", 3)[-1] for name in listed if fate in name.split("\n")[0]}
