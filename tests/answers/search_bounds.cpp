@@ -67,6 +67,8 @@ TEST_CASE("no layout holds less than the bound by which a search leaves it out a
                           serving(models::llama_3_1_70b, 64),  serving(models::deepseek_v3, 64)};
     jobs[1].offload = {.optimizer = offload_place::host, .activations = offload_place::host};
     jobs[2].recompute = recompute::full;
+    jobs.push_back(training(models::llama_3_1_70b, 64));
+    jobs.back().steps = 1;  // the optimizer's states are not there before it ends
     const cluster c = h100(64);
     for (const job& j : jobs) {
         std::int64_t layouts = 0, too_large = 0;

@@ -257,6 +257,9 @@ TEST_CASE("an empty space is blamed on what alone would fill it") {
                    {.given = {.expert = 3, .expert_tensor = 2}, .expert = false});
     CHECK(e.field == "layout.expert");
     CHECK(e.expected.view().starts_with("1, 2, 4, 8, ... with"));
+    e = refusal_of(training(models::mixtral_8x7b, 64), h100(8),
+                   {.given = {.tensor = 8, .expert = 3}, .tensor = false, .expert = false});
+    CHECK(e.field == "layout.expert");  // all GPUs are no more than there are
     job batches = training(models::llama_3_1_8b, 12);
     batches.micro_batch = 4;
     e = refusal_of(batches, h100(8), {.given = {.replicas = 2}});

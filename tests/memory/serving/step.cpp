@@ -49,6 +49,22 @@ TEST_CASE("prompts pass whole, or as many of their tokens as a step takes, with 
     job j = serving(chunking(512));
     j.max_batched_tokens = tokens(128);
     CHECK(shape_of(j).all() == 128);
+    j.max_batched_tokens = tokens(1);
+    CHECK(shape_of(j).all() == 1);
+}
+
+TEST_CASE("an engine that profiles with one token, or says nothing of its steps, takes that, or whole prompts") {
+    runtime r = chunking(1);
+    r.step.profiles = true;
+    CHECK(shape_of(serving(r, 10, 10, 1)).all() == 1);
+    CHECK(shape_of(serving(r, 10, 10, 1)).keys == 20);
+    r = whole_prompts();
+    r.step.profiles = true;
+    CHECK(shape_of(serving(r, 100, 28, 3)).all() == 300);
+    r = chunking(1);
+    r.cache.pool = cache_pool::allotted;
+    CHECK(shape_of(serving(r, 60, 4, 2)).all() == 1);
+    CHECK(shape_of(serving(r, 60, 4, 2)).keys == 128);  // all cells
 }
 
 TEST_CASE(
