@@ -58,4 +58,6 @@ TEST_CASE(
     CHECK(detail::deferred_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 3);
     j.runtime.pipeline.wgrad_deferral_limit = 2;
     CHECK(detail::deferred_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient * 2);
+    j.runtime.pipeline.wgrad_deferral_limit = 1;
+    CHECK(detail::deferred_head(j.model, training_context{j, l}, l, 4) == input * 3 + gradient);
 }

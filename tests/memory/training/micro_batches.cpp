@@ -128,9 +128,13 @@ TEST_CASE("the loss is computed while the stage holds a last chunk, not one of t
     // chunks of 2 layers and of 1. It holds two micro-batches of its first chunk and one of its last at the loss,
     // three of its first when the next group's first has been computed.
     const layout l{.pipeline = 2, .virtual_pipeline = 2, .loss_as_layer = true};
-    const detail::held_micro_batches held = detail::in_flight_unevenly(l, 1, 8, {2.0, 1.0});
-    CHECK(held.most == doctest::Approx(6.0 / 3));
-    CHECK(held.at_loss == doctest::Approx(5.0 / 3));
+    for (const double unit : {1.0, 1.0 / 1024}) {  // whatever it is
+        const detail::held_micro_batches held = detail::in_flight_unevenly(l, 1, 8, {2.0 * unit, 1.0 * unit});
+        CHECK(held.most == doctest::Approx(6.0 / 3));
+        CHECK(held.at_loss == doctest::Approx(5.0 / 3));
+    }
+    // Chunks that keep nothing are counted as they come.
+    CHECK(detail::in_flight_unevenly(l, 1, 8, {}).most == detail::in_flight(l, 1, 8));
     // The plan's loss holds a layer less; what its last layer's backward pass holds is unchanged.
     job j = training_jobs::full();
     j.model.layers = j.model.layers.first(7);
@@ -171,4 +175,10 @@ TEST_CASE("zero-bubble schedules hold p - i micro-batches, 2 (p - i) - 1 or p, a
     CHECK(interleaved_chunks(l, 0) == 2 * 3 + 4 + 1);
     l.micro_batch_group = 1;
     CHECK(interleaved_chunks(l, 1) == 2 * 2 + 1 + 1);
+}
+
+TEST_CASE("a schedule that puts off no gradients of weights has none deferred") {
+    for (const pipeline_schedule s : {pipeline_schedule::one_forward_one_backward, pipeline_schedule::gpipe})
+        for (std::int32_t stage = 0; stage < 4; ++stage)
+            CHECK(detail::deferred_micro_batches({.pipeline = 4, .schedule = s}, stage, 8) == 0);
 }

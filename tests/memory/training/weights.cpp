@@ -302,6 +302,7 @@ TEST_CASE("whole tensors go round the ranks, and the fullest rank has one more")
     };
     const byte_count one = bytes(4 + 4) * (100 * 300);  // master weights and Muon's one moment
     CHECK(fullest(1, 10) == one * 10);
+    CHECK(fullest(2, 3) == one * 2);  // whole, and not a half of three
     CHECK(fullest(4, 8) == one * 2);
     CHECK(fullest(4, 10) == one * 3);
     CHECK(fullest(64, 10) == one);
@@ -336,6 +337,10 @@ TEST_CASE("of tensors that are left over, the fullest rank has the largest, or i
     // Vectors go by the byte, with both of Muon's other moments; so does what stands beside the layers.
     const weight vector{.role = weight_role::norm, .columns = 1000};
     CHECK(fullest({{vector, 1}}) == bytes(12 * 1000 / 4));
+    const weight column{.role = weight_role::up_proj, .rows = 1000, .columns = 1};
+    CHECK(fullest({{column, 1}}) == bytes(12 * 1000 / 4));
+    const weight pairs{.role = weight_role::up_proj, .rows = 1000, .columns = 2, .quantised = true};
+    CHECK(fullest({{pairs, 1}}) == bytes(8 * 2000));
     weight table = square(100);
     table.role = weight_role::embed_tokens;
     CHECK(fullest({{table, 1}}, weight_place::input) == bytes(12 * 100 * 100 / 4));
@@ -476,6 +481,10 @@ TEST_CASE("where the host never waits, weights of ZeRO 3 wait of as many layers 
     j.runtime.kernels.norm = norm_code::fused;
     j.runtime.kernels.gate = gate_code::fused;
     CHECK(detail::least_launched(j.model.layers.kinds[0], 8192, training_context{j, l}) == 21);
+    layer without = j.model.layers.kinds[0];
+    without.feed_forward = {.kind = feed_forward_kind::none};  // three products less, and no gate
+    without.norm_before_feed_forward = false;
+    CHECK(detail::least_launched(without, 8192, training_context{j, l}) == 21 - 6 - 1 - 1);
     CHECK(high(gb(2)) == gb(2) * 50 + tables);
     // What is planned of the 129 GiB of weights.
     j.runtime = runtimes::deepspeed;
@@ -543,4 +552,11 @@ TEST_CASE("checkpoints lose what a block of the feed-forward's width leaves besi
     CHECK(detail::lost_beside_checkpoints(l, 4096, {.tensor = 2}) == doctest::Approx(0.75));
     CHECK(detail::lost_beside_checkpoints(l, 4096, {.tensor = 4}) == 0.0);  // none fits
     CHECK(detail::lost_beside_checkpoints(l, 3584, {}) == 0.0);
+}
+
+TEST_CASE("a block is left whole where no tensor is cut from it, else what the last one leaves") {
+    CHECK(detail::left_beside(mib(10), byte_count{}) == mib(10));
+    CHECK(detail::left_beside(mib(10), mib(11)) == mib(10));
+    CHECK(detail::left_beside(mib(10), mib(3)) == mib(1));
+    CHECK(detail::left_beside(mib(10), mib(5)) == byte_count{});
 }
