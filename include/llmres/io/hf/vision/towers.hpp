@@ -7,67 +7,9 @@
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 
-/// More vision towers, described by what they depart in from one form: patches through a convolution, layers of the
-/// original transformer, norms around them, a projector. From transformers 5.17,
-/// src/transformers/models/*/modeling_*.py.
+/// More models that read images: a tower, described by what it departs in from one form, and a projector. From
+/// transformers 5.17, src/transformers/models/*/modeling_*.py.
 namespace llmres::inline v0::detail::hf {
-
-/// Positions of a tower's patches.
-enum class tower_positions : std::uint8_t { none, table, table_and_class };
-
-/// What a tower has beside its layers and its projector.
-struct tower_form {
-    tower_shape shape{};                                        ///< of a file that does not say
-    std::int64_t patch = 14;                                    ///< pixels a side of a patch
-    std::int64_t image = 224;                                   ///< pixels a side of an image
-    std::int64_t frames = 1;                                    ///< frames of a patch
-    bool patch_bias = true;                                     ///< the patch embedding has a bias
-    tower_positions positions = tower_positions::table;         ///< learned positions
-    feed_forward_kind feed_forward = feed_forward_kind::plain;  ///< gated: of RMS norms
-    bool attention_bias = true;                                 ///< projections of attention have biases
-    bool output_bias = true;                                    ///< attention's output projection has a bias
-    bool feed_forward_bias = true;                              ///< the feed-forward has biases
-    bool query_key_norm = false;                                ///< norms of queries and keys
-    bool layer_scales = false;                                  ///< a vector scales the output of each half of a layer
-    std::int64_t norms = 1;                                     ///< norms before the first and after the last layer
-};
-
-/// The first number of a field that holds one number or a list of a number for each side.
-inline std::int64_t side_of(config_fields& v, const field_names& field, std::int64_t fallback) {
-    return v.holds_list(field) ? v.number_at(field, 0, 1, 65536) : v.number_or(field, fallback, 1, 65536);
-}
-
-/// Adds the layers, patches, positions and norms of a tower, whose shape is then known.
-inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form, std::size_t place = 0) {
-    const tower_shape t = read_tower_shape(v, form.shape);
-    layer block = transformer_layer(t.heads, t.hidden, t.width);
-    block.attention.qkv_bias = form.attention_bias;
-    block.attention.output_bias = form.output_bias;
-    block.feed_forward.kind = form.feed_forward;
-    block.feed_forward.bias = form.feed_forward_bias;
-    if (form.query_key_norm) block.attention.qk_norm = query_key_norm::shared;
-    const bool rms = form.feed_forward == feed_forward_kind::gated;
-    if (rms) block.norm = norm_kind::rms;
-    if (form.layer_scales) block.more_values = 2 * t.hidden;
-    m.encoders[place] = tower_of(t, block);
-    const std::int64_t patch = side_of(v, {"patch_size", "spatial_patch_size"}, form.patch);
-    const std::int64_t channels = v.number_or({"num_channels", "in_channels", "in_chans"}, 3, 1, 1024);
-    const std::int64_t frames = v.number_or("temporal_patch_size", form.frames, 1, 64);
-    m.add({.role = weight_role::conv,
-           .bias = form.patch_bias,
-           .rows = t.hidden,
-           .columns = channels * frames * patch * patch});
-    if (form.positions != tower_positions::none) {
-        const std::int64_t side = side_of(v, "image_size", form.image) / patch;
-        const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
-        if (v.ok() && patches < 1) v.fail(error_code::out_of_range, "image_size", "at least one patch");
-        const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
-        m.add(positions(patches + more, t.hidden));
-        m.encoders[place].image_patches = m.encoders[place].image_tokens = m.encoders[place].output = tokens(patches);
-    }
-    if (form.norms > 0) m.add({.role = weight_role::norm, .columns = t.hidden, .copies = (rms ? 1 : 2) * form.norms});
-    return t;
-}
 
 /// Adds a LayerNorm and two linear layers with biases: what many projectors are.
 inline void add_normed_projector(model& m, std::int64_t normed, std::int64_t in, std::int64_t inner, std::int64_t out) {

@@ -66,6 +66,64 @@ inline void admit_images(model& m, std::int64_t patches, std::int64_t left) {
 
 // ---- towers
 
+/// Positions of a tower's patches.
+enum class tower_positions : std::uint8_t { none, table, table_and_class };
+
+/// What a tower has beside its layers and its projector.
+struct tower_form {
+    tower_shape shape{};                                        ///< of a file that does not say
+    std::int64_t patch = 14;                                    ///< pixels a side of a patch
+    std::int64_t image = 224;                                   ///< pixels a side of an image
+    std::int64_t frames = 1;                                    ///< frames of a patch
+    bool patch_bias = true;                                     ///< the patch embedding has a bias
+    tower_positions positions = tower_positions::table;         ///< learned positions
+    feed_forward_kind feed_forward = feed_forward_kind::plain;  ///< gated: of RMS norms
+    bool attention_bias = true;                                 ///< projections of attention have biases
+    bool output_bias = true;                                    ///< attention's output projection has a bias
+    bool feed_forward_bias = true;                              ///< the feed-forward has biases
+    bool query_key_norm = false;                                ///< norms of queries and keys
+    bool layer_scales = false;                                  ///< a vector scales the output of each half of a layer
+    std::int64_t norms = 1;                                     ///< norms before the first and after the last layer
+};
+
+/// The first number of a field that holds one number or a list of a number for each side.
+inline std::int64_t side_of(config_fields& v, const field_names& field, std::int64_t fallback) {
+    return v.holds_list(field) ? v.number_at(field, 0, 1, 65536) : v.number_or(field, fallback, 1, 65536);
+}
+
+/// Adds the layers, patches, positions and norms of a tower, whose shape is then known.
+inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form, std::size_t place = 0) {
+    const tower_shape t = read_tower_shape(v, form.shape);
+    layer block = transformer_layer(t.heads, t.hidden, t.width);
+    block.attention.qkv_bias = form.attention_bias;
+    block.attention.output_bias = form.output_bias;
+    block.feed_forward.kind = form.feed_forward;
+    block.feed_forward.bias = form.feed_forward_bias;
+    if (form.query_key_norm) block.attention.qk_norm = query_key_norm::shared;
+    const bool rms = form.feed_forward == feed_forward_kind::gated;
+    if (rms) block.norm = norm_kind::rms;
+    if (form.layer_scales) block.more_values = 2 * t.hidden;
+    m.encoders[place] = tower_of(t, block);
+    const std::int64_t patch = side_of(v, {"patch_size", "spatial_patch_size"}, form.patch);
+    const std::int64_t channels = v.number_or({"num_channels", "in_channels", "in_chans"}, 3, 1, 1024);
+    const std::int64_t frames = v.number_or("temporal_patch_size", form.frames, 1, 64);
+    m.add({.role = weight_role::conv,
+           .bias = form.patch_bias,
+           .rows = t.hidden,
+           .columns = channels * frames * patch * patch});
+    if (form.positions != tower_positions::none) {
+        const std::int64_t side = side_of(v, "image_size", form.image) / patch;
+        const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
+        if (v.ok() && (patches < 1 || patches > 4096 * 4096))
+            v.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
+        const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
+        m.add(positions(patches + more, t.hidden));
+        m.encoders[place].image_patches = m.encoders[place].image_tokens = m.encoders[place].output = tokens(patches);
+    }
+    if (form.norms > 0) m.add({.role = weight_role::norm, .columns = t.hidden, .copies = (rms ? 1 : 2) * form.norms});
+    return t;
+}
+
 /// What SigLIP is where a file does not say.
 struct siglip_form {
     tower_shape shape{.hidden = 768, .width = 3072, .layers = 12, .heads = 12};
@@ -78,15 +136,7 @@ inline constexpr siglip_form idefics3_siglip{
 
 /// SigLIP: patch embedding with bias, learned positions, a final norm; in some files a head that pools by attention.
 inline tower_shape add_siglip(config_fields& v, model& m, const siglip_form& form = {}) {
-    const tower_shape t = read_tower_shape(v, form.shape);
-    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    constexpr field_names listed{"num_image_tokens", "num_patches"};
-    const std::int64_t patches = v.has(listed) ? feature_count(v, listed) : patch_count(v, 224, form.patch);
-    m.encoders[0].output = tokens(patches);
-    admit_images(m, patches, patches);
-    m.add(patch_embedding(v, t.hidden, form.patch, bias_term::added));
-    m.add(positions(patches, t.hidden));
-    m.add(layer_norm(t.hidden));
+    const tower_shape t = add_tower(v, m, {.shape = form.shape, .patch = form.patch});
     if (v.flag_or("vision_use_head", form.pooling_head)) {
         m.add(positions(1, t.hidden));
         m.add(projection(4 * t.hidden, t.hidden));
@@ -99,16 +149,12 @@ inline tower_shape add_siglip(config_fields& v, model& m, const siglip_form& for
 
 /// CLIP: a class token, patch embedding without bias, norms before the first and after the last layer.
 inline tower_shape add_clip(config_fields& v, model& m) {
-    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
-    m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    const std::int64_t patches = patch_count(v, 224, 32);
-    m.encoders[0].output = tokens(patches);
-    admit_images(m, patches, patches);
-    m.add(patch_embedding(v, t.hidden, 32, bias_term::none));
-    m.add(positions(patches + 2, t.hidden));
-    m.add(layer_norm(t.hidden));
-    m.add(layer_norm(t.hidden));
-    return t;
+    return add_tower(v, m,
+                     {.shape = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
+                      .patch = 32,
+                      .patch_bias = false,
+                      .positions = tower_positions::table_and_class,
+                      .norms = 2});
 }
 
 /// Pixtral: layers of the llama layout without biases, a norm before the first, rotary positions.
