@@ -39,7 +39,7 @@ public:
         j.sequence = tokens(512 << one_of(6));
         j.micro_batch = std::int64_t{1} << one_of(3);
         j.global_batch = one_of(5) == 0 ? 0 : std::int64_t{32} << one_of(6);
-        j.recompute = static_cast<recompute>(one_of(recompute_names.size()));
+        j.recompute = static_cast<recompute>(one_of(names_of<recompute>.size()));
         const std::size_t runtime = one_of(3);
         j.runtime = runtime == 0 ? runtimes::megatron : runtime == 1 ? runtimes::pytorch : runtimes::deepspeed;
         if (one_of(3) == 0) j.offload.optimizer = offload_place::host;

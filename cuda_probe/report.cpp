@@ -89,7 +89,7 @@ private:
     void compare_run(const alloc_run& run) {
         const bool held = run.outcome == run_outcome::held;
         const reading<byte_count> none = reading<byte_count>::unavailable("not all buffers were held");
-        for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+        for (std::size_t i = 0; i < names_of<memory_term>.size(); ++i) {
             const auto term = static_cast<memory_term>(i);
             const bool has_buffers = plan_.buffer_total(term) > byte_count{};
             const byte_count predicted = plan_.memory[term].expected;

@@ -44,12 +44,12 @@ std::optional<std::int64_t> tested_plan::largest(std::string_view axis) const {
 
 std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own) {
     std::vector<buffer> all;
-    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+    for (std::size_t i = 0; i < names_of<memory_term>.size(); ++i) {
         const auto term = static_cast<memory_term>(i);
         const byte_count taken = plan.buffer_total(term) + (term == memory_term::runtime ? own : byte_count{});
         if (plan.memory[term].expected <= taken) continue;
         buffer& rest = all.emplace_back(buffer{"rest_of_", term, plan.memory[term].expected - taken});
-        rest.name.append(memory_term_names[i]);
+        rest.name.append(names_of<memory_term>[i]);
     }
     return all;
 }

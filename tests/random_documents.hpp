@@ -59,7 +59,7 @@ private:
 inline std::string runtime_name(const runtime& r) { return std::string{r.identity.name.view()}; }
 
 inline document random_adapter(dice& d) {
-    document a{{"kind", adapter_kind_names[static_cast<std::size_t>(1 + d.below(7))]}};
+    document a{{"kind", names_of<adapter_kind>[static_cast<std::size_t>(1 + d.below(7))]}};
     a["rank"] = d.pick({1, 8, 16, 64});
     if (d.chance(60)) a["targets"] = d.pick({"all-linear", "attention", "q_proj,v_proj", "up_proj,down_proj"});
     if (d.chance(30)) a["dropout"] = 0.1;

@@ -91,11 +91,11 @@ void for_random_jobs(document (*make)(dice&), const std::function<void(const doc
 // --------------------------------------------------------------------------------------------
 
 void check_memory(const document& d, const planned& p, findings& broken) {
-    for (std::size_t t = 0; t < memory_term_names.size(); ++t) {
+    for (std::size_t t = 0; t < names_of<memory_term>.size(); ++t) {
         const interval<byte_count>& size = p.plan.memory.terms[t];
         if (size.low < byte_count{} || size.expected < size.low || size.high < size.expected)
             broken.found("a term of memory is not negative, and its bounds are in order", d,
-                         std::string{memory_term_names[t]} + " " + in_gib(size.low) + " " + in_gib(size.expected) +
+                         std::string{names_of<memory_term>[t]} + " " + in_gib(size.low) + " " + in_gib(size.expected) +
                              " " + in_gib(size.high));
     }
     if (!trains(p.asked.job)) return;
@@ -110,11 +110,11 @@ void check_memory(const document& d, const planned& p, findings& broken) {
 
 void check_times(const document& d, const planned& p, findings& broken) {
     const auto check = [&](const time_breakdown& t) {
-        for (std::size_t i = 0; i < time_term_names.size(); ++i)
+        for (std::size_t i = 0; i < names_of<time_term>.size(); ++i)
             for (const duration each : {t.terms[i].low, t.terms[i].expected, t.terms[i].high})
                 if (!(each.in(seconds) >= 0) || std::isinf(each.in(seconds)))
                     broken.found("a time is a number and not negative", d,
-                                 std::string{time_term_names[i]} + " " + std::to_string(each.in(seconds)));
+                                 std::string{names_of<time_term>[i]} + " " + std::to_string(each.in(seconds)));
     };
     check(p.plan.speed.step);
     check(p.plan.speed.prefill);

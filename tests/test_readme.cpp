@@ -240,9 +240,10 @@ TEST_CASE("docs/formulas.md explains every term of a plan, and docs/tables.md sh
         return document.find("<!-- output of: llmres " + command + " -->") != std::string::npos;
     };
     const std::string formulas = content_of(docs / "formulas.md").value();
-    for (const std::string_view term : llmres::memory_term_names)
+    for (const std::string_view term : llmres::names_of<llmres::memory_term>)
         CHECK(shows(formulas, "explain " + std::string{term}));
-    for (const std::string_view term : llmres::time_term_names) CHECK(shows(formulas, "explain " + std::string{term}));
+    for (const std::string_view term : llmres::names_of<llmres::time_term>)
+        CHECK(shows(formulas, "explain " + std::string{term}));
     const std::string tables = content_of(docs / "tables.md").value();
     for (const char* table : {"gpus", "models", "runtimes", "formats", "links"}) CHECK(shows(tables, table));
 }

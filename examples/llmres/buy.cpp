@@ -265,8 +265,7 @@ llmres::purchase_request request_of(const buy_options& o, const nlohmann::json& 
                                .layouts = layouts_of(document, asked),
                                .most_machines = static_cast<std::int32_t>(o.machines),
                                .between = asked.cluster.scale_out};
-    if (!o.objective.empty())
-        r.objective = named<llmres::purchase_objective>("objective", o.objective, llmres::purchase_objective_names);
+    if (!o.objective.empty()) r.objective = named<llmres::purchase_objective>("objective", o.objective);
     if (o.power != 0) r.power = llmres::watts(o.power);
     return r;
 }

@@ -46,9 +46,9 @@ inline std::string plain(std::string text) {
     return text;
 }
 
-/// The value among `names` that the text of a flag names.
-template <class Value, class Names>
-Value named(const std::string& flag, const std::string& text, const Names& names) {
+/// The value that the text of a flag names: of an enumeration, or the place among `names`.
+template <class Value, class Names = decltype(llmres::names_of<Value>)>
+Value named(const std::string& flag, const std::string& text, const Names& names = llmres::names_of<Value>) {
     for (std::size_t i = 0; i < names.size(); ++i)
         if (names[i] == text) return static_cast<Value>(i);
     throw refusal{
@@ -113,7 +113,7 @@ std::filesystem::path folder_of(const nlohmann::json& document, const std::strin
 
 struct search_options {
     plan_options job;
-    std::string objective;               ///< one of llmres::objective_names; empty: throughput
+    std::string objective;               ///< one of llmres::names_of<llmres::objective>; empty: throughput
     std::string against;                 ///< the other objective of the front; empty: no front
     double max_time_to_first_token = 0;  ///< seconds; 0: no limit
     double max_time_per_token = 0;       ///< seconds; 0: no limit
@@ -144,7 +144,7 @@ struct replicas_options {
     double requests_per_second = 0;      ///< over all replicas
     double max_time_to_first_token = 0;  ///< seconds; 0: no limit
     double max_time_per_token = 0;       ///< seconds; 0: no limit
-    std::string arrivals;                ///< one of llmres::arrivals_names; empty: random
+    std::string arrivals;                ///< one of llmres::names_of<llmres::arrivals>; empty: random
     std::int64_t top = 5;                ///< layouts that are shown
 };
 int run_replicas(const replicas_options& o);
@@ -158,7 +158,7 @@ struct buy_options {
     std::int64_t slots = 4;           ///< GPUs that a machine has room for
     std::int64_t machines = 1;        ///< that may be bought
     double power = 0;                 ///< watts of all boards; 0: no limit
-    std::string objective;            ///< one of llmres::purchase_objective_names; empty: throughput
+    std::string objective;            ///< one of llmres::names_of<llmres::purchase_objective>; empty: throughput
     std::int64_t top = 10;            ///< purchases that are shown
 };
 int run_buy(const buy_options& o);
@@ -168,7 +168,7 @@ struct place_options {
     std::vector<std::string> jobs;  ///< models, job documents or queues of them
     std::string free;               ///< nodes as they are typed: rtx-4090:2,l4
     std::string nodes;              ///< a file with nodes
-    std::string objective;          ///< least_memory or one of llmres::objective_names; empty: least_memory
+    std::string objective;          ///< least_memory or one of llmres::names_of<llmres::objective>; empty: least_memory
 };
 int run_place(const place_options& o);
 

@@ -35,7 +35,7 @@ struct term_text {
 };
 
 /// Of memory, in the order of llmres::memory_term.
-constexpr std::array<term_text, llmres::memory_term_names.size()> memory_texts{
+constexpr std::array<term_text, llmres::names_of<llmres::memory_term>.size()> memory_texts{
     {{"the model's weights that lie on the GPU, with scales and zero points, embedding and head",
       "sum over the tensors of rows x columns x bits / 8, split by tensor, pipeline and expert ranks, and by ZeRO 3",
       "arithmetic: inventory/placement.hpp, values/precision.hpp"},
@@ -78,7 +78,7 @@ constexpr std::array<term_text, llmres::memory_term_names.size()> memory_texts{
       "a simulation of PyTorch's allocator, and the runtime's profile (runtimes/allocator.hpp)"}}};
 
 /// Of time, in the order of llmres::time_term.
-constexpr std::array<term_text, llmres::time_term_names.size()> time_texts{
+constexpr std::array<term_text, llmres::names_of<llmres::time_term>.size()> time_texts{
     {{"operations that take longer to compute than to move",
       "FLOPs of each operation / (the GPU's peak in its arithmetic x the part that kernels reach)",
       "roofline, doi 10.1145/1498765.1498785; time/roofline.hpp, time/kernels.hpp"},
@@ -110,7 +110,7 @@ struct term {
     bool of_memory = false;
     std::size_t index = 0;
     std::string_view name() const {
-        return of_memory ? llmres::memory_term_names[index] : llmres::time_term_names[index];
+        return of_memory ? llmres::names_of<llmres::memory_term>[index] : llmres::names_of<llmres::time_term>[index];
     }
     const term_text& text() const { return of_memory ? memory_texts[index] : time_texts[index]; }
 };

@@ -144,9 +144,9 @@ void write_file(const char* option, const std::string& path, const std::string& 
 
 void print_calibration(const llmres::logs::calibration& found, const std::string& output) {
     const llmres::observed_profile& seen = found.observed;
-    for (std::size_t i = 0; i < llmres::learnt_constant_names.size(); ++i) {
+    for (std::size_t i = 0; i < llmres::names_of<llmres::learnt_constant>.size(); ++i) {
         const auto constant = static_cast<llmres::learnt_constant>(i);
-        const std::string_view name = llmres::learnt_constant_names[i];
+        const std::string_view name = llmres::names_of<llmres::learnt_constant>[i];
         if (seen[constant].count == 0) {
             fmt::print("{:<24} inherited\n", name);
             continue;

@@ -119,7 +119,7 @@ llmres::place_request place_request_of(const asked_job& j, const std::string& ob
     llmres::place_request r;
     if (!objective.empty() && objective != "least_memory") {
         r.prefer = llmres::place_preference::best_score;
-        r.search.objective = named<llmres::objective>("objective", objective, llmres::objective_names);
+        r.search.objective = named<llmres::objective>("objective", objective);
     }
     r.search.space.layouts = layouts_of(j.document, j.request);
     if (j.document["cluster"].contains("gpus"))

@@ -29,7 +29,7 @@ llmres::request_load load_of(const replicas_options& o) {
     llmres::request_load load{.requests = llmres::hertz(o.requests_per_second),
                               .time_to_first_token = time_limit("max_time_to_first_token", o.max_time_to_first_token),
                               .time_per_token = time_limit("max_time_per_token", o.max_time_per_token)};
-    if (!o.arrivals.empty()) load.arrivals = named<llmres::arrivals>("arrivals", o.arrivals, llmres::arrivals_names);
+    if (!o.arrivals.empty()) load.arrivals = named<llmres::arrivals>("arrivals", o.arrivals);
     return load;
 }
 

@@ -21,8 +21,8 @@ namespace {
 using llmres::to_string;
 
 /// The letter of each memory_term in the bar.
-constexpr std::array<std::string_view, llmres::memory_term_names.size()> marks{"W", "L", "G", "O", "o", "A", "K",
-                                                                               "S", "V", "C", "w", "r", "f"};
+constexpr std::array<std::string_view, llmres::names_of<llmres::memory_term>.size()> marks{
+    "W", "L", "G", "O", "o", "A", "K", "S", "V", "C", "w", "r", "f"};
 
 /// The memory terms to scale, as wide as a line has room, with a | where the usable memory ends.
 std::string bar(const llmres::job_plan& p) {
@@ -144,7 +144,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     for (std::size_t i = 0; i < p.memory.terms.size(); ++i) {
         const auto& term = p.memory.terms[i];
         if (term.high <= llmres::byte_count{}) continue;
-        fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::memory_term_names[i], to_string(term.expected),
+        fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::names_of<llmres::memory_term>[i],
+                   to_string(term.expected),
                    term.low == term.high ? "" : fmt::format("  ({} to {})", to_string(term.low), to_string(term.high)));
     }
     print_reserved(p, request);

@@ -49,7 +49,7 @@ llmres::search_limits limits_of(const search_options& o) {
 llmres::search_request request_of(const search_options& o, const nlohmann::json& document,
                                   const llmres::plan_request& request) {
     llmres::search_request r{.limits = limits_of(o), .gpu_hour = llmres::currency(o.gpu_hour)};
-    if (!o.objective.empty()) r.objective = named<llmres::objective>("objective", o.objective, llmres::objective_names);
+    if (!o.objective.empty()) r.objective = named<llmres::objective>("objective", o.objective);
     r.space.layouts = layouts_of(document, request);
     r.space.max_batch = o.max_batch;
     r.space.weights = formats("try_weights", o.weights);
@@ -203,8 +203,8 @@ int run_search(const search_options& o) {
     if (!o.job.svg.empty() && o.against.empty())
         throw refusal{llmres::refused(llmres::error_code::missing, "against", "absent",
                                       "an objective, where --svg asks for a picture")};
-    const auto against = o.against.empty() ? llmres::objective::throughput
-                                           : named<llmres::objective>("against", o.against, llmres::objective_names);
+    const auto against =
+        o.against.empty() ? llmres::objective::throughput : named<llmres::objective>("against", o.against);
 
     std::vector<llmres::found_layout> best(static_cast<std::size_t>(o.top));
     std::vector<llmres::found_layout> front(o.against.empty() ? 0 : best.size());

@@ -20,7 +20,7 @@ using namespace llmres;
 namespace {
 
 struct sums {
-    std::array<byte_count, memory_term_names.size()> by_term{};
+    std::array<byte_count, names_of<memory_term>.size()> by_term{};
     std::int64_t buffers = 0;
     std::int64_t remainders = 0;  ///< of weights, caches, gradients and optimizer: what no tensor accounts for
 };
@@ -60,7 +60,7 @@ void check_sums(const job& j, const layout& l, const cluster& c) {
     CAPTURE(l.pipeline);
     CAPTURE(l.zero);
     const sums s = add_up(j, c, *p);
-    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+    for (std::size_t i = 0; i < names_of<memory_term>.size(); ++i) {
         const auto term = static_cast<memory_term>(i);
         const bool tensors = term != memory_term::runtime && term != memory_term::fragmentation;
         CAPTURE(std::string{name_of(term)});

@@ -65,7 +65,7 @@ job training_of(const model& m, random_source& random) {
     j.sequence = tokens(256 << random.one_of(5));
     j.micro_batch = std::int64_t{1} << random.one_of(2);
     j.global_batch = (random.one_of(3) == 0 ? 48 : 32) << random.one_of(4);
-    j.recompute = static_cast<recompute>(random.one_of(recompute_names.size()));
+    j.recompute = static_cast<recompute>(random.one_of(names_of<recompute>.size()));
     const std::array runtimes{&runtimes::megatron, &runtimes::pytorch, &runtimes::deepspeed, &runtimes::torchtitan};
     j.runtime = *runtimes[static_cast<std::size_t>(random.one_of(runtimes.size()))];
     if (random.one_of(4) == 0) j.offload.optimizer = offload_place::host;
@@ -103,7 +103,7 @@ layout random_layout(const job& j, const cluster& c, random_source& random) {
 /// A choice of what a search of this space may choose.
 job random_choice(job j, const search_space& space, random_source& random) {
     if (space.max_batch > 0) j.batch = std::int64_t{1} << random.one_of(8);
-    if (space.recompute) j.recompute = static_cast<recompute>(random.one_of(recompute_names.size()));
+    if (space.recompute) j.recompute = static_cast<recompute>(random.one_of(names_of<recompute>.size()));
     if (space.micro_batch) do
             j.micro_batch = random.degree(16);
         while (j.global_batch % j.micro_batch != 0);

@@ -71,8 +71,8 @@ TEST_CASE("tensor ranks share what is cut by heads or width, and the residual st
 }
 
 TEST_CASE("every role has a name of its own") {
-    for (std::size_t i = 0; i < activation_role_names.size(); ++i)
-        for (std::size_t j = 0; j < i; ++j) CHECK(activation_role_names[i] != activation_role_names[j]);
+    for (std::size_t i = 0; i < names_of<activation_role>.size(); ++i)
+        for (std::size_t j = 0; j < i; ++j) CHECK(names_of<activation_role>[i] != names_of<activation_role>[j]);
     static_assert(name_of(activation_role::weight) == "weight");
 }
 

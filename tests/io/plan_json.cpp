@@ -57,18 +57,18 @@ TEST_CASE("the schemas enumerate the names that C++ has") {
         return json_value::parse(file);
     };
     const json_value common = schema("common.json")["$defs"];
-    CHECK(common["verdict"]["enum"] == json_value(verdict_names));
-    CHECK(common["memory_term"]["enum"] == json_value(memory_term_names));
-    CHECK(common["time_term"]["enum"] == json_value(time_term_names));
+    CHECK(common["verdict"]["enum"] == json_value(names_of<verdict>));
+    CHECK(common["memory_term"]["enum"] == json_value(names_of<memory_term>));
+    CHECK(common["time_term"]["enum"] == json_value(names_of<time_term>));
     const json_value reasons = schema("plan.json")["properties"]["reasons"];
-    CHECK(reasons["items"]["properties"]["code"]["enum"] == json_value(reason_code_names));
+    CHECK(reasons["items"]["properties"]["code"]["enum"] == json_value(names_of<reason_code>));
 }
 
 TEST_CASE("every memory term and every time term is there, under its C++ name") {
     const json_value p = plan_of({.model = models::llama_3_1_8b, .context = tokens(4096)});
-    CHECK(p["memory"]["terms"].size() == memory_term_names.size());
-    CHECK(p["time"]["terms"].size() == time_term_names.size());
-    for (const auto term : memory_term_names) CHECK(p["memory"]["terms"].contains(std::string{term}));
+    CHECK(p["memory"]["terms"].size() == names_of<memory_term>.size());
+    CHECK(p["time"]["terms"].size() == names_of<time_term>.size());
+    for (const auto term : names_of<memory_term>) CHECK(p["memory"]["terms"].contains(std::string{term}));
 }
 
 TEST_CASE("the job is shown with its defaults, those of its task alone") {

@@ -28,7 +28,7 @@ TEST_CASE("an error says field, value and what was expected; one without a value
 }
 
 TEST_CASE("every reason is a sentence of its own, with what is needed and what there is where it is about bytes") {
-    std::array<std::string, reason_code_names.size()> sentences;
+    std::array<std::string, names_of<reason_code>.size()> sentences;
     for (std::size_t i = 0; i < sentences.size(); ++i) {
         const reason r{.code = static_cast<reason_code>(i),
                        .gpu = 3,
@@ -36,7 +36,7 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
                        .needed = gib(90),
                        .available = gib(80)};
         sentences[i] = to_text(r, on_gpus(8));
-        CHECK(sentences[i] != reason_code_names[i]);
+        CHECK(sentences[i] != names_of<reason_code>[i]);
         for (std::size_t other = 0; other < i; ++other) CHECK(sentences[i] != sentences[other]);
         const bool of_arithmetic =
             r.code == reason_code::flash_attention_unsupported || r.code == reason_code::format_emulated;

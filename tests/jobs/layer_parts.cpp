@@ -10,9 +10,9 @@ TEST_CASE("a set has what it was made of") {
     constexpr layer_part_set set{mlp, expert_fc1};
     static_assert(set.has(mlp) && set.has(expert_fc1) && !set.has(moe) && !set.empty());
     static_assert(layer_part_set{}.empty());
-    for (std::size_t i = 0; i < layer_part_names.size(); ++i) {
+    for (std::size_t i = 0; i < names_of<layer_part>.size(); ++i) {
         const auto m = static_cast<layer_part>(i);
-        CHECK(name_of(m) == layer_part_names[i]);
+        CHECK(name_of(m) == names_of<layer_part>[i]);
         CHECK((recomputed_parts.has(m) || offloaded_parts.has(m)));  // no name that nothing takes
     }
 }

@@ -171,11 +171,11 @@ TEST_CASE("the driver evicts what is expected to be lacking of paged states, and
 }
 
 TEST_CASE("each term may be the largest, the first of equal ones") {
-    for (std::size_t i = 0; i < memory_term_names.size(); ++i) {
+    for (std::size_t i = 0; i < names_of<memory_term>.size(); ++i) {
         memory_breakdown m;
         m.terms[i] = mib(1);
         CHECK(m.largest() == static_cast<memory_term>(i));
-        for (std::size_t k = i; k < memory_term_names.size(); ++k) m.terms[k] = mib(1);
+        for (std::size_t k = i; k < names_of<memory_term>.size(); ++k) m.terms[k] = mib(1);
         CHECK(m.largest() == static_cast<memory_term>(i));
     }
 }

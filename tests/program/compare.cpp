@@ -172,7 +172,7 @@ TEST_CASE("a time term is explained, and every term without a job") {
     CHECK(e["parts"].size() == 2);
     CHECK(e["parts"][1]["value"]["expected"] == p["time"]["terms"]["memory"]);
     const json all = run({"explain", "--json"}).json()["terms"];
-    CHECK(all.size() == llmres::memory_term_names.size() + llmres::time_term_names.size());
+    CHECK(all.size() == llmres::names_of<llmres::memory_term>.size() + llmres::names_of<llmres::time_term>.size());
     CHECK(run({"explain", "kv-cache"}).out.find("formula") != std::string::npos);
     refused({"explain", "kv"}, {"term", "kv", "kv_cache", "fragmentation", "launch"});
     refused({"explain", "kv_cache", "llama-3.1-8b", "--gpu", "h1000"}, {"gpu"});

@@ -256,8 +256,8 @@ inline void add_choice(const found_layout& f, fingerprint& all) {
 inline search_request request_of(const json& asked, objective& against) {
     const auto objective_of = [&](const char* key, objective usual) {
         const std::string name = asked.value(key, std::string{name_of(usual)});
-        const auto* const at = std::find(objective_names.begin(), objective_names.end(), name);
-        return static_cast<objective>(at - objective_names.begin());
+        const auto* const at = std::find(names_of<objective>.begin(), names_of<objective>.end(), name);
+        return static_cast<objective>(at - names_of<objective>.begin());
     };
     search_request r{.objective = objective_of("by", objective::throughput), .gpu_hour = currency(2)};
     against = objective_of("against", objective::fewest_gpus);

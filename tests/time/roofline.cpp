@@ -11,8 +11,8 @@ using namespace llmres;
 TEST_CASE("terms have names, and each name is another") {
     CHECK(name_of(time_term::compute) == "compute");
     CHECK(name_of(time_term::launch) == "launch");
-    for (std::size_t i = 0; i < time_term_names.size(); ++i)
-        for (std::size_t k = 0; k < i; ++k) CHECK(time_term_names[i] != time_term_names[k]);
+    for (std::size_t i = 0; i < names_of<time_term>.size(); ++i)
+        for (std::size_t k = 0; k < i; ++k) CHECK(names_of<time_term>[i] != names_of<time_term>[k]);
 }
 
 TEST_CASE("the total is the sum of the terms, and the largest has the largest expected time") {

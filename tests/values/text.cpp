@@ -3,10 +3,20 @@
 
 #include <doctest/doctest.h>
 
+#include <cstddef>
+#include <llmres/values/error.hpp>
 #include <string_view>
 
 using llmres::literal;
 using llmres::text;
+
+TEST_CASE("a value of an enumeration has the name at its place in the list beside it") {
+    using llmres::error_code;
+    static_assert(name_of(error_code::none) == "none" && name_of(error_code::io) == "io");
+    for (std::size_t i = 0; i < llmres::names_of<error_code>.size(); ++i)
+        CHECK(name_of(static_cast<error_code>(i)) == llmres::names_of<error_code>[i]);
+    CHECK(llmres::names_of<error_code>.back() == name_of(error_code::io));  // the last: none lacks a name
+}
 
 TEST_CASE("a text holds what was written, up to its capacity") {
     static_assert(text<7>{"seven.."}.view() == "seven..");

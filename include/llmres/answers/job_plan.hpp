@@ -9,6 +9,7 @@
 #include <llmres/time/breakdown.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -22,9 +23,8 @@ enum class verdict : std::uint8_t {
     does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
 };
 /// The names of the verdicts, in their order.
-inline constexpr std::array<std::string_view, 3> verdict_names{"fits", "tight", "does_not_fit"};
-/// The name of a verdict: "tight".
-constexpr std::string_view name_of(verdict v) { return verdict_names[static_cast<std::size_t>(v)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<verdict>{"fits", "tight", "does_not_fit"};
 
 /// Why a job does not fit, or may not.
 enum class reason_code : std::uint8_t {
@@ -47,14 +47,13 @@ enum class reason_code : std::uint8_t {
     states_evicted,    ///< a paged optimizer's states do not all stay on the GPU: `needed` bytes of main memory a node
 };
 /// The names of the codes, in their order.
-inline constexpr std::array<std::string_view, 17> reason_code_names{
+template <>
+inline constexpr std::array<std::string_view, 17> names_of<reason_code>{
     "memory_exceeded",         "weights_exceed",   "memory_tight",        "flash_attention_unsupported",
     "host_memory_exceeded",    "format_emulated",  "host_memory_unknown", "not_described",
     "sequence_assumed",        "context_extended", "weights_dequantised", "power_unknown",
     "multiprocessors_unknown", "pool_exceeded",    "experts_left_out",    "from_tensors",
     "states_evicted"};
-/// The name of a code: "memory_exceeded".
-constexpr std::string_view name_of(reason_code code) { return reason_code_names[static_cast<std::size_t>(code)]; }
 
 /// Why a job does not fit, or may not.
 struct reason {

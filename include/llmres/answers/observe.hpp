@@ -15,6 +15,7 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/square_root.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -36,11 +37,10 @@ enum class observed_figure : std::uint8_t {
     device_used,      ///< all that the device has lost
 };
 /// The names of the figures, in their order.
-inline constexpr std::array<std::string_view, 10> observed_figure_names{
+template <>
+inline constexpr std::array<std::string_view, 10> names_of<observed_figure>{
     "weights",     "kv_cache",       "pool",      "activation_peak", "beside_tensors",
     "cuda_graphs", "compute_buffer", "allocated", "reserved",        "device_used"};
-/// The name of a figure: "pool".
-constexpr std::string_view name_of(observed_figure f) { return observed_figure_names[static_cast<std::size_t>(f)]; }
 
 /// A figure that was observed of a job.
 struct observation {
@@ -66,11 +66,10 @@ enum class learnt_constant : std::uint8_t {
     logits,         ///< step.logits.bytes: what is alive for each logit
 };
 /// The paths of the constants in a profile as data, in their order.
-inline constexpr std::array<std::string_view, 8> learnt_constant_names{
+template <>
+inline constexpr std::array<std::string_view, 8> names_of<learnt_constant>{
     "process.workspace", "process.communicator", "process.cuda_graphs",     "process.layer_graphs",
     "process.context",   "accuracy.activations", "allocator.fragmentation", "step.logits.bytes"};
-/// The path of a constant in a profile as data: "process.workspace".
-constexpr std::string_view name_of(learnt_constant c) { return learnt_constant_names[static_cast<std::size_t>(c)]; }
 
 /// What observations say of a constant.
 struct constant_evidence {
@@ -82,8 +81,8 @@ struct constant_evidence {
 
 /// A profile, and what was observed under it.
 struct observed_profile {
-    llmres::runtime prior{};                                                 ///< before any observation
-    std::array<constant_evidence, learnt_constant_names.size()> evidence{};  ///< by learnt_constant
+    llmres::runtime prior{};                                                     ///< before any observation
+    std::array<constant_evidence, names_of<learnt_constant>.size()> evidence{};  ///< by learnt_constant
     /// What is known of a constant.
     constexpr const constant_evidence& operator[](learnt_constant c) const {
         return evidence[static_cast<std::size_t>(c)];

@@ -38,12 +38,9 @@ enum class purchase_objective : std::uint8_t {
     throughput_per_price,  ///< most tokens per second for the money
 };
 /// The names of the objectives, in their order.
-inline constexpr std::array<std::string_view, 3> purchase_objective_names{"largest_batch", "throughput",
-                                                                          "throughput_per_price"};
-/// The name of an objective: "largest_batch".
-constexpr std::string_view name_of(purchase_objective o) {
-    return purchase_objective_names[static_cast<std::size_t>(o)];
-}
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<purchase_objective>{"largest_batch", "throughput",
+                                                                              "throughput_per_price"};
 
 /// What is to be bought.
 struct purchase_request {
@@ -64,9 +61,8 @@ enum class purchase_bound : std::uint8_t {
     room,         ///< places for GPUs in the machines that may be bought
 };
 /// The names of the bounds, in their order.
-inline constexpr std::array<std::string_view, 4> purchase_bound_names{"none", "budget", "board_power", "room"};
-/// The name of a bound: "budget".
-constexpr std::string_view name_of(purchase_bound b) { return purchase_bound_names[static_cast<std::size_t>(b)]; }
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<purchase_bound>{"none", "budget", "board_power", "room"};
 
 /// Machines that a budget pays for.
 struct purchase {

@@ -44,9 +44,8 @@ enum class place_preference : std::uint8_t {
     best_score,  ///< those on which the search's objective is best
 };
 /// The names of the preferences, in their order.
-inline constexpr std::array<std::string_view, 2> place_preference_names{"least_memory", "best_score"};
-/// The name of a preference: "least_memory".
-constexpr std::string_view name_of(place_preference p) { return place_preference_names[static_cast<std::size_t>(p)]; }
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<place_preference>{"least_memory", "best_score"};
 
 /// What a place must be like.
 struct place_request {
@@ -63,9 +62,8 @@ enum class place_state : std::uint8_t {
     does_not_fit,  ///< no GPUs of the inventory hold it
 };
 /// The names of the states, in their order.
-inline constexpr std::array<std::string_view, 3> place_state_names{"placed", "waits", "does_not_fit"};
-/// The name of a state: "waits".
-constexpr std::string_view name_of(place_state s) { return place_state_names[static_cast<std::size_t>(s)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<place_state>{"placed", "waits", "does_not_fit"};
 
 /// Where a job starts. Where it waits, the kind of GPU and the layout that would hold it.
 struct job_place {

@@ -18,6 +18,7 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/square_root.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <span>
 #include <string_view>
@@ -34,9 +35,8 @@ enum class arrivals : std::uint8_t {
     even,    ///< one after the other at equal distances
 };
 /// The names of the arrivals, in their order.
-inline constexpr std::array<std::string_view, 2> arrivals_names{"random", "even"};
-/// The name of the arrivals: "random".
-constexpr std::string_view name_of(arrivals a) { return arrivals_names[static_cast<std::size_t>(a)]; }
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<arrivals>{"random", "even"};
 
 /// Requests and what they may wait, each with the job's `prompt` and `output`.
 struct request_load {

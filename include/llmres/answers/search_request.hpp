@@ -11,6 +11,7 @@
 #include <llmres/jobs/offload.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -27,10 +28,9 @@ enum class objective : std::uint8_t {
     energy_per_token,     ///< least energy for a token, at the GPUs' board power
 };
 /// The names of the objectives, in their order.
-inline constexpr std::array<std::string_view, 6> objective_names{
+template <>
+inline constexpr std::array<std::string_view, 6> names_of<objective>{
     "throughput", "time_to_first_token", "time_per_token", "fewest_gpus", "cost_per_token", "energy_per_token"};
-/// The name of an objective: "throughput".
-constexpr std::string_view name_of(objective o) { return objective_names[static_cast<std::size_t>(o)]; }
 
 /// What a layout must keep to beside fitting.
 struct search_limits {

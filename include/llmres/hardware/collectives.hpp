@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <llmres/hardware/interconnect.hpp>
 #include <llmres/values/square_root.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -15,11 +16,10 @@ namespace llmres::inline v0 {
 /// How ranks exchange a tensor.
 enum class collective_kind : std::uint8_t { all_reduce, all_gather, reduce_scatter, all_to_all, send };
 
-/// The name of a collective: "all_reduce".
-constexpr std::string_view name_of(collective_kind kind) {
-    constexpr std::array<std::string_view, 5> names{"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "send"};
-    return names[static_cast<std::size_t>(kind)];
-}
+/// The names of the collectives, in their order.
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<collective_kind>{"all_reduce", "all_gather", "reduce_scatter",
+                                                                           "all_to_all", "send"};
 
 /// Bytes that one rank sends. `message` is the whole tensor: what is reduced, what is there after an all-gather, what a
 /// reduce-scatter starts from, all that a rank sends to the others in an all-to-all, or what it sends to the next rank.

@@ -28,12 +28,10 @@ enum class gpu_vendor : std::uint8_t {
     other
 };
 
-/// The name of a vendor, as in the tables: "moore-threads".
-constexpr std::string_view name_of(gpu_vendor vendor) {
-    constexpr std::array<std::string_view, 11> names{"nvidia", "amd",       "intel", "google",        "aws",  "huawei",
-                                                     "apple",  "cambricon", "hygon", "moore-threads", "other"};
-    return names[static_cast<std::size_t>(vendor)];
-}
+/// The names of the vendors, as in the tables, in their order.
+template <>
+inline constexpr std::array<std::string_view, 11> names_of<gpu_vendor>{
+    "nvidia", "amd", "intel", "google", "aws", "huawei", "apple", "cambricon", "hygon", "moore-threads", "other"};
 
 /// NVIDIA's compute capability; {0, 0} for other vendors.
 struct compute_capability {

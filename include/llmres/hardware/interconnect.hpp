@@ -31,13 +31,11 @@ enum class link_kind : std::uint8_t {
     other,        ///< another vendor's fabric
 };
 
-/// The name of a technology, as in the tables: "nvlink".
-constexpr std::string_view name_of(link_kind kind) {
-    constexpr std::array<std::string_view, 16> names{"none", "pcie",        "nvlink",  "c2c",        "xgmi", "ualink",
-                                                     "ici",  "neuronlink",  "hccs",    "infiniband", "roce", "ethernet",
-                                                     "efa",  "host_memory", "storage", "other"};
-    return names[static_cast<std::size_t>(kind)];
-}
+/// The names of the technologies, as in the tables, in their order.
+template <>
+inline constexpr std::array<std::string_view, 16> names_of<link_kind>{
+    "none", "pcie",       "nvlink", "c2c",      "xgmi", "ualink",      "ici",     "neuronlink",
+    "hccs", "infiniband", "roce",   "ethernet", "efa",  "host_memory", "storage", "other"};
 
 /// How a link joins its members, which decides what one pair of them gets.
 enum class link_topology : std::uint8_t {

@@ -6,6 +6,7 @@
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -45,16 +46,13 @@ enum class activation_role : std::uint8_t {
 };
 // clang-format off
 /// The names of the roles, in their order.
-inline constexpr std::array<std::string_view, 27> activation_role_names{
+template <>
+inline constexpr std::array<std::string_view, 27> names_of<activation_role>{
     "residual", "norm_input", "normalised", "norm_statistics", "linear_input", "query", "key", "value", "latent",
     "probabilities", "softmax_statistics", "attention_output", "router", "gate", "gate_activation", "up", "product",
     "expert_output", "logits", "logits_fp32", "log_probabilities", "logits_gradient", "mask", "adapter",
     "recurrence", "gradient", "weight"};
 // clang-format on
-/// The name of a role: "query".
-constexpr std::string_view name_of(activation_role role) {
-    return activation_role_names[static_cast<std::size_t>(role)];
-}
 
 /// How tensor parallelism cuts an activation.
 enum class activation_split : std::uint8_t {

@@ -86,8 +86,8 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     adapter a;
     job_reader read{object, "adapter"};
     if (!object.empty() && !read.fields().has("kind"))
-        return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(adapter_kind_names));
-    read.choice("kind", adapter_kind_names, a.kind);
+        return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(names_of<adapter_kind>));
+    read.choice("kind", a.kind);
     if (a.low_rank()) a.rank = 8;  // PEFT's default (LoraConfig), as are litgpt's and torchtune's
     read.integer("rank", a.rank);
     read.names("targets", a.targets, [&a](std::string_view names) {
@@ -126,9 +126,9 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     if (const status s = known_keys(object, "offload", {}); !s) return s.error();
     offload o;
     job_reader read{object, "offload"};
-    read.choice("optimizer", offload_place_names, o.optimizer);
-    read.choice("parameters", offload_place_names, o.parameters);
-    read.choice("activations", offload_place_names, o.activations);
+    read.choice("optimizer", o.optimizer);
+    read.choice("parameters", o.parameters);
+    read.choice("activations", o.activations);
     read.names("modules", o.modules,
                [](std::string_view names) { return find_layer_parts(names, offloaded_parts, "offload.modules"); });
     read.flag("pinned", o.pinned);
@@ -164,14 +164,14 @@ inline result<layout> read_layout(const nlohmann::json& object, std::int32_t lay
     read.integer("zero", l.zero);
     read.integer("shard_replicas", l.shard_replicas);
     read.integer("micro_batch_group", l.micro_batch_group);
-    read.choice("schedule", pipeline_schedule_names, l.schedule);
+    read.choice("schedule", l.schedule);
     read.named("stages", l.stages, [](std::string_view letters) { return read_stages(letters); });
     take_ratios(read, layers, l);
     read.integer("first_stage_layers", l.first_stage_layers);
     read.integer("last_stage_layers", l.last_stage_layers);
     read.flag("embedding_as_layer", l.embedding_as_layer);
     read.flag("loss_as_layer", l.loss_as_layer);
-    read.choice("cp_comm_type", cp_communication_names, l.cp_comm_type);
+    read.choice("cp_comm_type", l.cp_comm_type);
     // Megatron-Core, too, takes the number of virtual stages from the list of stages.
     if (!read.fields().has("virtual_pipeline") && l.stages.chunks > 0 && l.pipeline > 0 &&
         l.stages.chunks % l.pipeline == 0)
@@ -289,8 +289,8 @@ inline status read_own_fields(job_reader& read, job& j) {
     if (steps_in_backward && !j.optimizer.in_backward)
         read.fields().fail(error_code::inconsistent, "optimizer_in_bwd", "true: this optimizer always does");
     if (j.optimizer.in_backward) j.optimizer.temporaries = 0;
-    read.choice("attention", attention_kernel_names, j.attention);
-    read.choice("recompute", recompute_names, j.recompute);
+    read.choice("attention", j.attention);
+    read.choice("recompute", j.recompute);
     read.names("recompute_modules", j.recompute_modules,
                [](std::string_view names) { return find_layer_parts(names, recomputed_parts, "recompute_modules"); });
     if (read.fields().has("recompute_modules") && j.recompute != recompute::selective)
@@ -398,7 +398,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     j.model = described->model;
 
     detail::job_reader read{document, ""};
-    read.choice("task", task_names, j.task);
+    read.choice("task", j.task);
     if (const status s = read.checked(); !s) return s.error();
     if (const status s = detail::of_its_task(document, j); !s) return s.error();
     if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;

@@ -46,7 +46,7 @@ inline json_value bounds_to_json(const std::vector<constant_ref>& ends) {
 
 inline json_value families_to_json(const format_set& families) {
     json_value named = json_value::array();
-    const auto& names = enumeration_names<format_family>;
+    const auto& names = names_of<format_family>;
     for (std::size_t i = 1; i < names.size(); ++i)
         if (families.contains(static_cast<format_family>(i))) named.push_back(std::string{names[i]});
     return named;
@@ -54,8 +54,7 @@ inline json_value families_to_json(const format_set& families) {
 
 inline json_value knobs_to_json(const knob_list& knobs) {
     json_value named = json_value::object();
-    const auto& settings = enumeration_names<knob_setting>;
-    for (const knob& k : knobs) named[std::string{k.name}] = std::string{settings[static_cast<std::size_t>(k.setting)]};
+    for (const knob& k : knobs) named[std::string{k.name}] = std::string{name_of(k.setting)};
     return named;
 }
 

@@ -29,10 +29,9 @@ enum class adapter_kind : std::uint8_t {
     llama_adapter_v2,
 };
 /// The names of the kinds, in their order.
-inline constexpr std::array<std::string_view, 8> adapter_kind_names{
+template <>
+inline constexpr std::array<std::string_view, 8> names_of<adapter_kind>{
     "none", "lora", "rslora", "dora", "ia3", "prompt", "llama_adapter", "llama_adapter_v2"};
-/// The name of a kind: "lora".
-constexpr std::string_view name_of(adapter_kind k) { return adapter_kind_names[static_cast<std::size_t>(k)]; }
 
 /// A set of weight roles.
 struct role_set {
@@ -133,8 +132,8 @@ constexpr result<role_set> find_roles(std::string_view names, std::string_view f
         if (name.empty()) continue;
         bool known = is_joined_heads(name);
         if (known) found.insert(joined_head_roles);
-        for (std::size_t i = 0; i < weight_role_names.size(); ++i)
-            if (weight_role_names[i] == name) found.insert(static_cast<weight_role>(i)), known = true;
+        for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i)
+            if (names_of<weight_role>[i] == name) found.insert(static_cast<weight_role>(i)), known = true;
         if (!known)
             return refused(error_code::unknown, field, name, "all-linear, attention, or modules: q_proj, v_proj, ...");
     }

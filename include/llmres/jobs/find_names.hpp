@@ -39,13 +39,13 @@ constexpr result<layer_part_set> find_layer_parts(std::string_view names, layer_
     while (!names.empty()) {
         const std::string_view name = detail::taken_before(names, ",");
         bool known = false;
-        for (std::size_t i = 0; i < layer_part_names.size() && !known; ++i) {
+        for (std::size_t i = 0; i < names_of<layer_part>.size() && !known; ++i) {
             const auto m = static_cast<layer_part>(i);
-            known = layer_part_names[i] == name && among.has(m);
+            known = names_of<layer_part>[i] == name && among.has(m);
             if (known) found.bits = static_cast<std::uint16_t>(found.bits | layer_part_set{m}.bits);
         }
         if (!known)
-            return refused(error_code::unknown, field, name, such_as("modules", nearest(name, layer_part_names)));
+            return refused(error_code::unknown, field, name, such_as("modules", nearest(name, names_of<layer_part>)));
     }
     return found;
 }

@@ -18,6 +18,7 @@
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -27,9 +28,8 @@ namespace llmres::inline v0 {
 /// What a job does.
 enum class task : std::uint8_t { serving, pretraining, finetuning };
 /// The names of the tasks, in their order.
-inline constexpr std::array<std::string_view, 3> task_names{"serving", "pretraining", "finetuning"};
-/// The name of a task: "serving".
-constexpr std::string_view name_of(task t) { return task_names[static_cast<std::size_t>(t)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<task>{"serving", "pretraining", "finetuning"};
 
 /// How attention is computed, and so what it keeps.
 enum class attention_kernel : std::uint8_t {
@@ -39,9 +39,8 @@ enum class attention_kernel : std::uint8_t {
     cudnn,  ///< as sdpa, by cuDNN's kernel (PyTorch's first choice on B200)
 };
 /// The names of the kernels, in their order.
-inline constexpr std::array<std::string_view, 4> attention_kernel_names{"eager", "sdpa", "flash", "cudnn"};
-/// The name of a kernel: "flash".
-constexpr std::string_view name_of(attention_kernel k) { return attention_kernel_names[static_cast<std::size_t>(k)]; }
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<attention_kernel>{"eager", "sdpa", "flash", "cudnn"};
 
 /// What a training step computes again in the backward pass instead of keeping it.
 enum class recompute : std::uint8_t {
@@ -50,9 +49,8 @@ enum class recompute : std::uint8_t {
     full,       ///< every layer, from its input
 };
 /// The names of the kinds, in their order.
-inline constexpr std::array<std::string_view, 3> recompute_names{"none", "selective", "full"};
-/// The name of a kind: "full".
-constexpr std::string_view name_of(recompute r) { return recompute_names[static_cast<std::size_t>(r)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<recompute>{"none", "selective", "full"};
 
 /// Tokens of a finetuning sequence where none are given: samples are far shorter than the longest context
 /// (LLaMA-Factory's cutoff_len; trl's max_length is 1,024, torchtune's packs 4,096).

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// Which parts of a layer can be recomputed or offloaded by name? Those of Megatron-Core (recompute-modules,
@@ -26,11 +27,10 @@ enum class layer_part : std::uint8_t {
     expert_fc1,      ///< offloaded: the tokens that routed experts read
 };
 /// The names of the parts, in their order.
-inline constexpr std::array<std::string_view, 12> layer_part_names{
+template <>
+inline constexpr std::array<std::string_view, 12> names_of<layer_part>{
     "core_attn",      "layernorm", "mla_up_proj", "moe_act",   "mlp",      "moe",
     "shared_experts", "attn_norm", "qkv_linear",  "attn_proj", "mlp_norm", "expert_fc1"};
-/// The name of a part: "core_attn".
-constexpr std::string_view name_of(layer_part m) { return layer_part_names[static_cast<std::size_t>(m)]; }
 
 /// A set of parts.
 struct layer_part_set {

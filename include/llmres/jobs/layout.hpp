@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -19,9 +20,8 @@ enum class cp_communication : std::uint8_t {
     a2a,         ///< the sequence is exchanged for heads (Ulysses)
 };
 /// The names of the ways, in their order.
-inline constexpr std::array<std::string_view, 3> cp_communication_names{"p2p", "all_gather", "a2a"};
-/// The name of a way: "p2p".
-constexpr std::string_view name_of(cp_communication c) { return cp_communication_names[static_cast<std::size_t>(c)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<cp_communication>{"p2p", "all_gather", "a2a"};
 
 /// Degrees of parallelism. One replica has tensor x pipeline x data x context_parallel GPUs. Experts are distributed
 /// over GPUs that the data, context and tensor degrees already count (Megatron-Core's expert model parallelism).

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/jobs/layer_parts.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// What does a training job keep outside the GPU?
@@ -15,11 +16,10 @@ enum class offload_place : std::uint8_t {
     none,  ///< on the GPU
     host,  ///< in main memory
     nvme,  ///< on a disk
-};  ///< where offloaded tensors are kept
+};
 /// The names of the places, in their order.
-inline constexpr std::array<std::string_view, 3> offload_place_names{"none", "host", "nvme"};
-/// The name of a place: "host".
-constexpr std::string_view name_of(offload_place p) { return offload_place_names[static_cast<std::size_t>(p)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<offload_place>{"none", "host", "nvme"};
 
 /// Tensors that a training job keeps outside the GPU.
 struct offload {

@@ -30,9 +30,8 @@ enum class pipeline_schedule : std::uint8_t {
     zb_v,
 };
 /// The names of the schedules, in their order.
-inline constexpr std::array<std::string_view, 5> pipeline_schedule_names{"1f1b", "gpipe", "zb_h1", "zb_h2", "zb_v"};
-/// The name of a schedule: "1f1b".
-constexpr std::string_view name_of(pipeline_schedule s) { return pipeline_schedule_names[static_cast<std::size_t>(s)]; }
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<pipeline_schedule>{"1f1b", "gpipe", "zb_h1", "zb_h2", "zb_v"};
 
 /// Whether gradients of weights are deferred: computed apart from those of inputs.
 constexpr bool defers_weight_gradients(pipeline_schedule s) { return s >= pipeline_schedule::zb_h1; }

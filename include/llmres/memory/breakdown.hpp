@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -27,11 +28,10 @@ enum class memory_term : std::uint8_t {
     fragmentation,      ///< what the allocator or pool holds beyond what it hands out
 };
 /// The names of the terms, in their order: keys of a plan's JSON.
-inline constexpr std::array<std::string_view, 13> memory_term_names{
+template <>
+inline constexpr std::array<std::string_view, 13> names_of<memory_term>{
     "weights",         "adapter", "gradients",     "optimizer", "optimizer_scratch", "activations",  "kv_cache",
     "recurrent_state", "logits",  "communication", "workspace", "runtime",           "fragmentation"};
-/// The name of a term: "kv_cache".
-constexpr std::string_view name_of(memory_term term) { return memory_term_names[static_cast<std::size_t>(term)]; }
 
 /// The part of a step in which memory peaks.
 enum class phase : std::uint8_t {
@@ -43,12 +43,10 @@ enum class phase : std::uint8_t {
     decode,     ///< serving: the last token of every sequence is computed while the cache is full
     load,       ///< serving: weights are converted, beside what they are converted to, before the first step
 };
-/// The name of a phase: "prefill".
-constexpr std::string_view name_of(phase p) {
-    constexpr std::array<std::string_view, 7> names{"prefill", "loss",   "backward", "optimizer",
-                                                    "forward", "decode", "load"};
-    return names[static_cast<std::size_t>(p)];
-}
+/// The names of the phases, in their order.
+template <>
+inline constexpr std::array<std::string_view, 7> names_of<phase>{"prefill", "loss",   "backward", "optimizer",
+                                                                 "forward", "decode", "load"};
 
 /// A training step by its passes: the most bytes of tensors that are alive in each.
 struct training_passes {
@@ -69,10 +67,10 @@ struct serving_phases {
 
 /// The memory of one GPU at the peak of a step.
 struct memory_breakdown {
-    std::array<interval<byte_count>, memory_term_names.size()> terms{};  ///< by memory_term
-    byte_count ideal{};                                                  ///< tensors alone
-    interval<byte_count> allocated{};                                    ///< as the runtime's allocator hands them out
-    interval<byte_count> reserved{};                                     ///< what that allocator or pool holds
+    std::array<interval<byte_count>, names_of<memory_term>.size()> terms{};  ///< by memory_term
+    byte_count ideal{};                                                      ///< tensors alone
+    interval<byte_count> allocated{};  ///< as the runtime's allocator hands them out
+    interval<byte_count> reserved{};   ///< what that allocator or pool holds
     // Training, each of the stage that has most of it, for which a step waits:
     byte_count reduced{};   ///< training: gradients that data-parallel ranks sum, before ZeRO shards them
     byte_count gathered{};  ///< training: weights that ZeRO gathers

@@ -10,6 +10,7 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// What is a model? Its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
 /// (features, heads, experts); everything countable about a model follows from them (models/parameters.hpp,
@@ -47,15 +48,14 @@ enum class weight_role : std::uint8_t {
     values,        ///< scales, gates and sinks, which are no matrices
 };
 /// The names of the roles, in their order.
-inline constexpr std::array<std::string_view, 27> weight_role_names{
+template <>
+inline constexpr std::array<std::string_view, 27> names_of<weight_role>{
     "embed_tokens", "q_proj",    "k_proj",    "v_proj",    "o_proj",     "q_a_proj", "q_b_proj",
     "kv_a_proj",    "kv_b_proj", "gate_proj", "up_proj",   "down_proj",  "router",   "shared_gate",
     "bias",         "norm",      "lm_head",   "in_proj",   "out_proj",   "conv",     "state",
     "attn_gate",    "indexer",   "positions", "projector", "classifier", "values"};
 
-static_assert(weight_role_names.size() <= 64, "one bit for each role");
-/// The name of a role: "q_proj".
-constexpr std::string_view name_of(weight_role role) { return weight_role_names[static_cast<std::size_t>(role)]; }
+static_assert(names_of<weight_role>.size() <= 64, "one bit for each role");
 
 /// Where in a model a tensor outside the layers stands.
 enum class model_part : std::uint8_t {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// How a runtime's allocator hands out memory and holds on to it: what it reserves beyond what is allocated.
@@ -15,15 +17,10 @@ enum class allocator_code : std::uint8_t {
     stream_ordered,  ///< cudaMallocAsync's pool (TensorRT-LLM's CudaAllocatorAsync, CTranslate2's cuda/allocator.cc)
 };
 
-/// Its name in a plan.
-constexpr std::string_view name_of(allocator_code code) {
-    switch (code) {
-        case allocator_code::device: return "cuda_malloc";
-        case allocator_code::pytorch: return "pytorch_caching";
-        case allocator_code::stream_ordered: return "stream_ordered";
-    }
-    return "";
-}
+/// The names of the allocators, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<allocator_code>{"cuda_malloc", "pytorch_caching",
+                                                                          "stream_ordered"};
 
 /// How an allocator reserves memory.
 struct runtime_allocator {

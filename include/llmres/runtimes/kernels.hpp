@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/values/text.hpp>
 #include <string_view>
 
 /// How training computes a model's modules, as far as memory shows it: which kernels are fused, what they save for the
@@ -71,10 +72,9 @@ enum class expert_code : std::uint8_t {
                  ///< SequentialMLP)
 };
 /// The names of the ways to compute experts, in their order.
-inline constexpr std::array<std::string_view, 7> expert_code_names{"modules",    "loop",     "grouped",   "batched",
-                                                                   "dispatched", "permuted", "sequential"};
-/// The name of a way to compute experts: "grouped".
-constexpr std::string_view name_of(expert_code c) { return expert_code_names[static_cast<std::size_t>(c)]; }
+template <>
+inline constexpr std::array<std::string_view, 7> names_of<expert_code>{"modules",    "loop",     "grouped",   "batched",
+                                                                       "dispatched", "permuted", "sequential"};
 /// True for what transformers itself computes: it selects and weighs tokens in operations of its own
 /// (integrations/moe.py).
 constexpr bool is_of_transformers(expert_code c) { return c <= expert_code::batched; }
@@ -120,22 +120,19 @@ enum class fp8_recipe : std::uint8_t {
     microscaled,  ///< an 8-bit scale for each 32 values: MXFP8
 };
 /// The names of the recipes, in their order.
-inline constexpr std::array<std::string_view, 5> fp8_recipe_names{"none", "delayed", "tensorwise", "blockwise",
-                                                                  "mxfp8"};
-/// The name of a recipe: "delayed".
-constexpr std::string_view name_of(fp8_recipe r) { return fp8_recipe_names[static_cast<std::size_t>(r)]; }
+template <>
+inline constexpr std::array<std::string_view, 5> names_of<fp8_recipe>{"none", "delayed", "tensorwise", "blockwise",
+                                                                      "mxfp8"};
 /// The names of the ways to scan, in their order.
-inline constexpr std::array<std::string_view, 3> scan_code_names{"plain", "fused", "fused_to_gate"};
-/// The name of a way to scan: "fused".
-constexpr std::string_view name_of(scan_code c) { return scan_code_names[static_cast<std::size_t>(c)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<scan_code>{"plain", "fused", "fused_to_gate"};
 // clang-format off
 /// The names of the losses, in their order.
-inline constexpr std::array<std::string_view, 9> loss_code_names{
+template <>
+inline constexpr std::array<std::string_view, 9> names_of<loss_code>{
     "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel",
     "vocabulary_parallel_fused", "transformer_engine", "mean"};
 // clang-format on
-/// The name of a loss: "chunked".
-constexpr std::string_view name_of(loss_code c) { return loss_code_names[static_cast<std::size_t>(c)]; }
 
 /// Which losses are compiled with the layers.
 enum class loss_compiling : std::uint8_t {
@@ -155,10 +152,9 @@ enum class selective_code : std::uint8_t {
 };
 
 /// The names of what selective recomputation recomputes, in their order.
-inline constexpr std::array<std::string_view, 3> selective_code_names{"attention_core", "all_but_odd_products",
-                                                                      "all_but_products"};
-/// The name of what selective recomputation recomputes: "attention_core".
-constexpr std::string_view name_of(selective_code c) { return selective_code_names[static_cast<std::size_t>(c)]; }
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<selective_code>{"attention_core", "all_but_odd_products",
+                                                                          "all_but_products"};
 
 /// The loss, from the logits to their gradient.
 struct training_loss {

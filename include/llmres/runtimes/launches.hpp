@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -18,7 +19,8 @@ enum class attention_code : std::uint8_t {
 };
 
 /// The names of attention kernels, in their order.
-inline constexpr std::array<std::string_view, 3> attention_code_names{"tuned", "flash_2", "flash_1"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<attention_code>{"tuned", "flash_2", "flash_1"};
 
 /// Whose kernels multiply by weights that are stored as integers.
 enum class packed_code : std::uint8_t {
@@ -28,7 +30,8 @@ enum class packed_code : std::uint8_t {
 };
 
 /// The names of these kernels, in their order.
-inline constexpr std::array<std::string_view, 3> packed_code_names{"streamed", "simple", "marlin"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<packed_code>{"streamed", "simple", "marlin"};
 
 /// Whose kernels compute routed experts.
 enum class routed_code : std::uint8_t {
@@ -40,7 +43,8 @@ enum class routed_code : std::uint8_t {
 };
 
 /// The names of these kernels, in their order.
-inline constexpr std::array<std::string_view, 3> routed_code_names{"grouped", "blackwell", "each"};
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<routed_code>{"grouped", "blackwell", "each"};
 
 /// How a runtime launches the kernels of a step.
 struct runtime_launches {

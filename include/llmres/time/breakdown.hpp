@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -27,16 +28,15 @@ enum class time_term : std::uint8_t {
 };
 // clang-format off
 /// The names of the terms, in their order.
-inline constexpr std::array<std::string_view, 9> time_term_names{
+template <>
+inline constexpr std::array<std::string_view, 9> names_of<time_term>{
     "compute", "memory", "tensor_communication", "pipeline_bubble", "data_communication", "expert_communication",
     "host_transfer", "host_optimizer", "launch"};
 // clang-format on
-/// The name of a term: "tensor_communication".
-constexpr std::string_view name_of(time_term term) { return time_term_names[static_cast<std::size_t>(term)]; }
 
 /// The time of a step or of a prompt, term by term.
 struct time_breakdown {
-    std::array<interval<duration>, time_term_names.size()> terms{};  ///< the time of each term
+    std::array<interval<duration>, names_of<time_term>.size()> terms{};  ///< the time of each term
 
     /// The time of a term.
     constexpr interval<duration>& operator[](time_term t) { return terms[static_cast<std::size_t>(t)]; }

@@ -15,6 +15,7 @@
 #include <llmres/time/steps/training.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <span>
 #include <string_view>
@@ -30,11 +31,9 @@ enum class step_pass : std::uint8_t {
     decode,    ///< serving: one token of every sequence of a data rank
     prefill,   ///< serving: one prompt
 };
-/// The name of a pass: "backward".
-constexpr std::string_view name_of(step_pass p) {
-    constexpr std::array<std::string_view, 4> names{"forward", "backward", "decode", "prefill"};
-    return names[static_cast<std::size_t>(p)];
-}
+/// The names of the passes, in their order.
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<step_pass>{"forward", "backward", "decode", "prefill"};
 
 /// All kernels of one kind in one pass, through every layer, on one tensor rank of each pipeline stage.
 struct kernel_time {

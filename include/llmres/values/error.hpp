@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/values/text.hpp>
 #include <new>
@@ -28,21 +29,10 @@ enum class error_code : std::uint8_t {
     io,            ///< a file that cannot be read
 };
 
-/// The name of a kind: "out_of_range".
-constexpr std::string_view name_of(error_code code) {
-    switch (code) {
-        case error_code::none: return "none";
-        case error_code::missing: return "missing";
-        case error_code::malformed: return "malformed";
-        case error_code::unknown: return "unknown";
-        case error_code::out_of_range: return "out_of_range";
-        case error_code::inconsistent: return "inconsistent";
-        case error_code::unsupported: return "unsupported";
-        case error_code::overflow: return "overflow";
-        case error_code::io: return "io";
-    }
-    return "none";
-}
+/// The names of the kinds, in their order.
+template <>
+inline constexpr std::array<std::string_view, 9> names_of<error_code>{
+    "none", "missing", "malformed", "unknown", "out_of_range", "inconsistent", "unsupported", "overflow", "io"};
 
 /// What is wrong: which field, what it held, what was expected.
 struct error {

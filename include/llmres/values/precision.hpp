@@ -16,12 +16,10 @@ namespace llmres::inline v0 {
 /// The arithmetic a format computes in: which of a GPU's rates applies.
 enum class arithmetic_kind : std::uint8_t { fp64, fp32, tf32, fp16, bf16, fp8, fp6, fp4, int8, int4 };
 
-/// The name of an arithmetic: "bf16".
-constexpr std::string_view name_of(arithmetic_kind kind) {
-    constexpr std::array<std::string_view, 10> names{"fp64", "fp32", "tf32", "fp16", "bf16",
-                                                     "fp8",  "fp6",  "fp4",  "int8", "int4"};
-    return names[static_cast<std::size_t>(kind)];
-}
+/// The names of the arithmetics, in their order.
+template <>
+inline constexpr std::array<std::string_view, 10> names_of<arithmetic_kind>{"fp64", "fp32", "tf32", "fp16", "bf16",
+                                                                            "fp8",  "fp6",  "fp4",  "int8", "int4"};
 
 /// One part of what a format stores: `bytes` for each tile of rows x columns, where a tile that the tensor fills in
 /// part counts whole. Values, scales and zero points are each one part. rows = flat means that tiles run over the

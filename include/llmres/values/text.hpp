@@ -55,6 +55,17 @@ struct literal : std::string_view {
     constexpr literal(const char* from) : std::string_view{from, __builtin_strlen(from)} {}
 };
 
+/// The names of an enumeration's values, in their order: a list of its own stands beside each enumeration that has
+/// names, and for others there is none.
+template <class Enum>
+inline constexpr int names_of = 0;
+
+/// The name of a value of such an enumeration: "kv_cache".
+template <class Enum>
+constexpr std::string_view name_of(Enum value) {
+    return names_of<Enum>[static_cast<std::size_t>(value)];
+}
+
 /// At most `Capacity` characters, stored in place: usable in constexpr, as a template argument, and without allocation.
 /// A longer text is cut and ends in "..", so that an error message never fails for want of room.
 template <std::size_t Capacity>

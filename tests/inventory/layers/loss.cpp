@@ -117,12 +117,12 @@ TEST_CASE("each way to compute the loss takes less than the one that knows less"
 }
 
 TEST_CASE("tensor ranks share scores in every way of computing them; more tokens or words never take less") {
-    for (std::size_t c = 0; c < loss_code_names.size(); ++c) {
+    for (std::size_t c = 0; c < names_of<loss_code>.size(); ++c) {
         const job j = training(static_cast<loss_code>(c));
         job longer = j, wider = j;
         longer.sequence = tokens(2 * n);
         wider.model.vocabulary = 2 * vocabulary;
-        CAPTURE(loss_code_names[c]);
+        CAPTURE(names_of<loss_code>[c]);
         for (const loss_point at :
              {loss_point::saved, loss_point::kept, loss_point::forward, loss_point::gradient, loss_point::head}) {
             CHECK(made_at(longer, at) >= made_at(j, at));
@@ -171,7 +171,7 @@ TEST_CASE("the table of the loss names every way to compute it, in order, and ea
 }
 
 TEST_CASE("the points of the loss add up to what is visited") {
-    for (std::size_t c = 0; c < loss_code_names.size(); ++c) {
+    for (std::size_t c = 0; c < names_of<loss_code>.size(); ++c) {
         const job j = training(static_cast<loss_code>(c));
         const layout l{.tensor = 3};
         const loss_memory sum = loss_memory_of(j.model, training_context{j, l}, l);

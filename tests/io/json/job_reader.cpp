@@ -194,7 +194,7 @@ TEST_CASE("every optimizer, loss and knob of a runtime has its name in the docum
             CAPTURE(std::string{each->cache.fraction_name.view()});
             CHECK(named(each->cache.fraction_name.view()));
         }
-    for (const std::string_view loss : loss_code_names) {
+    for (const std::string_view loss : names_of<loss_code>) {
         CAPTURE(std::string{loss});
         CHECK(named(loss));
     }

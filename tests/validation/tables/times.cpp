@@ -19,7 +19,7 @@ void show(const times::figure& f, const llmres::job_plan& p) {
     const llmres::time_breakdown& t = first ? p.speed.prefill : p.speed.step;
     for (std::size_t i = 0; i < t.terms.size(); ++i)
         if (t.terms[i].expected > llmres::duration{})
-            std::printf(" %s %.5g", std::string(llmres::time_term_names[i]).c_str(),
+            std::printf(" %s %.5g", std::string(llmres::names_of<llmres::time_term>[i]).c_str(),
                         t.terms[i].expected.in(llmres::seconds));
     std::printf("\n");
 }

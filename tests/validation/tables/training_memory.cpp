@@ -35,7 +35,8 @@ void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
                 std::string(name_of(m.phase)).c_str(), m.stage);
     for (std::size_t i = 0; i < m.terms.size(); ++i)
         if (m.terms[i].expected > llmres::byte_count{})
-            std::printf(" %s %.3f", std::string(llmres::memory_term_names[i]).c_str(), in_gib(m.terms[i].expected));
+            std::printf(" %s %.3f", std::string(llmres::names_of<llmres::memory_term>[i]).c_str(),
+                        in_gib(m.terms[i].expected));
     const auto of = r.allocated > 0 ? m.allocated : r.reserved > 0 || r.unstated > 0 ? m.reserved : total;
     if (measured > 0 && !r.out_of_memory && (in_gib(of.low) > measured * 1.0001 || measured * 0.9999 > in_gib(of.high)))
         std::printf(" outside %.3f..%.3f", in_gib(of.low), in_gib(of.high));

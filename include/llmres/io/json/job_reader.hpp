@@ -111,16 +111,16 @@ public:
         into = read;
     }
     /// One of the names of an enumeration.
-    template <class Enum, std::size_t N>
-    void choice(const char* name, const std::array<std::string_view, N>& names, Enum& into) {
+    template <class Enum>
+    void choice(const char* name, Enum& into) {
         if (!fields_.has(name)) return;
         const std::string_view typed = fields_.text_or(name, "");
-        for (std::size_t i = 0; i < N; ++i)
-            if (names[i] == typed) {
+        for (std::size_t i = 0; i < names_of<Enum>.size(); ++i)
+            if (names_of<Enum>[i] == typed) {
                 into = static_cast<Enum>(i);
                 return;
             }
-        fields_.fail(error_code::unknown, name, "one of " + listed(names));
+        fields_.fail(error_code::unknown, name, "one of " + listed(names_of<Enum>));
     }
     /// A row of a table, by its name.
     template <class T, class Find>

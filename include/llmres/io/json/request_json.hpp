@@ -19,21 +19,21 @@ namespace llmres::inline v0 {
 /// The names of modules with commas between them, as find_modules() reads them.
 inline std::string to_text(layer_part_set modules) {
     std::string names;
-    for (std::size_t i = 0; i < layer_part_names.size(); ++i)
+    for (std::size_t i = 0; i < names_of<layer_part>.size(); ++i)
         if (modules.has(static_cast<layer_part>(i)))
-            names += (names.empty() ? "" : ",") + std::string{layer_part_names[i]};
+            names += (names.empty() ? "" : ",") + std::string{names_of<layer_part>[i]};
     return names;
 }
 
 /// The roles of the weights that an adapter is attached to, with commas between them, as find_roles() reads them.
 inline std::string target_names(const adapter& a) {
     std::string names;
-    for (std::size_t i = 0; i < weight_role_names.size(); ++i) {
+    for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i) {
         const auto role = static_cast<weight_role>(i);
         if (!a.targets.contains(role)) continue;
         if (a.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) continue;
         const bool joined = a.joined_heads && role == weight_role::q_proj;
-        names += (names.empty() ? "" : ",") + std::string{joined ? joined_heads_names[0] : weight_role_names[i]};
+        names += (names.empty() ? "" : ",") + std::string{joined ? joined_heads_names[0] : names_of<weight_role>[i]};
     }
     return names;
 }
@@ -48,8 +48,7 @@ inline void training_knobs_to_json(const runtime& r, const runtime& p, json_valu
     if (k.loss.code != usual.loss.code) out["loss"] = name_of(k.loss.code);
     if (k.scan != usual.scan) out["scan"] = name_of(k.scan);
     flag("expandable_segments", r.allocator.expandable_segments, p.allocator.expandable_segments);
-    if (r.launches.attention != p.launches.attention)
-        out["attention_kernels"] = attention_code_names[static_cast<std::size_t>(r.launches.attention)];
+    if (r.launches.attention != p.launches.attention) out["attention_kernels"] = name_of(r.launches.attention);
     flag("compiled", k.compilation.layers, usual.compilation.layers);
     flag("compiled_loss", k.compilation.loss, usual.compilation.loss);
     flag("fused_norms", k.norm == norm_code::fused, usual.norm == norm_code::fused);

@@ -228,10 +228,10 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
     runtime_profile& p = learnt_now.profile;
     p.runtime = learnt(learnt_now.observed, prior_weight::while_inside);
     p.origin = {};
-    for (std::size_t i = 0; i < learnt_constant_names.size(); ++i) {
+    for (std::size_t i = 0; i < names_of<learnt_constant>.size(); ++i) {
         const std::int32_t count = learnt_now.observed.evidence[i].count;
         if (count == 0) continue;
-        p.origin.sources[std::string{learnt_constant_names[i]}] = detail::logs_text(count);
+        p.origin.sources[std::string{names_of<learnt_constant>[i]}] = detail::logs_text(count);
         p.origin.measurements += count;
     }
     if (p.origin.sources.empty())

@@ -16,7 +16,7 @@ namespace llmres::inline v0::detail {
 
 /// One colour for each memory_term, which colour-blind people can tell from the others (Okabe and Ito 2008, with
 /// tints).
-inline constexpr std::array<std::string_view, memory_term_names.size()> term_colours{
+inline constexpr std::array<std::string_view, names_of<memory_term>.size()> term_colours{
     "#0072b2", "#56b4e9", "#e69f00", "#f0e442", "#b8a800", "#009e73", "#d55e00",
     "#cc79a7", "#8fb0cf", "#8c6d9e", "#a8a8a8", "#6d7680", "#c9ced6"};
 

@@ -24,7 +24,7 @@ struct gguf_stored_types {
     static constexpr std::size_t most_patterns = 16;  ///< different layers at most
     /// Types of one layer's matrices, as the type's number plus one; 0: the file has no such matrix. The second half is
     /// for matrices that are stacked (routed experts).
-    using pattern = std::array<std::uint8_t, 2 * weight_role_names.size()>;
+    using pattern = std::array<std::uint8_t, 2 * names_of<weight_role>.size()>;
 
     std::array<pattern, most_patterns> patterns{};                 ///< the first `count` are in use
     std::array<std::uint8_t, layer_stack::max_layers> of_layer{};  ///< the pattern of each layer
@@ -34,7 +34,7 @@ struct gguf_stored_types {
 
     /// Where a pattern holds the type of a matrix.
     static constexpr std::size_t place(weight_role role, bool stacked) {
-        return static_cast<std::size_t>(role) + (stacked ? weight_role_names.size() : 0);
+        return static_cast<std::size_t>(role) + (stacked ? names_of<weight_role>.size() : 0);
     }
     /// The stored type of a matrix of layer `i`, where it is known.
     constexpr maybe<gguf_type> type_of(std::int32_t i, weight_role role, bool stacked) const {

@@ -51,7 +51,7 @@ public:
 private:
     static constexpr std::array sorts{quantised_part::mixers, quantised_part::dense, quantised_part::experts};
     /// The formats of a layer's matrices, by place and role: each an index into formats_, 0 for not quantised.
-    using slot = std::array<std::array<std::uint8_t, weight_role_names.size()>, layer_places>;
+    using slot = std::array<std::array<std::uint8_t, names_of<weight_role>.size()>, layer_places>;
 
     /// Modules of a list that are read together. (Comparisons of tuples are templates.)
     struct module_group {
@@ -107,7 +107,7 @@ private:
             if (p.prediction ? !predicts : p.layer >= 0 && !matches(p, s, predicts)) continue;
             for (unsigned place = 0; place < layer_places; ++place) {
                 if ((places >> place & 1) == 0) continue;
-                for (std::size_t role = 0; role < weight_role_names.size(); ++role)
+                for (std::size_t role = 0; role < names_of<weight_role>.size(); ++role)
                     if (p.roles == 0 || (p.roles >> role & 1) != 0) table_[s][place][role] = index;
             }
         }
@@ -208,9 +208,9 @@ inline result<std::uint64_t> assignment::wide_roles(const layer_stack& layers, c
     };
     for (std::int32_t i = 0; i < layers.size; ++i) sort_out(layers[i], table_[static_cast<std::size_t>(i)]);
     if (ahead.layers > 0) sort_out(ahead.block, table_.back());
-    for (std::size_t role = 0; role < weight_role_names.size(); ++role)
+    for (std::size_t role = 0; role < names_of<weight_role>.size(); ++role)
         if ((wide & low) >> role & 1) {
-            text<95> which{weight_role_names[role]};
+            text<95> which{names_of<weight_role>[role]};
             which.append(" of some layers only");
             return refused(error_code::unsupported, field, which, "the same projections in all layers");
         }

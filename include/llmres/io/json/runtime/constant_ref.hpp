@@ -92,10 +92,6 @@ inline constexpr bool is_text = false;
 template <std::size_t N>
 inline constexpr bool is_text<text<N>> = true;
 
-/// The names of an enumeration, where they stay.
-template <class Enum>
-inline constexpr auto enumeration_names = names_of(Enum{});
-
 /// What is read and set as a whole number.
 template <class Value>
 constexpr constant_type whole_type(constant_kind kind, std::int64_t most) {
@@ -209,7 +205,7 @@ constexpr constant_type make_constant_type() {
         return whole_type<Value>(kind::tokens, std::int64_t{1} << 40);
     } else if constexpr (std::is_enum_v<Value>) {
         constant_type t = whole_type<Value>(kind::choice, 0);
-        t.names = enumeration_names<Value>;
+        t.names = names_of<Value>;
         return t;
     } else if constexpr (std::is_same_v<Value, double>) {
         return real_type<Value>(kind::real);

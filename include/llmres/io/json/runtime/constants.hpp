@@ -56,7 +56,7 @@ std::string unit_of(const profile_field& field) {
         return "true or false";
     } else if constexpr (std::is_enum_v<Value>) {
         std::string all;
-        for (const std::string_view name : names_of(Value{})) all.append(all.empty() ? "" : ", ").append(name);
+        for (const std::string_view name : names_of<Value>) all.append(all.empty() ? "" : ", ").append(name);
         return "one of " + all;
     } else if constexpr (std::is_same_v<Value, decltype(runtime_cache::default_fraction)>) {
         std::string all;
@@ -192,16 +192,16 @@ json_value schema_of_constant() {
     } else if constexpr (std::is_same_v<Value, bool>) {
         return {{"type", "boolean"}};
     } else if constexpr (std::is_enum_v<Value>) {
-        return {{"enum", names_of(Value{})}};
+        return {{"enum", names_of<Value>}};
     } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, duration>) {
         return {{"type", "number"}, {"minimum", 0}};
     } else if constexpr (std::is_integral_v<Value> || std::is_same_v<Value, byte_count> ||
                          std::is_same_v<Value, token_count>) {
         return {{"type", "integer"}, {"minimum", 0}};
     } else if constexpr (std::is_same_v<Value, format_set>) {
-        return {{"type", "array"}, {"items", {{"enum", names_of(format_family{})}}}};
+        return {{"type", "array"}, {"items", {{"enum", names_of<format_family>}}}};
     } else if constexpr (std::is_same_v<Value, knob_list>) {
-        return {{"type", "object"}, {"additionalProperties", {{"enum", names_of(knob_setting{})}}}};
+        return {{"type", "object"}, {"additionalProperties", {{"enum", names_of<knob_setting>}}}};
     } else if constexpr (std::is_same_v<Value, decltype(runtime_cache::default_fraction)> ||
                          std::is_same_v<Value, runtime_version> || std::is_same_v<Value, const launcher*>) {
         return {{"type", {"string", "null"}}};

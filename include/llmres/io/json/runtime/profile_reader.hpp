@@ -207,7 +207,7 @@ private:
         into = {};
         for (const nlohmann::json& entry : said) {
             constexpr std::int64_t plain{};
-            const std::int64_t family = choice(entry, path, enumeration_names<format_family>, plain);
+            const std::int64_t family = choice(entry, path, names_of<format_family>, plain);
             if (family != plain) into.bits |= std::uint32_t{1} << static_cast<unsigned>(family);
         }
     }
@@ -218,8 +218,7 @@ private:
         for (const auto& entry : said.items()) {
             std::string_view setting;
             for (const knob& k : knobs)
-                if (k.name == entry.key())
-                    setting = enumeration_names<knob_setting>[static_cast<std::size_t>(k.setting)];
+                if (k.name == entry.key()) setting = name_of(k.setting);
             if (setting.empty() || !says(entry.value(), setting)) return false;
         }
         return said.is_object();

@@ -134,18 +134,18 @@ inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) 
 }
 
 inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
-    read.choice("loss", loss_code_names, e.kernels.loss.code);
-    read.choice("scan", scan_code_names, e.kernels.scan);
+    read.choice("loss", e.kernels.loss.code);
+    read.choice("scan", e.kernels.scan);
     read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
-    read.choice("attention_kernels", attention_code_names, e.launches.attention);
+    read.choice("attention_kernels", e.launches.attention);
     read.flag("compiled", e.kernels.compilation.layers);
     read.flag("compiled_loss", e.kernels.compilation.loss);
     read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);
     // Beside a runtime without such a kernel of its own it is Liger's.
     read_either(read, "fused_gates", e.kernels.gate,
                 e.kernels.gate == gate_code::eager ? gate_code::in_place : e.kernels.gate, gate_code::eager);
-    read.choice("experts", expert_code_names, e.kernels.experts);
-    read.choice("selective", selective_code_names, e.kernels.checkpointing.selective);
+    read.choice("experts", e.kernels.experts);
+    read.choice("selective", e.kernels.checkpointing.selective);
     read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);
     read_huggingface_knobs(read, e.kernels);
     read_either(read, "gradient_accumulation_fusion", e.kernels.linear, linear_code::accumulates_beside,
@@ -154,7 +154,7 @@ inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
     read.integer("cuda", cuda);
     if (cuda < 12) e.process.context = context_of_cuda_11;
     read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
-    read.choice("fp8_recipe", fp8_recipe_names, e.kernels.fp8.recipe);
+    read.choice("fp8_recipe", e.kernels.fp8.recipe);
     read.flag("fp8_param_gather", e.kernels.fp8.param_gather);
     read.flag("layer_wise_param_layout", e.optimizer.layer_wise_param_layout);
     read.flag("defer_embedding_wgrad_compute", e.pipeline.defer_embedding_wgrad_compute);
