@@ -22,8 +22,7 @@ enum class pipeline_schedule : std::uint8_t {
     /// micro-batches in flight as the first has under 1F1B.
     zb_h1,
     /// arXiv 2401.10241 section 2.2: gradients of weights are deferred, 2 p - 1 micro-batches are in flight, and there
-    /// is
-    /// no bubble.
+    /// is no bubble.
     zb_h2,
     /// arXiv 2401.10241 section 6: a stage holds two chunks in the shape of a V, so that the first stage has embedding
     /// and head; p micro-batches are in flight.
@@ -49,9 +48,8 @@ struct stage_list {
 
 /// Reads chunks separated by '|', each a number of layers or letters as in Megatron-Core's
 /// pipeline-model-parallel-layout (pipeline_parallel_layer_layout.py): E embedding, t layer, m layer that predicts
-/// further tokens, L loss; x*n and
-/// (...)*n repeat, commas mean nothing. "20|22|22|16", "Et*3|(tt|)*29m|L". Errors: a letter that is none of these, a
-/// number or bracket without its end, more than 128 chunks, or 255 layers in one.
+/// further tokens, L loss; x*n and (...)*n repeat, commas mean nothing. "20|22|22|16", "Et*3|(tt|)*29m|L". Errors: a
+/// letter that is none of these, a number or bracket without its end, more than 128 chunks, or 255 layers in one.
 constexpr result<stage_list> read_stages(std::string_view letters, std::string_view field = "layout.stages");
 
 /// The layers of each GPU where they are split by ratios, "3,1", as llama.cpp's --tensor-split does: the head counts as

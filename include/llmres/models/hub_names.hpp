@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <llmres/values/text.hpp>
 
-// A row is laid out as a row.
+// A row is one repository.
 // clang-format off
 
 /// The names of repositories on the Hugging Face Hub, and the model of this library that each holds. A repository in

@@ -146,8 +146,8 @@ constexpr runtime llama_cpp_unpadded() {
 }
 /// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells
 /// (16736). Windows and recurrent states are there once a slot. Since December it takes fewer layers or a shorter
-/// context where what it was not told does not leave 1 GiB free (16653: `--fit`); a plan is of what it
-/// was told, and of what fits where the job asks for that (answers/capacity.hpp, fit_to_memory()).
+/// context where what it was not told does not leave 1 GiB free (16653: `--fit`); a plan is of what it was told, and of
+/// what fits where the job asks for that (answers/capacity.hpp, fit_to_memory()).
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
     r.loading.fits_memory = true;

@@ -26,8 +26,7 @@ inline constexpr runtime pytorch{
         .fragmentation = {0.0, 0.06, 0.20},
     },
     // torch.distributed: DTensor's ColwiseParallel and SequenceParallel, pipelining's ScheduleInterleaved1F1B with
-    // stages
-    // that the caller cuts, context_parallel, and FSDP.
+    // stages that the caller cuts, context_parallel, and FSDP.
     .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},
 };
 

@@ -119,9 +119,8 @@ using energy_dimension = dimension_quotient<
 }  // namespace detail
 
 // A unit is a short name for a dimension in Boost's terms, so that compilers, linkers and debuggers say `byte_unit`
-// where they would spell out a list of exponents. A product or quotient gets its short
-// name back (detail::named). The unit of each base dimension is fixed: byte, FLOP, token, parameter, second, metre,
-// kilogram.
+// where they would spell out a list of exponents. A product or quotient gets its short name back (detail::named). The
+// unit of each base dimension is fixed: byte, FLOP, token, parameter, second, metre, kilogram.
 
 // clang-format off
 /// A plain number.

@@ -96,9 +96,9 @@ inline double worth(unit u, std::string_view rest) {
 /// How many words a name may have.
 enum class name_words : bool { several, one };
 
-/// A name at the beginning of a text: up to the quote that `before` opens or that it begins with; else up to a comma,
-/// a bracket or the end, and of one word, a blank. Empty where it is longer than a name is, or holds
-/// anything but letters, digits and the marks of names: what people type does not pass.
+/// A name at the beginning of a text: up to the quote that `before` opens or that it begins with; else up to a comma, a
+/// bracket or the end, and of one word, a blank. Empty where it is longer than a name is, or holds anything but
+/// letters, digits and the marks of names: what people type does not pass.
 inline std::string read_name(std::string_view text, char opened = 0, name_words words = name_words::several) {
     while (opened == 0 && !text.empty() && (text.front() == ' ' || text.front() == '=')) text.remove_prefix(1);
     if (opened == 0 && !text.empty() && (text.front() == '\'' || text.front() == '"')) {

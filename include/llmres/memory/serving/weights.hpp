@@ -274,8 +274,8 @@ struct serving_weights {
     }
 
     /// The tables of rotary positions that layers share: as wide as the widest layer's rotated part, and four times as
-    /// long where positions of images have several axes (vLLM's MRotaryEmbedding), or as linear
-    /// scaling stretches them (Gemma 3's by 8, beside its windows').
+    /// long where positions of images have several axes (vLLM's MRotaryEmbedding), or as linear scaling stretches them
+    /// (Gemma 3's by 8, beside its windows').
     constexpr byte_count rope_table() const {
         if (runtime.loading.rope != rope_tables::shared) return {};
         std::int64_t width = 0;
