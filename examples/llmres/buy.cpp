@@ -166,7 +166,7 @@ void print_purchases(std::span<const llmres::purchase> best, std::span<const llm
                  {"cost", true},
                  {batches ? "sequences" : "tokens/s", true},
                  {"for each 1,000", true},
-                 {"not more for"},
+                 {"limited by"},
                  {"layout"}},
                 rows);
 }
@@ -247,7 +247,7 @@ void print_most(std::span<const most_gpus> all, std::span<const llmres::gpu_offe
                         m.nearest ? to_string(m.nearest->memory.total().high) : "-",
                         m.nearest ? to_string(m.nearest->usable) : "-", bound_text(m.bought)});
     }
-    print_table({{"buy"}, {"cost", true}, {"each needs", true}, {"each has", true}, {"not more for"}}, rows);
+    print_table({{"buy"}, {"cost", true}, {"each needs", true}, {"each has", true}, {"limited by"}}, rows);
 }
 
 llmres::purchase_request request_of(const buy_options& o, const nlohmann::json& document,
