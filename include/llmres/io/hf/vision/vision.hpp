@@ -114,7 +114,7 @@ inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form,
     if (form.positions != tower_positions::none) {
         const std::int64_t side = side_of(v, "image_size", form.image) / patch;
         const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
-        if (v.ok() && (patches < 1 || patches > 4096 * 4096))
+        if (v.ok() && (patches < 1 || patches > std::int64_t{4096} * 4096))
             v.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
         const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
         m.add(positions(patches + more, t.hidden));
