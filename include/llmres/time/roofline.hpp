@@ -228,15 +228,14 @@ struct pricer {
         add_equal(sum[pass], product_of(o, sustained[pass]), o, equal);
     }
     /// A product of the first pass, and of the second one gradients that multiply and move as much.
-    [[gnu::noinline]] constexpr void both(const operation& o, const equal_matrices& equal) {
-        priced_product one = priced(o, sustained[0]);
-        add_equal(sum[0], one, o, equal);
-        if (sustained[1] != sustained[0]) one = priced(o, sustained[1]);
-        add_equal(sum[1], one, o, equal);
+    constexpr void both(const operation& o, const equal_matrices& equal) {
+        const priced_product one = priced(o, sustained[0]);
+        add_all(sum[0], one, o, equal);
+        add_all(sum[1], sustained[1] == sustained[0] ? one : priced(o, sustained[1]), o, equal);
     }
     /// A product of the second pass.
-    [[gnu::noinline]] constexpr void gradients(const operation& o, const equal_matrices& equal) {
-        add_equal(sum[1], priced(o, sustained[1]), o, equal);
+    constexpr void gradients(const operation& o, const equal_matrices& equal) {
+        add_all(sum[1], priced(o, sustained[1]), o, equal);
     }
     /// Takes the passes through the mixers of the kind before, if these are the same.
     constexpr bool take_mixers(const layer& kind, equal_matrices& behind) {
@@ -295,6 +294,10 @@ private:
                                                     const equal_matrices& equal) const {
         add_priced(to, one, o, o.joined);
         for (std::size_t i = 0; i < equal.count; ++i) add_priced(to, one, o, equal.joined(equal.roles[i]));
+    }
+    [[gnu::noinline]] constexpr void add_all(priced_pass& to, const priced_product& one, const operation& o,
+                                             const equal_matrices& equal) const {
+        add_equal(to, one, o, equal);
     }
     [[gnu::always_inline]] constexpr void add_priced(priced_pass& to, const priced_product one, const operation& o,
                                                      bool joined) const {
