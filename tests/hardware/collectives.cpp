@@ -196,3 +196,10 @@ TEST_CASE("a group of which nothing is said is one rank, which sends nothing") {
     for (const collective_kind kind : kinds)
         if (kind != collective_kind::send) CHECK(time_of(kind, gib(1), rank_group{}, wire, wire) == duration{});
 }
+
+TEST_CASE("a fabric of unknown latency is taken to have two microseconds") {
+    llmres::link unknown = wire;
+    unknown.latency = {};
+    for (const collective_kind kind : kinds)
+        CHECK(time_of(kind, kib(1), 8, unknown) == time_of(kind, kib(1), 8, wire));  // which has as much
+}
