@@ -10,6 +10,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/runtimes/allocator.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
@@ -132,8 +133,9 @@ constexpr runtime with_learnt(runtime r, const observed_profile& p, prior_weight
 
 namespace detail {
 
-/// ggml prints a figure of each device; weights and caches add up to those of one GPU that has all.
-constexpr bool adds_up_over_gpus(const runtime& r) { return r.serving_kernels.fp32_activations; }
+/// A runtime whose buffers are allocations of the device itself (ggml) prints a figure of each device; weights and
+/// caches add up to those of one GPU that has all.
+constexpr bool adds_up_over_gpus(const runtime& r) { return r.allocator.code == allocator_code::device; }
 
 /// The largest compute buffer over the GPUs of a pipeline.
 constexpr interval<byte_count> fullest_buffer(const job& j, const layout& l, const runtime& r) {
