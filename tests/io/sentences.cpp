@@ -61,6 +61,8 @@ TEST_CASE("which GPU is meant is said where there are several, and which term is
 
 TEST_CASE("every remedy names what to change, and to what") {
     CHECK(to_text(change{.what = change::kind::more_gpus, .amount = 4, .layout = {.tensor = 4}}) == "4 GPUs, tensor 4");
+    CHECK(to_text(change{.what = change::kind::more_gpus, .amount = 24, .layout = {.pipeline = 20}}) ==
+          "24 GPUs, 20 of them in use, pipeline 20");
     CHECK(to_text(change{.what = change::kind::other_layout, .amount = 8, .layout = {.data = 8, .zero = 3}}) ==
           "another layout: 8 GPUs, data 8, zero 3");
     CHECK(to_text(change{.what = change::kind::smaller_micro_batch, .amount = 2}) == "a micro-batch of 2");

@@ -131,6 +131,14 @@ inline std::string to_text(const layout& l) {
                             {std::to_string(l.gpus()), l.gpus() == 1 ? "" : "s", degrees.empty() ? "" : ", ", degrees});
 }
 
+/// A layout on so many GPUs in words: "24 GPUs, 20 of them in use, pipeline 20" where whole nodes have more than it
+/// takes.
+inline std::string to_text(const layout& l, std::int64_t gpus) {
+    if (gpus <= l.gpus()) return to_text(l);
+    return detail::sentence("{} GPUs, {} of them in use, {}",
+                            {std::to_string(gpus), std::to_string(l.gpus()), degrees_of(l)});
+}
+
 /// A change in words: "weights in fp8_e4m3".
 inline std::string to_text(const change& made) {
     const auto host = [&](std::string_view text) {
@@ -141,7 +149,7 @@ inline std::string to_text(const change& made) {
     switch (made.what) {
         case change::kind::known_host:
             return detail::sentence("main memory of {} or more in a node", {to_string(made.host_memory)});
-        case change::kind::more_gpus: return to_text(made.layout);
+        case change::kind::more_gpus: return to_text(made.layout, made.amount);
         case change::kind::other_layout: return "another layout: " + to_text(made.layout);
         case change::kind::narrower_weights:
             return detail::sentence("weights in {}",
