@@ -203,7 +203,7 @@ TEST_CASE("a constant of another type than its own is refused with what was foun
     CHECK(of("identity", R"({"since": 7})") == "runtime.identity.since is 7");
     CHECK(of("identity", R"({"since": "new"})") == R"(runtime.identity.since is "new")");
     CHECK(of("identity", R"({"knobs": {"page_size": "cache_block"}})").starts_with("runtime.identity.knobs is"));
-    CHECK(of("identity", R"({"launcher": "vllm"})") == R"(runtime.identity.launcher is "vllm")");
+    CHECK(of("identity", R"({"launcher": "serve"})") == R"(runtime.identity.launcher is "serve")");
     CHECK(of("loading", R"({"formats": "gguf"})") == R"(runtime.loading.formats is "gguf")");
     CHECK(of("loading", R"({"formats": ["gguf", 7]})") == "runtime.loading.formats is 7");
     CHECK(of("cache", R"({"default_fraction": 7})") == "runtime.cache.default_fraction is 7");

@@ -32,14 +32,16 @@ TEST_CASE("no table lists a knob twice, and all versions of one software have th
     }
 }
 
-TEST_CASE("all versions of one software have the same launcher, and a program is that of one launcher") {
-    for (const runtime* a : runtimes::all)
-        for (const runtime* b : runtimes::all) {
-            if (a->identity.name == b->identity.name) CHECK(a->identity.launcher == b->identity.launcher);
-            if (a->identity.launcher != nullptr && b->identity.launcher != nullptr)
-                CHECK((a->identity.launcher == b->identity.launcher) ==
-                      (a->identity.launcher->program == b->identity.launcher->program));
-        }
+TEST_CASE("launchers are told apart by their names, and every word says something else") {
+    for (const runtime* a : runtimes::all) {
+        if (a->identity.launcher == nullptr) continue;
+        CAPTURE(std::string{a->identity.name.view()});
+        for (const runtime* b : runtimes::all)
+            if (b->identity.launcher != nullptr && b->identity.launcher->name == a->identity.launcher->name)
+                CHECK(a->identity.launcher == b->identity.launcher);
+        for (const launch_word& w : *a->identity.launcher)
+            for (const launch_word& other : *a->identity.launcher) CHECK((&w == &other || w.words != other.words));
+    }
 }
 
 TEST_CASE("only a launcher whose words say the layers of each GPU takes such shares") {

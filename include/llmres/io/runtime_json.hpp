@@ -91,7 +91,7 @@ inline json_value constant_to_json(const constant_ref& c) {
         case constant_kind::knobs: return knobs_to_json(c.as<knob_list>());
         case constant_kind::launcher: {
             const launcher* const its = c.as<const launcher*>();
-            return its == nullptr ? json_value{} : json_value(std::string{its->program});
+            return its == nullptr ? json_value{} : json_value(std::string{its->name});
         }
         case constant_kind::fraction: return fraction_to_json(c.as<decltype(runtime_cache::default_fraction)>());
         case constant_kind::classes: return classes_to_json(c.as<std::array<device_default, 3>>());

@@ -153,10 +153,11 @@ enum class process_starter : std::uint8_t {
     torchrun,  ///< PyTorch's torchrun, on each node
 };
 
-/// How software is started in a layout: `inline constexpr launcher some_launcher{"program MODEL", some_words}`. MODEL,
-/// and for a training script all that is not about size, is the caller's.
+/// How software is started in a layout: `inline constexpr launcher some_launcher{"some", "program MODEL", some_words}`.
+/// MODEL, and for a training script all that is not about size, is the caller's.
 struct launcher {
-    std::string_view program{};                            ///< "vllm serve MODEL"; tells launchers apart
+    std::string_view name{};     ///< "vllm"; a version whose words differ has a launcher of another name
+    std::string_view program{};  ///< "vllm serve MODEL"
     process_starter started_by = process_starter::itself;  ///< what runs its processes
     std::string_view stage_variable{};   ///< the environment variable with the layers of each stage, where they differ
     const launch_word* first = nullptr;  ///< the first of its words
@@ -164,9 +165,15 @@ struct launcher {
 
     /// The launcher of a program, its words a table that has static storage.
     template <std::size_t Size>
-    constexpr launcher(std::string_view its_program, const std::array<launch_word, Size>& table,
-                       process_starter starter = process_starter::itself, std::string_view variable = {})
-        : program{its_program}, started_by{starter}, stage_variable{variable}, first{table.data()}, size{Size} {}
+    constexpr launcher(std::string_view its_name, std::string_view its_program,
+                       const std::array<launch_word, Size>& table, process_starter starter = process_starter::itself,
+                       std::string_view variable = {})
+        : name{its_name},
+          program{its_program},
+          started_by{starter},
+          stage_variable{variable},
+          first{table.data()},
+          size{Size} {}
 
     /// The first of its words.
     constexpr const launch_word* begin() const { return first; }

@@ -46,7 +46,7 @@ inline constexpr std::array llama_cpp_words{
     launch_word{"--parallel", launch_figure::sequences_of_rank},
     launch_word{"--tensor-split", launch_figure::head_on_gpu, launch_form::layers_of_stages},
 };
-inline constexpr launcher llama_cpp_launcher{"llama-server --model MODEL", llama_cpp_words};
+inline constexpr launcher llama_cpp_launcher{"llama.cpp", "llama-server --model MODEL", llama_cpp_words};
 
 inline constexpr runtime llama_cpp_base{
     .identity{

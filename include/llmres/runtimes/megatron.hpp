@@ -30,7 +30,7 @@ inline constexpr std::array megatron_words{
                 launch_figure::full_recomputation, launch_form::words},
     launch_word{"--recompute-granularity selective", launch_figure::selective_recomputation, launch_form::words},
 };
-inline constexpr launcher megatron_launcher{"pretrain_gpt.py", megatron_words, process_starter::torchrun};
+inline constexpr launcher megatron_launcher{"megatron", "pretrain_gpt.py", megatron_words, process_starter::torchrun};
 
 }  // namespace detail
 

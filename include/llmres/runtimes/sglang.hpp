@@ -69,7 +69,7 @@ inline constexpr std::array sglang_words{
     launch_word{"--context-length", launch_figure::context},
     launch_word{"--max-running-requests", launch_figure::sequences},
 };
-inline constexpr launcher sglang_launcher{"python -m sglang.launch_server --model-path MODEL", sglang_words,
+inline constexpr launcher sglang_launcher{"sglang", "python -m sglang.launch_server --model-path MODEL", sglang_words,
                                           process_starter::itself, "SGLANG_PP_LAYER_PARTITION"};
 
 inline constexpr runtime sglang_base{

@@ -26,7 +26,7 @@ inline constexpr std::array tensorrt_llm_words{
     launch_word{"--max_batch_size", launch_figure::sequences_of_rank},
     launch_word{"--max_seq_len", launch_figure::context},
 };
-inline constexpr launcher tensorrt_llm_launcher{"trtllm-serve MODEL", tensorrt_llm_words};
+inline constexpr launcher tensorrt_llm_launcher{"tensorrt-llm", "trtllm-serve MODEL", tensorrt_llm_words};
 
 inline constexpr runtime tensorrt_llm_base{
     .identity{.name = "tensorrt-llm",

@@ -22,7 +22,8 @@ inline constexpr std::array torchtitan_words{
     launch_word{"--training.local_batch_size", launch_figure::micro_batch},
     launch_word{"--training.seq_len", launch_figure::training_sequence},
 };
-inline constexpr launcher torchtitan_launcher{"-m torchtitan.train", torchtitan_words, process_starter::torchrun};
+inline constexpr launcher torchtitan_launcher{"torchtitan", "-m torchtitan.train", torchtitan_words,
+                                              process_starter::torchrun};
 
 }  // namespace detail
 

@@ -47,7 +47,7 @@ inline constexpr std::array vllm_words{
     launch_word{"--quantization fp8", launch_figure::weights_cast_to_fp8, launch_form::words},
     launch_word{"--kv-cache-dtype fp8", launch_figure::fp8_cache, launch_form::words},
 };
-inline constexpr launcher vllm_launcher{"vllm serve MODEL", vllm_words, process_starter::itself,
+inline constexpr launcher vllm_launcher{"vllm", "vllm serve MODEL", vllm_words, process_starter::itself,
                                         "VLLM_PP_LAYER_PARTITION"};
 
 inline constexpr runtime vllm_base{

@@ -73,7 +73,7 @@ std::string unit_of(const profile_field& field) {
     } else if constexpr (std::is_same_v<Value, format_set>) {
         return "list of families of formats";
     } else if constexpr (std::is_same_v<Value, const launcher*>) {
-        return "command";
+        return "name";
     } else {
         static_assert(std::is_same_v<Value, knob_list>);
         return "object of names";

@@ -31,7 +31,7 @@ inline constexpr auto fields_of<llmres::runtime_identity> = std::to_array<profil
      {"before", "the first version that the profile no longer holds for; null: none is known"},
      {"built", "year.month.day of the first build that the profile holds for, where builds have no number; null: none"},
      {"knobs", "the software's own names of what a caller may set, and what each sets"},
-     {"launcher", "the program that starts the runtime; null: that is not known"}});
+     {"launcher", "which of the library's launchers writes the command that starts the runtime; null: none does"}});
 template <>
 inline constexpr auto fields_of<llmres::runtime_launches> = std::to_array<profile_field>(
     {{"layer",

@@ -229,11 +229,11 @@ private:
             if (says_knobs(said, known->identity.knobs)) return void(into = known->identity.knobs);
         refuse(path, said, "the knobs of a runtime of `llmres runtimes`", error_code::unknown);
     }
-    /// As knobs: a profile has the launcher of one of the library's profiles, named by its program.
+    /// As knobs: a profile has the launcher of one of the library's profiles.
     void launched_by(const nlohmann::json& said, const std::string& path, const launcher*& into) {
         if (said.is_null()) return void(into = nullptr);
         for (const llmres::runtime* known : runtimes::all)
-            if (const launcher* its = known->identity.launcher; its != nullptr && says(said, its->program))
+            if (const launcher* its = known->identity.launcher; its != nullptr && says(said, its->name))
                 return void(into = its);
         refuse(path, said, "null, or the launcher of a runtime of `llmres runtimes`", error_code::unknown);
     }
