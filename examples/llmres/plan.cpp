@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <llmres/io/files.hpp>
@@ -22,6 +24,14 @@ namespace {
 void print_warnings(const nlohmann::json& document, const llmres::plan_request& request) {
     if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
     say_which_gpu(document);
+}
+
+/// What a plan that is tight depends on.
+const char* condition_of(const llmres::job_plan& p) {
+    for (std::int32_t i = 0; i < p.reason_count; ++i)
+        if (p.reasons[static_cast<std::size_t>(i)].code == llmres::reason_code::host_memory_unknown)
+            return "a node has the main memory that it takes (--host_memory says how much there is)";
+    return "the estimates turn out below their upper bounds";
 }
 
 /// The pictures that are asked for, as one. Layers of one GPU are no picture.
@@ -94,7 +104,7 @@ int run_plan(const plan_options& o) {
     }
     const llmres::verdict verdict = answer.planned.verdict();
     if (verdict == llmres::verdict::tight)
-        fmt::print(stderr, "llmres: tight: it fits only if the estimates turn out below their upper bounds\n");
+        fmt::print(stderr, "llmres: tight: it fits only if {}\n", condition_of(answer.planned.plan));
     return verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
 }
 

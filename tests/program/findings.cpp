@@ -85,6 +85,10 @@ TEST_CASE("main memory that layers on the host exceed is a reason, and a plan th
         "plan",      "deepseek-v3", "--weights",         "q4_k_m",        "--gpu", "rtx-4090", "--runtime", "llama.cpp",
         "--context", "4096",        "--experts_on_host", "--host_memory", "8GB"};
     CHECK(planned(experts)["verdict"] == "tight");
+    CHECK(run(experts).err.find("below their upper bounds") != std::string::npos);
+    arguments unknown = experts;
+    unknown.resize(unknown.size() - 2);  // without --host_memory
+    CHECK(run(unknown).err.find("tight: it fits only if a node has the main memory") != std::string::npos);
     CHECK(planned(experts + arguments{"--no-mmap"}, does_not_fit)["verdict"] == "does_not_fit");
 }
 

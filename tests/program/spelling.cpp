@@ -275,6 +275,8 @@ TEST_CASE("switches of other tools take yes, no, or a word of their own behind t
     CHECK(training({"--lora", "--load_in_4bit", "--bnb_4bit_use_double_quant", "true"})["weights"] == "nf4_double");
     CHECK(training({"--lora", "--quantization_bit", "8"})["weights"] == "bnb_int8");
     CHECK(training({"--use_rslora", "true", "--lora_r", "16"})["adapter"]["kind"] == "rslora");
+    CHECK(read({"--dtype", "fp32"}).document["weights"] == "fp32");  // what an engine loads as it computes
+    CHECK_FALSE(read({"--compute", "fp32"}).document.contains("weights"));
     const auto liger = training({"--use_liger_kernel", "true", "--runtime", "huggingface"})["runtime"];
     CHECK(liger["loss"] == "fused_linear");
     CHECK(liger["fused_norms"] == true);
