@@ -229,23 +229,23 @@ private:
             l_ = before;
             l_.virtual_pipeline = held;
         }
-        return reset(before);
+        return reset(l_.virtual_pipeline, before.virtual_pipeline);
     }
 
     constexpr bool context() {
-        const layout before = l_;
-        if (!space_.context_parallel) return data() || reset(before);
+        if (!space_.context_parallel) return data();
+        const std::int32_t before = l_.context_parallel;
         const std::int64_t length = sequence_of(job_).in(tokens);
         const std::int32_t most = room(std::int64_t{l_.tensor} * l_.pipeline);
         const bool splits = trains(job_) && rules_.context_parallel;
         for (l_.context_parallel = 1; l_.context_parallel <= (splits ? most : 1); ++l_.context_parallel)
             if (length % (l_.context_parallel == 1 ? 1 : 2 * l_.context_parallel) == 0 && data()) return true;
-        return reset(before);
+        return reset(l_.context_parallel, before);
     }
 
     constexpr bool data() {
-        const layout before = l_;
-        if (!space_.data) return used() && (expert() || reset(before));
+        if (!space_.data) return used() && expert();
+        const std::int32_t before = l_.data;
         const std::int64_t group = std::int64_t{l_.tensor} * l_.pipeline * l_.context_parallel;
         const std::int32_t most = room(group);
         const bool waits = trains(job_) && is_naive(job_, l_);
@@ -256,7 +256,7 @@ private:
         const auto least = static_cast<std::int32_t>(ceil_quotient(space_.least_gpus, group * l_.replicas));
         for (l_.data = least; l_.data <= last; ++l_.data)
             if ((by_batch ? shared % l_.data == 0 : fills(most)) && used() && expert()) return true;
-        return reset(before);
+        return reset(l_.data, before);
     }
 
     /// What the data ranks of a training job share: the micro-batches of its global batch, and with interleaved chunks
@@ -287,13 +287,14 @@ private:
     }
 
     constexpr bool expert() {
-        const layout before = l_;
         if (!space_.expert || experts_ == 0 || !rules_.expert)
-            return splits_experts(job_.model, l_.expert, l_.expert_tensor_ranks()) && (zero() || reset(before));
+            return splits_experts(job_.model, l_.expert, l_.expert_tensor_ranks()) && zero();
+        const std::int32_t before = l_.expert, tensor_before = l_.expert_tensor;
         const std::int64_t ranks = l_.dense_data_ranks() * l_.tensor;
         if (splits_experts(job_.model, 1, l_.tensor) && zero()) return true;
-        for (std::int64_t e = 2; e <= ranks && e <= experts_; ++e) {
-            if (ranks % e != 0 || (!trains(job_) && e != ranks)) continue;
+        const std::int64_t fewest = trains(job_) || ranks < 2 ? 2 : ranks;  // a served model's are shared by all ranks
+        for (std::int64_t e = fewest; e <= ranks && e <= experts_; ++e) {
+            if (ranks % e != 0) continue;
             l_.expert = static_cast<std::int32_t>(e);
             for (const bool split : {false, true}) {  // each expert on one rank, or over the tensor ranks
                 if (split && (!trains(job_) || l_.tensor == 1)) continue;
@@ -302,20 +303,25 @@ private:
                 if (splits_experts(job_.model, l_.expert, l_.expert_tensor) && zero()) return true;
             }
         }
-        return reset(before);
+        return reset(l_.expert, before) || reset(l_.expert_tensor, tensor_before);
     }
 
     constexpr bool zero() {
         if (!space_.zero || !trains(job_)) return try_(l_);
-        const layout before = l_;
+        const std::int32_t before = l_.zero;
         const bool offloads = job_.offload.parameters != offload_place::none;
         std::int32_t most = l_.pipeline > 1 ? rules_.most_zero_with_pipeline : rules_.most_zero;
         if (l_.dense_data_ranks() == 1) most = offloads ? most : 0;
         for (l_.zero = offloads ? 3 : 0; l_.zero <= most; ++l_.zero)
             if (try_(l_)) return true;
-        return reset(before);
+        return reset(l_.zero, before);
     }
 
+    /// Leaves no trace of a degree that was tried: false.
+    static constexpr bool reset(std::int32_t& tried, std::int32_t before) {
+        tried = before;
+        return false;
+    }
     constexpr bool reset(const layout& before) {
         l_ = before;
         return false;
