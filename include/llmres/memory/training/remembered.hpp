@@ -108,86 +108,89 @@ constexpr fold_key with_stages(const layout& l) {
     return key;
 }
 
-/// The keys of a few results, of which there are a power of two. Each key has four places; where all are taken, a new
+/// The keys of a few results, of which there are a power of two. Each key has six places; where all are taken, a new
 /// one takes the place of one of them.
+template <std::size_t Slots>
 class remembered_keys {
+    static_assert(std::has_single_bit(Slots));
+
 public:
+    /// The place of a key. Where it is not known, the place is free for it.
+    [[gnu::noinline]] constexpr std::size_t place_of(const fold_key& key) { return place_of_words(key.in_words()); }
+    [[gnu::noinline]] constexpr std::size_t place_of(const fold_key::words& key) { return place_of_words(key); }
+    /// Whether the result of the key at a place is known.
+    constexpr bool is_known(std::size_t place) const { return entries_[place].known; }
+    constexpr void set_known(std::size_t place) { entries_[place].known = true; }
+    constexpr void clear() {
+        for (entry& each : entries_) each.known = false;
+    }
+
+private:
     struct entry {
         bool known = false;      ///< the result, too
         std::uint64_t hash = 0;  ///< of the key, which tells most keys apart
         fold_key::words key{};
     };
+    static constexpr std::size_t places = 6;  ///< of a key
 
-    /// The place of a key among these. Where it is not known, the place is free for it.
-    [[gnu::noinline]] constexpr std::size_t place_of(in_a_row<entry> entries, const fold_key& key) {
-        return place_of_words(entries, key.in_words());
+    static constexpr std::size_t place(std::uint64_t hash, std::size_t i) {
+        return (static_cast<std::size_t>(hash >> 48) + i) & (Slots - 1);
     }
-    [[gnu::noinline]] constexpr std::size_t place_of(in_a_row<entry> entries, const fold_key::words& key) {
-        return place_of_words(entries, key);
-    }
-
-private:
-    [[gnu::always_inline]] constexpr std::size_t place_of_words(in_a_row<entry> entries, const fold_key::words& key) {
+    [[gnu::always_inline]] constexpr std::size_t place_of_words(const fold_key::words& key) {
         const std::uint64_t hash = key.hash();
-        const std::size_t first = static_cast<std::size_t>(hash >> 40) & (entries.size() - 1);
-        for (std::size_t at = first, i = 0; i < 4; ++i, at = (at + 1) & (entries.size() - 1))
-            if (entries[at].known && entries[at].hash == hash && entries[at].key == key) return at;
-        return free_place(entries, hash, key);
+        for (std::size_t i = 0; i < places; ++i) {
+            const entry& at = entries_[place(hash, i)];
+            if (at.hash == hash && at.known && at.key == key) return place(hash, i);
+        }
+        return free_place(hash, key);
     }
-    /// A place for a key that has none: the first that is free, or one of the four in turn.
-    [[gnu::noinline]] constexpr std::size_t free_place(in_a_row<entry> entries, std::uint64_t hash,
-                                                       const fold_key::words& key) {
-        const auto first = static_cast<std::size_t>(hash >> 40);
-        const auto at = [&](std::size_t i) { return (first + i) & (entries.size() - 1); };
+    /// A place for a key that has none: the first of its own that is free, or one of them in turn.
+    [[gnu::noinline]] constexpr std::size_t free_place(std::uint64_t hash, const fold_key::words& key) {
         std::size_t i = 0;
-        while (i < 4 && entries[at(i)].known) ++i;
-        const std::size_t free = at(i < 4 ? i : replaced_++ % 4);
-        entries[free] = {false, hash, key};
+        while (i < places && entries_[place(hash, i)].known) ++i;
+        const std::size_t free = place(hash, i < places ? i : replaced_++ % places);
+        entries_[free] = {false, hash, key};
         return free;
     }
 
+    std::array<entry, Slots> entries_{};
     std::size_t replaced_ = 0;
 };
 
 /// A few results by key.
 template <class Value, std::size_t Slots = 64>
 class remembered {
-    static_assert(std::has_single_bit(Slots));
-
 public:
     /// The value of a key: what make() returned for it last.
     template <class Make>
     constexpr const Value& get(const fold_key& key, const Make& make) {
-        return value_at(keys_.place_of({entries_.data(), Slots}, key), make);
+        return value_at(keys_.place_of(key), make);
     }
     /// The same by the words of a key.
     template <class Make>
     constexpr const Value& get_by(const fold_key::words& key, const Make& make) {
-        return value_at(keys_.place_of({entries_.data(), Slots}, key), make);
+        return value_at(keys_.place_of(key), make);
     }
     /// The same if it is remembered; else null.
     constexpr const Value* find_by(const fold_key::words& key) {
-        const std::size_t at = keys_.place_of({entries_.data(), Slots}, key);
-        return entries_[at].known ? &values_[at].value : nullptr;
+        const std::size_t at = keys_.place_of(key);
+        return keys_.is_known(at) ? &values_[at].value : nullptr;
     }
     /// Forgets all, since the job is another.
-    constexpr void clear() {
-        for (remembered_keys::entry& each : entries_) each.known = false;
-    }
+    constexpr void clear() { keys_.clear(); }
 
 private:
     template <class Make>
     constexpr const Value& value_at(std::size_t at, const Make& make) {
-        if (!entries_[at].known) {
+        if (!keys_.is_known(at)) {
             values_[at] = slot<Value>{make()};
-            entries_[at].known = true;
+            keys_.set_known(at);
         }
         return values_[at].value;
     }
 
-    std::array<remembered_keys::entry, Slots> entries_{};
+    remembered_keys<Slots> keys_;
     std::array<slot<Value>, Slots> values_{};
-    remembered_keys keys_;
 };
 
 /// What one micro-batch makes before and after the layers.
