@@ -285,18 +285,23 @@ struct rank_caches {
 
     constexpr rank_caches(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r, serving_folds* known)
         : job{j}, layout{l}, runtime{r}, sequences{sequences_per_rank(j, l)} {
-        const auto anew = [&] {
-            by_kind<sequence_caches> all;
+        const auto fill = [&](by_kind<sequence_caches>& all) {
             for (std::size_t k = 0; k < kinds(); ++k) {
                 const layer& kind = job.model.layers.kinds[k];
                 all.set(k, {of_layer(kind.attention), layer_state(kind.recurrent, job, runtime, layout, sequences)});
             }
+        };
+        if (!known) {
+            fill(layers);
+            return;
+        }
+        const auto anew = [&] {
+            by_kind<sequence_caches> all;
+            fill(all);
             return all;
         };
-        const auto take = [&](const by_kind<sequence_caches>& all) {
-            for (std::size_t k = 0; k < kinds(); ++k) layers.set(k, all[k]);
-        };
-        known ? take(known->caches.get(key_of_caches(layout, sequences), anew)) : take(anew());
+        const by_kind<sequence_caches>& left = known->caches.get(key_of_caches(layout, sequences), anew);
+        for (std::size_t k = 0; k < kinds(); ++k) layers.set(k, left[k]);
     }
     rank_caches(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
                 serving_folds*) = delete;  // it refers to them
@@ -496,6 +501,7 @@ constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage&
     return busiest;
 }
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
+    if (stages.layout.pipeline == 1) return stages.memory(placement_of(stages.job, stages.layout, 0));
     remembered_graph before;
     stage_without_caches held;
     return busiest_of(stages, [&](std::int32_t stage) -> const stage_without_caches& {
