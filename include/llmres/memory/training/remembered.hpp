@@ -50,9 +50,9 @@ struct fold_key {
                    0;
         }
         /// The same of another fold_key::what.
-        constexpr words of(std::int32_t what) const {
+        constexpr words of(std::int32_t other_what) const {
             words other = *this;
-            other.a = static_cast<std::uint64_t>(static_cast<std::uint32_t>(what)) << 32 | (a & 0xffffffffU);
+            other.a = static_cast<std::uint64_t>(static_cast<std::uint32_t>(other_what)) << 32 | (a & 0xffffffffU);
             return other;
         }
         constexpr std::uint64_t hash() const {
