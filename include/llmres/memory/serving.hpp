@@ -258,15 +258,16 @@ constexpr memory_breakdown with_allocator(const serving_stage& s, const serving_
     m.reserved = m.allocated + slack;
     m[memory_term::fragmentation] = slack + withheld(step.job, r, l, m);
     m.never_both = never_both(r, m);
-    if (s.last) m[memory_term::workspace] = step.filter_stacks();
+    m[memory_term::workspace] = s.last ? step.filter_stacks() : interval<byte_count>{};
     return m;
 }
-/// Adds what an engine takes of each stage alike.
+/// Adds what an engine takes of each stage alike. (A term that no one set is not added to: GCC 12 takes it for
+/// uninitialised in constant expressions, where another function returned the breakdown.)
 constexpr void add_engine(memory_breakdown& m, const serving_step& step, const runtime& r, const layout& l) {
     m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
     const bool stages_first = l.pipeline > 1 && r.process.stage_workspace.high > byte_count{};
     m[memory_term::workspace] += stages_first ? r.process.stage_workspace : r.process.workspace;
-    if (l.gpus() > 1) m[memory_term::communication] += communicators(r, l);
+    if (l.gpus() > 1) m[memory_term::communication] = communicators(r, l);
 }
 constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
                                        const layout& l) {
