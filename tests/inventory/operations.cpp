@@ -129,7 +129,6 @@ TEST_CASE(
     CHECK(none.blocks == 1);
     CHECK(none.counted == 1);
     CHECK_FALSE(none.joined);
-    CHECK_FALSE(none.again);
     CHECK(none.each == 0);
     const token_pass pass{};
     CHECK(pass.scored == 0);
