@@ -49,7 +49,7 @@ std::vector<buffer> stand_ins(const tested_plan& plan, byte_count own) {
         const byte_count taken = plan.buffer_total(term) + (term == memory_term::runtime ? own : byte_count{});
         if (plan.memory[term].expected <= taken) continue;
         buffer& rest = all.emplace_back(buffer{"rest_of_", term, plan.memory[term].expected - taken});
-        rest.name.append(names_of<memory_term>[i]);
+        rest.name.append(name_of(static_cast<memory_term>(i)));
     }
     return all;
 }

@@ -80,8 +80,9 @@ result<json_value> pictures(const json& document) {
 result<llmres::objective> objective_in(const json& document, const char* key) {
     std::string names;
     for (std::size_t i = 0; i < llmres::names_of<llmres::objective>.size(); ++i) {
-        if (document.at(key) == llmres::names_of<llmres::objective>[i]) return static_cast<llmres::objective>(i);
-        names += (i == 0 ? "" : ", ") + std::string{llmres::names_of<llmres::objective>[i]};
+        if (document.at(key) == llmres::name_of(static_cast<llmres::objective>(i)))
+            return static_cast<llmres::objective>(i);
+        names += (i == 0 ? "" : ", ") + std::string{llmres::name_of(static_cast<llmres::objective>(i))};
     }
     return refused(error_code::unknown, key, document.at(key).dump(), "one of " + names);
 }

@@ -110,7 +110,8 @@ struct term {
     bool of_memory = false;
     std::size_t index = 0;
     std::string_view name() const {
-        return of_memory ? llmres::names_of<llmres::memory_term>[index] : llmres::names_of<llmres::time_term>[index];
+        return of_memory ? llmres::name_of(static_cast<llmres::memory_term>(index))
+                         : llmres::name_of(static_cast<llmres::time_term>(index));
     }
     const term_text& text() const { return of_memory ? memory_texts[index] : time_texts[index]; }
 };

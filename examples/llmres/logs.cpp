@@ -146,7 +146,7 @@ void print_calibration(const llmres::logs::calibration& found, const std::string
     const llmres::observed_profile& seen = found.observed;
     for (std::size_t i = 0; i < llmres::names_of<llmres::learnt_constant>.size(); ++i) {
         const auto constant = static_cast<llmres::learnt_constant>(i);
-        const std::string_view name = llmres::names_of<llmres::learnt_constant>[i];
+        const std::string_view name = llmres::name_of(static_cast<llmres::learnt_constant>(i));
         if (seen[constant].count == 0) {
             fmt::print("{:<24} inherited\n", name);
             continue;

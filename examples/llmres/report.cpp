@@ -144,7 +144,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     for (std::size_t i = 0; i < p.memory.terms.size(); ++i) {
         const auto& term = p.memory.terms[i];
         if (term.high <= llmres::byte_count{}) continue;
-        fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::names_of<llmres::memory_term>[i],
+        fmt::print("         {} {:<16} {:>10}{}\n", marks[i], llmres::name_of(static_cast<llmres::memory_term>(i)),
                    to_string(term.expected),
                    term.low == term.high ? "" : fmt::format("  ({} to {})", to_string(term.low), to_string(term.high)));
     }

@@ -133,7 +133,7 @@ constexpr result<role_set> find_roles(std::string_view names, std::string_view f
         bool known = is_joined_heads(name);
         if (known) found.insert(joined_head_roles);
         for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i)
-            if (names_of<weight_role>[i] == name) found.insert(static_cast<weight_role>(i)), known = true;
+            if (name_of(static_cast<weight_role>(i)) == name) found.insert(static_cast<weight_role>(i)), known = true;
         if (!known)
             return refused(error_code::unknown, field, name, "all-linear, attention, or modules: q_proj, v_proj, ...");
     }

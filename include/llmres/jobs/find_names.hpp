@@ -41,7 +41,7 @@ constexpr result<layer_part_set> find_layer_parts(std::string_view names, layer_
         bool known = false;
         for (std::size_t i = 0; i < names_of<layer_part>.size() && !known; ++i) {
             const auto m = static_cast<layer_part>(i);
-            known = names_of<layer_part>[i] == name && among.has(m);
+            known = name_of(static_cast<layer_part>(i)) == name && among.has(m);
             if (known) found.bits = static_cast<std::uint16_t>(found.bits | layer_part_set{m}.bits);
         }
         if (!known)

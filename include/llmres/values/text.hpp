@@ -63,7 +63,8 @@ inline constexpr int names_of = 0;
 /// The name of a value of such an enumeration: "kv_cache".
 template <class Enum>
 constexpr std::string_view name_of(Enum value) {
-    return names_of<Enum>[static_cast<std::size_t>(value)];
+    constexpr const auto& names = names_of<Enum>;
+    return names[static_cast<std::size_t>(value)];
 }
 
 /// At most `Capacity` characters, stored in place: usable in constexpr, as a template argument, and without allocation.

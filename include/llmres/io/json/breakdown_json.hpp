@@ -16,7 +16,8 @@ namespace llmres::inline v0 {
 /// Memory by term.
 inline json_value to_json(const memory_breakdown& m) {
     json_value terms = json_value::object();
-    for (std::size_t i = 0; i < m.terms.size(); ++i) terms[names_of<memory_term>[i]] = m.terms[i].expected.in(bytes);
+    for (std::size_t i = 0; i < m.terms.size(); ++i)
+        terms[name_of(static_cast<memory_term>(i))] = m.terms[i].expected.in(bytes);
     const interval<byte_count> total = m.total();
     return detail::json_object({{"low", total.low.in(bytes)},
                                 {"expected", total.expected.in(bytes)},
@@ -135,7 +136,8 @@ inline json_value memory_to_json(const job_plan& p, const job& j, const cluster&
 /// Times by term.
 inline json_value to_json(const time_breakdown& t) {
     json_value terms = json_value::object();
-    for (std::size_t i = 0; i < t.terms.size(); ++i) terms[names_of<time_term>[i]] = t.terms[i].expected.in(seconds);
+    for (std::size_t i = 0; i < t.terms.size(); ++i)
+        terms[name_of(static_cast<time_term>(i))] = t.terms[i].expected.in(seconds);
     return terms;
 }
 /// The bounds of a time.

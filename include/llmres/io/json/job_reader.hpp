@@ -116,7 +116,7 @@ public:
         if (!fields_.has(name)) return;
         const std::string_view typed = fields_.text_or(name, "");
         for (std::size_t i = 0; i < names_of<Enum>.size(); ++i)
-            if (names_of<Enum>[i] == typed) {
+            if (name_of(static_cast<Enum>(i)) == typed) {
                 into = static_cast<Enum>(i);
                 return;
             }

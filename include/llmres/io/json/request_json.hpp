@@ -21,7 +21,7 @@ inline std::string to_text(layer_part_set modules) {
     std::string names;
     for (std::size_t i = 0; i < names_of<layer_part>.size(); ++i)
         if (modules.has(static_cast<layer_part>(i)))
-            names += (names.empty() ? "" : ",") + std::string{names_of<layer_part>[i]};
+            names += (names.empty() ? "" : ",") + std::string{name_of(static_cast<layer_part>(i))};
     return names;
 }
 
@@ -33,7 +33,8 @@ inline std::string target_names(const adapter& a) {
         if (!a.targets.contains(role)) continue;
         if (a.joined_heads && (role == weight_role::k_proj || role == weight_role::v_proj)) continue;
         const bool joined = a.joined_heads && role == weight_role::q_proj;
-        names += (names.empty() ? "" : ",") + std::string{joined ? joined_heads_names[0] : names_of<weight_role>[i]};
+        names += (names.empty() ? "" : ",") +
+                 std::string{joined ? joined_heads_names[0] : name_of(static_cast<weight_role>(i))};
     }
     return names;
 }

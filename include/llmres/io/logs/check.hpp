@@ -231,7 +231,7 @@ inline result<calibration> calibrate(std::span<const logged_job> jobs) {
     for (std::size_t i = 0; i < names_of<learnt_constant>.size(); ++i) {
         const std::int32_t count = learnt_now.observed.evidence[i].count;
         if (count == 0) continue;
-        p.origin.sources[std::string{names_of<learnt_constant>[i]}] = detail::logs_text(count);
+        p.origin.sources[std::string{name_of(static_cast<learnt_constant>(i))}] = detail::logs_text(count);
         p.origin.measurements += count;
     }
     if (p.origin.sources.empty())

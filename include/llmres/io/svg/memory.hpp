@@ -88,7 +88,7 @@ inline std::string to_svg(const job_plan& p, std::string_view title) {
             into.box(x(start), 66, x(start + size.expected) - x(start), 42, detail::term_colours[i]);
         start += size.expected;
         into.box(drawing::left, y, 13, 13, detail::term_colours[i]);
-        into.text(drawing::left + 22, y + 12, names_of<memory_term>[i]);
+        into.text(drawing::left + 22, y + 12, name_of(static_cast<memory_term>(i)));
         into.text(drawing::left + 230, y + 12, to_string(size.expected), "", "end");
         into.text(drawing::left + 240, y + 12, detail::between(size), "soft");
         y += 22;

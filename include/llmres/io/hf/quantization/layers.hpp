@@ -210,7 +210,7 @@ inline result<std::uint64_t> assignment::wide_roles(const layer_stack& layers, c
     if (ahead.layers > 0) sort_out(ahead.block, table_.back());
     for (std::size_t role = 0; role < names_of<weight_role>.size(); ++role)
         if ((wide & low) >> role & 1) {
-            text<95> which{names_of<weight_role>[role]};
+            text<95> which{name_of(static_cast<weight_role>(role))};
             which.append(" of some layers only");
             return refused(error_code::unsupported, field, which, "the same projections in all layers");
         }
