@@ -110,11 +110,9 @@ private:
 };
 
 /// Sends what JSON text says to a visitor, until it stops or the text ends. The one place where nlohmann's parser is
-/// used: one type of input and of visitor, so that it is compiled once. (json::sax_parse() would compile its readers of
-/// binary formats, too.)
+/// used: one type of input and of visitor, so that it is compiled once.
 inline bool parse_json(std::string_view document, nlohmann::json_sax<nlohmann::json>& visitor) {
-    auto characters = nlohmann::detail::input_adapter(document);
-    return nlohmann::detail::parser<nlohmann::json, decltype(characters)>{std::move(characters)}.sax_parse(&visitor);
+    return nlohmann::json::sax_parse(document, &visitor);
 }
 
 /// The value of JSON text of this library's own, which is known to be well-formed.
