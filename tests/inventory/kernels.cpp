@@ -489,7 +489,7 @@ TEST_CASE("equal matrices have products of the same size, each of its own role")
         CHECK(served[i].role == order[i]);
         CHECK(served[i].joined == (order[i] == role::k_proj || order[i] == role::v_proj || order[i] == role::up_proj));
     }
-    for (const std::size_t second : {2, 5}) {
+    for (const std::size_t second : {std::size_t{2}, std::size_t{5}}) {
         CHECK(served[second].flops == served[second - 1].flops);
         CHECK(served[second].read == served[second - 1].read);
         CHECK(served[second].written == served[second - 1].written);
