@@ -379,7 +379,8 @@ constexpr bool trains_both(const Passes& passes) {
     return all;
 }
 
-/// Where a matrix stands: the scored positions alone pass the head.
+/// Where a matrix stands: in a layer, in the head, which the scored positions alone pass, or beside a weight, as a
+/// factor of an adapter.
 enum class projection_place : std::uint8_t { before_head, head, adapter };
 
 /// Calls visit for the products of all passes with a matrix and those that are equal to it: `part` of a weight that a

@@ -287,14 +287,17 @@ private:
     [[gnu::noinline]] constexpr void add_product(const operation& o, std::size_t pass) {
         add_priced(sum[pass], priced(o, sustained[pass]), o, o.joined);
     }
+    /// product_of(), compiled once: only served products, which are most of a search, have it in their loop.
     [[gnu::noinline]] constexpr priced_product priced(const operation& o, bool runs_long) {
         return product_of(o, runs_long);
     }
+    /// Adds a product, and as much for each matrix that is equal to its own.
     [[gnu::always_inline]] constexpr void add_equal(priced_pass& to, const priced_product one, const operation& o,
                                                     const equal_matrices& equal) const {
         add_priced(to, one, o, o.joined);
         for (std::size_t i = 0; i < equal.count; ++i) add_priced(to, one, o, equal.joined(equal.roles[i]));
     }
+    /// add_equal(), compiled once.
     [[gnu::noinline]] constexpr void add_all(priced_pass& to, const priced_product& one, const operation& o,
                                              const equal_matrices& equal) const {
         add_equal(to, one, o, equal);
