@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs jobs in PyTorch, and holds the memory and the time that each took against its plan:
 
-    cuda_probe/compare_torch.py [--cpu] JOB.json PLAN.json [JOB.json PLAN.json ...]
+    cuda_probe/compare_torch.py [--cpu | --kernels] JOB.json PLAN.json [JOB.json PLAN.json ...]
 
 Random weights, random tokens: prompts are generated from, or four steps trained. One process runs the jobs one after the other, and a job that
 fails ends no other. A line of JSON for each goes to stdout: what was predicted and measured (bytes and seconds), and by how much that
@@ -27,6 +27,15 @@ def device_used():
         return None
 
 
+def cpu_name():
+    """The processor that issues the kernels, as Linux calls it; None elsewhere."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return None
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), None)
+
+
 def build(job, dtype, device):
     """A decoder of Llama's kind, as Hugging Face writes it. What its making took besides is given back: a head of its own before it was tied."""
     import torch
@@ -47,6 +56,17 @@ def build(job, dtype, device):
     return model
 
 
+def kernels_of(torch, work):
+    """How many kernels the work starts, and for how long the device is busy with them and with copies."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as recorded:
+        work()
+        torch.cuda.synchronize()
+    done = [event for event in recorded.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    return {"kernels": len(done), "busy_s": sum(event.time_range.elapsed_us() for event in done) * 1e-6}
+
+
 class Clock:
     """Notes when each token came: generate() hands the prompt and then every step's tokens over on the host."""
 
@@ -64,11 +84,16 @@ def generate(torch, job, device):
     """The second of two rounds is timed: in the first one libraries load."""
     model, output = build(job, torch.bfloat16, device).eval(), job["output"]
     tokens = torch.randint(model.config.vocab_size, (job["batch"], job["prompt"]), device=device)
+
+    def answer(length, clock=None):
+        model.generate(tokens, min_new_tokens=length, max_new_tokens=length, do_sample=False, pad_token_id=0, streamer=clock)
+
     for _ in range(2):
         clock, begin = Clock(), time.perf_counter()
-        model.generate(tokens, min_new_tokens=output, max_new_tokens=output, do_sample=False, pad_token_id=0, streamer=clock)
+        answer(output, clock)
     later = sorted(b - a for a, b in zip(clock.times[1:], clock.times[2:]))
-    return model, {"time_to_first_token_s": clock.times[1] - begin, "time_per_output_token_s": later[len(later) // 2]}
+    took = {"time_to_first_token_s": clock.times[1] - begin, "time_per_output_token_s": later[len(later) // 2]}
+    return model, took, [("prompt", lambda: answer(1)), ("answer", lambda: answer(output))]
 
 
 def train(torch, job, device):
@@ -81,22 +106,28 @@ def train(torch, job, device):
                  "adamw": lambda p: torch.optim.AdamW(p, lr=1e-5)}[job.get("optimizer", "adamw")](model.parameters())
     tokens = torch.randint(model.config.vocab_size, (job["micro_batch"], job["sequence"]), device=device)
     synchronize = torch.cuda.synchronize if device == "cuda" else lambda: None
-    for _ in range(4):
-        synchronize()
-        begin = time.perf_counter()
+
+    def passes():
         with torch.autocast(device, dtype=torch.bfloat16, enabled=wide):
             loss = model(input_ids=tokens, labels=tokens, use_cache=False).loss
         loss.backward()
-        del loss
+
+    def step():
+        passes()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
+
+    for _ in range(4):
+        synchronize()
+        begin = time.perf_counter()
+        step()
         synchronize()
         every.append(time.perf_counter() - begin)
-    return model, {"step_s": sorted(every[1:])[1]}
+    return model, {"step_s": sorted(every[1:])[1]}, [("step", step), ("passes", passes)]
 
 
-def run(job, device, used_before):
-    """What the job took. `device_bytes` is the device's own view: reserved segments are kept until the end."""
+def run(job, device, used_before, kernels):
+    """What the job took: memory and times, or its kernels. `device_bytes` is the device's own view: reserved segments are kept until the end."""
     import torch
     import transformers
 
@@ -105,14 +136,18 @@ def run(job, device, used_before):
         torch._C._cuda_clearCublasWorkspaces()  # those of the job before: each allocates its own
         torch.cuda.empty_cache()
     torch.manual_seed(1)
-    model, took = (generate if job["task"] == "serving" else train)(torch, job, device)
-    took.update(weights_bytes=sum(p.numel() * p.element_size() for p in model.parameters()), torch_version=torch.__version__,
+    model, took, works = (generate if job["task"] == "serving" else train)(torch, job, device)
+    took = {} if kernels else took
+    took.update(weights_bytes=sum(p.numel() * p.element_size() for p in model.parameters()), cpu=cpu_name(), torch_version=torch.__version__,
                 transformers_version=transformers.__version__)
-    if device == "cuda":
+    if kernels:
+        took.update((f"{name}_{key}", value) for name, work in works for key, value in kernels_of(torch, work).items())
+    elif device == "cuda":
         used_after = device_used()
         took.update(allocated_bytes=torch.cuda.max_memory_allocated(), reserved_bytes=torch.cuda.max_memory_reserved(),
-                    device_bytes=None if used_before is None or used_after is None else used_after - used_before,
-                    device_name=torch.cuda.get_device_name())
+                    device_bytes=None if used_before is None or used_after is None else used_after - used_before)
+    if device == "cuda":
+        took.update(device_name=torch.cuda.get_device_name())
     return took
 
 
@@ -128,17 +163,17 @@ def compared(plan, took):
             "device_within_bounds": None if lost is None else memory["low"] <= lost <= memory["high"]}
 
 
-def answer(job_file, plan_file, device, used_before):
+def answer(job_file, plan_file, device, used_before, kernels):
     job, plan = (json.loads(pathlib.Path(file).read_text()) for file in (job_file, plan_file))
     said = {"id": pathlib.Path(job_file).name.split(".")[0], "job": job}
     try:
-        took = run(job, device, used_before)
+        took = run(job, device, used_before, kernels)
         return {**said, "took": took, **compared(plan, took)}
     except Exception as error:
         return {**said, "problem": f"{type(error).__name__}: {error}"}
 
 
-def main(files, device):
+def main(files, device, kernels):
     used_before = device_used() if device == "cuda" else None  # before PyTorch touches it
     try:
         import torch
@@ -152,15 +187,16 @@ def main(files, device):
         return 5
     failed = False
     for job_file, plan_file in zip(files[::2], files[1::2]):
-        said = answer(job_file, plan_file, device, used_before)
+        said = answer(job_file, plan_file, device, used_before, kernels)
         failed = failed or "problem" in said
         print(json.dumps(said), flush=True)
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    given = [each for each in sys.argv[1:] if each != "--cpu"]
-    if not given or len(given) % 2:
+    given = [each for each in sys.argv[1:] if not each.startswith("--")]
+    flags = {each for each in sys.argv[1:] if each.startswith("--")}
+    if not given or len(given) % 2 or flags not in (set(), {"--cpu"}, {"--kernels"}):
         print(__doc__, file=sys.stderr)
         sys.exit(2)
-    sys.exit(main(given, "cpu" if "--cpu" in sys.argv else "cuda"))
+    sys.exit(main(given, "cpu" if "--cpu" in flags else "cuda", "--kernels" in flags))

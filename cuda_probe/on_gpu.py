@@ -17,13 +17,15 @@ import subprocess
 import sys
 import time
 
-STEPS = ("calibrate", "alloc", "replay", "search", "sanitize", "interrupt", "torch")
+STEPS = ("calibrate", "alloc", "replay", "search", "sanitize", "interrupt", "torch", "kernels")
 MODELS = ("llama-3.1-8b", "llama-3.2-3b", "qwen2.5-1.5b", "llama-3.2-1b", "qwen3-0.6b", "qwen2.5-0.5b", "smollm2-135m")
 FILLS = (50, 70, 90, 97)  # percent of the device
 SERVING = ("vllm", "sglang", "pytorch", "llama.cpp")
 TRAINING = ("pytorch", "huggingface", "torchtitan", "megatron")
 SERVED_PRESET = ("llama-3.2-1b", "--task", "serving", "--runtime", "pytorch", "--context", 2048)
 SMALL = dict(hidden=2048, layers=16, attention=dict(heads=32, kv_heads=8), feed_forward=dict(width=8192), vocabulary=128256, tied_head=True)
+# Layers that keep the GPU busy for less time than it takes to issue them: what the CPU takes is seen alone.
+NARROW = dict(hidden=256, layers=32, attention=dict(heads=4, kv_heads=2), feed_forward=dict(width=512), vocabulary=1024, tied_head=True)
 LARGE = dict(SMALL, hidden=4096, layers=32, feed_forward=dict(width=14336), tied_head=False)  # Llama 3.2 1B, Llama 3.1 8B
 SERVED = [dict(task="serving", runtime="transformers", batch=batch, prompt=prompt, output=16)
           for batch, prompt in ((1, 128), (1, 1024), (1, 4096), (8, 256), (8, 1024), (8, 2048), (32, 512), (32, 1024), (64, 128), (64, 512))]
@@ -35,6 +37,11 @@ TRAINED = [dict(micro_batch=1, sequence=1024), dict(micro_batch=4, sequence=1024
 TORCH = [dict(attention="sdpa", **job, model=model) for model in (SMALL, LARGE) for job in SERVED]
 TORCH += [{"attention": "sdpa", **formats, **job, "model": model}
           for model, formats in ((SMALL, MIXED), (SMALL, HALF), (LARGE, HALF)) for job in TRAINED]
+ISSUED = [{"attention": "sdpa", **job, "model": dict(NARROW, layers=layers)} for layers in (8, 32) for job in (
+    dict(task="serving", runtime="transformers", batch=1, prompt=64, output=16), *(
+        {**formats, "micro_batch": 1, "sequence": 64, **more} for formats, more in (
+            (MIXED, {}), (HALF, {}), (HALF, {"optimizer": "adamw_fused"}), (HALF, {"optimizer": "sgd"}), (HALF, {"recompute": "full"}))))]
+TORCH += ISSUED
 
 def weight(code):
     """A fault, then doubt, then silence. That a plan does not fit is an answer."""
@@ -160,9 +167,8 @@ class Run:
         ok = code == 5 and kept is not None and kept <= 16 << 20
         return self.ended("interrupt", 0 if ok else 1, "" if ok else f"exit {code}, {kept} bytes stayed held")
 
-    def torch(self):
-        """Jobs of PyTorch's own against their plans, each of so many layers as fit."""
-        files = []
+    def torch_files(self):
+        """Jobs of PyTorch's own and their plans, each of so many layers as fit."""
         for number, fields in enumerate(TORCH[:: 8 if self.quick else 1]):
             for layers in (32, 24, 16, 8, 4):
                 job = self.out / "plans" / f"torch-{number:02}.job.json"
@@ -170,9 +176,17 @@ class Run:
                 plan = self.plan(f"torch-{number:02}", 0, job)
                 memory = plan and json.loads(plan.read_text())["memory"]
                 if memory and memory["high"] <= memory["usable"]:
-                    files += [job, plan]
+                    yield from (str(job), str(plan))
                     break
-        self.command("torch", [sys.executable, str(pathlib.Path(__file__).with_name("compare_torch.py")), *map(str, files)], 240)
+
+    def torch(self, *flags):
+        """Those jobs against their plans."""
+        compare = str(pathlib.Path(__file__).with_name("compare_torch.py"))
+        self.command("kernels" if flags else "torch", [sys.executable, compare, *flags, *self.torch_files()], 240)
+
+    def kernels(self):
+        """The kernels of those jobs, in a process of their own."""
+        self.torch("--kernels")
 
     def tell(self):
         """The lines of every allocation and search, as a table."""
