@@ -46,13 +46,14 @@ TEST_CASE("a prompt's tokens see half of the keys on average and all that were c
     CHECK(work({.tokens = {2, 100, 1000}, .cached = 900}) == doctest::Approx(2 * 200 * 950.0 * both));
     CHECK(work({.tokens = {2, 100, 1000}, .cached = 5000}) == doctest::Approx(2 * 200 * 1000.0 * both));
     CHECK(work({.tokens = {2, 3, 1000}, .decode = true}) == doctest::Approx(2 * 6 * 1000.0 * both));
-    CHECK(work({.tokens = {2, 100, 1000}, .writes_scores = true}) == doctest::Approx(2 * 200 * 1000.0 * both));
+    CHECK(work({.tokens = {2, 100, 1000}, .scores = pair_scores::fused_softmax}) ==
+          doctest::Approx(2 * 200 * 1000.0 * both));
 }
 
 TEST_CASE("fused attention goes back with five products for two, of which two are the model's; written scores twice") {
     const token_pass pass{.tokens = {2, 100, 1000}};
     token_pass back = pass, written = pass;
-    back.backward = true, written.writes_scores = true;
+    back.backward = true, written.scores = pair_scores::fused_softmax;
     const operation forward = attention_of(dense, 4096, pass), backward = attention_of(dense, 4096, back);
     CHECK(backward.flops / forward.flops == doctest::Approx(2.5));
     CHECK(forward.counted == 1);
@@ -81,18 +82,24 @@ TEST_CASE("attention reads the cache and its queries, and writes a vector a quer
 }
 
 TEST_CASE(
-    "scores that are written pass memory four times, with dropout six and a half, and twice as often going back") {
+    "scores that are written pass memory four times, with dropout six and a half, and twice as often going back; "
+    "where a kernel each scales, masks and casts them, twelve times, and eighteen going back") {
     const byte_count plain = attention_of(dense, 4096, {.tokens = {2, 100, 1000}}).read;
     const byte_count scores = bytes(std::int64_t{200} * 32 * 1000 * 2);
-    const auto more = [&](bool dropout, bool backward) {
+    const auto more = [&](pair_scores where, bool dropout, bool backward) {
         const operation o = attention_of(
-            dense, 4096, {.tokens = {2, 100, 1000}, .backward = backward, .writes_scores = true, .dropout = dropout});
+            dense, 4096, {.tokens = {2, 100, 1000}, .backward = backward, .scores = where, .dropout = dropout});
         return ratio(o.read - plain * (backward ? 2 : 1), scores);
     };
-    CHECK(more(false, false) == doctest::Approx(4));
-    CHECK(more(true, false) == doctest::Approx(6.5));
-    CHECK(more(false, true) == doctest::Approx(8));
-    CHECK(more(true, true) == doctest::Approx(13));
+    using enum pair_scores;
+    CHECK(more(fused_softmax, false, false) == doctest::Approx(4));
+    CHECK(more(fused_softmax, true, false) == doctest::Approx(6.5));
+    CHECK(more(fused_softmax, false, true) == doctest::Approx(8));
+    CHECK(more(fused_softmax, true, true) == doctest::Approx(13));
+    CHECK(more(apart, false, false) == doctest::Approx(12));
+    CHECK(more(apart, true, false) == doctest::Approx(14.5));
+    CHECK(more(apart, false, true) == doctest::Approx(18));
+    CHECK(more(apart, true, true) == doctest::Approx(23));
 }
 
 TEST_CASE(
@@ -229,6 +236,21 @@ TEST_CASE("integers are unpacked by the product itself in serving; floats of 8 b
     CHECK(!all_packed(fp8_e4m3, decoded));
     CHECK(!all_packed(bf16, decoded));
     CHECK(!all_packed(nf4, {.tokens = {1, 10, 10}, .training = true}));  // a kernel of its own unpacks them
+}
+
+TEST_CASE("under autocast wider weights are cast for their products, and their gradients back") {
+    const operation_formats wide{.weights = {.matrices = &fp32, .rest = &fp32}, .gradients = fp32};
+    operation_formats cast = wide;
+    cast.autocast = true;
+    const std::int64_t n = 1000, square = 4096 * 4096;
+    for (const bool backward : {false, true}) {
+        const token_pass pass{.tokens = {1, n, n}, .training = true, .backward = backward};
+        const operation before = kernels_of(dense, 4096, pass, cast)[0];
+        CHECK(before.kind == operation_kind::elementwise);
+        CHECK(before.read + before.written == bytes(6 * square));
+        CHECK(kernels_of(dense, 4096, pass, cast)[1].read == bytes(2 * (square + n * 4096)));
+        CHECK(kernels_of(dense, 4096, pass, wide)[0].read == bytes(4 * square + 2 * n * 4096));
+    }
 }
 
 TEST_CASE("training in 8 bits casts inputs, weights and gradients: each is read twice and written in half the bytes") {

@@ -308,8 +308,10 @@ TEST_CASE("both passes of a step are passes of training, of which the second goe
     CHECK(parts[1].tokens.length == 512);
     CHECK(parts[1].tokens.keys == 2048);
     CHECK(parts[1].scored == 1024);
-    CHECK(parts[1].writes_scores);
-    CHECK_FALSE(both[1].writes_scores);
+    CHECK(parts[1].scores == pair_scores::apart);
+    CHECK(both[1].scores == pair_scores::in_registers);
+    j.runtime = runtimes::megatron;
+    CHECK(detail::training_passes(j, {})[0].scores == pair_scores::fused_softmax);
 }
 
 TEST_CASE("ZeRO 3 gathers weights before each pass of each micro-batch; ZeRO 2 once") {

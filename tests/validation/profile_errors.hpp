@@ -13,6 +13,7 @@
 #include "llama_cpp_runs.hpp"
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
+#include "torch_jobs.hpp"
 #include "training/scores.hpp"
 
 /// What each profile's figures are off by on the published measurements: what llmres/runtimes/errors.inc says, worked
@@ -79,6 +80,13 @@ inline std::vector<entry> all() {
         const auto planned = llmres::memory_of(job, *r.asked.layout, cluster);
         add_counter(job, "allocated", cluster.gpu, planned.allocated, r.allocated.in(llmres::gib));
         add_counter(job, "reserved", cluster.gpu, planned.reserved, r.reserved.in(llmres::gib));
+    }
+    for (const torch_jobs::run& r : torch_jobs::all()) {
+        const llmres::memory_breakdown& planned = r.planned.memory;
+        const llmres::gpu& card = r.asked.cluster.gpu;
+        add_counter(r.asked.job, "allocated", card, planned.allocated, r.gib_of("allocated_bytes"));
+        add_counter(r.asked.job, "reserved", card, planned.reserved, r.gib_of("reserved_bytes"));
+        add_counter(r.asked.job, "nvidia-smi", card, planned.total(), r.gib_of("device_bytes"));
     }
     training_runs::for_each_run([&](const training_runs::run& r) {
         const auto predicted =

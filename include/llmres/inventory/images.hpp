@@ -108,7 +108,7 @@ constexpr void visit_image_attention(const image_pass& pass, std::int64_t width,
     for (const std::int64_t keys : {n, pass.asked.text}) {
         token_pass each{.tokens = {pass.copies(), n, keys}};
         each.cached = keys;  // every position attends to all keys
-        each.writes_scores = pass.asked.attention == attention_kernel::eager;
+        if (pass.asked.attention == attention_kernel::eager) each.scores = pair_scores::fused_softmax;
         visit_attention_core(heads, formats, each, 0, layout{}, visit);
     }
 }

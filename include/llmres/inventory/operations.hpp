@@ -70,16 +70,23 @@ struct exchange {
     byte_count message{};                                ///< the whole tensor
 };
 
+/// Where attention scores of all pairs of tokens are.
+enum class pair_scores : std::uint8_t {
+    in_registers,   ///< of one kernel of attention
+    fused_softmax,  ///< in memory (eager attention); one kernel scales and masks them and takes their softmax
+    apart,          ///< in memory, and scaled, masked, made probabilities and cast by a kernel each
+};
+
 /// Tokens on their way through the layers.
 struct token_pass {
-    token_shape tokens{};         ///< on this rank; `keys` is what they attend to
-    std::int64_t scored = 0;      ///< positions that pass the head
-    std::int64_t cached = 0;      ///< of the keys of a sequence: those that were there before its prompt is computed
-    bool decode = false;          ///< each token attends to the whole cache
-    bool training = false;        ///< the pass is one of training: narrow weights are unpacked, and there is a loss
-    bool backward = false;        ///< gradients pass from the last layer to the first
-    bool writes_scores = false;   ///< attention scores of all pairs of tokens are tensors (eager attention)
-    bool dropout = false;         ///< attention probabilities have dropout
+    token_shape tokens{};     ///< on this rank; `keys` is what they attend to
+    std::int64_t scored = 0;  ///< positions that pass the head
+    std::int64_t cached = 0;  ///< of the keys of a sequence: those that were there before its prompt is computed
+    bool decode = false;      ///< each token attends to the whole cache
+    bool training = false;    ///< the pass is one of training: narrow weights are unpacked, and there is a loss
+    bool backward = false;    ///< gradients pass from the last layer to the first
+    pair_scores scores = pair_scores::in_registers;  ///< attention scores of all pairs of tokens
+    bool dropout = false;                            ///< attention probabilities have dropout
     bool adds_gradients = false;  ///< gradients of weights are added to those of earlier micro-batches, by a kernel of
                                   ///< its own (PyTorch's AccumulateGrad)
     bool copies_cache = false;    ///< decoding: each step copies the cache, and again for every query head
@@ -117,6 +124,7 @@ struct operation_formats {
     bool joined = false;              ///< projections that share their input are one product
     bool casts_weights = true;        ///< training in 8 bits: in each pass, not once for all micro-batches of a step
     bool fused_loss = false;          ///< the loss reads and writes the logits once
+    bool autocast = false;  ///< training: wider weights are cast for their products, and their gradients back again
 
     /// The arithmetic of the layers' products with weights.
     constexpr arithmetic_kind linear_arithmetic() const { return linear ? *linear : compute.arithmetic; }
@@ -200,7 +208,7 @@ public:
         const auto size = [&](const precision& format) { return size_of(format, part.rows, part.columns) * together; };
         one_.stored = size(added ? compute_ : stored);
         if (training) {
-            one_.multiplied = is_wide(stored) ? one_.stored : size(compute_);
+            one_.multiplied = is_wide(stored) && !formats.autocast ? one_.stored : size(compute_);
             one_.gradients = size(added ? compute_ : formats.gradients);
         }
         all_ = one_;
@@ -481,10 +489,17 @@ constexpr void visit_projections(const layer& l, std::int64_t hidden, const oper
     show();
 }
 
-/// How often the scores of all pairs of tokens pass memory where they are tensors: written, read and written by the
-/// softmax, read; with dropout once more, and a mask of a byte. The backward pass moves them twice as often.
+/// How often the scores of all pairs of tokens pass memory where they are tensors, in units of their format: written,
+/// read and written by the softmax, read; with dropout once more, and a mask of a byte. The backward pass moves them
+/// twice as often. Kernels of their own besides read and write them to scale and to mask them, write the softmax in
+/// fp32, and read that to cast it: 12 in all. Back: the probabilities' gradients are written, cast to fp32, and read
+/// with the softmax to write those of the scores, which are cast, scaled, and read by two products, while a third reads
+/// the probabilities: 18 (transformers: models/llama/modeling_llama.py, eager_attention_forward).
 constexpr double score_traffic(const token_pass& pass) {
-    return (pass.dropout ? 6.5 : 4.0) * (pass.backward ? 2.0 : 1.0);
+    const double with_dropout = pass.dropout ? 2.5 : 0.0;
+    if (pass.scores == pair_scores::apart)
+        return (pass.backward ? 18.0 : 12.0) + with_dropout * (pass.backward ? 2.0 : 1.0);
+    return (4.0 + with_dropout) * (pass.backward ? 2.0 : 1.0);
 }
 
 template <class Visit>
@@ -494,7 +509,8 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
     const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
     // A prompt's token sees on average half of what comes before the prompt's end, and all that was cached. Scores
     // that are written out are those of all pairs.
-    const bool every_pair = pass.decode || pass.writes_scores;
+    const bool writes_scores = pass.scores != pair_scores::in_registers;
+    const bool every_pair = pass.decode || writes_scores;
     const std::int64_t keys = kept.in(tokens), before = pass.cached < keys ? pass.cached : keys;
     const double seen = static_cast<double>(every_pair ? 2 * keys : keys + before) / 2.0;
     const std::int64_t heads = ceil_quotient(a.heads, l.tensor);
@@ -506,7 +522,7 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
                                        ? kv_bytes_per_token(a, formats.kv_cache, *formats.kv_cache_values, l.tensor)
                                        : kv_bytes_per_token(a, formats.kv_cache, l.tensor);
     // Fused attention recomputes the scores in its backward pass: five products for two (arXiv 2205.14135 appendix B).
-    const double products = !pass.backward ? 1.0 : pass.writes_scores ? 2.0 : 2.5;
+    const double products = !pass.backward ? 1.0 : writes_scores ? 2.0 : 2.5;
     const double pairs = static_cast<double>(n) * seen;
     operation o{
         .kind = operation_kind::attention,
@@ -527,8 +543,7 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
         o.read += all * (shared - 1);
         o.blocks = static_cast<double>(heads) * static_cast<double>(pass.tokens.sequences);  // keys are not split
     }
-    if (pass.writes_scores)
-        o.read += scaled_up(size_of(formats.compute, n, heads * kept.in(tokens)), score_traffic(pass));
+    if (writes_scores) o.read += scaled_up(size_of(formats.compute, n, heads * kept.in(tokens)), score_traffic(pass));
     visit(o, index);
 }
 

@@ -15,10 +15,17 @@ inline constexpr runtime huggingface{
         .versions = "transformers 5.0 and later",
         .since = {5},
     },
-    .launches{.layer = {microseconds(300), microseconds(450), microseconds(800)},
+    .launches{// In-sample. What a layer of 50 kernels forward and 80 back takes where it keeps the GPU busy for less:
+              // half of 2.9 to 3.5 ms under transformers 5.17 on an H100's host (docs/accuracy.md, transformers' jobs).
+              .layer = {microseconds(700), microseconds(1500), microseconds(2200)},
               .small_kernels = 15,
               .attention = attention_code::flash_2},
-    .process = training_process,
+    .process =
+        [] {
+            runtime_process p = training_process;
+            p.context.expected = mib(780);  // 751 to 803 MiB under torch 2.11 on an H100 and an H200 (docs/accuracy.md)
+            return p;
+        }(),
     .allocator{
         // Weights, gradients and optimizer states lie close (1.001 when a model is loaded, 1.03 at most where the
         // optimizer's step is the peak); activations leave gaps: by the allocator's own rules 4 to 27 %, 10 on average
@@ -60,6 +67,7 @@ namespace detail {
 constexpr runtime huggingface_as(std::string_view versions, runtime_version since, runtime_version before) {
     runtime r = for_versions(huggingface, versions, since, before);
     llmres::runtime& e = r;
+    e.process = training_process;
     // Each expert a module of its own, and keys and values repeated for every query head (repeat_kv).
     if (before <= runtime_version{5}) e.kernels.experts = expert_code::modules, e.kernels.shared_heads = false;
     e.kernels.checkpointing.reentrant = before <= runtime_version{5};  // trainer.py, gradient_checkpointing_kwargs

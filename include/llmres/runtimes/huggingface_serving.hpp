@@ -14,7 +14,7 @@ inline constexpr runtime huggingface_base{
     .identity{
         .name = "transformers",
         .work = runtime_work::serving,
-        .versions = "4.50 to 4.57",
+        .versions = "4.50 and later",
         .since = {4, 50, 0},
     },
     .launches{
@@ -33,9 +33,11 @@ inline constexpr runtime huggingface_base{
         .packed = packed_code::simple,
     },
     .process{
-        .context = {mib(300), mib(500), mib(900)},
-        // 8.1 MiB a handle and stream before Hopper, 32 MiB since (CublasHandlePool.cpp).
-        .workspace = {mib(8), mib(32), mib(400)},
+        // 697 to 727 MiB under torch 2.11 on an H100 and an H200 (docs/accuracy.md, transformers' jobs).
+        .context = {mib(300), mib(700), mib(900)},
+        // Of libraries other than cuBLAS, and of more streams than one.
+        .workspace = {mib(0), mib(0), mib(400)},
+        .product_workspace = kib(8320),
         .communicator = {},
     },
     .allocator{.fragmentation = {0.0, 0.02, 0.10}, .caches_freed_blocks = true},
@@ -50,9 +52,10 @@ inline constexpr runtime huggingface_base{
     .cache{.windows = window_cells::whole, .whole_batches = true},
     .step{.logits{.bytes = {2.0, 6.0, 8.0}, .on_first_gpu = true}},
     .serving_kernels{
+        // The embedding's output, which forward() holds in inputs_embeds, and the layer's input (modeling_llama.py).
+        .more_hidden = 2,
         // Scores in 16 bit with the mask added, their softmax in fp32, and its cast (modeling_llama.py:
         // eager_attention_forward).
-        .more_hidden = 1,
         .score_bytes = 8,
     },
     // device_map="auto" (accelerate) gives each GPU whole layers.
@@ -93,6 +96,7 @@ constexpr runtime huggingface_tuples() {
 constexpr runtime autoawq_fused(window_cells windows) {
     runtime r = huggingface_all_logits();
     r.identity.name = "autoawq";
+    r.process = {.context = {mib(300), mib(500), mib(900)}, .workspace = {mib(8), mib(32), mib(400)}};
     r.loading.formats = {format_family::awq_words};
     r.cache.windows = windows;
     r.loading.rope = rope_tables::cached;
@@ -101,6 +105,7 @@ constexpr runtime autoawq_fused(window_cells windows) {
     r.loading.repacked = 0.10;                      // Mixtral holds 7.5 % beside weights and what it joins
     r.allocator.fragmentation = {0.0, 0.02, 0.06};  // what is joined and given back holds the caches
     r.accuracy.activations = {0.85, 1.0, 1.15};
+    r.serving_kernels.more_hidden = 1;  // a layer's input (awq/modules/fused/model.py)
     r.serving_kernels.flash_attention = false;
     r.serving_kernels.score_bytes = 10;
     return r;

@@ -22,7 +22,8 @@ constexpr runtime mlx_lm() {
     runtime r = huggingface_base;
     r.identity.name = "mlx";
     r.identity.knobs = mlx_knobs;
-    r.process.context = {};
+    r.process = {.workspace = {mib(8), mib(32), mib(400)}};
+    r.serving_kernels.more_hidden = 1;  // a layer's input
     r.loading.formats = {format_family::mlx, format_family::microscaling};
     r.loading.head_again = false;
     r.loading.repacked = 0.0;

@@ -42,12 +42,19 @@ struct errors {
         std::sort(sorted.begin(), sorted.end());
         return sorted[sorted.size() / 2];
     }
-    void add(const interval<byte_count>& predicted, double measured) {
+    /// A figure that is zero was not measured.
+    void add(const interval<double>& predicted, double measured) {
         if (measured <= 0) return;
-        const double e = predicted.expected.in(gib) / measured - 1;
-        widths.push_back((predicted.high - predicted.low).in(gib) / predicted.expected.in(gib));
+        const double e = predicted.expected / measured - 1;
+        widths.push_back((predicted.high - predicted.low) / predicted.expected);
         ++rows, sum += std::fabs(e), bias += e, worst = std::max(worst, std::fabs(e));
-        inside += predicted.low.in(gib) <= measured * 1.0001 && measured * 0.9999 <= predicted.high.in(gib);
+        inside += predicted.low <= measured * 1.0001 && measured * 0.9999 <= predicted.high;
+    }
+    void add(const interval<byte_count>& predicted, double measured_gib) {
+        add({predicted.low.in(gib), predicted.expected.in(gib), predicted.high.in(gib)}, measured_gib);
+    }
+    void add(const interval<duration>& predicted, double measured_s) {
+        add({predicted.low.in(seconds), predicted.expected.in(seconds), predicted.high.in(seconds)}, measured_s);
     }
     double mean() const { return rows > 0 ? sum / rows : 0; }
 };

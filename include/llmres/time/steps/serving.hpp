@@ -140,14 +140,15 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                 .scored = product(p.sequences, checked),
                 .decode = true,
                 .copies_cache = j.runtime.launches.copies_cache};
-    const bool written = kernel_of(j, j.runtime) == attention_kernel::eager;
+    const bool eager = kernel_of(j, j.runtime) == attention_kernel::eager;
+    const pair_scores scores = eager ? pair_scores::fused_softmax : pair_scores::in_registers;
     const auto chunk = [&](std::int64_t sequences, double& times) {
         const std::int64_t part = ceil_quotient(tokens_of_chunk(j, product(length, sequences)), sequences);
         if (part > 0) times = static_cast<double>(length) / static_cast<double>(part);
         return token_pass{.tokens = {sequences, part > 0 ? part : 1, prompt.in(tokens)},
                           .scored = sequences,
                           .cached = (prompt - computed).in(tokens),
-                          .writes_scores = written};
+                          .scores = scores};
     };
     p.prompt = chunk(prompts_before_token(j, l), p.prompt_chunks);
     p.prompts = chunk(p.sequences, p.prompts_chunks);

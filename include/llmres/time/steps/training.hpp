@@ -42,7 +42,9 @@ constexpr token_passes training_passes(const job& j, const layout& l) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
                     .training = true,
-                    .writes_scores = j.attention == attention_kernel::eager,
+                    .scores = j.attention != attention_kernel::eager ? pair_scores::in_registers
+                              : j.runtime.kernels.fuses_norms()      ? pair_scores::fused_softmax
+                                                                     : pair_scores::apart,
                     .dropout = j.dropout,
                     .adds_gradients = adds_gradients(j, l),
                     .keeps_gathered = j.runtime.kernels.keeps_gathered_inputs,
@@ -69,7 +71,8 @@ constexpr operation_formats training_formats(const job& j) {
             .joined = j.runtime.launches.joined,
             .casts_weights = j.runtime.kernels.fp8.recipe == fp8_recipe::none,
             .fused_loss = j.runtime.kernels.loss.code != loss_code::eager &&
-                          j.runtime.kernels.loss.code != loss_code::eager_shifted};
+                          j.runtime.kernels.loss.code != loss_code::eager_shifted,
+            .autocast = autocasts(j)};
 }
 
 /// Forward and backward pass together.
