@@ -71,19 +71,19 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
     byte_count reduced, gathered, updated;  // a step waits for the stage that exchanges most, whichever holds most
     for_each_stage(f, first_stage, end_stage, [&](const placement& here) {
         const stage_peak one = peak_of(f, training_stage_of(f, here));
-        raise(reduced, one.tensors.reduced);
-        raise(gathered, one.tensors.gathered);
-        raise(updated, one.tensors.updated);
+        raise(reduced, one.details.reduced);
+        raise(gathered, one.details.gathered);
+        raise(updated, one.details.updated);
         peak = busier(peak, one);
     });
-    memory_breakdown m =
-        with_runtime(peak.tensors, j, l, f.context.code, idle_blocks_of(f, peak), f.context.attention.sdpa);
+    memory_breakdown m = with_runtime(peak.tensors, peak.details, j, l, f.context.code, idle_blocks_of(f, peak),
+                                      f.context.attention.sdpa);
     m.reduced = reduced, m.gathered = gathered, m.updated = updated;
     m.stage = peak.stage;
     m.phase = phase_of(peak.point);
     if (f.context.runtime.sharding.code == sharding_code::deepspeed && l.zero >= 3 && l.dense_shard_ranks() > 1) {
         const byte_count more =
-            live_weights_of(f.context, peak.tensors.gathered, f.widest.gathered, f.widest.largest).more;
+            live_weights_of(f.context, peak.details.gathered, f.widest.gathered, f.widest.largest).more;
         m[memory_term::communication].high += more;
         m.allocated.high += more;
         m.reserved.high += more;

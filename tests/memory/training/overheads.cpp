@@ -25,26 +25,24 @@ job bare() {
     j.runtime.sharding.bucket_size_known = true;
     return j;
 }
-memory_breakdown terms(const tensor_memory& t, const job& j, sdpa_backend sdpa = sdpa_backend::flash) {
-    return terms_of(t, j, modeling_of(j.model), sdpa);
+memory_breakdown terms(const tensor_memory& t, const job& j, sdpa_backend sdpa = sdpa_backend::flash,
+                       const tensor_details& d = {}) {
+    return terms_of(t, d, j, modeling_of(j.model), sdpa);
 }
 
 }  // namespace
 
-TEST_CASE("all tensors of a moment are the sum of their terms; what is exchanged or paged is no term") {
+TEST_CASE("all tensors of a moment are the sum of their terms; what is paged is no term") {
     const tensor_memory t{.weights = bytes(1),
                           .adapter = bytes(2),
                           .gradients = bytes(4),
                           .optimizer = bytes(8),
                           .activations = bytes(16),
-                          .kv_cache = bytes(32),
-                          .logits = bytes(64),
-                          .communication = bytes(128),
-                          .optimizer_scratch = bytes(256),
-                          .maybe_more = bytes(512),
-                          .reduced = bytes(1024),
+                          .logits = bytes(32),
+                          .communication = bytes(64),
+                          .optimizer_scratch = bytes(128),
                           .paged = bytes(8)};
-    CHECK(t.all() == bytes(511));
+    CHECK(t.all() == bytes(255));
 }
 
 TEST_CASE("activations, logits, scratch and communication are estimates, weights and states are none") {
@@ -54,19 +52,17 @@ TEST_CASE("activations, logits, scratch and communication are estimates, weights
                           .gradients = mib(200),
                           .optimizer = mib(300),
                           .activations = mib(100),
-                          .kv_cache = mib(7),
                           .logits = mib(40),
                           .communication = mib(60),
                           .optimizer_scratch = mib(20),
-                          .maybe_more = mib(5),
-                          .paged = mib(30),
-                          .dummies = mib(8)};
-    memory_breakdown m = terms(t, j);
+                          .paged = mib(30)};
+    const tensor_details d{.maybe_more = mib(5), .dummies = mib(8)};
+    memory_breakdown m = terms(t, j, sdpa_backend::flash, d);
     CHECK(m[memory_term::weights] == mib_of(1000, 1000, 1000));
     CHECK(m[memory_term::adapter] == mib_of(10, 10, 10));
     CHECK(m[memory_term::gradients] == mib_of(200, 200, 200));
     CHECK(m[memory_term::optimizer] == mib_of(300, 300, 300));
-    CHECK(m[memory_term::kv_cache] == mib_of(7, 7, 7));
+    CHECK(m[memory_term::kv_cache] == mib_of(0, 0, 0));
     CHECK(m[memory_term::activations] == mib_of(50, 100, 200 + 5));
     CHECK(m[memory_term::logits] == mib_of(20, 40, 80));
     CHECK(m[memory_term::optimizer_scratch] == mib_of(10, 20, 40));
@@ -79,7 +75,7 @@ TEST_CASE("activations, logits, scratch and communication are estimates, weights
     CHECK(terms(t, j)[memory_term::logits] == mib_of(10, 20, 30));
     job served = j;
     served.task = task::serving;
-    CHECK(terms(t, served)[memory_term::activations] == mib_of(100, 100, 105));
+    CHECK(terms(t, served, sdpa_backend::flash, d)[memory_term::activations] == mib_of(100, 100, 105));
 }
 
 TEST_CASE("bounds of activations are wider where an architecture is not described, and of stored tensors alone") {
@@ -94,13 +90,13 @@ TEST_CASE("bounds of activations are wider where an architecture is not describe
 
 TEST_CASE("buckets whose size nobody said may not be there, as far as they are communication") {
     job j = bare();
-    const tensor_memory t{.communication = mib(60), .buckets = mib(20)},
-        more{.communication = mib(60), .buckets = mib(90)};
-    CHECK(unsure_buckets(t, j.runtime) == byte_count{});
+    const tensor_memory t{.communication = mib(60)};
+    const tensor_details some{.buckets = mib(20)}, more{.buckets = mib(90)};
+    CHECK(unsure_buckets(t, some, j.runtime) == byte_count{});
     j.runtime.sharding.bucket_size_known = false;
-    CHECK(unsure_buckets(t, j.runtime) == mib(20));
-    CHECK(unsure_buckets(more, j.runtime) == mib(60));
-    CHECK(terms(t, j)[memory_term::communication] == mib_of(20, 60, 120));
+    CHECK(unsure_buckets(t, some, j.runtime) == mib(20));
+    CHECK(unsure_buckets(t, more, j.runtime) == mib(60));
+    CHECK(terms(t, j, sdpa_backend::flash, some)[memory_term::communication] == mib_of(20, 60, 120));
 }
 
 TEST_CASE("each of the two threads that multiply has a workspace, of 32 MiB from Hopper on; experts have their own") {
@@ -150,7 +146,7 @@ TEST_CASE("what is reserved is allocated or a gap, or a free segment, which the 
     const auto reserved = [&](const tensor_memory& t, const idle_blocks& idle) {
         memory_breakdown m;
         m.allocated = mib_of(80, 400, 800);
-        reserve(m, t, j.runtime, idle);
+        reserve(m, t, {.buckets = t.communication}, j.runtime, idle);
         return m;
     };
     memory_breakdown m = reserved({}, {.releasable = mib_of(10, 10, 10)});
@@ -159,7 +155,7 @@ TEST_CASE("what is reserved is allocated or a gap, or a free segment, which the 
     CHECK(m.releasable == mib_of(10, 10, 10));
     j.runtime.sharding.bucket_size_known = false;
     // The lower bound has neither 360 MiB of buckets nor free segments that may be theirs: 40 MiB, and their gaps.
-    const tensor_memory t{.communication = mib(360), .buckets = mib(360)};
+    const tensor_memory t{.communication = mib(360)};
     m = reserved(t, {.releasable = mib_of(10, 10, 10)});
     CHECK(m.reserved.low == mib(50));
     CHECK(m.reserved.expected == mib(510));
@@ -192,7 +188,7 @@ TEST_CASE("managed memory is not the allocator's, and an expandable segment shri
     j.runtime.process.communicator = mib_of(100, 100, 100);
     const tensor_memory t{.weights = mib(50), .optimizer = mib(40), .paged = mib(30)};
     const auto with = [&] {
-        return with_runtime(t, j, {.data = 2}, modeling_of(j.model), {.releasable = mib_of(5, 5, 5)});
+        return with_runtime(t, {}, j, {.data = 2}, modeling_of(j.model), {.releasable = mib_of(5, 5, 5)});
     };
     CHECK(with().allocated == mib_of(60, 60, 60));
     CHECK(with().reserved == mib_of(65, 65, 65));

@@ -107,10 +107,10 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
 [[gnu::cold]] constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const stage_peak& peak,
                                              byte_count unused) {
     const interval<byte_count> weights =
-        late_weights_of(f.job, f.layout, f.context, peak.tensors.gathered, f.widest.gathered);
-    const byte_count gradients = late_gradients_of(f.job, f.context, peak.tensors.reduced, f.widest.gradients.whole);
+        late_weights_of(f.job, f.layout, f.context, peak.details.gathered, f.widest.gathered);
+    const byte_count gradients = late_gradients_of(f.job, f.context, peak.details.reduced, f.widest.gradients.whole);
     idle.releasable.expected = weights.expected + (gradients > unused ? gradients : unused);
-    const byte_count bucket = bucket_of(f.job, f.context, peak.tensors.reduced);
+    const byte_count bucket = bucket_of(f.job, f.context, peak.details.reduced);
     const byte_count joined = f.widest.gathered + bucket * 2;
     if (waits_in_attention(f.job, f.context)) {
         idle.releasable.low = unused + weights.low;

@@ -24,22 +24,24 @@ struct tensor_memory {
     byte_count gradients{};
     byte_count optimizer{};
     byte_count activations{};
-    byte_count kv_cache{};
     byte_count logits{};
     byte_count communication{};
     byte_count optimizer_scratch{};
-    byte_count maybe_more{};  ///< activations beyond these: of busier experts, or not yet copied to main memory
+    byte_count paged{};  ///< of `optimizer`, managed memory, which PyTorch's allocator knows nothing of
+
+    constexpr byte_count all() const {
+        return weights + adapter + gradients + optimizer + activations + logits + communication + optimizer_scratch;
+    }
+};
+
+/// What is known of the tensors of one GPU beside their sizes: the same at all moments of a step.
+struct tensor_details {
+    byte_count maybe_more{};  ///< activations beyond those: of busier experts, or not yet copied to main memory
     byte_count reduced{};     ///< no memory: gradients that data-parallel ranks exchange
     byte_count gathered{};    ///< no memory: weights that ZeRO gathers
     byte_count updated{};     ///< no memory: what the optimizer's step reads and writes
-    byte_count paged{};       ///< of `optimizer`, managed memory, which PyTorch's allocator knows nothing of
-    byte_count buckets{};     ///< of `communication`, at most: buffers whose sizes are settings
-    byte_count dummies{};     ///< of `communication`, what a library keeps: no rank gets it from another
-
-    constexpr byte_count all() const {
-        return weights + adapter + gradients + optimizer + activations + kv_cache + logits + communication +
-               optimizer_scratch;
-    }
+    byte_count buckets{};     ///< of the communication, at most: buffers whose sizes are settings
+    byte_count dummies{};     ///< of the communication, what a library keeps: no rank gets it from another
 };
 
 /// Freed blocks that the caching allocator holds and that no tensor uses.
@@ -54,9 +56,9 @@ struct idle_blocks {
 inline constexpr byte_count nccl_once = mib(740);
 
 /// Of buckets whose sizes are settings, those that may not be there: all, unless the caller has said their size.
-constexpr byte_count unsure_buckets(const tensor_memory& t, const runtime& r) {
+constexpr byte_count unsure_buckets(const tensor_memory& t, const tensor_details& d, const runtime& r) {
     if (r.sharding.bucket_size_known) return {};
-    return t.buckets < t.communication ? t.buckets : t.communication;
+    return d.buckets < t.communication ? d.buckets : t.communication;
 }
 
 /// Workspaces of libraries, which PyTorch takes from its own allocator. The threads of the forward pass and of autograd
@@ -69,25 +71,25 @@ constexpr interval<byte_count> training_workspace(const runtime_process& p, sdpa
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
 /// and the workspaces of libraries. Transformer Engine's dummies of gradients are among these: it keeps one of each
 /// shape (module/base.py, get_dummy_wgrad).
-constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const modeling& code, sdpa_backend sdpa) {
+constexpr memory_breakdown terms_of(const tensor_memory& t, const tensor_details& d, const job& j, const modeling& code,
+                                    sdpa_backend sdpa) {
     const runtime& r = j.runtime;
     memory_breakdown m;
-    m.reduced = t.reduced;
-    m.gathered = t.gathered;
-    m.updated = t.updated;
+    m.reduced = d.reduced;
+    m.gathered = d.gathered;
+    m.updated = d.updated;
     m.evictable = t.paged;
     m[memory_term::weights] = t.weights;
     m[memory_term::adapter] = t.adapter;
     m[memory_term::gradients] = t.gradients;
     m[memory_term::optimizer] = t.optimizer;
     m[memory_term::activations] = t.activations;
-    m[memory_term::kv_cache] = t.kv_cache;
     m[memory_term::logits] = t.logits;
-    m[memory_term::communication] = t.communication - t.dummies;
+    m[memory_term::communication] = t.communication - d.dummies;
     m[memory_term::optimizer_scratch] = t.optimizer_scratch;
     m.ideal = t.all();
     m[memory_term::workspace] = training_workspace(r.process, sdpa);
-    m[memory_term::workspace] += t.dummies;
+    m[memory_term::workspace] += d.dummies;
     if (r.process.expert_workspace.high > byte_count{} && computes_together(r.kernels.experts) && has_experts(j.model))
         m[memory_term::workspace] += r.process.expert_workspace;
     if (trains(j)) {
@@ -104,9 +106,9 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const job& j, const 
                  described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});
         estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
         estimate(memory_term::optimizer_scratch, {}, r.accuracy.activations);
-        estimate(memory_term::communication, unsure_buckets(t, r), r.accuracy.activations);
+        estimate(memory_term::communication, unsure_buckets(t, d, r), r.accuracy.activations);
     }
-    m[memory_term::activations].high += t.maybe_more;
+    m[memory_term::activations].high += d.maybe_more;
     return m;
 }
 
@@ -146,13 +148,14 @@ constexpr interval<byte_count> without_buckets(const interval<byte_count>& all, 
 /// Adds what the caching allocator holds beyond what it hands out. Gaps are as wide as the tensors; which blocks no
 /// phase uses again has nothing to do with how far either is off. Of buckets whose sizes are settings, which a launcher
 /// may ask to be smaller, the lower bound has none unless the caller says what they are.
-constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const runtime& r, const idle_blocks& idle) {
+constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const tensor_details& d, const runtime& r,
+                       const idle_blocks& idle) {
     const auto in_use_of = [&](const interval<byte_count>& allocated) {
         return allocated + gaps_between(allocated, t.activations, r, idle);
     };
     const interval<byte_count> in_use = in_use_of(m.allocated);
     m.reserved = independent_sum(in_use, idle.releasable);
-    const byte_count buckets = unsure_buckets(t, r);
+    const byte_count buckets = unsure_buckets(t, d, r);
     const byte_count idle_buckets = r.sharding.bucket_size_known ? byte_count{} : buckets + idle.buckets;
     if (idle_buckets > byte_count{}) {
         const byte_count certain = independent_sum(in_use_of(without_buckets(m.allocated, buckets)),
@@ -180,14 +183,15 @@ constexpr interval<byte_count> communicators_of(const runtime& r, const layout& 
 
 /// The memory of a GPU that holds these tensors. Overheads are equal on all GPUs, or grow with a GPU's tensors, so that
 /// the GPU with the largest tensors is the busiest.
-constexpr memory_breakdown with_runtime(const tensor_memory& t, const job& j, const layout& l, const modeling& code,
-                                        idle_blocks idle = {}, sdpa_backend sdpa = sdpa_backend::flash) {
+constexpr memory_breakdown with_runtime(const tensor_memory& t, const tensor_details& d, const job& j, const layout& l,
+                                        const modeling& code, idle_blocks idle = {},
+                                        sdpa_backend sdpa = sdpa_backend::flash) {
     const runtime& r = j.runtime;
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
-    memory_breakdown m = terms_of(t, j, code, sdpa);
+    memory_breakdown m = terms_of(t, d, j, code, sdpa);
     m.allocated = m.total();
     m.allocated.low -= t.paged, m.allocated.expected -= t.paged, m.allocated.high -= t.paged;
-    reserve(m, t, r, idle);
+    reserve(m, t, d, r, idle);
     m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;
     m[memory_term::communication] += communicators_of(r, l);
     return m;

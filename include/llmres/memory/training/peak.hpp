@@ -81,6 +81,7 @@ struct stage_peak {
     peak_point point{};
     std::int32_t kind = 0;
     tensor_memory tensors{};
+    tensor_details details{};  ///< of `tensors`
     byte_count size{};         ///< of `tensors`
     byte_count reserved{};     ///< by an allocator whose blocks of one phase do not serve the other
     byte_count transient{};    ///< most of all that is allocated and freed in each step
@@ -209,7 +210,7 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
     stage_step in = stage_step_of(f, s);
     const loss_memory& loss = f.ends.loss;
     if (s.last) in.held.logits = loss.held;
-    stage_peak peak{.stage = s.holds.stage};
+    stage_peak peak{.stage = s.holds.stage, .details = in.details};
     byte_count beside_gradients;  // most that the computation's own stream allocates but for gradients
     byte_count loss_forward;
     const byte_count loaded = weights_flattened_on_gpu(f, s);

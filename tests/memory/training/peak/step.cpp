@@ -125,7 +125,7 @@ TEST_CASE("DeepSpeed's ZeRO 3 has up to a billion weights gathered, one tensor's
     CHECK(grows(m, &stage_step::backward_streams) == "zero.joined");
     m.stage.weights.all.gathered = gib(8);
     CHECK(step_of(m).gathered_in_loss == bytes(2'000'000'000) + mib(1));
-    CHECK(step_of(m).held.buckets == mib(3));
+    CHECK(step_of(m).details.buckets == mib(3));
 }
 
 TEST_CASE("Transformer Engine's dummies of gradients stand throughout the step") {
@@ -224,14 +224,17 @@ TEST_CASE("throughout the step there are weights, adapters and the optimizer's s
     CHECK(of([](const tensor_memory& t) { return t.weights; }) == "weights");
     CHECK(of([](const tensor_memory& t) { return t.adapter; }) == "adapter");
     CHECK(of([](const tensor_memory& t) { return t.optimizer; }) == "states");
-    CHECK(of([](const tensor_memory& t) { return t.maybe_more; }) == "maybe_more");
-    CHECK(of([](const tensor_memory& t) { return t.reduced; }) == "all.gradient");
-    CHECK(of([](const tensor_memory& t) { return t.gathered; }) == "all.gathered");
-    CHECK(of([](const tensor_memory& t) { return t.updated; }) == "updated");
+    const auto detail_of = [&](byte_count tensor_details::* detail) {
+        return m.grows_with([&] { return step_of(m).details.*detail; });
+    };
+    CHECK(detail_of(&tensor_details::maybe_more) == "maybe_more");
+    CHECK(detail_of(&tensor_details::reduced) == "all.gradient");
+    CHECK(detail_of(&tensor_details::gathered) == "all.gathered");
+    CHECK(detail_of(&tensor_details::updated) == "updated");
     m.folded.context.frozen = true;  // of adapters that are not sharded ZeRO gathers what it has stepped
-    CHECK(of([](const tensor_memory& t) { return t.gathered; }) == "all.gradient");
+    CHECK(detail_of(&tensor_details::gathered) == "all.gradient");
     m.cut.zero = 3;
-    CHECK(of([](const tensor_memory& t) { return t.gathered; }) == "all.gathered");
+    CHECK(detail_of(&tensor_details::gathered) == "all.gathered");
     m.cut.zero = 0;
     m.asked.steps = 1;  // moments are made by the first step
     CHECK(of([](const tensor_memory& t) { return t.optimizer; }).empty());

@@ -91,7 +91,7 @@ struct stage_step {
     byte_count residual;        ///< the tensor that layers hand on
     byte_count head_gradients;  ///< of the weights after the layers, when the layers' backward pass begins
     gathering gathered;         ///< FSDP2's buffers
-    byte_count resident;        ///< buffers that exist throughout the step: of communication, and `held.dummies`
+    byte_count resident;        ///< buffers that exist throughout the step: of communication, and `details.dummies`
     byte_count gathered_in_loss;      ///< weights that are gathered while the loss is computed, and `resident`
     byte_count gathered_in_backward;  ///< weights of the unit that is differentiated and of the prefetched one, and
                                       ///< `resident`
@@ -99,6 +99,7 @@ struct stage_step {
     byte_count backward_communication;
     byte_count backward_streams;  ///< of it, what other streams allocate
     tensor_memory held{};         ///< weights and optimizer states; and logits that the caller holds after the loss
+    tensor_details details{};     ///< of the tensors at any point
 };
 
 /// Weights that are gathered during the loss, and during the backward pass. The root unit's stay from the forward pass
@@ -178,13 +179,13 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                  .optimizer = j.steps == 1 && j.offload.optimizer == offload_place::none
                                   ? states_before_first_step(j, l, s.holds)
                                   : s.weights.all.optimizer.states,
-                 .maybe_more = s.saved.maybe_more,
-                 .reduced = s.weights.all.gradients.whole,
-                 .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
-                 .updated = s.updated,
-                 .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged,
-                 .buckets = s.zero.throughout + s.zero.backward + s.zero.joined,
-                 .dummies = dummies}};
+                 .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged},
+        .details = {.maybe_more = s.saved.maybe_more,
+                    .reduced = s.weights.all.gradients.whole,
+                    .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
+                    .updated = s.updated,
+                    .buckets = s.zero.throughout + s.zero.backward + s.zero.joined,
+                    .dummies = dummies}};
     if (by_parameter)
         in.gathered =
             gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
