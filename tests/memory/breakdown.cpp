@@ -40,14 +40,14 @@ TEST_CASE(
     "group") {
     const job j = training();
     const tensor_memory tensors{.weights = gib(2), .gradients = gib(2), .optimizer = gib(8), .activations = gib(3)};
-    const memory_breakdown alone = with_runtime(tensors, {}, j, layout{}, modeling_of(j.model));
+    const memory_breakdown alone = with_runtime(tensors, {}, j, layout{}, is_described(j.model));
     CHECK(alone.ideal == gib(15));
     CHECK(alone[memory_term::runtime] == j.runtime.process.context + j.runtime.process.cuda_graphs);
     CHECK(alone.allocated.expected == gib(15) + j.runtime.process.workspace.expected);
     CHECK(alone.reserved.expected == alone.allocated.expected + alone[memory_term::fragmentation].expected);
     CHECK(alone.total().expected == alone.reserved.expected + alone[memory_term::runtime].expected);
     const memory_breakdown many =
-        with_runtime(tensors, {}, j, layout{.tensor = 2, .pipeline = 2, .data = 2}, modeling_of(j.model));
+        with_runtime(tensors, {}, j, layout{.tensor = 2, .pipeline = 2, .data = 2}, is_described(j.model));
     CHECK(many[memory_term::communication].expected == j.runtime.process.communicator.expected * 3);
     // What is exact has one value, what is estimated has bounds.
     CHECK(alone[memory_term::optimizer].low == alone[memory_term::optimizer].high);
@@ -57,7 +57,7 @@ TEST_CASE(
 
 TEST_CASE("an allocator gives back what is releasable before it runs out, and no more") {
     const tensor_memory tensors{.weights = gib(10)};
-    const memory_breakdown held = with_runtime(tensors, {}, training(), layout{}, modeling_of(training().model),
+    const memory_breakdown held = with_runtime(tensors, {}, training(), layout{}, is_described(training().model),
                                                {.releasable = {gib(4), gib(4), gib(4)}});
     const byte_count full = held.total().expected;
     SUBCASE("room enough: nothing happens") {
@@ -78,7 +78,7 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         j.runtime.accuracy.activations = {1.0, 1.0, 1.5};
         const tensor_memory more{.weights = gib(10), .activations = gib(4)};
         memory_breakdown m =
-            with_runtime(more, {}, j, layout{}, modeling_of(j.model), {.releasable = {gib(2), gib(2), gib(2)}});
+            with_runtime(more, {}, j, layout{}, is_described(j.model), {.releasable = {gib(2), gib(2), gib(2)}});
         const interval<byte_count> all = m.total();
         const byte_count room = all.expected + mib(1);
         REQUIRE(all.high > room);
@@ -88,7 +88,7 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
         CHECK(m[memory_term::fragmentation].expected <= m[memory_term::fragmentation].high);
     }
     SUBCASE("what may never run out is not said to give anything back") {
-        memory_breakdown m = with_runtime(tensors, {}, training(), layout{}, modeling_of(training().model),
+        memory_breakdown m = with_runtime(tensors, {}, training(), layout{}, is_described(training().model),
                                           {.releasable = {gib(1), gib(4), gib(8)}});
         const interval<byte_count> all = m.total();
         m.release_beyond(all.expected);
@@ -99,7 +99,7 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
     }
     SUBCASE("sizes beyond counting stay so: nothing is said to be given back") {
         const tensor_memory absurd{.activations = byte_count::max()};
-        memory_breakdown m = with_runtime(absurd, {}, training(), layout{}, modeling_of(training().model),
+        memory_breakdown m = with_runtime(absurd, {}, training(), layout{}, is_described(training().model),
                                           {.releasable = {gib(4), gib(4), byte_count::max()}});
         m.release_beyond(gib(80));
         CHECK(is_saturated(m.total().high));

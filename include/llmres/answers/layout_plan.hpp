@@ -139,7 +139,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     if (j.model.from_tensors)
         p.because({.code = reason_code::from_tensors, .gpu = p.gpu, .term = memory_term::activations});
     else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&
-             !is_described(j.model, known && known->memory.code ? *known->memory.code : modeling_of(j.model)))
+             !(known && known->memory.code ? known->memory.described : is_described(j.model)))
         p.because({.code = reason_code::not_described, .gpu = p.gpu, .term = memory_term::activations});
     if (j.task == task::finetuning && j.sequence == token_count{})
         p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});

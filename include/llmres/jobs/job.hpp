@@ -173,8 +173,10 @@ constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv
 [[gnu::noinline]] constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
     const optimizer_step& step = j.runtime.optimizer;
-    if (step.fp32_beside_bf16 && weights_of(j) == bf16) return bf16_and_fp32;
-    return step.gradients ? *step.gradients : weights_of(j);
+    if (step.gradients && !step.fp32_beside_bf16) return *step.gradients;
+    const precision& weights = weights_of(j);
+    if (step.fp32_beside_bf16 && weights == bf16) return bf16_and_fp32;
+    return step.gradients ? *step.gradients : weights;
 }
 // These return references into the job, so that none may be asked of a temporary.
 weight_format_view formats_of(const job&&, const precision&) = delete;
@@ -189,7 +191,8 @@ constexpr maybe<precision> master_weights_of(const job& j) {
     if (steps_in_backward(j.optimizer)) return {};
     if (j.master_weights) return *j.master_weights == weights_of(j) ? maybe<precision>{} : j.master_weights;
     if (j.runtime.optimizer.steps_weights) return {};
-    return weights_of(j) == fp32 || weights_of(j) == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
+    const precision& weights = weights_of(j);
+    return weights == fp32 || weights == tf32 ? maybe<precision>{} : maybe<precision>{fp32};
 }
 /// Format of an adapter's weights, and so of its gradients and states.
 constexpr const precision& adapter_format_of(const job& j) {

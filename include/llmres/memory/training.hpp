@@ -76,7 +76,7 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
         raise(updated, one.details.updated);
         peak = busier(peak, one);
     });
-    memory_breakdown m = with_runtime(peak.tensors, peak.details, j, l, f.context.code, idle_blocks_of(f, peak),
+    memory_breakdown m = with_runtime(peak.tensors, peak.details, j, l, f.described(), idle_blocks_of(f, peak),
                                       f.context.attention.sdpa);
     m.reduced = reduced, m.gathered = gathered, m.updated = updated;
     m.stage = peak.stage;

@@ -27,7 +27,7 @@ job bare() {
 }
 memory_breakdown terms(const tensor_memory& t, const job& j, sdpa_backend sdpa = sdpa_backend::flash,
                        const tensor_details& d = {}) {
-    return terms_of(t, d, j, modeling_of(j.model), sdpa);
+    return terms_of(t, d, j, is_described(j.model), sdpa);
 }
 
 }  // namespace
@@ -188,7 +188,7 @@ TEST_CASE("managed memory is not the allocator's, and an expandable segment shri
     j.runtime.process.communicator = mib_of(100, 100, 100);
     const tensor_memory t{.weights = mib(50), .optimizer = mib(40), .paged = mib(30)};
     const auto with = [&] {
-        return with_runtime(t, {}, j, {.data = 2}, modeling_of(j.model), {.releasable = mib_of(5, 5, 5)});
+        return with_runtime(t, {}, j, {.data = 2}, is_described(j.model), {.releasable = mib_of(5, 5, 5)});
     };
     CHECK(with().allocated == mib_of(60, 60, 60));
     CHECK(with().reserved == mib_of(65, 65, 65));

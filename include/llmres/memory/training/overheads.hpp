@@ -70,8 +70,8 @@ constexpr interval<byte_count> training_workspace(const runtime_process& p, sdpa
 
 /// The tensors by term: activations, logits and communication with the error that the runtime's estimates showed,
 /// and the workspaces of libraries. Transformer Engine's dummies of gradients are among these: it keeps one of each
-/// shape (module/base.py, get_dummy_wgrad).
-constexpr memory_breakdown terms_of(const tensor_memory& t, const tensor_details& d, const job& j, const modeling& code,
+/// shape (module/base.py, get_dummy_wgrad). `described`: is_described().
+constexpr memory_breakdown terms_of(const tensor_memory& t, const tensor_details& d, const job& j, bool described,
                                     sdpa_backend sdpa) {
     const runtime& r = j.runtime;
     memory_breakdown m;
@@ -101,7 +101,6 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const tensor_details
         };
         const interval<double>& known = r.accuracy.activations;
         const interval<double>& more = j.model.from_tensors ? undescribed_activations : r.accuracy.undescribed;
-        const bool described = is_described(j.model, code);
         estimate(memory_term::activations, {},
                  described ? known : interval<double>{known.low * more.low, known.expected, known.high * more.high});
         estimate(memory_term::logits, {}, r.accuracy.logits.high > 0 ? r.accuracy.logits : r.accuracy.activations);
@@ -182,13 +181,13 @@ constexpr interval<byte_count> communicators_of(const runtime& r, const layout& 
 }
 
 /// The memory of a GPU that holds these tensors. Overheads are equal on all GPUs, or grow with a GPU's tensors, so that
-/// the GPU with the largest tensors is the busiest.
+/// the GPU with the largest tensors is the busiest. `described`: is_described().
 constexpr memory_breakdown with_runtime(const tensor_memory& t, const tensor_details& d, const job& j, const layout& l,
-                                        const modeling& code, idle_blocks idle = {},
+                                        bool described, idle_blocks idle = {},
                                         sdpa_backend sdpa = sdpa_backend::flash) {
     const runtime& r = j.runtime;
     if (r.allocator.expandable_segments) idle.releasable = {};  // a segment shrinks to what is in use
-    memory_breakdown m = terms_of(t, d, j, code, sdpa);
+    memory_breakdown m = terms_of(t, d, j, described, sdpa);
     m.allocated = m.total();
     m.allocated.low -= t.paged, m.allocated.expected -= t.paged, m.allocated.high -= t.paged;
     reserve(m, t, d, r, idle);

@@ -218,6 +218,7 @@ struct training_folds {
     remembered<training_layer> layers;          ///< of a kind of layer, of both
     remembered<end_activations> ends;
     const modeling* code = nullptr;  ///< how the model's modules are written; null: not asked for yet
+    bool described = false;          ///< where `code` is known: is_described()
 
     constexpr void clear() {
         states.clear();

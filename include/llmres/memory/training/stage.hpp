@@ -99,9 +99,14 @@ struct folded_job {
     /// How a model's modules are written, as it was found first.
     static constexpr const modeling& code_of(const model& m, training_folds* remembers) {
         if (!remembers) return modeling_of(m);
-        if (remembers->code == nullptr) remembers->code = &modeling_of(m);
+        if (remembers->code == nullptr) {
+            remembers->code = &modeling_of(m);
+            remembers->described = is_described(m, *remembers->code);
+        }
         return *remembers->code;
     }
+    /// is_described()
+    constexpr bool described() const { return known ? known->described : is_described(job.model, context.code); }
 
     /// A kind of layer. `what`: which, and on what its activations depend beside the layout.
     constexpr training_layer layer_of(std::size_t k, std::int32_t what) const {
