@@ -56,6 +56,12 @@ constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
     return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
 }
 
+/// Appends a reason that has no sizes.
+[[gnu::cold, gnu::noinline]] constexpr void note(job_plan& p, reason_code code,
+                                                 memory_term term = memory_term::weights) {
+    p.because({.code = code, .gpu = p.gpu, .term = term});
+}
+
 /// Whether the busiest GPU has room, and why not.
 constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, const cluster& c) {
     const auto reachable = [&] {
@@ -130,25 +136,24 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     judge_pool(p, j);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
-        p.because({.code = reason_code::flash_attention_unsupported, .gpu = p.gpu});
+        note(p, reason_code::flash_attention_unsupported);
     }
     judge_host_memory(p, j, c, known);
     if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
         !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
-        p.because({.code = reason_code::format_emulated, .gpu = p.gpu});
+        note(p, reason_code::format_emulated);
     if (j.model.from_tensors)
-        p.because({.code = reason_code::from_tensors, .gpu = p.gpu, .term = memory_term::activations});
+        note(p, reason_code::from_tensors, memory_term::activations);
     else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&
              !(known && known->memory.code ? known->memory.described : is_described(j.model)))
-        p.because({.code = reason_code::not_described, .gpu = p.gpu, .term = memory_term::activations});
-    if (j.task == task::finetuning && j.sequence == token_count{})
-        p.because({.code = reason_code::sequence_assumed, .gpu = p.gpu});
-    if (!trains(j) && exceeds_own_context(j)) p.because({.code = reason_code::context_extended, .gpu = p.gpu});
-    if (leaves_out_experts(j)) p.because({.code = reason_code::experts_left_out, .gpu = p.gpu});
-    if (dequantises(j)) p.because({.code = reason_code::weights_dequantised, .gpu = p.gpu});
+        note(p, reason_code::not_described, memory_term::activations);
+    if (j.task == task::finetuning && j.sequence == token_count{}) note(p, reason_code::sequence_assumed);
+    if (!trains(j) && exceeds_own_context(j)) note(p, reason_code::context_extended);
+    if (leaves_out_experts(j)) note(p, reason_code::experts_left_out);
+    if (dequantises(j)) note(p, reason_code::weights_dequantised);
     if (c.gpu.measured.any_rate()) return;
-    if (!knows_power(c)) p.because({.code = reason_code::power_unknown, .gpu = p.gpu});
-    if (!c.gpu.sm_count) p.because({.code = reason_code::multiprocessors_unknown, .gpu = p.gpu});
+    if (!knows_power(c)) note(p, reason_code::power_unknown);
+    if (!c.gpu.sm_count) note(p, reason_code::multiprocessors_unknown);
 }
 
 /// usable_memory(), which is the same for all layouts of a job.
