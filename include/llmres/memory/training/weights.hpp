@@ -31,6 +31,13 @@ constexpr bool trains_in_place(const job& j, const training_context& c) {
            !o.in_backward && o.states != state_kind::paged && o.quantising == 0 && o.tensor_temporaries == 0;
 }
 
+/// Whether every weight is stored in plain numbers.
+constexpr bool stores_numbers(const weight_format_view& v) {
+    const auto plain = [](const precision* exception) { return !exception || exception->element_bytes > 0; };
+    return v.matrices->element_bytes > 0 && v.rest->element_bytes > 0 && plain(v.attention) && plain(v.feed_forward) &&
+           plain(v.experts_down) && plain(v.head) && plain(v.embedding);
+}
+
 /// How a job trains its weights: formats, and where they and their optimizer states lie. Made once a plan, the same for
 /// all weights.
 struct weight_training {
@@ -40,16 +47,16 @@ struct weight_training {
     weight_format_view formats;
     const precision& gradients;
     maybe<precision> master;
-    bool casts_matrices;  ///< matrices that may be quantised are computed in another format than they are stored in
-    bool casts_others;    ///< all other weights are computed in another format than they are stored in
-    bool element_wise;    ///< optimizer states of a tensor depend on the number of its values, not on its shape
-    bool stacks_experts;  ///< one tensor of three dimensions holds all experts
-    bool plain;  ///< all weights are trained where they lie, as they are stored, by their number of values alone
-    const precision& states;          ///< of the optimizer, for the weights of the model
+    bool casts_matrices;      ///< matrices that may be quantised are computed in another format than they are stored in
+    bool casts_others;        ///< all other weights are computed in another format than they are stored in
+    bool element_wise;        ///< optimizer states of a tensor depend on the number of its values, not on its shape
+    bool stacks_experts;      ///< one tensor of three dimensions holds all experts
+    const precision& states;  ///< of the optimizer, for the weights of the model
     const precision& adapter_states;  ///< of the optimizer, for an adapter
-    prepared_divisor dense_ranks;     ///< that ZeRO shards weights over
-    prepared_divisor expert_ranks;    ///< that ZeRO shards routed experts over
-    prepared_divisor one_rank{1};     ///< of what each rank has whole
+    bool plain;  ///< all weights are trained where they lie, as they are stored, and all that is kept are plain numbers
+    prepared_divisor dense_ranks;   ///< that ZeRO shards weights over
+    prepared_divisor expert_ranks;  ///< that ZeRO shards routed experts over
+    prepared_divisor one_rank{1};   ///< of what each rank has whole
 
     constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
         : job{j},
@@ -64,9 +71,11 @@ struct weight_training {
           casts_others{!(*formats.rest == c.formats.compute)},
           element_wise{is_element_wise(j.optimizer)},
           stacks_experts{stacks_weights(c.runtime.kernels.experts)},
-          plain{element_wise && trains_in_place(j, c)},
           states{optimizer_states_of(j)},
           adapter_states{adapter_states_of(j)},
+          plain{element_wise && trains_in_place(j, c) && stores_numbers(formats) && states.element_bytes > 0 &&
+                gradients.element_bytes > 0 && c.formats.compute.element_bytes > 0 &&
+                (!master || master->element_bytes > 0)},
           dense_ranks{l.dense_shard_ranks()},
           expert_ranks{l.expert_shard_ranks()} {}
 
@@ -115,13 +124,27 @@ struct counted_shape {
         : held{shape}, values{product(shape.rows, shape.columns)}, of_all{product(values, shape.copies)} {}
 
     /// Bytes of one copy.
-    constexpr byte_count one(const precision& format) const {
-        return format.element_bytes > 0 ? bytes(product(values, std::int64_t{format.element_bytes}))
-                                        : size_in_parts(format, held.rows, held.columns);
+    [[gnu::noinline]] constexpr byte_count one(const precision& format) const {
+        return format.element_bytes > 0 ? plain_one(format) : size_in_parts(format, held.rows, held.columns);
     }
-    constexpr byte_count all(const precision& format) const {
-        return format.element_bytes > 0 ? bytes(product(of_all, std::int64_t{format.element_bytes}))
+    [[gnu::noinline]] constexpr byte_count all(const precision& format) const {
+        return format.element_bytes > 0 ? plain_all(format)
                                         : size_in_parts(format, held.rows, held.columns) * held.copies;
+    }
+    /// The same in a format of plain numbers.
+    constexpr byte_count plain_one(const precision& format) const {
+        return bytes(product(values, std::int64_t{format.element_bytes}));
+    }
+    constexpr byte_count plain_all(const precision& format) const {
+        return bytes(product(of_all, std::int64_t{format.element_bytes}));
+    }
+    template <bool Plain>
+    constexpr byte_count one_as(const precision& format) const {
+        return Plain ? plain_one(format) : one(format);
+    }
+    template <bool Plain>
+    constexpr byte_count all_as(const precision& format) const {
+        return Plain ? plain_all(format) : all(format);
     }
     constexpr bool is_matrix() const { return held.rows > 1 && held.columns > 1; }
 };
@@ -161,8 +184,8 @@ struct state_size {
 };
 
 /// Adds up what training keeps of the weights that it is called with: those of one place, in the order of the model's
-/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role. A job that is
-/// weight_training::plain leaves out all that others ask of each weight.
+/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role. What is asked
+/// of each weight is compiled twice: of a job that is weight_training::plain, all that only others ask is left out.
 class weight_fold {
 public:
     /// `last_step`: temporaries of the tensor that is updated before the first of these.
@@ -189,10 +212,18 @@ private:
     constexpr void add_adapters(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
                                 bool in_layer);
     constexpr void add_adapter(const weight& added, const prepared_divisor& ranks, bool in_layer);
+    template <bool Plain>
+    constexpr void add_as(const weight& whole, weight_place place);
+    template <bool Plain>
     constexpr void hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks, bool in_layer);
+    template <bool Plain>
+    constexpr void train_as(const trained_tensor& t);
     constexpr void train(const trained_tensor& t);
+    template <bool Plain>
     constexpr void keep_gradient(const trained_tensor& t);
+    template <bool Plain>
     constexpr state_size states_of(const trained_tensor& t, std::int64_t rows_before) const;
+    template <bool Plain>
     constexpr void step(const trained_tensor& t, std::int64_t rows);
     [[gnu::cold]] constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
     [[gnu::cold]] constexpr void normalise(const weight_shape& shape, weight_role role);
@@ -224,27 +255,6 @@ private:
     bool stepped_ = false;             ///< the optimizer has updated a tensor alone
     std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
 };
-
-constexpr void weight_fold::add(const weight& whole, weight_place place) {
-    const training_context& c = how_.context;
-    const counted_shape shape{local_shape(whole, how_.layout)};
-    const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
-    const bool in_layer = is_in_layer(place);
-    hold(whole, shape, ranks, in_layer);
-    if (whole.buffer) return;
-    if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
-        return;
-    if (!plain_ && c.frozen) return add_adapters(whole, shape, ranks, in_layer);
-    train({.role = whole.role,
-           .shape = shape,
-           .ranks = ranks,
-           .gradient = how_.gradients,
-           .states = how_.states,
-           .master = how_.master ? &*how_.master : nullptr,
-           .whole_gradient = shape.all(how_.gradients),
-           .in_layer = in_layer,
-           .stacked = whole.routed && how_.stacks_experts});
-}
 
 [[gnu::cold]] constexpr void weight_fold::add_adapters(const weight& whole, const counted_shape& shape,
                                                        const prepared_divisor& ranks, bool in_layer) {
@@ -298,37 +308,39 @@ constexpr void weight_fold::add(const weight& whole, weight_place place) {
 }
 
 /// The weight as it is stored, and what is made of it to compute with.
-constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
-                                 bool in_layer) {
+template <bool Plain>
+[[gnu::always_inline]] constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape,
+                                                        const prepared_divisor& ranks, bool in_layer) {
     const training_context& c = how_.context;
-    const byte_count size = shape.all(how_.formats.of(whole));
+    const byte_count size = shape.all_as<Plain>(how_.formats.of(whole));
     const bool matrix = shape.is_matrix();
     const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
-    const bool has_scales = !plain_ && whole.quantised && how_.layout.zero >= 3;
+    const bool has_scales = !Plain && whole.quantised && how_.layout.zero >= 3;
     const byte_count scales = has_scales ? beside_parameters(c.quantised, how_.formats.of(whole), shape) : byte_count{};
-    const offload_place place = plain_ ? offload_place::none : how_.job.offload.parameters;
+    const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
     state_.weights += scales;
     (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
     // Two copies of 8 bits, as the matrix is and transposed.
-    if (!plain_ && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
+    if (!Plain && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
         !c.runtime.kernels.fp8.param_gather)
         state_.weights += shape.one(c.formats.inputs) * (2 * shape.held.copies);
-    const byte_count one = shape.one(c.formats.compute);
+    const byte_count one = shape.one_as<Plain>(c.formats.compute);
     const byte_count computed = one * shape.held.copies;
     state_.gathered +=
-        casts && (plain_ || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
+        casts && (Plain || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
     // Grouped products write gradients in place, and the router's is no product of Transformer Engine.
     if (in_layer && !whole.routed && whole.role != weight_role::router) state_.dummies += computed;
-    if (!plain_ && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
+    if (!Plain && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
         !(whole.routed && computes_together(c.runtime.kernels.experts)))
         cast(computed, whole.role, !c.frozen);
 }
 
-constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
+template <bool Plain>
+[[gnu::always_inline]] constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
     state_.gradients.whole += t.whole_gradient;
-    if (!plain_ && how_.job.optimizer.in_backward) return;
+    if (!Plain && how_.job.optimizer.in_backward) return;
     const byte_count kept = how_.sharded(t.whole_gradient, t.ranks, 2);
     state_.gradients.kept += kept;
     if (!t.in_layer || !is_feed_forward(t.role)) return;
@@ -337,9 +349,11 @@ constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
 }
 
 /// Optimizer states of a tensor, or of what a role adds to a tensor of which `rows_before` rows were seen.
-constexpr state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
+template <bool Plain>
+[[gnu::always_inline]] constexpr state_size weight_fold::states_of(const trained_tensor& t,
+                                                                   std::int64_t rows_before) const {
     const optimizer& o = how_.job.optimizer;
-    if (plain_ || how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
+    if (Plain || how_.element_wise) return {.each = t.shape.one_as<Plain>(o.widens ? fp32 : t.states) * o.moments};
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
     state_size size{.each = state_bytes(o, t.states, t.shape.held.rows, columns, alone)};
@@ -358,42 +372,44 @@ constexpr state_size weight_fold::states_of(const trained_tensor& t, std::int64_
     return size;
 }
 
-constexpr void weight_fold::train(const trained_tensor& t) {
+template <bool Plain>
+[[gnu::always_inline]] constexpr void weight_fold::train_as(const trained_tensor& t) {
     const job& j = how_.job;
     const optimizer& o = j.optimizer;
-    keep_gradient(t);
-    if (!plain_ && j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
-    const bool by_shape = !plain_ && (o.factored || o.rank > 0 || o.kronecker);
+    keep_gradient<Plain>(t);
+    if (!Plain && j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
+    const bool by_shape = !Plain && (o.factored || o.rank > 0 || o.kronecker);
     const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
     const std::int64_t rows = rows_before + t.shape.held.rows;
     if (by_shape && t.shape.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
-    state_size size = states_of(t, rows_before);
-    if (t.master) size.each += t.shape.one(*t.master);
+    state_size size = states_of<Plain>(t, rows_before);
+    if (t.master) size.each += t.shape.one_as<Plain>(*t.master);
     const byte_count states = size.each * t.shape.held.copies + size.shared;
-    if (!plain_ && j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
+    if (!Plain && j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
         offloaded(j.offload.optimizer) += how_.sharded(states + t.whole_gradient, t.ranks, 1);
         return;
     }
     state_.optimizer.states += how_.sharded(states, t.ranks, 1);
-    if (!plain_ && o.states == state_kind::paged) {
+    if (!Plain && o.states == state_kind::paged) {
         const byte_count paged = paged_bytes(o, t.states, t.shape.held.rows, t.shape.held.columns);
         state_.optimizer.paged += how_.sharded(paged * t.shape.held.copies, t.ranks, 1);
     }
-    step(t, rows);
+    step<Plain>(t, rows);
 }
 
 /// What the optimizer makes while it updates a tensor, of which `rows` rows were seen.
-constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
+template <bool Plain>
+[[gnu::always_inline]] constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const llmres::runtime& runtime = how_.context.runtime;
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
     // has the flat ones in both formats.
     if (runtime.optimizer.widens_gradients && t.master && how_.layout.zero < 3 &&
-        t.whole_gradient * 2 == t.shape.all(fp32)) {
+        t.whole_gradient * 2 == t.shape.plain_all(fp32)) {
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
-    if (plain_) {  // all tensors at once
+    if (Plain) {  // all tensors at once
     } else if (steps_in_backward(o)) {
         const byte_count one =
             t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : t.shape.one(t.gradient);
@@ -404,9 +420,9 @@ constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     } else if (o.tensor_temporaries > 0) {
         step_alone(t, t.stacked ? t.shape.held.rows : rows);
     }
-    const bool in_one_call = plain_ || o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
+    const bool in_one_call = Plain || o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
     if (runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
-        state_.optimizer.temporaries += how_.sharded(t.shape.all(t.states), t.ranks, 1) * o.temporaries;
+        state_.optimizer.temporaries += how_.sharded(t.shape.all_as<Plain>(t.states), t.ranks, 1) * o.temporaries;
 }
 
 /// What a loop over tensors makes at one of them: some optimizers free a tensor's temporaries after the next one's are
@@ -466,6 +482,40 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
     }
     const byte_count with_output = both + size_of(compute, c.tokens.all(), magnitude_rows_);
     if (with_output > m.other) m.other = with_output;
+}
+
+template <bool Plain>
+constexpr void weight_fold::add_as(const weight& whole, weight_place place) {
+    const training_context& c = how_.context;
+    const counted_shape shape{local_shape(whole, how_.layout)};
+    const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
+    const bool in_layer = is_in_layer(place);
+    hold<Plain>(whole, shape, ranks, in_layer);
+    if (whole.buffer) return;
+    if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
+        return;
+    if (!Plain && c.frozen) return add_adapters(whole, shape, ranks, in_layer);
+    const trained_tensor t{.role = whole.role,
+                           .shape = shape,
+                           .ranks = ranks,
+                           .gradient = how_.gradients,
+                           .states = how_.states,
+                           .master = how_.master ? &*how_.master : nullptr,
+                           .whole_gradient = shape.all_as<Plain>(how_.gradients),
+                           .in_layer = in_layer,
+                           .stacked = whole.routed && how_.stacks_experts};
+    if constexpr (Plain)
+        train_as<true>(t);
+    else
+        train(t);
+}
+
+// Behind the templates, because Clang evaluates one in a constant expression only where it is used after its
+// definition.
+constexpr void weight_fold::train(const trained_tensor& t) { train_as<false>(t); }
+
+constexpr void weight_fold::add(const weight& whole, weight_place place) {
+    plain_ ? add_as<true>(whole, place) : add_as<false>(whole, place);
 }
 
 // ---- the weights of one place ---------------------------------------------------------------------------------------
