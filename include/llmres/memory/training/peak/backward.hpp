@@ -133,14 +133,13 @@ constexpr peak_candidate without_unit_ahead(const stage_step& in, peak_candidate
 }
 
 /// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
-constexpr byte_count second_gradient(const stage_step& in) {
+[[gnu::noinline]] constexpr byte_count second_gradient(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
         !m.tied_head)
         return {};
-    return size_of(gradients_of(in.folded.job), ceil_quotient(m.vocabulary, in.folded.layout.tensor),
-                   embedding_width_of(m));
+    return head_in(in.folded, gradients_of(in.folded.job));
 }
 
 /// Of a tied head's, what waits for the embedding's gradient before both are added to those of earlier micro-batches.

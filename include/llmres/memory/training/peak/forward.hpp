@@ -118,9 +118,7 @@ constexpr peak_candidate at_layers_forward(const stage_step& in) {
         s.saved.all + cached_casts(in) + ends.after_layers + ends.loss.saved + at_final_norm(in) + model_frames(in);
     t.logits = {};
     if (casts_head(context) && in.folded.job.model.vocabulary > 0)  // the head's own cast is made by the head
-        t.activations -=
-            size_of(context.formats.compute, ceil_quotient(in.folded.job.model.vocabulary, in.folded.layout.tensor),
-                    embedding_width_of(in.folded.job.model));
+        t.activations -= head_in(in.folded, context.formats.compute);
     t.communication = in.gathered_in_loss;
     return {peak_point::layers_forward, 0, t};
 }
@@ -227,17 +225,15 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
     if (!context.frozen && f.micro_batches > 1 && plain && f.layout.zero < 2 && m.vocabulary > 0) {
         // Beside the gradient of earlier micro-batches this one's is made: under autocast in 16 bits, and cast to fp32
         // when the logits' gradient and the cast of the head are freed.
-        const std::int64_t rows = ceil_quotient(m.vocabulary, f.layout.tensor);
-        const byte_count made = size_of(context.formats.compute, rows, embedding_width_of(m));
-        const byte_count cast = size_of(gradients_of(f.job), rows, embedding_width_of(m));
+        const byte_count made = head_in(f, context.formats.compute);
+        const byte_count cast = head_in(f, gradients_of(f.job));
         t.logits += made;
         if (casts_head(context) && cast > t.logits) t.logits = cast;
     }
     if (casts_head(context) && !context.frozen && !in.accumulates && plain && f.layout.zero < 2) {
         // The gradient is made in 16 bits beside that of the logits, and cast to fp32 when they are freed: the cast
         // and the logits' gradient are not alive together.
-        const byte_count in_16_bits =
-            size_of(context.formats.compute, ceil_quotient(m.vocabulary, f.layout.tensor), embedding_width_of(m));
+        const byte_count in_16_bits = head_in(f, context.formats.compute);
         if (loss.head < in_16_bits)
             t.logits = loss.held;
         else if (t.gradients >= in_16_bits)  // an optimizer that steps in the backward pass keeps none

@@ -137,6 +137,12 @@ constexpr byte_count tokens_in(const folded_job& f, const precision& format) {
                        f.layout);
 }
 
+/// A tensor of a tensor rank's part of the head, or of the embedding, in a format.
+[[gnu::noinline]] constexpr byte_count head_in(const folded_job& f, const precision& format) {
+    const model& m = f.job.model;
+    return size_of(format, ceil_quotient(m.vocabulary, f.layout.tensor), embedding_width_of(m));
+}
+
 /// Transformer Engine's dummies of gradients, where products add to a buffer beside.
 constexpr byte_count dummies_of(const folded_job& f, const training_stage& s) {
     const bool beside = f.context.runtime.kernels.linear == linear_code::accumulates_beside;
