@@ -223,8 +223,7 @@ struct host_part {
 
 /// The caller's wishes are read here alone. llama.cpp counts the head as one more layer than the model has, behind all
 /// others or, where it is loaded first, before them: n_gpu_layers takes that one and the last of the model's.
-[[gnu::noinline]] constexpr host_part host_part_of(const job& j) {
-    if (trains(j)) return {};
+[[gnu::noinline]] constexpr host_part wished_host_part(const job& j) {
     const runtime& asked = j.runtime;
     const std::int32_t layers = j.model.layers.size;
     host_part host{.embedding = asked.loading.embedding_on_host};
@@ -237,6 +236,12 @@ struct host_part {
     if (j.options.experts_on_host) host.expert_layers = named > 0 && named < layers ? named : layers;
     if (host.expert_layers < host.layers) host.expert_layers = host.layers;
     return host;
+}
+
+/// What a job leaves to the host: most leave nothing.
+constexpr host_part host_part_of(const job& j) {
+    const bool any = j.options.gpu_layers || j.options.experts_on_host || j.runtime.loading.embedding_on_host;
+    return any && !trains(j) ? wished_host_part(j) : host_part{};
 }
 
 /// Whether a checkpoint of a tied model holds a head of its own, and the engine keeps it: FP8 ones do (Qwen3-0.6B-FP8,
