@@ -18,6 +18,7 @@
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 #include <llmres/values/visitor.hpp>
 
@@ -99,15 +100,17 @@ struct token_pass {
 struct token_passes {
     static constexpr std::size_t most = 3;  ///< how many there may be
 
-    std::array<token_pass, most> storage{};  ///< the first `count` are in use
-    std::size_t count = 0;                   ///< passes in use
+    std::array<detail::slot<token_pass>, most> storage;  ///< the first `count` are in use
+    std::size_t count = 0;                               ///< passes in use
+
+    constexpr token_passes() {}  ///< none
 
     /// How many there are.
     constexpr std::size_t size() const { return count; }
     /// One of them.
-    constexpr const token_pass& operator[](std::size_t i) const { return storage[i]; }
+    constexpr const token_pass& operator[](std::size_t i) const { return storage[i].value; }
     /// Adds one.
-    constexpr void push(const token_pass& p) { storage[count++] = p; }
+    constexpr void push(const token_pass& p) { storage[count++] = detail::slot<token_pass>{p}; }
 };
 
 /// In which formats they pass.

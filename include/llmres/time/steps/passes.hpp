@@ -100,31 +100,32 @@ private:
             visit_projections(kind_of(part), job_.model.hidden, formats_, passes, price_.degrees, price_);
     }
     /// The products of a part as other passes or layouts left them, and those that none did priced together.
-    constexpr void take_products(std::int32_t part) {
-        priced_passes all;
-        token_passes missing;
-        std::array<std::size_t, token_passes::most> at{};
-        std::size_t which = 0;
+    [[gnu::noinline]] constexpr void take_products(std::int32_t part) {
+        std::size_t missing = 0;  // passes, a bit each
         for (std::size_t p = 0; p < passes_.size(); ++p) {
-            if (const priced_pass* const left = products_->find_by(key_of_products(part, passes_[p]))) {
-                all[p] = *left;
-                continue;
-            }
-            at[missing.size()] = p;
-            which |= std::size_t{1} << p;
-            missing.push(passes_[p]);
+            if (const priced_pass* const left = products_->find_by(key_of_products(part, passes_[p])))
+                price_.sum[p] = *left;
+            else
+                missing |= std::size_t{1} << p;
         }
-        if (missing.size() > 0) {
-            if (which != missed_before_) price_.mixers.kind = nullptr;  // those of other passes
-            missed_before_ = which;
-            price_.start_over();
-            price_.sustained = run_long(missing);
-            add_products(part, missing);
-            price_.sustained = run_long(passes_);
-            for (std::size_t i = 0; i < missing.size(); ++i) {
-                const auto sum = [&] { return price_.sum[i]; };
-                all[at[i]] = products_->get_by(key_of_products(part, missing[i]), sum);
-            }
+        if (missing != 0) price_products(part, missing);
+    }
+    /// Prices the products of some passes, a bit each, beside the sums of the others.
+    constexpr void price_products(std::int32_t part, std::size_t missing) {
+        if (missing != missed_before_) price_.mixers.kind = nullptr;  // those of other passes
+        missed_before_ = missing;
+        priced_passes all = price_.sum;
+        token_passes anew;
+        std::array<std::size_t, token_passes::most> at{};
+        for (std::size_t p = 0; p < passes_.size(); ++p)
+            if ((missing >> p & 1) != 0) at[anew.size()] = p, anew.push(passes_[p]);
+        price_.start_over();
+        price_.sustained = run_long(anew);
+        add_products(part, anew);
+        price_.sustained = run_long(passes_);
+        for (std::size_t i = 0; i < anew.size(); ++i) {
+            const auto sum = [&] { return price_.sum[i]; };
+            all[at[i]] = products_->get_by(key_of_products(part, anew[i]), sum);
         }
         price_.sum = all;
     }
