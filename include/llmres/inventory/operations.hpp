@@ -256,7 +256,8 @@ public:
                 visit(o, index);
             }
             if (!pass.backward || !trained) return;
-            visit(weight_gradients(o, pass), index);
+            make_weight_gradients(o, pass);
+            visit(o, index);
             if (pass.adds_gradients) visit(added_gradients(), index);
         }
     }
@@ -270,7 +271,10 @@ public:
         o.written = outputs_;
         visit.both(o, equal);
         const bool adds = trained && passes[1].adds_gradients;
-        if (trained) visit.gradients(weight_gradients(o, passes[1]), equal);
+        if (trained) {
+            make_weight_gradients(o, passes[1]);
+            visit.gradients(o, equal);
+        }
         const bool unpacks = all_.multiplied != all_.stored, casts_inputs = arithmetic != compute_.arithmetic;
         if (!adds && !unpacks && !casts_inputs) return;
         for (std::size_t i = 0; i <= equal.count; ++i) {
@@ -309,14 +313,12 @@ private:
                 scaled_up(one_.gradients, groups_)};
         each_ = static_cast<double>(product(copies, ceil_quotient(met > here ? met : here, 256)));
     }
-    /// The product that makes gradients of the weights, beside one of the same pass.
-    constexpr operation weight_gradients(operation o, const token_pass& pass) const {
+    /// Makes of a product of a pass the one that makes gradients of the weights.
+    constexpr void make_weight_gradients(operation& o, const token_pass& pass) const {
         o.pass = product_pass::weight_gradients;
         o.read = inputs_ + outputs_;
-        if (pass.adds_gradients) return o.written = all_.multiplied, o;  // in the format of the activations
-        o.read += all_.gradients;  // the product adds to what earlier micro-batches left
-        o.written = all_.gradients;
-        return o;
+        o.written = pass.adds_gradients ? all_.multiplied : all_.gradients;  // the former: as activations are stored
+        if (!pass.adds_gradients) o.read += all_.gradients;  // the product adds to what earlier micro-batches left
     }
     /// The sum of a micro-batch's gradients of the weights and those of earlier ones.
     constexpr operation added_gradients() const {
