@@ -33,11 +33,11 @@ inline const arguments small_job{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80g
 
 /// Nothing on stdout, exit code 2, one message on stderr that holds all the words.
 inline void refused(const arguments& given, const std::vector<std::string>& words,
-                    const std::string& folder = LLMRES_SOURCE_DIR) {
+                    const std::string& folder = LLMRES_SOURCE_DIR, const std::string& limit = "true") {
     std::string line;
     for (const std::string& argument : given) line += " " + argument.substr(0, 80);
     CAPTURE(line);
-    const outcome o = run(given, folder);
+    const outcome o = run(given, folder, limit);
     CAPTURE(o.err);
     CHECK(o.exit == bad_input);
     CHECK(o.out.empty());

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "sanitized.hpp"
 #include "scratch.hpp"
 
 #include <algorithm>
@@ -47,15 +48,22 @@ inline void keep_answer(const std::vector<std::string>& arguments, const outcome
     std::ofstream{file, std::ios::app | std::ios::binary} << o.json().dump() << '\n';
 }
 
-/// The program with these arguments, in a folder.
-inline outcome run(const std::vector<std::string>& arguments, const fs::path& folder = LLMRES_SOURCE_DIR) {
+/// Has the kernel end a program whose data exceed so many KiB. (The most memory of a child, which getrusage() tells,
+/// counts this process's own too, from before the program was started in it.) Sanitizers map more than they touch.
+inline std::string data_within(int kib) {
+    return sanitized || counts_lines ? "true" : "ulimit -d " + std::to_string(kib);
+}
+
+/// The program with these arguments, in a folder; `limit`: what the shell does before it starts the program.
+inline outcome run(const std::vector<std::string>& arguments, const fs::path& folder = LLMRES_SOURCE_DIR,
+                   const std::string& limit = "true") {
     const auto quoted = [](const std::string& text) {
         std::string shell = "'";
         for (const char c : text) shell += c == '\'' ? std::string{"'\\''"} : std::string(1, c);
         return shell + "'";
     };
     const scratch streams;
-    std::string line = "cd " + quoted(folder.string()) + " && exec " + quoted(LLMRES_PROGRAM);
+    std::string line = "cd " + quoted(folder.string()) + " && " + limit + " && exec " + quoted(LLMRES_PROGRAM);
     for (const std::string& argument : arguments) line += " " + quoted(argument);
     line += " >" + quoted((streams.path() / "out").string()) + " 2>" + quoted((streams.path() / "err").string()) +
             " </dev/null";
