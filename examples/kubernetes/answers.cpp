@@ -90,7 +90,8 @@ answer answered(const json& pod, const std::string& gpu) {
     if (usable > 0) made.filled = static_cast<double>(planned->memory.total().high.in(llmres::bytes)) / usable;
     made.why = std::string{llmres::name_of(planned->verdict)};
     for (std::int32_t i = 0; i < planned->reason_count; ++i)
-        made.why += (i == 0 ? ": " : "; ") + llmres::to_text(planned->reasons[static_cast<std::size_t>(i)], *planned);
+        made.why += (i == 0 ? ": " : "; ") + llmres::to_text(planned->reasons[static_cast<std::size_t>(i)], *planned,
+                                                             request->job, request->cluster);
     return made;
 }
 

@@ -151,13 +151,13 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     print_reserved(p, request);
     print_host_memory(p, c);
     print_time(p, trains(j));
-    print_reasons(p);
+    print_reasons(p, j, c);
 }
 
-void print_reasons(const llmres::job_plan& p) {
+void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c) {
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         fmt::print("{}{}\n", i == 0 ? "why      " : "         ",
-                   llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p));
+                   llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p, j, c));
 }
 
 void print_profile(const llmres::runtime_profile& profile) {

@@ -19,7 +19,7 @@ llmres::job_answer answered(const plan_options& o);
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 
 /// Prints a plan's reasons, a line each.
-void print_reasons(const llmres::job_plan& p);
+void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c);
 
 /// Prints in one line from which versions, how many measurements and which GPUs a profile comes, and
 /// whether those are too few to tell how far it is off.

@@ -121,14 +121,14 @@ void print_counts(const llmres::job& j, const llmres::cluster& c, const llmres::
 }
 
 /// The layout nearest to fitting, where none fits, and why it does not.
-void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::job& j,
+void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::job& j, const llmres::cluster& c,
                    const llmres::search_space& space) {
     const llmres::job_plan& plan = nearest[0].plan;
     fmt::print("{}\n", plan.verdict == llmres::verdict::tight
                            ? "None fits at its upper bounds. The nearest, at what is expected:"
                            : "None fits. The nearest:");
     print_layouts(nearest, j, space);
-    print_reasons(plan);
+    print_reasons(plan, llmres::with_choice(j, nearest[0].choice), c);
 }
 
 /// What the document leaves unsaid, less what the search chooses.
@@ -235,7 +235,7 @@ int run_search(const search_options& o) {
     if (fits_somewhere)
         print_layouts(best, j, r.space);
     else
-        print_nearest(best, j, r.space);
+        print_nearest(best, j, c, r.space);
     if (!o.against.empty()) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
         print_layouts(front, j, r.space);

@@ -152,7 +152,8 @@ void export_plan(const llmres::job_plan& p) {
 std::string why_not(const llmres::plan_request& asked, const llmres::job_plan& p) {
     std::string said{llmres::name_of(p.verdict)};
     for (std::int32_t i = 0; i < p.reason_count; ++i)
-        said += (i == 0 ? ": " : "; ") + llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p);
+        said += (i == 0 ? ": " : "; ") +
+                llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p, asked.job, asked.cluster);
     const char* before = "; would help: ";
     for (const llmres::remedy& r : llmres::what_would_help(asked.job, p.layout, asked.cluster)) {
         said += before + llmres::to_text(r);

@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/io/sentences.hpp>
+#include <llmres/models/llama.hpp>
 #include <string>
 
 using namespace llmres;
@@ -16,6 +18,10 @@ job_plan on_gpus(std::int32_t tensor) {
     job_plan p;
     p.layout.tensor = tensor;
     return p;
+}
+
+std::string sentence_of(const reason& r, const job_plan& p) {
+    return to_text(r, p, job{.model = models::llama_3_1_8b}, cluster{.gpu = gpus::h200_sxm5_141gb});
 }
 
 }  // namespace
@@ -35,7 +41,7 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
                        .term = memory_term::kv_cache,
                        .needed = gib(90),
                        .available = gib(80)};
-        sentences[i] = to_text(r, on_gpus(8));
+        sentences[i] = sentence_of(r, on_gpus(8));
         CHECK(sentences[i] != names_of<reason_code>[i]);
         for (std::size_t other = 0; other < i; ++other) CHECK(sentences[i] != sentences[other]);
         const bool of_arithmetic =
@@ -54,9 +60,28 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
 
 TEST_CASE("which GPU is meant is said where there are several, and which term is the largest") {
     const reason r{.gpu = 3, .term = memory_term::kv_cache, .needed = gib(90), .available = gib(80)};
-    CHECK(mentions(to_text(r, on_gpus(8)), "on GPU 3 of 8"));
-    CHECK_FALSE(mentions(to_text(r, on_gpus(1)), "GPU"));
-    CHECK(mentions(to_text(r, on_gpus(1)), "kv_cache"));
+    CHECK(mentions(sentence_of(r, on_gpus(8)), "on GPU 3 of 8"));
+    CHECK_FALSE(mentions(sentence_of(r, on_gpus(1)), "GPU"));
+    CHECK(mentions(sentence_of(r, on_gpus(1)), "kv_cache"));
+}
+
+TEST_CASE(
+    "a format that a GPU converts is said with the field that asks for it, the GPU, and what needs no conversion") {
+    const reason converted{.code = reason_code::format_emulated};
+    const auto said = [&](const job& j, const gpu& card) {
+        return to_text(converted, on_gpus(1), j, cluster{.gpu = card});
+    };
+    job served{.model = models::llama_3_1_8b};
+    CHECK(said(served, gpus::v100_sxm2_32gb) ==
+          "compute bf16: Tesla V100 SXM2 32GB has no bf16 arithmetic, and converts values before it multiplies them; "
+          "compute fp16, or a GPU with bf16 arithmetic, needs no conversion");
+    served.compute = fp16;
+    served.weights = fp8_channel;
+    CHECK(mentions(said(served, gpus::v100_sxm2_32gb), "weights fp8_channel: Tesla V100 SXM2 32GB has no fp8"));
+    CHECK(mentions(said(served, gpus::v100_sxm2_32gb), "; weights fp16, or a GPU with fp8 arithmetic"));
+    const job narrow{.model = models::llama_3_1_8b, .task = task::pretraining, .compute = fp8_e4m3};
+    CHECK(mentions(said(narrow, gpus::a100_sxm4_80gb), "compute fp8_e4m3: "));
+    CHECK(mentions(said(narrow, gpus::a100_sxm4_80gb), "; compute bf16, or a GPU with fp8"));
 }
 
 TEST_CASE("every remedy names what to change, and to what") {

@@ -88,7 +88,7 @@ TEST_CASE("a finetuning job without a sequence takes 2,048 tokens, and says so")
     given["sequence"] = 2048;
     CHECK_FALSE(gives(planned(given), reason_code::sequence_assumed));
     CHECK(planned(given).memory.total().expected == assumed.memory.total().expected);
-    CHECK(to_text(assumed.reasons[0], assumed).find("2048") != std::string::npos);
+    CHECK(to_text(assumed.reasons[0], assumed, asked(qwen).job, asked(qwen).cluster).find("2048") != std::string::npos);
     CHECK(sequence_of(asked({{"task", "pretraining"}}).job) == tokens(4096));
     CHECK(sequence_of(asked({{"model", "gpt2"}}).job) == tokens(1024));
 }

@@ -229,9 +229,13 @@ TEST_CASE("a slice of a card is a GPU like any other, and a format that the card
     CHECK(o.exit == fits);
     const json p = json::parse(o.out);
     CHECK(p["cluster"]["gpu"] == "a100-sxm4-80gb/3g.40gb");
-    bool emulated = false;
-    for (const json& reason : p["reasons"]) emulated = emulated || reason["code"] == "format_emulated";
-    CHECK(emulated);
+    std::string why;
+    for (const json& reason : p["reasons"])
+        if (reason["code"] == "format_emulated") why = reason["text"].get<std::string>();
+    CHECK(why ==
+          "weights fp8_channel: A100 SXM4 80GB MIG 3g.40gb has no fp8 arithmetic, and converts values before it "
+          "multiplies "
+          "them; weights bf16, or a GPU with fp8 arithmetic, needs no conversion");
 }
 
 TEST_CASE("flags go over what the job document says") {

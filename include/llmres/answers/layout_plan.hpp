@@ -51,6 +51,11 @@ constexpr bool has_arithmetic(const gpu& card, arithmetic_kind kind) {
     }
 }
 
+/// The arithmetic of a job's products with weights.
+constexpr arithmetic_kind weight_arithmetic_of(const job& j) {
+    return arithmetic_of(weights_of(j), linear_arithmetic_of(j));
+}
+
 /// Whether a job asks for a kernel that the GPU cannot run.
 constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
     return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
@@ -139,8 +144,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         note(p, reason_code::flash_attention_unsupported);
     }
     judge_host_memory(p, j, c, known);
-    if (!has_arithmetic(c.gpu, j.compute.arithmetic) ||
-        !has_arithmetic(c.gpu, arithmetic_of(weights_of(j), linear_arithmetic_of(j))))
+    if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, weight_arithmetic_of(j)))
         note(p, reason_code::format_emulated);
     if (j.model.from_tensors)
         note(p, reason_code::from_tensors, memory_term::activations);

@@ -33,13 +33,13 @@
 namespace llmres::inline v0 {
 
 /// A reason, with its sentence.
-inline json_value to_json(const reason& r, const job_plan& p) {
+inline json_value to_json(const reason& r, const job_plan& p, const job& j, const cluster& c) {
     return detail::json_object({{"code", name_of(r.code)},
                                 {"gpu", r.gpu},
                                 {"term", name_of(r.term)},
                                 {"needed", r.needed.in(bytes)},
                                 {"available", r.available.in(bytes)},
-                                {"text", to_text(r, p)}});
+                                {"text", to_text(r, p, j, c)}});
 }
 
 /// Limits; null where nothing fits.
@@ -59,7 +59,7 @@ inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c
     const bool chosen = choice == layout_choice::searched;
     json_value reasons = json_value::array();
     for (std::int32_t i = 0; i < p.reason_count; ++i)
-        reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p));
+        reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p, j, c));
     return detail::json_object(
         {{"verdict", name_of(p.verdict)},
          {"job", to_json(j)},

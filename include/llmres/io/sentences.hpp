@@ -4,10 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/remedies.hpp>
+#include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/gpu.hpp>
+#include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
@@ -38,8 +43,25 @@ inline std::string to_text(const error& e) {
     return detail::sentence("{} is {}; expected {}", {e.field.view(), e.value.view(), e.expected.view()});
 }
 
-/// A sentence for a reason.
-inline std::string to_text(const reason& r, const job_plan& p) {
+namespace detail {
+
+/// Which format of a job a GPU converts before it multiplies, and which one it need not convert.
+inline std::string converted_format(const job& j, const gpu& card) {
+    const bool computes = has_arithmetic(card, j.compute.arithmetic);
+    const std::string_view field = computes ? "weights" : "compute";
+    const std::string_view lacked = name_of(computes ? weight_arithmetic_of(j) : j.compute.arithmetic);
+    const precision& plain = computes ? j.compute : has_arithmetic(card, bf16.arithmetic) ? bf16 : fp16;
+    const precision& format = computes ? weights_of(j) : j.compute;
+    return sentence(
+        "{} {}: {} has no {} arithmetic, and converts values before it multiplies them; {} {}, or a GPU with "
+        "{} arithmetic, needs no conversion",
+        {field, format.name.view(), card.name.view(), lacked, field, plain.name.view(), lacked});
+}
+
+}  // namespace detail
+
+/// A sentence for a reason of the plan of a job on a cluster.
+inline std::string to_text(const reason& r, const job_plan& p, const job& j, const cluster& c) {
     const std::string where =
         p.layout.gpus() == 1
             ? ""
@@ -63,8 +85,7 @@ inline std::string to_text(const reason& r, const job_plan& p) {
             return detail::sentence(
                 "offloading takes up to {} of a node's main memory; say how much it has (host memory)",
                 {to_string(r.needed)});
-        case reason_code::format_emulated:
-            return "the GPU has no arithmetic for one of the job's formats and converts it first";
+        case reason_code::format_emulated: return detail::converted_format(j, c.gpu);
         case reason_code::not_described:
             return "not described: computed as Llama, with bounds as wide as other architectures differ from it";
         case reason_code::sequence_assumed:
