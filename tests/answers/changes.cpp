@@ -5,11 +5,13 @@
 #include <llmres/answers/changes.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <set>
+#include <string>
 #include <vector>
 
 using namespace llmres;
@@ -120,6 +122,29 @@ TEST_CASE("a frozen model beside an adapter is quantised only by runtimes that c
     CHECK(kinds_of({j, {}, one_3090}).contains(change::kind::narrower_weights));
     j.runtime.loading.formats = {};
     CHECK_FALSE(kinds_of({j, {}, one_3090}).contains(change::kind::narrower_weights));
+}
+
+TEST_CASE("a model that is published in four bits is offered its own format, and no other that is narrow") {
+    const auto offered = [](const job& j) {
+        std::vector<std::string> names;
+        for_each_change({j, {}, one_3090}, [&](const change& made) {
+            if (made.what == change::kind::narrower_weights)
+                names.emplace_back(made.mix ? "a mix" : made.format.name.view());
+            return false;
+        });
+        return names;
+    };
+    using names = std::vector<std::string>;
+    job j{.model = models::gpt_oss_20b, .context = tokens(8192), .runtime = runtimes::vllm};
+    CHECK(offered(j) == names{});
+    j.weights = bf16;
+    CHECK(offered(j) == names{"mxfp4"});
+    j.runtime = runtimes::llama_cpp;
+    CHECK(offered(j) == names{});
+    j.model = models::llama_3_1_8b;
+    CHECK(offered(j).size() == 6);
+    j.runtime = runtimes::vllm;
+    CHECK(offered(j) == names{"fp8_e4m3", "awq_int4_g128"});
 }
 
 TEST_CASE("a card without flash attention may take another kernel") {

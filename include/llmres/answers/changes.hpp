@@ -124,9 +124,19 @@ constexpr change with_host_memory(change made, const placed_job& p) {
 /// Whether a job, changed, may be run and fits.
 constexpr bool fits(const placed_job& p) { return llmres::fits(p.job, p.layout, p.cluster); }
 
+/// Whether a model is published in about four bits. Nobody publishes such weights in another format of few bits: those
+/// that quantise start from 16 or 8.
+constexpr bool is_published_in_few_bits(const model& m) { return bits_per_element(m.weights) < 5; }
+
 /// Formats of weights that are narrower, from the widest on.
 template <class Visit>
 constexpr bool for_each_narrower_format(const job& j, const Visit& visit) {
+    if (!trains(j) && is_published_in_few_bits(j.model)) {
+        const precision& published = j.model.weights;
+        return !j.gguf && bits_per_element(published) < bits_per_element(weights_of(j)) &&
+               loads(j.runtime.loading, family_of(published)) &&
+               visit(change{.what = change::kind::narrower_weights, .format = published});
+    }
     if (serves_gguf(j.runtime)) {
         for (const char* name : {"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"}) {
             const result<gguf_mix> mix = find_gguf_mix("weights", name);
