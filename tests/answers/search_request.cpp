@@ -14,6 +14,21 @@ TEST_CASE("a job takes what a search chose, and keeps the rest") {
     CHECK(chosen.context == asked.context);
 }
 
+TEST_CASE("a format of weights that a search chooses takes the place of a GGUF file") {
+    const job file{.weights = q4_k, .gguf = gguf_mix{.quantisation = gguf_quantisation::Q4_K_M}};
+    CHECK(with_choice(file, choice_of(file)).gguf);
+    job_choice other = choice_of(file);
+    other.weights = bf16;
+    CHECK_FALSE(with_choice(file, other).gguf);
+    search_space s;
+    s.weights = {.list = {bf16, q4_k}, .count = 2};
+    job tried = file;
+    detail::for_each_choice(s, file, tried, [&] {
+        CHECK(bool{tried.gguf} == (*tried.weights == q4_k));
+        return false;
+    });
+}
+
 TEST_CASE("a training job's choices are each tried once") {
     job given{.task = task::pretraining, .global_batch = 48};
     const auto count = [&](const search_space& s) {

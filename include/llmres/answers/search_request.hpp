@@ -86,6 +86,16 @@ struct job_choice {
     maybe<precision> kv_cache{};                    ///< format of the cache
     friend constexpr bool operator==(const job_choice&, const job_choice&) = default;
 };
+namespace detail {
+
+/// Sets a format of weights: another than that of a given job is not the format of its GGUF file.
+constexpr void set_weights(job& tried, const job& given, const maybe<precision>& format) {
+    tried.gguf = format == given.weights ? given.gguf : maybe<gguf_mix>{};
+    tried.weights = format;
+}
+
+}  // namespace detail
+
 /// The job with what a search chose.
 constexpr job with_choice(job j, const job_choice& chosen) {
     j.batch = chosen.batch;
@@ -94,7 +104,7 @@ constexpr job with_choice(job j, const job_choice& chosen) {
     j.recompute_modules = chosen.recompute_modules;
     j.recompute_every = chosen.recompute_every;
     j.offload = chosen.offload;
-    j.weights = chosen.weights;
+    detail::set_weights(j, j, chosen.weights);
     j.kv_cache = chosen.kv_cache;
     return j;
 }
@@ -213,7 +223,7 @@ constexpr bool for_each_training_choice(const search_space& s, const job& given,
 template <class Visit>
 constexpr bool for_each_serving_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
     for (std::int32_t w = 0; w < (s.weights.count > 0 ? s.weights.count : 1); ++w) {
-        if (s.weights.count > 0) tried.weights = s.weights.list[static_cast<std::size_t>(w)];
+        if (s.weights.count > 0) set_weights(tried, given, s.weights.list[static_cast<std::size_t>(w)]);
         for (std::int32_t k = 0; k < (s.kv_cache.count > 0 ? s.kv_cache.count : 1); ++k) {
             if (s.kv_cache.count > 0) tried.kv_cache = s.kv_cache.list[static_cast<std::size_t>(k)];
             const std::int64_t most = s.max_batch > 0 ? s.max_batch : given.batch;
