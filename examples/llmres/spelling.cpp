@@ -235,6 +235,7 @@ constexpr std::array word_aliases{
     word_alias{"attention", "flash_attention_2", "attention=flash"},
     word_alias{"attention", "flash_attention_3", "attention=flash"},
     word_alias{"attention", "flash_attn", "attention=flash"}, word_alias{"attention", "fa2", "attention=flash"},
+    word_alias{"context", "0", "", "-c"}, word_alias{"context", "0", "", "ctx_size"},  // llama.cpp: the model's own
     word_alias{"compute", "auto", ""}, word_alias{"compute", "no", "compute=fp32"},
     word_alias{"compute", "float32", "compute=fp32 weights=fp32"},
     word_alias{"compute", "float", "compute=fp32 weights=fp32"},
@@ -520,7 +521,9 @@ private:
         if (name == "gpus" && digits > 0 && value.substr(digits).find_first_of("xX") == 0) name = "gpu";
         if (name == "gpu") value = without_count(value);
         const std::string word = normal(value);
-        const std::string option = normal(written.substr(std::min<std::size_t>(2, written.size())));
+        const std::string option = written.starts_with("--") || written.empty()
+                                       ? normal(written.substr(std::min<std::size_t>(2, written.size())))
+                                       : "-" + normal(written.substr(1));
         of_deepspeed_ = of_deepspeed_ || name == "deepspeed";
         if (name == "deepspeed" && word.ends_with(".json")) return take(flags_of_deepspeed_config(value));
         for (const word_alias& alias : word_aliases) {

@@ -196,6 +196,7 @@ TEST_CASE("a job that cannot be is refused by field, value and expectation") {
     refused(small_job + arguments{"--batch", "99999999999999999999"}, {"batch", "1e+20", "an integer from 1 to"});
     refused(small_job + arguments{"--batch", "1e30"}, {"batch", "1e+30", "an integer from 1 to"});
     refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4090", "--context", "131073"}, {"context", "131073", "131072"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4090", "--context", "0"}, {"context is 0", "the model's longest"});
     refused(small_job + arguments{"--prompt", "5000"}, {"context", "4096", "prompt + output"});
     refused(small_job + arguments{"--weights", "fp9"}, {"weights", "fp9", "bf16"});
     refused(small_job + arguments{"--kv_cache", "fp9"}, {"kv_cache", "fp9", "bf16"});

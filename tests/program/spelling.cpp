@@ -176,7 +176,7 @@ TEST_CASE("every option of other tools is refused by the field it stands for whe
 
 TEST_CASE("every word of other tools is read as what it stands for, or is refused with what it could mean") {
     for (const program::word_alias& alias : program::word_aliases) {
-        const std::string flag = "--" + std::string{alias.option.empty() ? alias.flag : alias.option};
+        const std::string flag = typed_name(alias.option.empty() ? alias.flag : alias.option);
         CAPTURE(flag);
         CAPTURE(std::string{alias.typed});
         std::vector<std::string> typed{flag, std::string{alias.typed}};
@@ -235,6 +235,21 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
         CHECK(made.names(f.name));
     }
     CHECK(flags >= 15);
+}
+
+TEST_CASE("a context of zero is llama.cpp's word for the model's own, and refused under the program's own name") {
+    for (const char* option : {"-c", "--ctx-size"}) {
+        const asked made = read({option, "0"});
+        CHECK_FALSE(made.document.contains("context"));
+        CHECK(made.refusal.code == llmres::error_code::none);
+        CHECK(read({option, "4096"}).document["context"] == 4096);
+    }
+    for (const char* option : {"--context", "--max-model-len", "--prompt"}) {
+        const asked made = read({option, "0"});
+        CHECK(made.refusal.value == "0");
+        CHECK(made.refusal.expected.view().find("from 1 to 1099511627776; default: ") != std::string_view::npos);
+    }
+    CHECK(read({"--task", "finetuning", "--sequence", "0"}).names("sequence"));
 }
 
 TEST_CASE("a kind of GPU behind --gpus is one") {

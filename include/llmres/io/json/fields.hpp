@@ -90,10 +90,11 @@ public:
         }
         return integer(field, *found, low, high);
     }
-    /// An integer, or the fallback where it is absent or null.
-    std::int64_t number_or(const field_names& field, std::int64_t fallback, std::int64_t low, std::int64_t high) {
+    /// An integer, or the fallback where it is absent or null, which `remark` is an error's last word on.
+    std::int64_t number_or(const field_names& field, std::int64_t fallback, std::int64_t low, std::int64_t high,
+                           std::string_view remark = {}) {
         const json* found = find(field);
-        return found == nullptr ? fallback : integer(field, *found, low, high);
+        return found == nullptr ? fallback : integer(field, *found, low, high, remark);
     }
     /// An integer that must be there, except in a nested object, where its absence means the class's default.
     std::int64_t number_nested(const field_names& field, std::int64_t class_default, std::int64_t low,
@@ -231,11 +232,13 @@ private:
         }
         return shown;
     }
-    std::int64_t integer(const field_names& field, const json& value, std::int64_t low, std::int64_t high) {
+    std::int64_t integer(const field_names& field, const json& value, std::int64_t low, std::int64_t high,
+                         std::string_view remark = {}) {
         text<191> expected{"an integer from "};
         expected.append(detail::digits(low));
         expected.append(" to ");
         expected.append(detail::digits(high));
+        expected.append(remark);
         const auto refuse = [&](error_code code) {
             fail({code, label(field), written(&value), expected});
             return low;

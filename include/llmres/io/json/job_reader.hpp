@@ -59,8 +59,8 @@ public:
     template <class Integer>
     void integer(const char* name, Integer& into) {
         const job_field& f = described(name);
-        into = static_cast<Integer>(
-            fields_.number_or(name, into, static_cast<std::int64_t>(f.low), static_cast<std::int64_t>(f.high)));
+        into = static_cast<Integer>(fields_.number_or(name, into, static_cast<std::int64_t>(f.low),
+                                                      static_cast<std::int64_t>(f.high), default_of(f)));
     }
     template <class Value>
     void integer(const char* name, maybe<Value>& into) {
@@ -162,6 +162,11 @@ private:
             expected.append(digits(static_cast<std::int64_t>(bound)));
         else
             expected.append(nlohmann::json(bound).dump());
+    }
+    /// What a field is where it is left out, from the end of its help: "; default: 1".
+    static std::string_view default_of(const job_field& f) {
+        const std::size_t at = f.help.find("; default: ");
+        return at == std::string_view::npos ? std::string_view{} : f.help.substr(at);
     }
     /// The row of job_fields. A field without one is a mistake in this library, not in the document.
     const job_field& described(const char* name) {
