@@ -256,12 +256,26 @@ TEST_CASE("a processor alone is a device with the host's memory") {
     CHECK(cpu.memory.bandwidth == gb_per_s(60));
 }
 
-TEST_CASE("a checkpoint published in MXFP4 is a GGUF file of that mix where the runtime loads nothing else") {
+TEST_CASE("weights whose format nobody names are a file of llama.cpp's usual mix under runtimes that fetch one") {
     json document = minimal();
-    document["model"] = "gpt-oss-20b";
-    document["runtime"] = "llama.cpp";
-    REQUIRE(read(document).job.gguf);
-    CHECK(read(document).job.gguf->quantisation == gguf_quantisation::MXFP4_MOE);
+    document["model"] = "llama-3.1-8b";
+    for (const char* runtime : {"llama.cpp", "ollama", "ik_llama.cpp"}) {
+        document["runtime"] = runtime;
+        REQUIRE(read(document).job.gguf);
+        CHECK(read(document).job.gguf->quantisation == gguf_quantisation::Q4_K_M);
+    }
+    json tag = document;
+    tag["model"] = "llama3.1:8b";
+    CHECK(plan(read(tag).job, {}, read(tag).cluster)->memory.total() ==
+          plan(read(document).job, {}, read(document).cluster)->memory.total());
+    document["model"] = "deepseek-v3";  // fp8 is widened before it is quantised
+    CHECK(read(document).job.gguf->quantisation == gguf_quantisation::Q4_K_M);
+    document["model"] = "Qwen/Qwen2.5-7B-Instruct-AWQ";
+    CHECK_FALSE(read(document).job.gguf);
+    document["model"] = "llama-3.1-8b";
+    document["weights"] = "bf16";
+    CHECK_FALSE(read(document).job.gguf);
+    document.erase("weights");
     document["runtime"] = "vllm";
     CHECK_FALSE(read(document).job.gguf);
 }

@@ -41,7 +41,8 @@ inline constexpr double most_layers = 256;
 inline constexpr std::array all{
     job_field{"", "Job", "task", text, 0, 0, "serving, pretraining or finetuning; default: serving"},
     job_field{"", "Job", "weights", text, 0, 0,
-        "precision of the weights, or a GGUF mix such as q4_k_m; default: as published"},
+        "precision of the weights, or a GGUF mix such as q4_k_m; default: as published, but q4_k_m under llama.cpp and "
+        "Ollama"},
     job_field{"", "Job", "experts_down", text, 0, 0,
         "precision of the routed experts' down projections, where a recipe stores them in another than weights "
         "(llama-quantize --tensor-type ffn_down_exps=TYPE)"},

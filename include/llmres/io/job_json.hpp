@@ -335,10 +335,8 @@ inline status take_runtime(job_reader& read, const nlohmann::json& document, con
         j.options = r->options;
         request.fitted = r->fits;
     }
-    // Files for llama.cpp store a checkpoint published in MXFP4 as it is.
-    if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.model.weights == mxfp4 &&
-        !loads(j.runtime.loading, family_of(mxfp4)) && loads(j.runtime.loading, format_family::gguf))
-        j.gguf = gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+    if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.runtime.loading.fetches_quantised)
+        j.gguf = usual_mix(j.model);
     return done{};
 }
 

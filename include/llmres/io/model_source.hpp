@@ -11,6 +11,7 @@
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/runtimes/formats.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
@@ -86,9 +87,12 @@ inline constexpr std::array<std::array<std::string_view, 2>, 9> ollama_names{
      {"phi3:mini", "phi-3-mini-4k"}}};
 
 /// The mix that a repository of GGUF files, or Ollama's library, gives of a model where none is named: MXFP4 as
-/// published for gpt-oss, else Q4_K_M (llama.cpp's common/arg.cpp, `-hf`; Ollama's library).
-inline gguf_mix usual_mix(const model& m) {
-    return {.quantisation = m.weights == mxfp4 ? gguf_quantisation::MXFP4_MOE : gguf_quantisation::Q4_K_M};
+/// published for gpt-oss, else Q4_K_M (llama.cpp's common/arg.cpp, `-hf`; Ollama's library). Nothing for weights that
+/// are published quantised otherwise, but in 8-bit floats: such files are made from those that are not.
+inline maybe<gguf_mix> usual_mix(const model& m) {
+    if (m.weights == mxfp4) return gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+    if (!is_wide(m.weights) && family_of(m.weights) != format_family::eight_bit_float) return {};
+    return gguf_mix{.quantisation = gguf_quantisation::Q4_K_M};
 }
 
 /// What a repository of GGUF files ("Qwen/Qwen3-8B-GGUF:Q4_K_M", as llama.cpp's `-hf` takes it) or a tag of Ollama's
@@ -118,7 +122,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
     }
     const result<model> found = find_model(wanted);
     if (!found) return result<model_source>{refused(found.error().code, "model", name, found.error().expected)};
-    return result<model_source>{model_source{.model = *found, .gguf = mix ? *mix : usual_mix(*found)}};
+    return result<model_source>{model_source{.model = *found, .gguf = mix ? mix : usual_mix(*found)}};
 }
 
 /// A preset by its name; `expected` says what else could have been given where the name resembles none.

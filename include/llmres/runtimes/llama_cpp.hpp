@@ -77,6 +77,7 @@ inline constexpr runtime llama_cpp_base{
         .host_experts{
             .copied = true,  // ggml_backend_cuda_device_offload_op: from 32 tokens on
         },
+        .fetches_quantised = true,
     },
     .cache{.pool = cache_pool::allotted,
            .block = tokens(32),

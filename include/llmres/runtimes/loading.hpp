@@ -67,6 +67,9 @@ struct runtime_loading {
     bool towers_everywhere = false;
     /// Layers and context that nobody set are chosen so that they fit free memory (llama.cpp: `--fit`).
     bool fits_memory = false;
+    /// Weights whose format nobody names are fetched as a quantised GGUF file, not as published (llama.cpp's `-hf`,
+    /// Ollama's library: Q4_K_M).
+    bool fetches_quantised = false;
     /// Of so many layers on GPUs the head is the first; else it comes to a GPU when all layers are there (llama.cpp
     /// until pull request 18148 of December 2025).
     bool head_first = false;
