@@ -280,6 +280,28 @@ TEST_CASE("weights whose format nobody names are a file of llama.cpp's usual mix
     CHECK_FALSE(read(document).job.gguf);
 }
 
+TEST_CASE("Ollama takes a context by the memory of all GPUs where nobody says how long sequences are") {
+    json document = minimal();
+    document["model"] = "llama-3.1-8b";
+    document["runtime"] = "ollama";
+    const auto context_with = [&](const char* gpu, int gpus) {
+        document["cluster"] = {{"gpu", gpu}, {"gpus", gpus}};
+        return context_of(read(document).job);
+    };
+    CHECK(context_with("rtx-4060", 1) == tokens(4096));
+    CHECK(context_with("rtx-4060", 3) == tokens(32768));
+    CHECK(context_with("rtx-4090", 1) == tokens(32768));
+    CHECK(context_with("rtx-4090", 2) == tokens(131072));  // of 262144 the model's own
+    document["context"] = 1000;
+    CHECK(context_with("rtx-4090", 1) == tokens(1000));
+    document.erase("context");
+    document["prompt"] = 50000;
+    CHECK(context_with("rtx-4090", 1) == tokens(50000));
+    document.erase("prompt");
+    document["runtime"] = "llama.cpp";
+    CHECK(context_with("rtx-4060", 1) == tokens(131072));
+}
+
 TEST_CASE("unknown fields of an object are refused by their path") {
     for (const char* object : {"adapter", "lengths", "offload"}) {
         json document = minimal();

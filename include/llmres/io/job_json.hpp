@@ -340,6 +340,195 @@ inline status take_runtime(job_reader& read, const nlohmann::json& document, con
     return done{};
 }
 
+/// Whether a document says how long sequences are.
+inline bool says_length(const job_reader& read) {
+    return read.fields().has("context") || read.fields().has("prompt") || read.fields().has("output");
+}
+
+/// The context of a runtime that does not take the model's longest where nobody says how long sequences are.
+inline void take_usual_context(const job_reader& read, const cluster& c, job& j) {
+    if (trains(j) || says_length(read)) return;
+    const bool is_a100 = c.gpu.capability == compute_capability{8, 0};
+    const token_count usual = step_on(j.runtime.step, c.gpu.memory.fitted * c.gpus, is_a100).context;
+    if (usual > token_count{} && usual < j.model.max_context) j.context = usual;
+}
+
+/// Chooses what fits where the document asks for that; all GPUs share the layers unless it gives a layout.
+inline status take_what_fits(const job_reader& read, plan_request& request) {
+    if (!request.fitted) return done{};
+    job& j = request.job;
+    if (trains(j) || request.cluster.gpu.id == "cpu")
+        return refused(error_code::unsupported, "runtime.fit", "true", "task serving on a GPU");
+    if (!request.layout && request.cluster.gpus > 1) {
+        const std::int64_t layers = j.model.layers.size;
+        layout split;
+        split.pipeline = static_cast<std::int32_t>(request.cluster.gpus < layers ? request.cluster.gpus : layers);
+        request.layout = split;
+    }
+    const result<fitted_job> chosen =
+        fit_to_memory(j, request.layout.value_or(layout{}), request.cluster, !says_length(read));
+    if (!chosen) return chosen.error();
+    j.options = chosen->options;
+    if (!says_length(read)) j.context = chosen->context;
+    return done{};
+}
+
+/// "none" as master weights: the optimizer steps the weights themselves.
+inline status take_no_master_weights(job_reader& read, job& j) {
+    if (!trains(j) || read.fields().text_or("master_weights", "") != "none") return done{};
+    if (j.runtime.optimizer.copies_master_weights)
+        return refused(error_code::unsupported, "master_weights", "none",
+                       "a precision: the runtime keeps a copy of its own");
+    j.master_weights = weights_of(j);
+    return done{};
+}
+
+}  // namespace detail
+
+inline result<device_file> find_no_device(std::string_view path) {
+    return refused(error_code::unsupported, "device file", path, "a gpu of `llmres gpus`: no file is opened here");
+}
+
+template <std::same_as<nlohmann::json> Json>
+result<plan_request> read_job(const Json& document, const job_sources& sources) {
+    if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
+    if (const status s = detail::known_keys(
+            document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"});
+        !s)
+        return s.error();
+
+    plan_request request;
+    job& j = request.job;
+    const auto model_field = document.find("model");
+    if (model_field == document.end())
+        return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
+    const result<model_source> described = read_model_source(*model_field, sources.model);
+    if (!described) return described.error();
+    request.warning = described->warning;
+    j.model = described->model;
+
+    detail::job_reader read{document, ""};
+    read.choice("task", j.task);
+    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = detail::of_its_task(document, j); !s) return s.error();
+    if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;
+    if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained
+    if (const status s = detail::read_own_fields(read, j); !s) return s.error();
+    const auto read_own_layout = [&](const nlohmann::json& object) {
+        return detail::read_layout(object, j.model.layers.size);
+    };
+    if (const status s = detail::read_part(read, "layout", request.layout, read_own_layout); !s) return s.error();
+    if (const status s = detail::take_runtime(read, document, sources, request); !s) return s.error();
+    if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
+        return s.error();
+    if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();
+    if (read.fields().has("adapter"))
+        if (const status s = validate(j.adapter, j.model); !s) return s.error();
+    if (described->adapter) detail::take_adapter(*described->adapter, read.fields().has("adapter"), j);
+    if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
+    if (const status s = detail::take_no_master_weights(read, j); !s) return s.error();
+    if (!read.fields().has("cluster"))
+        return refused(error_code::missing, "prefill.cluster", "absent", "an object with a gpu and the number of gpus");
+    const auto of_prefill = [](auto found) {
+        return found ? found : decltype(found){within("prefill", found.error())};
+    };
+    pool_request pool;
+    if (const status s =
+            read_part(read, "layout", pool.layout,
+                      [&](const nlohmann::json& object) { return of_prefill(read_layout(object, layers)); });
+        !s)
+        return s.error();
+    if (const status s = read_part(read, "cluster", pool.cluster,
+                                   [&](const nlohmann::json& object) {
+                                       return of_prefill(read_cluster(object, find, pool.layout.value_or(layout{})));
+                                   });
+        !s)
+        return s.error();
+    return pool;
+}
+
+/// Reads the fields of the job itself, in the order of their sections in jobs/job.hpp.
+inline status read_own_fields(job_reader& read, job& j) {
+    read_weights(read, j);
+    read.format("kv_cache", j.kv_cache);
+    read.format("kv_cache_values", j.kv_cache_values);
+    read.format("compute", j.compute);
+    read.named("gradients", j.gradients, [](std::string_view name) -> result<maybe<precision>> {
+        if (name == bf16_and_fp32.name) return maybe<precision>{bf16_and_fp32};  // of gradients alone
+        const result<precision> found = find_precision("gradients", name);
+        if (!found) return found.error();
+        return maybe<precision>{*found};
+    });
+    if (read.fields().text_or("master_weights", "") != "none") read.format("master_weights", j.master_weights);
+    read.format("optimizer_states", j.optimizer_states);
+    read.integer("batch", j.batch);
+    read.count("prompt", j.prompt);
+    read.count("output", j.output);
+    read.count("context", j.context);
+    j.prefix_hit_rate = read.real("prefix_hit_rate", j.prefix_hit_rate);
+    read.count("max_batched_tokens", j.max_batched_tokens);
+    read.count("sequence", j.sequence);
+    read.integer("micro_batch", j.micro_batch);
+    read.integer("global_batch", j.global_batch);
+    read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
+    const bool steps_in_backward = j.optimizer.in_backward;
+    read.flag("optimizer_in_bwd", j.optimizer.in_backward);
+    if (steps_in_backward && !j.optimizer.in_backward)
+        read.fields().fail(error_code::inconsistent, "optimizer_in_bwd", "true: this optimizer always does");
+    if (j.optimizer.in_backward) j.optimizer.temporaries = 0;
+    read.choice("attention", j.attention);
+    read.choice("recompute", j.recompute);
+    read.names("recompute_modules", j.recompute_modules,
+               [](std::string_view names) { return find_layer_parts(names, recomputed_parts, "recompute_modules"); });
+    if (read.fields().has("recompute_modules") && j.recompute != recompute::selective)
+        read.fields().fail(error_code::inconsistent, "recompute_modules", "recompute to be selective");
+    read.integer("recompute_every", j.recompute_every);
+    read.flag("autocast", j.autocast);
+    read.flag("dropout", j.dropout);
+    read.flag("varied_lengths", j.varied_lengths);
+    read.count("mean_length", j.mean_length);
+    j.expert_load = read.real("expert_load", j.expert_load);
+    read.flag("ema", j.ema);
+    read.integer("mtp_layers", j.mtp_layers);
+    read.flag("mtp_use_repeated_layer", j.mtp_use_repeated_layer);
+    read.integer("steps", j.steps);
+    return read.checked();
+}
+
+/// A runtime as a training job means it.
+inline nlohmann::json in_training(nlohmann::json named) {
+    nlohmann::json& name = named.is_object() && named.contains("name") ? named["name"] : named;
+    if (!name.is_string()) return named;
+    const std::string said = name.get<std::string>();
+    const std::size_t end = (std::min)(said.find('@'), said.size());
+    for (const auto& [any, meant] : training_names)
+        if (said.substr(0, end) == any) name = std::string{meant} + said.substr(end);
+    return named;
+}
+
+/// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in.
+inline status take_runtime(job_reader& read, const nlohmann::json& document, const job_sources& sources,
+                           plan_request& request) {
+    job& j = request.job;
+    if (const auto named = document.find("runtime"); named != document.end()) {
+        const result<runtime_request> r =
+            read_runtime(trains(j) ? in_training(*named) : *named, kv_cache_of(j), sources.model, sources.runtime);
+        if (!r) return r.error();
+        if (trains(j) && r->options.draft_weights > byte_count{})
+            return refused(error_code::inconsistent, "runtime.draft", shown((*named)["draft"]),
+                           "no draft where task is not serving");
+        request.profile = r->profile;
+        j.runtime = r->runtime;
+        j.options = r->options;
+        request.fitted = r->fits;
+    }
+    // Files for llama.cpp store a checkpoint published in MXFP4 as it is.
+    if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.model.weights == mxfp4 &&
+        !loads(j.runtime.loading, family_of(mxfp4)) && loads(j.runtime.loading, format_family::gguf))
+        j.gguf = gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+    return done{};
+}
+
 /// Chooses what fits where the document asks for that; all GPUs share the layers unless it gives a layout.
 inline status take_what_fits(job_reader& read, plan_request& request) {
     if (!request.fitted) return done{};
@@ -432,6 +621,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         request.layout = with_data_ranks(given, j, request.cluster);
         request.data_ranks_chosen = request.layout->data != given.data;
     }
+    detail::take_usual_context(read, request.cluster, j);
     if (const status s = detail::take_what_fits(read, request); !s) return s.error();
     const auto read_prompts = [&](const nlohmann::json& object) {
         return detail::read_pool(object, j.model.layers.size, sources.device);

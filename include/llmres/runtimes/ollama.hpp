@@ -21,7 +21,10 @@ constexpr runtime ollama_with(runtime r) {
     r.identity.launcher = nullptr;  // its server is started once, and loads what it is asked for
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.process.workspace = {mib(0), mib(128), mib(512)};
-    r.step.max_num_seqs = 0;        // it names `--parallel`
+    r.step.max_num_seqs = 0;  // it names `--parallel`
+    r.step.context = tokens(4096);
+    r.step.larger_devices =
+        device_classes({.from = gib(23), .context = tokens(32768)}, {.from = gib(47), .context = tokens(262144)});
     r.loading.fits_memory = false;  // its own choice of layers is not modelled
     return r;
 }

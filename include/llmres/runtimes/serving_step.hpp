@@ -29,6 +29,7 @@ struct device_default {
     byte_count from{};                 ///< 0: there is no such class
     token_count max_batched_tokens{};  ///< 0: as below that size
     std::int64_t max_num_seqs = 0;     ///< likewise
+    token_count context{};             ///< likewise, of all GPUs together
 };
 
 /// Up to three such classes, ascending. (GCC 12 leaves unset what a list of elements omits; here none is omitted.)
@@ -67,7 +68,9 @@ struct serving_step {
     token_count max_batched_tokens{};
     /// Sequences in one step where the caller names no other number; 0: those of the job.
     std::int64_t max_num_seqs = 0;
-    /// The defaults of both on devices from a size on, ascending.
+    /// Tokens that a sequence may reach where nobody says how many; 0: the model's longest.
+    token_count context{};
+    /// The defaults of these on devices from a size on, ascending.
     std::array<device_default, 3> larger_devices = device_classes();
     /// `larger_devices` leaves the A100 out (vLLM).
     bool a100_is_small = false;
@@ -98,6 +101,7 @@ constexpr serving_step step_on(serving_step s, byte_count device, bool a100) {
         if (d.from <= byte_count{} || device < d.from || (s.a100_is_small && a100)) break;
         if (d.max_batched_tokens > token_count{}) s.max_batched_tokens = d.max_batched_tokens;
         if (d.max_num_seqs > 0) s.max_num_seqs = d.max_num_seqs;
+        if (d.context > token_count{}) s.context = d.context;
     }
     return s;
 }

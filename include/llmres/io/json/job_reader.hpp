@@ -142,6 +142,7 @@ public:
         if (fields_.ok()) take(into, find(joined));
     }
     config_fields& fields() { return fields_; }
+    const config_fields& fields() const { return fields_; }
     status checked() const {
         if (fields_.ok()) return done{};
         return fields_.error();

@@ -131,7 +131,8 @@ template <>
 inline constexpr auto fields_of<llmres::device_default> = std::to_array<profile_field>(
     {{"from", "the memory from which on devices are of this class; 0: there is no such class"},
      {"max_batched_tokens", "prompt tokens in one step on such devices; 0: as on smaller ones"},
-     {"max_num_seqs", "sequences in one step on such devices; 0: as on smaller ones", "sequences"}});
+     {"max_num_seqs", "sequences in one step on such devices; 0: as on smaller ones", "sequences"},
+     {"context", "tokens of a sequence where nobody says how many, on such GPUs together; 0: as on smaller ones"}});
 template <>
 inline constexpr auto fields_of<llmres::serving_logits> = std::to_array<profile_field>(
     {{"rows", "tokens whose logits are computed"},
@@ -149,7 +150,8 @@ template <>
 inline constexpr auto fields_of<llmres::serving_step> = std::to_array<profile_field>(
     {{"max_batched_tokens", "prompt tokens in one step; 0: a whole prompt"},
      {"max_num_seqs", "sequences in one step where the caller names no other number; 0: those of the job", "sequences"},
-     {"larger_devices", "the defaults of both on devices from a size on, ascending"},
+     {"context", "tokens that a sequence may reach where nobody says how many; 0: the model's longest"},
+     {"larger_devices", "the defaults of these on devices from a size on, ascending"},
      {"a100_is_small", "larger_devices leaves the A100 out"},
      {"chunked_beyond", "contexts up to this length are computed whole; 0: always in chunks"},
      {"profiles", "the largest step is computed at start, and its peak reserved whatever the job is"},
