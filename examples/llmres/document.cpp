@@ -55,6 +55,9 @@ nlohmann::json document_of(const std::string& source) {
         const llmres::json_document read = accept(llmres::parse_json_object(content));
         if (read.root.contains("model") || read.root.contains("cluster"))
             return llmres::document_in(accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root);
+        if (read.root.contains("jobs"))
+            throw refusal{llmres::refused(llmres::error_code::inconsistent, "jobs", "a queue of jobs",
+                                          "one job, or `llmres place` with its free GPUs")};
     }
     return {{"model", source}};
 }

@@ -380,6 +380,13 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
     } catch (const CLI::ParseError& e) {
         if (e.get_exit_code() == 0) return app.exit(e);  // --help, --version
         const std::vector<CLI::App*> of = app.get_subcommands();
+        // "Could not convert: --budget = 9k"
+        const std::string_view what{e.what()};
+        const std::size_t option = what.find(": --"), value = what.find(" = ");
+        if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ConversionError) && option < value &&
+            value != std::string_view::npos)
+            throw refusal{llmres::refused(llmres::error_code::malformed, what.substr(option + 2, value - option - 2),
+                                          what.substr(value + 3), "a number in digits alone, such as 9000 or 0.5")};
         fmt::print(stderr, "llmres: {}; see llmres{} --help\n", plain(e.what()),
                    of.empty() ? "" : " " + of.front()->get_name());
         return bad_input;

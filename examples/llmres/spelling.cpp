@@ -65,7 +65,8 @@ constexpr std::array option_aliases{
     option_alias{"input_tokens", "prompt"}, option_alias{"max_input_tokens", "prompt"},
     option_alias{"output_len", "output"}, option_alias{"osl", "output"}, option_alias{"output_tokens", "output"},
     option_alias{"max_new_tokens", "output"}, option_alias{"max_tokens", "output"},
-    option_alias{"concurrency", "batch"}, option_alias{"batch_size", "batch", "micro_batch"},
+    option_alias{"concurrency", "batch"}, option_alias{"users", "batch"}, option_alias{"concurrent_users", "batch"},
+    option_alias{"concurrent_requests", "batch"}, option_alias{"batch_size", "batch", "micro_batch"},
     option_alias{"bs", "batch", "micro_batch"}, option_alias{"batch", "batch", "micro_batch"},
     option_alias{"max_num_batched_tokens", "max_batched_tokens"},
     option_alias{"max_running_requests", "max_num_seqs"},
@@ -146,7 +147,8 @@ constexpr std::array option_aliases{
     option_alias{"bnb_4bit_use_double_quant", "weights=nf4_double"},
     option_alias{"quantization_bit", "quantization_bit"}, option_alias{"modules_to_save", "modules_to_save"},
     option_alias{"additional_target", "modules_to_save"},
-    option_alias{"num_train_epochs", ""}, option_alias{"num_epochs", ""}, option_alias{"max_steps", ""},
+    option_alias{"num_train_epochs", ""}, option_alias{"num_epochs", ""}, option_alias{"epochs", ""},
+    option_alias{"max_steps", ""},
     option_alias{"warmup_ratio", ""}, option_alias{"warmup_steps", ""}, option_alias{"weight_decay", ""},
     option_alias{"lr_scheduler_type", ""}, option_alias{"logging_steps", ""}, option_alias{"save_steps", ""},
     option_alias{"output_dir", ""}, option_alias{"seed", ""},
@@ -156,7 +158,7 @@ constexpr std::array option_aliases{
     option_alias{"qlora", "adapter_kind=lora weights=nf4_double"}, option_alias{"adapter", "adapter_kind"},
     option_alias{"peft_type", "adapter_kind"}, option_alias{"finetuning_type", "method"},
     option_alias{"rank", "adapter_rank"}, option_alias{"lora_rank", "adapter_rank adapter_kind=lora"},
-    option_alias{"lora_r", "adapter_rank adapter_kind=lora"},
+    option_alias{"lora_r", "adapter_rank adapter_kind=lora"}, option_alias{"r", "adapter_rank adapter_kind=lora"},
     option_alias{"lora_alpha", ""}, option_alias{"learning_rate", ""},
     option_alias{"lora_dropout", "adapter_dropout adapter_kind=lora"},
     option_alias{"lora_target_modules", "adapter_targets adapter_kind=lora"},
@@ -409,6 +411,7 @@ public:
                                           "deepspeed, as --deepspeed says, or one of both")};
         // What an alias only implies gives way to what is said.
         const std::string gpus = value_of("gpus").value_or(count_.empty() ? "1" : count_);
+        if (!accumulation_.empty()) accumulate(gpus == "1" && !task_of_document(typed_));
         for (const auto& [flag, value] : implied_)
             if (!said_.contains(flag) && said_.insert(flag).second)
                 own_.push_back(fmt::format("--{}={}", flag, value == "gpus" ? gpus : value));
@@ -492,12 +495,26 @@ private:
             implied_.emplace_back(std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)});
         }
     }
+    /// The number that a text is; 0 for any other text.
+    static std::int64_t number_in(const std::string& text) {
+        std::int64_t number = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, number);
+        return read.ec == std::errc{} && read.ptr == end ? number : 0;
+    }
+    /// On one GPU an optimizer step has the micro-batches that are accumulated; on several the layout has its say.
+    void accumulate(bool one_gpu) {
+        const std::int64_t micro_batch = number_in(value_of("micro_batch").value_or("1"));
+        constexpr std::int64_t most = std::int64_t{1} << 24;
+        if (!one_gpu || micro_batch > most || number_in(accumulation_) > most)
+            throw refusal{llmres::refused(llmres::error_code::unknown, "gradient_accumulation_steps", accumulation_,
+                                          find_word_option("gradient_accumulation_steps")->words)};
+        implied_.emplace_back("global_batch", std::to_string(micro_batch * number_in(accumulation_)));
+    }
     /// llama.cpp computes a prompt in pieces of the smaller of `--batch-size` and `--ubatch-size` (default 512).
     void prompt_batch(const std::string& written) {
         const std::string size = taken_value(written);
-        std::int64_t number = 0;
-        const auto read = std::from_chars(size.data(), size.data() + size.size(), number);
-        if (read.ec == std::errc{} && number < 512)
+        if (const std::int64_t number = number_in(size); number > 0 && number < 512)
             implied_.emplace_back("max_batched_tokens", size);
         else
             notes_.push_back(written + " " + size +
@@ -524,6 +541,11 @@ private:
         const std::string option = written.starts_with("--") || written.empty()
                                        ? normal(written.substr(std::min<std::size_t>(2, written.size())))
                                        : "-" + normal(written.substr(1));
+        if (name == "weights" && (word.starts_with("ud_") || word.ends_with("_xl")))
+            throw refusal{llmres::refused(llmres::error_code::unsupported, name, value,
+                                          "the .gguf file as MODEL, whose publisher chose each tensor's type; or a mix "
+                                          "of llama.cpp's quantiser, such as q4_k_m")};
+        if (name == "gradient_accumulation_steps" && number_in(value) > 0) return void(accumulation_ = value);
         of_deepspeed_ = of_deepspeed_ || name == "deepspeed";
         if (name == "deepspeed" && word.ends_with(".json")) return take(flags_of_deepspeed_config(value));
         for (const word_alias& alias : word_aliases) {
@@ -590,8 +612,9 @@ private:
     std::vector<std::string> own_{};
     std::vector<std::pair<std::string, std::string>> implied_{};
     std::set<std::string> said_{};
-    std::string count_{};        ///< how many GPUs the kind of GPU is written with
-    bool of_deepspeed_ = false;  ///< --deepspeed is said, which names the runtime
+    std::string count_{};         ///< how many GPUs the kind of GPU is written with
+    std::string accumulation_{};  ///< micro-batches in an optimizer step
+    bool of_deepspeed_ = false;   ///< --deepspeed is said, which names the runtime
 };
 
 /// What a suffix multiplies by; of two readings, both are named.

@@ -302,6 +302,22 @@ TEST_CASE("Ollama takes a context by the memory of all GPUs where nobody says ho
     CHECK(context_with("rtx-4060", 1) == tokens(131072));
 }
 
+TEST_CASE("a key that stands in the wrong object is refused with its place, and a cluster with what it is") {
+    const auto refusal = [](const json& more) {
+        json document = minimal();
+        document.merge_patch(more);
+        return read_job(document).error();
+    };
+    CHECK(refusal({{"gpus", 2}}).expected == "cluster.gpus");
+    CHECK(refusal({{"cores", 2}}).expected == "cluster.host.cores");
+    CHECK(refusal({{"cluster", {{"count", 2}}}}).expected == "a field of `llmres schema`");
+    CHECK(refusal({{"batchs", 2}}).expected.view().starts_with("a field such as batch"));
+    const error word = refusal({{"cluster", "rtx-4090"}});
+    CHECK(word.code == error_code::malformed);
+    CHECK(word.expected.view().find("a gpu and the number of gpus") != std::string_view::npos);
+    CHECK(refusal({{"cluster", nullptr}}).code == error_code::missing);
+}
+
 TEST_CASE("unknown fields of an object are refused by their path") {
     for (const char* object : {"adapter", "lengths", "offload"}) {
         json document = minimal();

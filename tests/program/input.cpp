@@ -76,6 +76,10 @@ TEST_CASE("a file that is no job and no model is refused") {
             {});
 }
 
+TEST_CASE("a queue of jobs is no job, and what reads one is named") {
+    refused({"plan", LLMRES_SOURCE_DIR "/tests/data/queue.json", "--gpu", "rtx-4090"}, {"jobs", "llmres place"});
+}
+
 TEST_CASE("a file of weights that cannot be is refused by name, whatever length it claims") {
     const scratch s;
     const auto gguf = [&](const std::string& content, std::vector<std::string> words) {
@@ -197,6 +201,7 @@ TEST_CASE("a job that cannot be is refused by field, value and expectation") {
     refused(small_job + arguments{"--batch", "1e30"}, {"batch", "1e+30", "an integer from 1 to"});
     refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4090", "--context", "131073"}, {"context", "131073", "131072"});
     refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4090", "--context", "0"}, {"context is 0", "the model's longest"});
+    refused({"buy", "qwen3-8b", "--budget", "$9k", "--price", "l4=2500"}, {"--budget is $9k", "digits"});
     refused(small_job + arguments{"--prompt", "5000"}, {"context", "4096", "prompt + output"});
     refused(small_job + arguments{"--weights", "fp9"}, {"weights", "fp9", "bf16"});
     refused(small_job + arguments{"--kv_cache", "fp9"}, {"kv_cache", "fp9", "bf16"});

@@ -237,6 +237,28 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
     CHECK(flags >= 15);
 }
 
+TEST_CASE(
+    "accumulated micro-batches make the global batch of one GPU, and are refused where ranks are many or unknown") {
+    const std::vector<std::string> steps{"--gradient-accumulation-steps", "8"};
+    const json tuned = read(after("finetuning", {"--per_device_train_batch_size", "2"}) + steps).document;
+    CHECK(tuned["global_batch"] == 16);
+    CHECK(tuned["micro_batch"] == 2);
+    CHECK(read(after("finetuning", steps)).document["global_batch"] == 8);
+    CHECK(read(after("finetuning", {"--global_batch", "4"}) + steps).document["global_batch"] == 4);
+    for (const auto& several :
+         {std::vector<std::string>{"--gpus", "2"}, {"--gpu", "2xrtx-4090"}, {"--mbs", "99999999"}})
+        CHECK(read(after("finetuning", several) + steps).names("gradient_accumulation_steps"));
+}
+
+TEST_CASE("a recipe that gives each tensor a type of its own is refused with what may be typed instead") {
+    for (const char* recipe : {"UD-Q4_K_XL", "q2_k_xl", "ud-iq1_s"}) {
+        const asked made = read({"--weights", recipe});
+        CHECK(made.refusal.field == "weights");
+        CHECK(made.refusal.expected.view().find(".gguf") != std::string_view::npos);
+        CHECK(made.refusal.expected.view().find("q4_k_m") != std::string_view::npos);
+    }
+}
+
 TEST_CASE("a context of zero is llama.cpp's word for the model's own, and refused under the program's own name") {
     for (const char* option : {"-c", "--ctx-size"}) {
         const asked made = read({option, "0"});

@@ -34,6 +34,21 @@ std::string listed(const std::array<std::string_view, N>& names) {
 /// Where an object stands in the document.
 constexpr std::string_view object_path(std::string_view object) { return object == "host" ? "cluster.host" : object; }
 
+/// What may stand in place of a key that an object does not have: what it resembles, or, of the document itself, the
+/// object that has such a key.
+inline text<191> known_instead(std::string_view key, std::string_view where,
+                               const std::vector<std::string_view>& known) {
+    for (const job_field& f : job_fields)
+        if (where.empty() && f.name == key && !f.object.empty()) {
+            text<191> elsewhere{object_path(f.object)};
+            elsewhere.append(".");
+            elsewhere.append(key);
+            return elsewhere;
+        }
+    const nearest_names names = nearest(key, known);
+    return such_as(names.empty() ? "a field of `llmres schema`" : "a field", names);
+}
+
 /// Refuses the keys of an object that no job_field names.
 inline status known_keys(const nlohmann::json& object, std::string_view where,
                          std::initializer_list<std::string_view> others) {
@@ -45,7 +60,7 @@ inline status known_keys(const nlohmann::json& object, std::string_view where,
         text<63> field{object_path(where)};
         if (!field.empty()) field.append(".");
         field.append(key);
-        return refused(error_code::unknown, field, shown(value), such_as("a field", nearest(key, known)));
+        return refused(error_code::unknown, field, shown(value), known_instead(key, where, known));
     }
     return done{};
 }
