@@ -313,6 +313,19 @@ TEST_CASE("every option moves a figure of some plan when it is turned") {
     CHECK(turns().size() == job_fields.size());
 }
 
+TEST_CASE("every knob that is turned is told with the answer, under its name") {
+    for (const job_field& f : job_fields) {
+        if (f.object != "runtime" || f.name == "runtime" || f.name == "draft" || f.name == "fit") continue;
+        const std::string name{f.name};
+        const turn& turned = turns().at("runtime." + name);
+        json document = turned.base;
+        document["runtime"][name] = turned.value;
+        CAPTURE(document.dump());
+        const json told = json::parse(runtime_to_json(job_documents::read(document)).dump());
+        CHECK(told.value(name, json{}) == turned.value);
+    }
+}
+
 TEST_CASE("every knob that software has under its own name moves a figure of some plan when it is turned") {
     using enum knob_setting;
     const std::map<knob_setting, json> values{

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/io/json/runtime/knobs.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 /// A job, its runtime and its cluster as JSON, under the keys by which a job document gives them.
@@ -39,40 +41,36 @@ inline std::string target_names(const adapter& a) {
     return names;
 }
 
-/// Knobs of training that differ from the profile's.
-inline void training_knobs_to_json(const runtime& r, const runtime& p, json_value& out) {
-    const training_kernels& k = r.kernels;
-    const training_kernels& usual = p.kernels;
-    const auto flag = [&](const char* name, bool now, bool before) {
-        if (now != before) out[name] = now;
-    };
-    if (k.loss.code != usual.loss.code) out["loss"] = name_of(k.loss.code);
-    if (k.scan != usual.scan) out["scan"] = name_of(k.scan);
-    flag("expandable_segments", r.allocator.expandable_segments, p.allocator.expandable_segments);
-    if (r.launches.attention != p.launches.attention) out["attention_kernels"] = name_of(r.launches.attention);
-    flag("compiled", k.compilation.layers, usual.compilation.layers);
-    flag("compiled_loss", k.compilation.loss, usual.compilation.loss);
-    flag("fused_norms", k.norm == norm_code::fused, usual.norm == norm_code::fused);
-    flag("fused_gates", k.gate != gate_code::eager, usual.gate != gate_code::eager);
-    flag("use_fused_weighted_squared_relu", k.use_fused_weighted_squared_relu, usual.use_fused_weighted_squared_relu);
-    flag("narrow_loss", k.loss.narrow, usual.loss.narrow);
-    flag("holds_outputs", k.loss.holds_outputs, usual.loss.holds_outputs);
-    if (k.experts != usual.experts) out["experts"] = name_of(k.experts);
-    if (k.checkpointing.selective != usual.checkpointing.selective)
-        out["selective"] = name_of(k.checkpointing.selective);
-    flag("save_on_cpu", k.checkpointing.offloads_at_once, usual.checkpointing.offloads_at_once);
-    flag("gradient_accumulation_fusion", k.linear != linear_code::plain, usual.linear != linear_code::plain);
-    flag("fp32_stream", k.fp32_stream, usual.fp32_stream);
-    flag("fp32_adapters", k.fp32_adapters, usual.fp32_adapters);
-    flag("fused_adapters", k.adapters == adapter_code::fused, usual.adapters == adapter_code::fused);
-    flag("four_bit_keeps_inputs", k.four_bit_keeps_inputs, usual.four_bit_keeps_inputs);
-    flag("use_reentrant", k.checkpointing.reentrant, usual.checkpointing.reentrant);
-    flag("checkpoints_inside_units", k.checkpointing.inside_units, usual.checkpointing.inside_units);
-    flag("reshard_after_forward", r.sharding.reshards_after_forward, p.sharding.reshards_after_forward);
-    if (k.fp8.recipe != usual.fp8.recipe) out["fp8_recipe"] = name_of(k.fp8.recipe);
-    flag("fp8_param_gather", k.fp8.param_gather, usual.fp8.param_gather);
-    if (r.process.context != p.process.context && r.process.context == context_of_cuda_11) out["cuda"] = 11;
-}
+namespace detail {
+
+/// Writes the knobs that differ from a profile's.
+struct knobs_written {
+    json_value& out;
+
+    template <class Value>
+    void value(const char* name, const Value& now, const Value& usual) {
+        if (!(now == usual)) out[name] = written(now);
+    }
+    template <class Enum>
+    void either(const char* name, Enum now, Enum usual, Enum /*if_true*/, Enum if_false) {
+        value(name, now != if_false, usual != if_false);
+    }
+
+private:
+    template <class Value>
+    static auto written(const Value& v) {
+        if constexpr (requires { v.in(tokens); })
+            return v.in(tokens);
+        else if constexpr (std::is_enum_v<Value>)
+            return name_of(v);
+        else if constexpr (requires { *v; })
+            return v ? json_value(*v) : json_value(nullptr);
+        else
+            return v;
+    }
+};
+
+}  // namespace detail
 
 /// A runtime and what the job asks of it: its name, the versions that its profile is for, and the knobs that differ
 /// from the profile, under the keys by which a job document sets them. `profile`: the one that the job read, where it
@@ -83,20 +81,13 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
         if (profile == nullptr && *known == r) profile = known;
     if (profile == nullptr) return out;
     const runtime& p = *profile;
-    const serving_options usual;
     if (r.cache.fraction && *r.cache.fraction != p.cache.fraction.value_or(0))
         out["gpu_memory_utilization"] = *r.cache.fraction;
-    if (r.cache.block != p.cache.block) out["kv_block"] = r.cache.block.in(tokens);
     if (r.step.max_batched_tokens != p.step.max_batched_tokens ||
         r.step.larger_devices[0].max_batched_tokens != p.step.larger_devices[0].max_batched_tokens)
         out["max_batched_tokens"] = r.step.max_batched_tokens.in(tokens);
-    if (asked.max_num_seqs != usual.max_num_seqs) out["max_num_seqs"] = asked.max_num_seqs;
-    if (r.serving_kernels.flash_attention && r.serving_kernels.flash_attention != p.serving_kernels.flash_attention)
-        out["flash_attention"] = *r.serving_kernels.flash_attention;
-    if (asked.gpu_layers && asked.gpu_layers != usual.gpu_layers) out["gpu_layers"] = *asked.gpu_layers;
-    if (r.loading.embedding_on_host != p.loading.embedding_on_host)
-        out["embedding_on_host"] = r.loading.embedding_on_host;
-    if (asked.experts_on_host != usual.experts_on_host) out["experts_on_host"] = asked.experts_on_host;
+    detail::knobs_written turned{out};
+    detail::for_each_serving_knob(r, asked, p, turned);
     const std::string_view layers = knob_name(r.identity.knobs, knob_setting::host_expert_layers);
     if (asked.host_expert_layers > 0 && !layers.empty()) out[std::string{layers}] = asked.host_expert_layers;
     const auto own_name = [&](knob_setting setting, auto value) {
@@ -108,18 +99,11 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     own_name(knob_setting::cache_blocks, asked.cache_blocks);
     if (r.cache.window_part != p.cache.window_part)
         own_name(knob_setting::window_part, r.cache.window_part.value_or(0));
-    if (asked.splits_rows) out["split_rows"] = true;
-    if (asked.max_loras != usual.max_loras) out["max_loras"] = asked.max_loras;
-    if (asked.max_lora_rank != usual.max_lora_rank) out["max_lora_rank"] = asked.max_lora_rank;
-    if (asked.encoder_tokens != usual.encoder_tokens) out["encoder_tokens"] = asked.encoder_tokens.in(tokens);
-    if (asked.speculates_ahead != usual.speculates_ahead) out["speculates_ahead"] = asked.speculates_ahead;
-    if (asked.draft_tokens > 0) out["draft_tokens"] = asked.draft_tokens;
-    if (asked.acceptance) out["acceptance"] = *asked.acceptance;
-    if (asked.rope_scaling > usual.rope_scaling) out["rope_scaling"] = asked.rope_scaling;
-    if (asked.draft_weights != usual.draft_weights)
+    if (asked.draft_weights > byte_count{})
         out["draft"] = detail::json_object({{"weights_bytes", asked.draft_weights.in(bytes)},
                                             {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}});
-    training_knobs_to_json(r, p, out);
+    detail::for_each_training_knob(r, p, turned);
+    if (r.process.context != p.process.context && r.process.context == context_of_cuda_11) out["cuda"] = 11;
     if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
     const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
     if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())

@@ -7,15 +7,19 @@
 #include <llmres/io/files/byte_source.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/io/json/runtime/knobs.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/jobs/draft.hpp>
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <llmres/values/units.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 /// Reads the `runtime` of a job document: a profile by its name, and the knobs that the document turns.
 namespace llmres::inline v0::detail {
@@ -49,24 +53,6 @@ inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
         r = with_knob;
     }
     return done{};
-}
-
-inline void read_serving_knobs(job_reader& read, runtime_request& r) {
-    read.count("kv_block", r.runtime.cache.block);
-    read.integer("max_num_seqs", r.options.max_num_seqs);
-    read.flag("flash_attention", r.runtime.serving_kernels.flash_attention);
-    read.integer("gpu_layers", r.options.gpu_layers);
-    read.flag("fit", r.fits);
-    read.flag("embedding_on_host", r.runtime.loading.embedding_on_host);
-    read.flag("experts_on_host", r.options.experts_on_host);
-    read.flag("split_rows", r.options.splits_rows);
-    read.integer("max_loras", r.options.max_loras);
-    read.integer("max_lora_rank", r.options.max_lora_rank);
-    read.count("encoder_tokens", r.options.encoder_tokens);
-    read.flag("speculates_ahead", r.options.speculates_ahead);
-    read.integer("draft_tokens", r.options.draft_tokens);
-    if (read.fields().has("acceptance")) r.options.acceptance = read.real("acceptance", 0.0);
-    r.options.rope_scaling = read.real("rope_scaling", r.options.rope_scaling);
 }
 
 /// Whether layers and context are to be chosen so that they fit: `fit`, or "auto" for the layers on GPUs under either
@@ -114,56 +100,42 @@ inline status has_knobs(const nlohmann::json& object, const llmres::runtime& r) 
     return done{};
 }
 
-/// A flag for one of two values of an enumeration.
-template <class Enum>
-void read_either(job_reader& read, const char* name, Enum& into, Enum if_true, Enum if_false) {
-    if (!read.fields().has(name)) return;
-    into = read.fields().flag_or(name, false) ? if_true : if_false;
-}
+/// Turns the knobs that a document names.
+struct knobs_read {
+    job_reader& read;
 
-/// Knobs of what transformers, PEFT and bitsandbytes compute.
-inline void read_huggingface_knobs(job_reader& read, training_kernels& kernels) {
-    read.flag("narrow_loss", kernels.loss.narrow);
-    read.flag("holds_outputs", kernels.loss.holds_outputs);
-    read.flag("fp32_stream", kernels.fp32_stream);
-    read.flag("fp32_adapters", kernels.fp32_adapters);
-    read_either(read, "fused_adapters", kernels.adapters, adapter_code::fused, adapter_code::modules);
-    read.flag("four_bit_keeps_inputs", kernels.four_bit_keeps_inputs);
-    read.flag("use_reentrant", kernels.checkpointing.reentrant);
-    read.flag("checkpoints_inside_units", kernels.checkpointing.inside_units);
-}
+    template <class Value>
+    void value(const char* name, Value& into, const Value& /*usual*/) {
+        if constexpr (requires { read.flag(name, into); })
+            read.flag(name, into);
+        else if constexpr (std::is_enum_v<Value>)
+            read.choice(name, into);
+        else if constexpr (std::is_same_v<Value, token_count>)
+            read.count(name, into);
+        else if constexpr (std::is_same_v<Value, double>)
+            into = read.real(name, into);
+        else if constexpr (std::is_same_v<Value, maybe<double>>)
+            into = read.fields().has(name) ? maybe<double>{read.real(name, 0.0)} : into;
+        else
+            read.integer(name, into);
+    }
+    template <class Enum>
+    void either(const char* name, Enum& into, Enum /*usual*/, Enum if_true, Enum if_false) {
+        if (read.fields().has(name)) into = read.fields().flag_or(name, false) ? if_true : if_false;
+    }
+};
 
-inline void read_training_knobs(job_reader& read, llmres::runtime& e) {
-    read.choice("loss", e.kernels.loss.code);
-    read.choice("scan", e.kernels.scan);
-    read.flag("use_fused_weighted_squared_relu", e.kernels.use_fused_weighted_squared_relu);
-    read.choice("attention_kernels", e.launches.attention);
-    read.flag("compiled", e.kernels.compilation.layers);
-    read.flag("compiled_loss", e.kernels.compilation.loss);
-    read_either(read, "fused_norms", e.kernels.norm, norm_code::fused, norm_code::eager);
-    // Beside a runtime without such a kernel of its own it is Liger's.
-    read_either(read, "fused_gates", e.kernels.gate,
-                e.kernels.gate == gate_code::eager ? gate_code::in_place : e.kernels.gate, gate_code::eager);
-    read.choice("experts", e.kernels.experts);
-    read.choice("selective", e.kernels.checkpointing.selective);
-    read.flag("save_on_cpu", e.kernels.checkpointing.offloads_at_once);
-    read_huggingface_knobs(read, e.kernels);
-    read_either(read, "gradient_accumulation_fusion", e.kernels.linear, linear_code::accumulates_beside,
-                linear_code::plain);
+/// Turns the knobs that a document names, and what else follows from them.
+inline void read_knobs(job_reader& read, const llmres::runtime& profile, runtime_request& r) {
+    knobs_read turn{read};
+    for_each_serving_knob(r.runtime, r.options, profile, turn);
+    read.flag("fit", r.fits);
+    for_each_training_knob(r.runtime, profile, turn);
     std::int32_t cuda = 12;
     read.integer("cuda", cuda);
-    if (cuda < 12) e.process.context = context_of_cuda_11;
-    read.flag("reshard_after_forward", e.sharding.reshards_after_forward);
-    read.choice("fp8_recipe", e.kernels.fp8.recipe);
-    read.flag("fp8_param_gather", e.kernels.fp8.param_gather);
-    read.flag("layer_wise_param_layout", e.optimizer.layer_wise_param_layout);
-    read.flag("defer_embedding_wgrad_compute", e.pipeline.defer_embedding_wgrad_compute);
-    read.integer("wgrad_deferral_limit", e.pipeline.wgrad_deferral_limit);
-    read.integer("reduce_bucket_size", e.sharding.reduce_bucket_size);
-    if (read.fields().has("reduce_bucket_size")) e.sharding.bucket_size_known = true;
-    read.flag("overlap_comm", e.sharding.overlap_comm);
-    if (e.sharding.overlap_comm) e.launches.overlaps_gradients = true;
-    read.integer("sub_group_size", e.sharding.sub_group_size);
+    if (cuda < 12) r.runtime.process.context = context_of_cuda_11;
+    if (read.fields().has("reduce_bucket_size")) r.runtime.sharding.bucket_size_known = true;
+    if (r.runtime.sharding.overlap_comm) r.runtime.launches.overlaps_gradients = true;
 }
 
 /// Whether a key beside `from` is a constant of the profile; else it is a knob.
@@ -238,11 +210,9 @@ inline result<runtime_request> read_runtime(const nlohmann::json& asked, const p
                            "a runtime that takes a part of the GPU at start, such as vllm");
         r.runtime.cache.fraction = read.real("gpu_memory_utilization", 0);
     }
-    read_serving_knobs(read, r);
+    read_knobs(read, profile->runtime, r);
     const model_source draft = read_draft(read, find);
     if (draft.model.hidden > 0) r.options = with_draft(r.options, draft.model, kv_cache, draft.gguf);
-    read.flag("expandable_segments", r.runtime.allocator.expandable_segments);
-    read_training_knobs(read, r.runtime);
     if (const status s = read.checked(); !s) return s.error();
     return r;
 }
