@@ -48,6 +48,7 @@
 #include <llmres/inventory/frozen.hpp>
 #include <llmres/inventory/images.hpp>
 #include <llmres/inventory/named_parts.hpp>
+#include <llmres/inventory/operation.hpp>
 #include <llmres/inventory/operations.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/adapter.hpp>
