@@ -17,9 +17,10 @@
 #include <llmres/io/hf/mixed.hpp>
 #include <llmres/io/hf/quantization/config.hpp>
 #include <llmres/io/hf/rare.hpp>
+#include <llmres/io/hf/vision/clip.hpp>
 #include <llmres/io/hf/vision/image_to_text.hpp>
-#include <llmres/io/hf/vision/towers.hpp>
-#include <llmres/io/hf/vision/vision.hpp>
+#include <llmres/io/hf/vision/known_towers.hpp>
+#include <llmres/io/hf/vision/own_towers.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>

@@ -1,311 +1,184 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <llmres/io/hf/vision/vision.hpp>
+#include <llmres/io/hf/common.hpp>
+#include <llmres/io/hf/encoders/encoders.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/models/model.hpp>
+#include <string_view>
 
-/// More models that read images: a tower, described by what it departs in from one form, and a projector. From
-/// transformers 5.17, src/transformers/models/*/modeling_*.py.
+/// Vision towers, and what projects their features: what a multimodal config.json adds to its text model. A tower is an
+/// `encoder` of the model; its patch embedding, positions and projector are extra tensors.
 namespace llmres::inline v0::detail::hf {
 
-/// Adds a LayerNorm and two linear layers with biases: what many projectors are.
-inline void add_normed_projector(model& m, std::int64_t normed, std::int64_t in, std::int64_t inner, std::int64_t out) {
-    if (normed > 0) m.add(layer_norm(normed));
-    m.add(projection(inner, in));
-    m.add(projection(out, inner));
+inline constexpr field_names vision_field{"vision_config"};
+inline constexpr field_names audio_field{"audio_config"};
+
+/// The vision part of a multimodal config, which must be there.
+struct vision_fields : nested_fields {
+    explicit vision_fields(config_fields& c) : nested_fields{c, vision_field} {
+        if (!given())
+            c.fail({error_code::missing, c.label(vision_field), "absent", "the description of the vision tower"});
+    }
+};
+
+struct tower_shape {
+    std::int64_t hidden = 0;
+    std::int64_t width = 0;
+    std::int64_t layers = 0;
+    std::int64_t heads = 0;
+};
+
+inline tower_shape read_tower_shape(config_fields& v, const tower_shape& d) {
+    tower_shape t;
+    t.hidden = v.number_nested({"hidden_size", "embed_dim"}, d.hidden, 1, most_features);
+    t.width = v.number_nested({"intermediate_size", "mlp_dim"}, d.width, 1, most_features);
+    t.layers = v.number_nested({"num_hidden_layers", "depth"}, d.layers, 1, layer_stack::max_layers);
+    constexpr field_names heads{"num_attention_heads", "num_heads", "attention_heads"};
+    t.heads = v.number_nested(heads, d.heads, 1, most_heads);
+    check_heads(v, heads, t.heads, t.hidden);
+    return t;
 }
 
-/// Tokens that are left of an image after squares of patches were merged.
-inline void merge_patches(model& m, std::int64_t squares) {
-    encoder& e = m.encoders[0];
-    e.image_tokens = e.output = tokens(e.image_patches.in(tokens) / squares);
+inline encoder tower_of(const tower_shape& t, const layer& block) {
+    return {.hidden = t.hidden, .layers = static_cast<std::int32_t>(t.layers), .block = block, .quantised = false};
 }
 
-// ---- projectors on known towers
-
-inline void add_vipllava_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_named_tower(v, m);
-    const nlohmann::json* listed = c.list("vision_feature_layers");
-    const std::int64_t layers = listed != nullptr ? static_cast<std::int64_t>(listed->size()) : 5;
-    add_normed_projector(m, layers * t.hidden, layers * t.hidden, m.hidden, m.hidden);
+/// A square of patches that is merged into one token.
+inline std::int64_t merged(config_fields& v, std::int64_t by_default = 2) {
+    const std::int64_t side = v.number_or("spatial_merge_size", by_default, 1, 64);
+    return side * side;
 }
 
-/// Video-LLaVA: a tower for images and an equal one for videos.
-inline void add_video_llava_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_named_tower(v, m);
-    const encoder images = m.encoders[0];
-    (void)add_named_tower(v, m);
-    m.encoders[1] = images;
-    add_normed_projector(m, 0, t.hidden, m.hidden, m.hidden);
+/// A linear layer of a projector, with a bias as torch.nn.Linear has one unless it is told otherwise.
+inline extra_weight projection(std::int64_t rows, std::int64_t columns, bias_term bias = bias_term::added) {
+    return {.role = weight_role::projector, .bias = bias == bias_term::added, .rows = rows, .columns = columns};
 }
 
-/// DeepSeek-VL: SigLIP and two linear layers.
-inline void add_deepseek_vl_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m);
-    add_normed_projector(m, 0, t.hidden, m.hidden, m.hidden);
+/// The largest image that a tower takes: its patches, and the tokens that the text model gets for it.
+inline void admit_images(model& m, std::int64_t patches, std::int64_t left) {
+    m.encoders[0].image_patches = tokens(patches);
+    m.encoders[0].image_tokens = tokens(left);
 }
 
-/// Command A Vision: SigLIP; squares of patches go through a gated linear layer.
-inline void add_cohere2_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m);
-    const std::int64_t side = c.number_or("downsample_factor", 2, 1, 64);
-    const std::int64_t inner = c.number_or("alignment_intermediate_size", 36864, 2, most_features);
-    m.add(projection(inner, t.hidden * side * side));
-    m.add(projection(m.hidden, inner / 2));
-    merge_patches(m, side * side);
+// ---- towers
+
+/// Positions of a tower's patches.
+enum class tower_positions : std::uint8_t { none, table, table_and_class };
+
+/// What a tower has beside its layers and its projector.
+struct tower_form {
+    tower_shape shape{};                                        ///< of a file that does not say
+    std::int64_t patch = 14;                                    ///< pixels a side of a patch
+    std::int64_t image = 224;                                   ///< pixels a side of an image
+    std::int64_t frames = 1;                                    ///< frames of a patch
+    bool patch_bias = true;                                     ///< the patch embedding has a bias
+    tower_positions positions = tower_positions::table;         ///< learned positions
+    feed_forward_kind feed_forward = feed_forward_kind::plain;  ///< gated: of RMS norms
+    bool attention_bias = true;                                 ///< projections of attention have biases
+    bool output_bias = true;                                    ///< attention's output projection has a bias
+    bool feed_forward_bias = true;                              ///< the feed-forward has biases
+    bool query_key_norm = false;                                ///< norms of queries and keys
+    bool layer_scales = false;                                  ///< a vector scales the output of each half of a layer
+    std::int64_t norms = 1;                                     ///< norms before the first and after the last layer
+};
+
+/// The first number of a field that holds one number or a list of a number for each side.
+inline std::int64_t side_of(config_fields& v, const field_names& field, std::int64_t fallback) {
+    return v.holds_list(field) ? v.number_at(field, 0, 1, 65536) : v.number_or(field, fallback, 1, 65536);
 }
 
-/// LFM2-VL: SigLIP 2, a projector whose norm is optional.
-inline void add_lfm2_vl_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m);
-    const std::int64_t side = c.number_or("downsample_factor", 2, 1, 64);
-    const std::int64_t joined = side * side * t.hidden;
-    const bias_term bias{c.flag_or("projector_bias", true)};
-    const std::int64_t inner = feature_count(c, "projector_hidden_size", 2560);
-    if (c.flag_or({"projector_use_layernorm", "projector_use_layer_norm"}, true)) m.add(layer_norm(joined));
-    m.add(projection(inner, joined, bias));
-    m.add(projection(m.hidden, inner, bias));
-    merge_patches(m, side * side);
+/// Adds the layers, patches, positions and norms of a tower, whose shape is then known.
+inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form, std::size_t place = 0) {
+    const tower_shape t = read_tower_shape(v, form.shape);
+    layer block = transformer_layer(t.heads, t.hidden, t.width);
+    block.attention.qkv_bias = form.attention_bias;
+    block.attention.output_bias = form.output_bias;
+    block.feed_forward.kind = form.feed_forward;
+    block.feed_forward.bias = form.feed_forward_bias;
+    if (form.query_key_norm) block.attention.qk_norm = query_key_norm::shared;
+    const bool rms = form.feed_forward == feed_forward_kind::gated;
+    if (rms) block.norm = norm_kind::rms;
+    if (form.layer_scales) block.more_values = 2 * t.hidden;
+    m.encoders[place] = tower_of(t, block);
+    const std::int64_t patch = side_of(v, {"patch_size", "spatial_patch_size"}, form.patch);
+    const std::int64_t channels = v.number_or({"num_channels", "in_channels", "in_chans"}, 3, 1, 1024);
+    const std::int64_t frames = v.number_or("temporal_patch_size", form.frames, 1, 64);
+    m.add({.role = weight_role::conv,
+           .bias = form.patch_bias,
+           .rows = t.hidden,
+           .columns = channels * frames * patch * patch});
+    if (form.positions != tower_positions::none) {
+        const std::int64_t side = side_of(v, "image_size", form.image) / patch;
+        const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
+        if (v.ok() && (patches < 1 || patches > std::int64_t{4096} * 4096))
+            v.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
+        const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
+        m.add(positions(patches + more, t.hidden));
+        m.encoders[place].image_patches = m.encoders[place].image_tokens = m.encoders[place].output = tokens(patches);
+    }
+    if (form.norms > 0) m.add({.role = weight_role::norm, .columns = t.hidden, .copies = (rms ? 1 : 2) * form.norms});
+    return t;
 }
 
-/// Cosmos 3 Edge: SigLIP 2 without its head, a norm of patches, two linear layers.
-inline void add_cosmos3_edge_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, {.pooling_head = false});
-    const std::int64_t joined = merged(v) * t.hidden;
-    add_normed_projector(m, t.hidden, joined, feature_count(c, "projector_hidden_size", 11520), m.hidden);
-    merge_patches(m, merged(v));
+/// What SigLIP is where a file does not say.
+struct siglip_form {
+    tower_shape shape{.hidden = 768, .width = 3072, .layers = 12, .heads = 12};
+    std::int64_t patch = 16;   ///< pixels a side of a patch
+    bool pooling_head = true;  ///< a head pools by attention
+};
+/// SigLIP of Idefics 3 and Aria.
+inline constexpr siglip_form idefics3_siglip{
+    .shape = {.hidden = 1152, .width = 3072, .layers = 12, .heads = 16}, .patch = 32, .pooling_head = false};
+
+/// SigLIP: patch embedding with bias, learned positions, a final norm; in some files a head that pools by attention.
+inline tower_shape add_siglip(config_fields& v, model& m, const siglip_form& form = {}) {
+    const tower_shape t = add_tower(v, m, {.shape = form.shape, .patch = form.patch});
+    if (v.flag_or("vision_use_head", form.pooling_head)) {
+        m.add(positions(1, t.hidden));
+        m.add(projection(4 * t.hidden, t.hidden));
+        m.add(projection(t.width, t.hidden));
+        m.add(projection(t.hidden, t.width));
+        m.add(layer_norm(t.hidden));
+    }
+    return t;
 }
 
-/// PaddleOCR-VL: SigLIP, a norm of patches, two linear layers over merged patches.
-inline void add_paddleocr_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t =
-        add_tower(v, m, {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .image = 384});
-    const std::int64_t joined = merged(v) * t.hidden;
-    add_normed_projector(m, t.hidden, joined, joined, m.hidden);
-    merge_patches(m, merged(v));
+/// CLIP: a class token, patch embedding without bias, norms before the first and after the last layer.
+inline tower_shape add_clip(config_fields& v, model& m) {
+    return add_tower(v, m,
+                     {.shape = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
+                      .patch = 32,
+                      .patch_bias = false,
+                      .positions = tower_positions::table_and_class,
+                      .norms = 2});
 }
 
-/// VideoLLaMA 3: SigLIP with rotary positions, two linear layers.
-inline void add_video_llama3_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_tower(v, m,
-                                    {.shape = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12},
-                                     .patch = 16,
-                                     .positions = tower_positions::none});
-    add_normed_projector(m, 0, t.hidden, m.hidden, m.hidden);
+/// Pixtral: layers of the llama layout without biases, a norm before the first, rotary positions.
+inline tower_shape add_pixtral(config_fields& v, model& m) {
+    const tower_shape t = read_tower_shape(v, {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16});
+    layer block;
+    block.attention = {.heads = t.heads,
+                       .kv_heads = t.heads,
+                       .head_dim = v.number_or("head_dim", v.ok() ? t.hidden / t.heads : 1, 1, most_heads)};
+    block.feed_forward.width = t.width;
+    m.encoders[0] = tower_of(t, block);
+    m.add(patch_embedding(v, t.hidden, 16, bias_term::none));
+    m.add({.role = weight_role::norm, .columns = t.hidden});
+    return t;
 }
 
-/// Aria: SigLIP; queries attend to patches through two sets of projections, and a gated feed-forward leads to the text.
-inline void add_aria_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, idefics3_siglip);
-    // The largest number of queries that a number of patches is mapped to.
-    std::int64_t queries = 256;
-    if (const nlohmann::json* map = c.object("projector_patch_to_query_dict"))
-        for (const auto& [patches, count] : map->items())
-            if (count.is_number_integer()) queries = (std::max)(queries, count.get<std::int64_t>());
-    m.add(positions(queries, t.hidden));
-    m.add({.role = weight_role::projector, .rows = t.hidden, .columns = t.hidden, .copies = 3});
-    m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 5});
-    m.add({.role = weight_role::norm, .columns = t.hidden, .copies = 6});
-    m.add(projection(m.hidden, t.hidden, bias_term::none));
-    m.add(projection(m.hidden, m.hidden, bias_term::none));
-}
-
-/// Idefics 2: SigLIP, a gated projection, and a resampler of a few layers that attend from learned latents.
-inline void add_idefics2_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, {.patch = 32, .pooling_head = false});
-    nested_fields p{c, "perceiver_config"};
-    const std::int64_t width = m.layers.size > 0 ? m.layers[0].feed_forward.width : 1;
-    m.add({.role = weight_role::projector, .rows = width, .columns = t.hidden, .copies = 2});
-    m.add(projection(m.hidden, width, bias_term::none));
-    const std::int64_t heads = p.number_or("resampler_n_heads", 16, 1, most_heads);
-    encoder& resampler = m.encoders[1];
-    resampler = {.hidden = feature_count(p, "hidden_size", 4096),
-                 .layers = static_cast<std::int32_t>(p.number_or("resampler_depth", 3, 1, layer_stack::max_layers)),
-                 .quantised = false};
-    resampler.block.attention = {.heads = heads,
-                                 .kv_heads = p.number_or(kv_heads_field, 4, 1, heads),
-                                 .head_dim = p.number_or("resampler_head_dim", 96, 1, most_heads)};
-    resampler.block.feed_forward.width = 4 * resampler.hidden;
-    resampler.block.more_norms = 1;
-    resampler.output = tokens(feature_count(p, "resampler_n_latents", 64));
-    m.add(positions(resampler.output.in(tokens), resampler.hidden));
-    m.add({.role = weight_role::norm, .columns = resampler.hidden});
-    merge_patches(m, 1);
-    m.encoders[0].image_tokens = m.encoders[0].output = resampler.output;
-}
-
-// ---- towers of their own
-
-/// InternVL and Qianfan-OCR: a class token, scales of both halves of a layer; a norm and two linear layers over squares
-/// of patches.
-inline void add_internvl_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const bool full = v.flag_or("use_qk_norm", false);
-    if (full || v.flag_or("use_mask_token", false)) c.fail(error_code::unsupported, "use_qk_norm", "false");
-    if (v.text_or("norm_type", "layer_norm") != "layer_norm")
-        v.fail(error_code::unsupported, "norm_type", "layer_norm");
-    const tower_shape t = add_tower(v, m,
-                                    {.shape = {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16},
-                                     .image = 448,
-                                     .positions = tower_positions::table_and_class,
-                                     .attention_bias = v.flag_or("attention_bias", false),
-                                     .layer_scales = true,
-                                     .norms = v.flag_or("use_mean_pooling", true) ? 0 : 1});
-    const double ratio = c.real_or("downsample_ratio", 0.5, 0.01, 1);
-    const auto squares = static_cast<std::int64_t>(1 / (ratio * ratio) + 0.5);
-    add_normed_projector(m, squares * t.hidden, squares * t.hidden, m.hidden, m.hidden);
-    merge_patches(m, squares);
-}
-
-/// GLM-4.1V and its successors: gated feed-forwards, patches over two frames, a convolution that merges squares, and a
-/// gated projector. GLM-OCR's has biases, and norms of queries and keys, but no positions.
-inline void add_glm_tower(config_fields& c, model& m, generation which) {
-    const bool second = which == generation::second;
-    vision_fields v{c};
-    const bool bias = v.flag_or("attention_bias", second);
-    tower_form form{.shape = {.hidden = 1536, .width = 0, .layers = 24, .heads = 12},
-                    .image = 336,
-                    .frames = 2,
-                    .positions = second ? tower_positions::none : tower_positions::table,
-                    .feed_forward = feed_forward_kind::gated,
-                    .attention_bias = bias,
-                    .output_bias = second && bias,
-                    .feed_forward_bias = second,
-                    .query_key_norm = second,
-                    .norms = second ? 1 : 2};
-    const std::int64_t out = feature_count(v, "out_hidden_size", second ? 1536 : 4096);
-    const std::int64_t width = feature_count(v, "intermediate_size", second ? 4096 : 13696);
-    form.shape.width = width;
-    const tower_shape t = add_tower(v, m, form);
-    // The first family's towers have the projector's width in the file, and feed-forwards as wide as their output.
-    if (!second) m.encoders[0].block.feed_forward.width = out;
-    const std::int64_t inner =
-        second ? feature_count(c, "projector_intermediate_size", out * v.number_or("in_channels", 3, 1, 64)) : width;
-    m.add({.role = weight_role::conv, .bias = true, .rows = out, .columns = t.hidden * merged(v)});
-    m.add(projection(out, out, bias_term::none));
-    m.add(layer_norm(out));
-    m.add({.role = weight_role::projector, .rows = inner, .columns = out, .copies = 2});
-    m.add(projection(out, inner, bias_term::none));
-    if (form.positions != tower_positions::none) merge_patches(m, merged(v));
-}
-inline void add_glm4v_vision(config_fields& c, model& m) { add_glm_tower(c, m, generation::first); }
-inline void add_glm_ocr_vision(config_fields& c, model& m) { add_glm_tower(c, m, generation::second); }
-
-/// Kimi K2.5: MoonViT, with a table of positions that is stretched to the image; a norm and two linear layers over
-/// squares of patches.
-inline void add_kimi_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_tower(
-        v, m,
-        {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .positions = tower_positions::none});
-    m.add(positions(v.number_or({"pos_emb_height", "init_pos_emb_height"}, 64, 1, 65536) *
-                        v.number_or({"pos_emb_width", "init_pos_emb_width"}, 64, 1, 65536),
-                    t.hidden));
-    const nlohmann::json* kernel = v.list("merge_kernel_size");
-    std::int64_t squares = 1;
-    for (std::size_t i = 0; kernel != nullptr && i < kernel->size(); ++i)
-        squares *= v.number_at("merge_kernel_size", i, 1, 64);
-    if (kernel == nullptr) squares = 4;
-    const std::int64_t joined = squares * t.hidden;
-    add_normed_projector(m, feature_count(c, "projection_hidden_size", t.hidden), joined, joined, m.hidden);
-}
-
-/// Muse Glimmer: patches over two frames through a linear layer, norms before and after the layers; three linear layers
-/// without biases as projector.
-inline void add_muse_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_tower(v, m,
-                                    {.shape = {.hidden = 1536, .width = 8960, .layers = 50, .heads = 16},
-                                     .frames = v.number_or("patch_temporal", 2, 1, 64),
-                                     .patch_bias = false,
-                                     .positions = tower_positions::none,
-                                     .norms = 2});
-    m.add(
-        positions(v.number_or("pos_emb_height", 32, 1, 65536) * v.number_or("pos_emb_width", 32, 1, 65536), t.hidden));
-    const std::int64_t inner = feature_count(c, "projector_hidden_size", 4096);
-    const std::int64_t side = v.number_or("merge_size", 2, 1, 64);
-    m.add(projection(inner, feature_count(c, "out_hidden_size", side * side * t.hidden), bias_term::none));
-    m.add(projection(inner, inner, bias_term::none));
-    m.add(projection(m.hidden, inner, bias_term::none));
-}
-
-/// MiniMax-M3: patches over two frames without a bias, one norm before the layers; two projectors, of patches and of
-/// merged patches.
-inline void add_minimax_m3_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_tower(v, m,
-                                    {.shape = {.hidden = 1280, .width = 5120, .layers = 32, .heads = 16},
-                                     .frames = 2,
-                                     .patch_bias = false,
-                                     .positions = tower_positions::none});
-    const std::int64_t inner = feature_count(c, "projector_hidden_size", 6144);
-    add_normed_projector(m, 0, t.hidden, inner, m.hidden);
-    add_normed_projector(m, 0, feature_count(c, "merged_hidden_size", merged(v) * m.hidden), inner, m.hidden);
-}
-
-/// Step 3.7: scales of both halves of a layer, a norm before the first; two convolutions that halve the sides, one
-/// linear layer.
-inline void add_step3p7_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_tower(v, m,
-                                    {.shape = {.hidden = 1536, .width = 8960, .layers = 47, .heads = 16},
-                                     .image = 728,
-                                     .patch_bias = false,
-                                     .layer_scales = true});
-    m.add({.role = weight_role::conv, .bias = true, .rows = 2 * t.hidden, .columns = 9 * t.hidden});
-    m.add({.role = weight_role::conv, .bias = true, .rows = 4 * t.hidden, .columns = 18 * t.hidden});
-    m.add(projection(m.hidden, 4 * t.hidden, bias_term{c.flag_or("projector_bias", false)}));
-    merge_patches(m, 16);
-}
-
-/// Ovis 2: gated layers without biases, a norm of the patches and one at the end; a head over visual words, of which
-/// the text model has a table.
-inline void add_ovis2_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const bool bias = v.flag_or("qkv_bias", false);
-    const tower_shape t = add_tower(v, m,
-                                    {.shape = {.hidden = 1024, .width = 2816, .layers = 24, .heads = 8},
-                                     .feed_forward = feed_forward_kind::gated,
-                                     .attention_bias = bias,
-                                     .output_bias = bias,
-                                     .feed_forward_bias = v.flag_or("mlp_bias", false),
-                                     .norms = 2});
-    const std::int64_t words = v.number_or("vocab_size", 16384, 2, most_features);
-    const std::int64_t indicators = v.number_or("num_visual_indicator_tokens", 5, 0, words - 1);
-    const std::int64_t stride = v.number_or("hidden_stride", 1, 1, 64);
-    m.add(projection(words - indicators, stride * stride * t.hidden, bias_term::none));
-    m.add(layer_norm(words - indicators));
-    m.add({.role = weight_role::embed_tokens, .rows = words, .columns = feature_count(c, "hidden_size", m.hidden)});
-}
-
-/// MiniCPM-V 4.6: SigLIP; a layer of attention over windows of patches and a feed-forward that merges them, then
-/// further merges.
-inline void add_minicpmv_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t =
-        add_tower(v, m, {.shape = {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, .patch = 16});
-    const std::int64_t joined = 4 * t.hidden;
-    m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 4});
-    m.add(layer_norm(t.hidden));
-    m.add(layer_norm(joined));
-    m.add(projection(4 * t.width, joined));
-    m.add(projection(t.hidden, 4 * t.width));
-    const std::int64_t times = c.number_or("merger_times", 1, 1, 8);
-    for (std::int64_t i = 0; i < times; ++i)
-        add_normed_projector(m, joined, joined, joined, i == times - 1 ? m.hidden : t.hidden);
+/// Adds the tower that the vision part names: SigLIP, CLIP or Pixtral.
+inline tower_shape add_named_tower(config_fields& v, model& m) {
+    const std::string_view type = v.text_or("model_type", "clip_vision_model");
+    if (type == "siglip_vision_model") return add_siglip(v, m);
+    if (type == "clip_vision_model") return add_clip(v, m);
+    if (type == "pixtral") return add_pixtral(v, m);
+    v.fail({error_code::unsupported, "vision_config.model_type", type,
+            "siglip_vision_model, clip_vision_model or pixtral"});
+    return {};
 }
 
 /// The tower of Segment Anything (SAM): biases by relative position in windows and over the whole image, a neck of two
@@ -338,104 +211,19 @@ inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::
     return neck;
 }
 
-/// GOT-OCR 2: SAM's tower, two convolutions that halve the sides, one linear layer.
-inline void add_got_ocr2_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const std::int64_t neck = add_sam(v, m, 0);
-    m.add({.role = weight_role::conv, .rows = 2 * neck, .columns = 9 * neck});
-    m.add({.role = weight_role::conv, .rows = m.hidden, .columns = 18 * neck});
-    m.add(projection(m.hidden, m.hidden));
+// ---- projectors
+
+/// Adds a LayerNorm and two linear layers with biases: what many projectors are.
+inline void add_normed_projector(model& m, std::int64_t normed, std::int64_t in, std::int64_t inner, std::int64_t out) {
+    if (normed > 0) m.add(layer_norm(normed));
+    m.add(projection(inner, in));
+    m.add(projection(out, inner));
 }
 
-/// DeepSeek-VL hybrid: SigLIP for the image at low resolution, SAM's tower with a neck of its own at high resolution.
-inline void add_deepseek_vl_hybrid_vision(config_fields& c, model& m) {
-    vision_fields v{c};
-    const tower_shape t = add_siglip(v, m);
-    nested_fields high{c, "high_res_vision_config"};
-    const std::int64_t neck = add_sam(high, m, 1);
-    m.add({.role = weight_role::conv, .rows = neck, .columns = m.encoders[1].hidden});
-    m.add({.role = weight_role::conv, .rows = neck, .columns = 9 * neck});
-    m.add({.role = weight_role::norm, .columns = neck, .copies = 4});
-    m.add({.role = weight_role::conv, .rows = 2 * neck, .columns = 9 * neck});
-    m.add({.role = weight_role::conv, .rows = 4 * neck, .columns = 18 * neck});
-    m.add({.role = weight_role::values});
-    m.add(projection(m.hidden / 2, t.hidden));
-    m.add(projection(m.hidden / 2, 4 * neck));
-    m.add(projection(m.hidden, m.hidden));
-}
-
-/// Fuyu: no tower; patches go through a linear layer into the text model.
-inline void add_fuyu_vision(config_fields& c, model& m) {
-    const std::int64_t side = c.number_or("patch_size", 30, 1, 4096);
-    m.add(projection(m.hidden, c.number_or("num_channels", 3, 1, 1024) * side * side));
-}
-
-/// Gemma 4: layers of Gemma 3's form without windows, a table of positions for rows and one for columns, one linear
-/// layer. Smaller models have no tower.
-inline void add_gemma4_vision(config_fields& c, model& m) {
-    if (!c.has(vision_field)) return;
-    vision_fields v{c};
-    const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 16, .heads = 12});
-    layer block;
-    block.attention = {.heads = t.heads,
-                       .kv_heads = v.number_or(kv_heads_field, t.heads, 1, t.heads),
-                       .head_dim = v.number_or("head_dim", 64, 1, most_heads)};
-    block.attention.qk_norm = query_key_norm::shared;
-    block.feed_forward.width = t.width;
-    block.norm_after_attention = block.norm_after_feed_forward = true;
-    if (v.flag_or("use_clipped_linears", false))
-        block.more_values = std::int64_t{7} * 4;  // the bounds of each product's input and output, which files store
-    m.encoders[0] = tower_of(t, block);
-    m.add(patch_embedding(v, t.hidden, 16, bias_term::none));
-    m.add(positions(2 * feature_count(v, "position_embedding_size", 10240), t.hidden));
-    if (v.flag_or("standardize", false)) m.add({.role = weight_role::values, .columns = 2 * t.hidden});
-    m.add(projection(m.hidden, t.hidden, bias_term::none));
-}
-
-/// Phi-4 Multimodal: Phi-3 with SigLIP (and its pooling head), and a conformer for audio: in each layer two gated
-/// feed-forwards, attention, and convolutions in a gated branch; two linear layers lead from each tower to the text.
-inline void add_phi4_multimodal(config_fields& c, model& m) {
-    {
-        vision_fields v{c};
-        const tower_shape t =
-            add_siglip(v, m, {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .patch = 14});
-        m.add(positions(2, t.hidden));
-        m.add(projection(m.hidden, t.hidden));
-    }
-    nested_fields a{c, "audio_config"};
-    const std::int64_t hidden = feature_count(a, "hidden_size", 1024);
-    const std::int64_t heads = a.number_or("num_attention_heads", 16, 1, hidden);
-    const std::int64_t width = feature_count(a, "intermediate_size", 1536);
-    const std::int64_t layers = a.number_or("num_blocks", 24, 1, layer_stack::max_layers);
-    const std::int64_t kernel = a.number_or("kernel_size", 3, 1, 64);
-    const std::int64_t out = feature_count(a, "ext_pw_out_channel", hidden);
-    const std::int64_t channels = feature_count(a, "nemo_conv_channels", hidden);
-    const std::int64_t distance = feature_count(a, "bias_max_distance", 1000);
-    encoder& audio = m.encoders[1];
-    audio = {.hidden = hidden,
-             .layers = static_cast<std::int32_t>(layers),
-             .block = transformer_layer(heads, hidden, width),
-             .quantised = false};
-    audio.block.feed_forward.kind = feed_forward_kind::gated;
-    audio.block.more_norms = 3;
-    const auto in_layers = [&](weight_role role, std::int64_t rows, std::int64_t columns) {
-        m.add({.role = role, .bias = true, .rows = rows, .columns = columns, .copies = layers});
-    };
-    in_layers(weight_role::projector, 2 * width, hidden);  // the second feed-forward
-    in_layers(weight_role::projector, hidden, width);
-    in_layers(weight_role::conv, 2 * out, hidden);
-    m.add({.role = weight_role::bias, .columns = out, .copies = 2 * layers});
-    in_layers(weight_role::conv, hidden * a.number_or("depthwise_multiplier", 1, 1, 64), kernel);
-    const std::int64_t separable = feature_count(a, "depthwise_separable_out_channel", hidden);
-    in_layers(weight_role::conv, separable, hidden);
-    in_layers(weight_role::conv, out, separable);
-    // The stem: three convolutions of single channels, two over all channels, one linear layer.
-    m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = 9, .copies = 3});
-    m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = channels, .copies = 2});
-    m.add(projection(hidden, channels * a.number_or("nemo_final_size", 10, 1, 65536)));
-    m.add(positions(distance * (a.flag_or("bias_symmetric", false) ? 1 : 2), heads));
-    m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = hidden, .copies = 2});
-    m.add({.role = weight_role::projector, .bias = true, .rows = m.hidden, .columns = m.hidden, .copies = 3});
+/// Tokens that are left of an image after squares of patches were merged.
+inline void merge_patches(model& m, std::int64_t squares) {
+    encoder& e = m.encoders[0];
+    e.image_tokens = e.output = tokens(e.image_patches.in(tokens) / squares);
 }
 
 }  // namespace llmres::inline v0::detail::hf
