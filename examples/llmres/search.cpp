@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // llmres search: the best layouts of a job, by an objective and within limits.
+#include "command_line.hpp"
 #include "commands.hpp"
 #include "progress.hpp"
 #include "report.hpp"
