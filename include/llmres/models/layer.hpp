@@ -373,7 +373,7 @@ constexpr layer_stack in_order(std::string_view letters, std::initializer_list<l
 }
 
 /// "attention+mlp", "sliding_attention+moe", "mamba2": the kind of a layer in one word.
-constexpr text<47> kind_name(const layer& l) {
+[[gnu::cold, gnu::noinline]] constexpr text<47> kind_name(const layer& l) {
     text<47> name;
     const auto add = [&](std::string_view part) {
         if (!name.empty()) name.append("+");

@@ -141,7 +141,8 @@ public:
     /// A value.
     constexpr result(T&& value) : held_{static_cast<T&&>(value)} {}  // NOLINT(google-explicit-constructor)
     /// An error.
-    constexpr result(const llmres::error& what) : held_{what} {}  // NOLINT(google-explicit-constructor)
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    [[gnu::cold, gnu::noinline]] constexpr result(const llmres::error& what) : held_{what} {}
     /// The value that make() returns, which is large and not copied.
     template <class Make>
     constexpr result(in_place where, const Make& make) : held_{where, make} {}
