@@ -99,12 +99,20 @@ struct token_shape {
     friend constexpr bool operator==(const token_shape&, const token_shape&) = default;
 };
 
-/// Bytes of it on one rank.
-constexpr byte_count local_bytes(const activation& a, const layout& l) {
+namespace detail {
+
+/// local_bytes(), compiled where it is called: where most activations of a plan are summed.
+[[gnu::always_inline]] constexpr byte_count inlined_local_bytes(const activation& a, const layout& l) {
     const bool cut =
         a.split == activation_split::tensor || (a.split == activation_split::sequence && l.sequence_parallel);
-    return detail::size_of_row(a.format,
-                               cut && l.tensor > 1 ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
+    return size_of_row(a.format, cut && l.tensor > 1 ? ceil_quotient(a.elements, l.tensor) : a.elements);
+}
+
+}  // namespace detail
+
+/// Bytes of it on one rank.
+[[gnu::noinline]] constexpr byte_count local_bytes(const activation& a, const layout& l) {
+    return detail::inlined_local_bytes(a, l);
 }
 
 }  // namespace llmres::inline v0

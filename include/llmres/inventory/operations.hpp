@@ -87,7 +87,7 @@ constexpr void visit_between_projections(const layer& l, std::int64_t hidden, co
     // Every tensor between the products is written once and read once, and is as large as there are tokens.
     byte_count a_token;
     for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
-                             [&](const activation& a, layer_half) { a_token += local_bytes(a, over); });
+                             [&](const activation& a, layer_half) { a_token += inlined_local_bytes(a, over); });
     for (std::size_t p = 0; p < passes.size(); ++p) {
         if (l.attention.kind != attention_kind::none)
             visit_attention_core(l.attention, formats, passes[p], p, over, visit);

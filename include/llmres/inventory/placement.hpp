@@ -85,16 +85,26 @@ constexpr void for_each_gguf_end_tensor(const job& j, const placement& p, Visit&
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
-constexpr weight_shape local_shape(const weight& w, const layout& l) {
+namespace detail {
+
+/// local_shape(), compiled where it is called: where most weights of a plan are asked for.
+[[gnu::always_inline]] constexpr weight_shape inlined_local_shape(const weight& w, const layout& l) {
     const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
-    weight_shape held{w.rows, w.columns,
-                      w.routed && l.expert > 1 ? detail::ceil_quotient(w.copies, l.expert) : w.copies};
+    weight_shape held{w.rows, w.columns, w.routed && l.expert > 1 ? ceil_quotient(w.copies, l.expert) : w.copies};
     if (ranks == 1 || w.split == weight_split::replicated) return held;
     std::int64_t& size = w.split == weight_split::rows ? held.rows : held.columns;
-    const std::int64_t most = detail::ceil_quotient(detail::ceil_quotient(size, w.granule), ranks) * w.granule;
+    const std::int64_t most = ceil_quotient(ceil_quotient(size, w.granule), ranks) * w.granule;
     if (most < size) size = most;
     return held;
 }
+/// local_shape(), compiled once.
+[[gnu::noinline]] constexpr weight_shape called_local_shape(const weight& w, const layout& l) {
+    return inlined_local_shape(w, l);
+}
+
+}  // namespace detail
+
+constexpr weight_shape local_shape(const weight& w, const layout& l) { return detail::called_local_shape(w, l); }
 
 constexpr weight local_part(weight w, const layout& l) {
     const weight_shape held = local_shape(w, l);

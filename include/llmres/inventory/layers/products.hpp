@@ -310,7 +310,7 @@ template <class Passes, class Visit>
 constexpr void visit_equal(const equal_matrices& equal, const operation_formats& formats, const Passes& passes,
                            const layout& l, projection_place place, Visit& visit) {
     if (equal.first.rows == 1) return;  // vectors: norms and biases
-    visit_matrix(equal, local_shape(equal.first, l), formats, passes, l, place, visit);
+    visit_matrix(equal, inlined_local_shape(equal.first, l), formats, passes, l, place, visit);
 }
 
 /// Calls visit for the products of all passes with the two factors of an adapter beside a weight.

@@ -175,7 +175,7 @@ struct serving_step {
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
         for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
-            byte_count size = local_bytes(a, layout);
+            byte_count size = inlined_local_bytes(a, layout);
             if (runtime.serving_kernels.written_in_place &&
                 (a.role == activation_role::key || a.role == activation_role::value ||
                  a.role == activation_role::product))

@@ -178,7 +178,7 @@ struct serving_weights {
         return runtime.allocator.rounds_to_segments && !is_packed(formats.of(w)) ? one + tail_of(one) : one;
     }
     /// One GPU's part of a weight, all its tensors.
-    constexpr byte_count local_size(const weight& w) const {
+    [[gnu::noinline]] constexpr byte_count local_size(const weight& w) const {
         const weight_shape part = local_shape(w, layout);
         return tensor_size(w, part) * part.copies;
     }
@@ -186,7 +186,7 @@ struct serving_weights {
     /// Calls visit(name, size, copies, routed) for one GPU's part of a weight, unless it is fused with others.
     template <class Visit>
     [[gnu::always_inline]] constexpr void show(const weight& w, fused_tensors& fused, Visit& visit) const {
-        const weight_shape part = local_shape(w, layout);
+        const weight_shape part = inlined_local_shape(w, layout);
         const bool fuses = runtime.loading.projections == projection_tensors::fused && fused_tensors::takes(w) &&
                            !is_packed(formats.of(w));
         if (fuses)

@@ -487,7 +487,7 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 template <bool Plain>
 constexpr void weight_fold::add_as(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
-    const counted_shape shape{local_shape(whole, how_.layout)};
+    const counted_shape shape{inlined_local_shape(whole, how_.layout)};
     const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
     const bool in_layer = is_in_layer(place);
     hold<Plain>(whole, shape, ranks, in_layer);
