@@ -294,8 +294,11 @@ private:
     /// Adds a product, and as much for each matrix that is equal to its own.
     [[gnu::always_inline]] constexpr void add_equal(priced_pass& to, const priced_product one, const operation& o,
                                                     const equal_matrices& equal) const {
-        add_priced(to, one, o, o.joined);
-        for (std::size_t i = 0; i < equal.count; ++i) add_priced(to, one, o, equal.joined(equal.roles[i]));
+        bool joined = o.joined;
+        for (std::size_t i = 0;; joined = equal.joined(equal.roles[i++])) {
+            add_priced(to, one, o, joined);
+            if (i == equal.count) return;
+        }
     }
     /// add_equal(), compiled once.
     [[gnu::noinline]] constexpr void add_all(priced_pass& to, const priced_product& one, const operation& o,
