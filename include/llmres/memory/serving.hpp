@@ -501,13 +501,18 @@ constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage&
     add_engine(busiest, stages.step, stages.runtime, stages.layout);
     return busiest;
 }
-constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
+[[gnu::noinline]] constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     if (stages.layout.pipeline == 1) return stages.memory(placement_of(stages.job, stages.layout, 0));
     remembered_graph before;
     stage_without_caches held;
     return busiest_of(stages, [&](std::int32_t stage) -> const stage_without_caches& {
         return held = stages.fixed_stage(stage, &before);
     });
+}
+/// The same, where nothing else is known but the layers of the GGUF file that the weights are, if they are one's.
+[[gnu::noinline]] constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r,
+                                                           const file_layers* file) {
+    return busiest_stage({j, l, r, file});
 }
 /// The same, with what earlier layouts of the same job had in common with this one.
 constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r, serving_folds& known) {
@@ -542,20 +547,10 @@ constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, 
     return of_stage(&file);
 }
 
-namespace detail {
-
-/// serving_memory(), with what earlier layouts of the same job had in common with this one.
-constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r, serving_folds* known) {
-    if (known) return busiest_stage(j, l, r, *known);
-    if (!j.gguf) return busiest_stage({j, l, r, nullptr});
-    const file_layers file{j, r, l.tensor};
-    return busiest_stage({j, l, r, &file});
-}
-
-}  // namespace detail
-
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
-    return detail::serving_memory(j, l, r, nullptr);
+    if (!j.gguf) return detail::busiest_stage(j, l, r, nullptr);
+    const detail::file_layers file{j, r, l.tensor};
+    return detail::busiest_stage(j, l, r, &file);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }
