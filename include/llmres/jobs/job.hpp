@@ -227,7 +227,9 @@ constexpr token_count scaled_context(const job& j) {
     return scaled < 1e15 ? tokens(static_cast<std::int64_t>(scaled)) : j.model.max_context;
 }
 /// The prompt: what the context leaves beside the output, unless given.
-constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
+[[gnu::noinline]] constexpr token_count prompt_of(const job& j) {
+    return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output;
+}
 /// The tokens of a prompt that are computed: those that the cache does not hold yet, at least the last (vLLM's
 /// KVCacheManager.get_computed_blocks: its logits are needed).
 constexpr token_count computed_prompt_of(const job& j) {

@@ -130,7 +130,7 @@ private:
         price_.sum = all;
     }
     /// Ranks that share experts cut no other weight.
-    constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
+    [[gnu::noinline]] constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
         const layout& l = price_.degrees;
         fold_key key{.what = 2 * part + pass.decode, .tensor = l.tensor};
         key.dense_ranks = is_head(part) ? pass.scored : pass.tokens.all();

@@ -83,7 +83,7 @@ constexpr priced_pass both_passes(const priced_passes& each) {
 }
 
 /// What a micro-batch takes of one layer: both passes, and what is computed a second time.
-constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
+[[gnu::noinline]] constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
     priced_pass all = both_passes(layer);
     const duration at_peak = all.at_peak;
     const flop_count once = all.flops;

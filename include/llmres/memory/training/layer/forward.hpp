@@ -67,7 +67,7 @@ constexpr bool reads_stream(const layer& l, layer_half half) {
 }
 
 /// Whether autograd keeps a layer's input as it is.
-constexpr bool keeps_input(const layer& l, const training_context& context) {
+[[gnu::noinline]] constexpr bool keeps_input(const layer& l, const training_context& context) {
     return reads_stream(l, layer_half::attention) ? products_keep(l.norm, context) : keeps_stream(l.norm, context);
 }
 
