@@ -74,7 +74,7 @@ struct checked {
 /// Bounds of a job's layouts.
 void check(const job& j, const cluster& c, checked& all) {
     if (!validate(j)) return;
-    const auto known = std::make_unique<detail::layout_folds>();
+    const auto known = std::make_unique<detail::layout_folds>(j);
     std::int64_t left = most_of_a_job;
     for_each_layout(j, {}, c, [&](const layout& l) {
         if (detail::validate_placed(j, l, c)) {
@@ -82,7 +82,7 @@ void check(const job& j, const cluster& c, checked& all) {
             if (!p) return --left == 0;
             all.add(j, l, detail::speed_of(j, l, c, nullptr, default_efficiency, known.get()), p->speed);
             const byte_count most = p->memory.total().high;
-            if (detail::surely_exceeds(j, l, c, most, known->memory, known->serving)) {
+            if (detail::surely_exceeds(j, l, c, most, known->of.trained.memory, known->of.served.memory)) {
                 std::printf("%s: bound of memory above %.0f bytes\n", j.model.name.view().data(),
                             static_cast<double>(most.in(bytes)));
                 std::exit(1);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <cstdint>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/search.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -14,6 +15,7 @@
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/sglang.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <type_traits>
 #include <vector>
 
 using namespace llmres;
@@ -50,7 +52,33 @@ void check_prepared(const job& j, const cluster& c) {
     CHECK(planned >= 10);
 }
 
+/// Whether a job is planned alike in two layouts from one prepared job, and alone.
+constexpr bool planned_alike(const job& j, const cluster& c) {
+    prepared_job prepared = prepare(j, c);
+    for (const std::int32_t tensor : {1, 8, 1}) {
+        const layout l{.tensor = tensor, .data = 8 / tensor};
+        const result<job_plan> alone = plan(j, l, c), one_of_many = prepared.plan(l);
+        if (!alone || !one_of_many || one_of_many->memory.allocated != alone->memory.allocated) return false;
+    }
+    return true;
+}
+
 }  // namespace
+
+TEST_CASE("a prepared job has room for one task, and is one of constant expressions for each") {
+    static_assert(sizeof(prepared_job) < 240'000);
+    static_assert(std::is_trivially_copyable_v<prepared_job>);
+    constexpr static cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    constexpr static job served{
+        .model = models::llama_3_1_8b, .batch = 8, .context = tokens(8192), .runtime = runtimes::vllm};
+    constexpr static job trained{.model = models::llama_3_1_8b,
+                                 .task = task::pretraining,
+                                 .sequence = tokens(4096),
+                                 .global_batch = 8,
+                                 .runtime = runtimes::megatron};
+    static_assert(planned_alike(served, eight));
+    static_assert(planned_alike(trained, eight));
+}
 
 TEST_CASE("a prepared job has the plans of plan(), in whatever order layouts come") {
     const cluster sixteen = standard_cluster(gpus::h100_sxm5_80gb, 16).value();

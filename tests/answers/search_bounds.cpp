@@ -72,9 +72,9 @@ TEST_CASE("no layout holds less than the bound by which a search leaves it out a
     const cluster c = h100(64);
     for (const job& j : jobs) {
         std::int64_t layouts = 0, too_large = 0;
-        const auto known = std::make_unique<detail::layout_folds>();
+        const auto known = std::make_unique<detail::layout_folds>(j);
         const auto exceed = [&](const layout& l, byte_count room) {
-            return detail::surely_exceeds(j, l, c, room, known->memory, known->serving);
+            return detail::surely_exceeds(j, l, c, room, known->of.trained.memory, known->of.served.memory);
         };
         for_each_layout(j, {}, c, [&](const layout& l) {
             const result<job_plan> p = plan(j, l, c);

@@ -100,7 +100,7 @@ constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() :
 /// what the GPU leaves of it, and both fit for sure in what the GPU may use, which leaves the system its part.
 [[gnu::always_inline]] constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c,
                                                         layout_folds* known) {
-    p.host_memory = host_memory_of(j, p.layout, c, known ? &known->memory : nullptr);
+    p.host_memory = host_memory_of(j, p.layout, c, known ? &known->of.trained.memory : nullptr);
     const auto at_best = [&](verdict most) {
         if (most > p.verdict) p.verdict = most;
     };
@@ -149,7 +149,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     if (j.model.from_tensors)
         note(p, reason_code::from_tensors, memory_term::activations);
     else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&
-             !(known && known->memory.code ? known->memory.described : is_described(j.model)))
+             !(known && known->of.trained.memory.code ? known->of.trained.memory.described : is_described(j.model)))
         note(p, reason_code::not_described, memory_term::activations);
     if (j.task == task::finetuning && j.sequence == token_count{}) note(p, reason_code::sequence_assumed);
     if (!trains(j) && exceeds_own_context(j)) note(p, reason_code::context_extended);
@@ -173,8 +173,8 @@ constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& 
     result<job_plan> made{in_place{}, [&] {
                               return job_plan{.layout = l,
                                               .usable = usable_in_all_layouts(j, c, known),
-                                              .memory = memory_of(j, l, c, known ? &known->memory : nullptr,
-                                                                  known ? &known->serving : nullptr)};
+                                              .memory = memory_of(j, l, c, known ? &known->of.trained.memory : nullptr,
+                                                                  known ? &known->of.served.memory : nullptr)};
                           }};
     job_plan& p = *made;
     const interval<byte_count> need = p.memory.total();
@@ -199,11 +199,11 @@ constexpr result<job_plan> evaluated(const job& j, const layout& l, const cluste
 
 /// A job on a cluster: what prepare() returns. A plan leaves what it has in common with those of other layouts (states
 /// of weights, activations and times of layers) to the next ones, so that they take less time; they are the same as
-/// plan()'s. It takes some 384 kB, allocates nothing, and is for one thread.
+/// plan()'s. It takes some 231 kB, allocates nothing, and is for one thread.
 class prepared_job {
 public:
-    /// Checks the job and the cluster, and refers to both.
-    constexpr prepared_job(const job& j, const cluster& c) : job_{j}, cluster_{c}, checked_{validate(j)} {
+    /// Checks the job and the cluster, and refers to both. What the job's task is stays the same.
+    constexpr prepared_job(const job& j, const cluster& c) : job_{j}, cluster_{c}, checked_{validate(j)}, known_{j} {
         if (checked_) checked_ = validate(c);
     }
     /// Whether job and cluster are right; else what is wrong.

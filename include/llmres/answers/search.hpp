@@ -320,7 +320,8 @@ private:
     /// the nearest to fitting is remembered.
     constexpr bool is_too_large(const job& j, const layout& l) const {
         return known && (counts.kept > 0 || any_slow) &&
-               surely_exceeds(j, l, c, usable_in_all_layouts(j, c, known), known->memory, known->serving);
+               surely_exceeds(j, l, c, usable_in_all_layouts(j, c, known), known->of.trained.memory,
+                              known->of.served.memory);
     }
     /// Sets what objectives compare of a layout whose speed is known.
     constexpr void score(found_layout& of_layout) const {
@@ -437,7 +438,7 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
 template <class Watch>
 constexpr void walk_remembering(running_search<Watch>& running, const layout_space& space, const job& j,
                                 const cluster& c) {
-    layout_folds known;
+    layout_folds known{j};
     running.known = &known;
     walk(running, space, j, c);
     running.known = nullptr;

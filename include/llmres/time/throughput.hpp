@@ -57,31 +57,55 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
     return e;
 }
 
+/// What layouts of a job that trains have in common.
+struct trained_folds {
+    training_folds memory;
+    training_times times;
+};
+/// What layouts of a job that is served have in common.
+struct served_folds {
+    serving_folds memory;
+    serving_times times;
+};
+/// Either, in the same bytes.
+union task_folds {
+    struct training {};  ///< says that the job trains
+    struct serving {};   ///< says that the job is served
+
+    constexpr explicit task_folds(training) : trained{} {}
+    constexpr explicit task_folds(serving) : served{} {}
+
+    trained_folds trained;
+    served_folds served;
+};
+
 /// What layouts of one job on one cluster have in common, kept from one evaluation to the next.
 struct layout_folds {
-    training_folds memory;
-    serving_folds serving;
-    training_times times;
-    serving_times served;
+    task_folds of;             ///< the job's task, which stays the same
     maybe<byte_count> usable;  ///< usable_memory()
+
+    constexpr explicit layout_folds(const job& j)
+        : of{trains(j) ? task_folds{task_folds::training{}} : task_folds{task_folds::serving{}}} {}
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
     /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.
     constexpr void forget_choice(const job& j) {
         if (trains(j))
-            memory.clear(), times.work.clear();
+            of.trained.memory.clear(), of.trained.times.work.clear();
         else
-            serving.clear(), served.clear();
+            of.served.memory.clear(), of.served.times.clear();
     }
     /// The same of a job that is served, where only the format of its cache is another.
-    constexpr void forget_cache_format() { serving.forget_cache_format(), served.forget_cache_format(); }
+    constexpr void forget_cache_format() {
+        of.served.memory.forget_cache_format(), of.served.times.forget_cache_format();
+    }
 };
 
 constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
                                layout_folds* known) {
-    return trains(j)
-               ? training_speed(j, l, held, with, known ? &known->times : nullptr, known ? &known->memory : nullptr)
-               : serving_speed(j, l, with, known ? &known->served : nullptr);
+    return trains(j) ? training_speed(j, l, held, with, known ? &known->of.trained.times : nullptr,
+                                      known ? &known->of.trained.memory : nullptr)
+                     : serving_speed(j, l, with, known ? &known->of.served.times : nullptr);
 }
 
 /// What use() makes of the rates that a job's kernels are priced with: on a measured GPU, those that it reached.
