@@ -383,6 +383,16 @@ inline status take_no_master_weights(job_reader& read, job& j) {
     return done{};
 }
 
+/// The document's adapter, and that of the model's own files.
+inline status read_adapters(job_reader& read, const model_source& described, job& j) {
+    if (const status s = read_part(read, "adapter", j.adapter, read_adapter); !s) return s.error();
+    const bool given = read.fields().has("adapter");
+    if (given)
+        if (const status s = validate(j.adapter, j.model); !s) return s.error();
+    if (described.adapter) take_adapter(*described.adapter, given, j);
+    return done{};
+}
+
 }  // namespace detail
 
 inline result<device_file> find_no_device(std::string_view path) {
@@ -421,10 +431,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const status s = detail::take_runtime(read, document, sources, request); !s) return s.error();
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();
-    if (const status s = detail::read_part(read, "adapter", j.adapter, detail::read_adapter); !s) return s.error();
-    if (read.fields().has("adapter"))
-        if (const status s = validate(j.adapter, j.model); !s) return s.error();
-    if (described->adapter) detail::take_adapter(*described->adapter, read.fields().has("adapter"), j);
+    if (const status s = detail::read_adapters(read, *described, j); !s) return s.error();
     if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
     if (const status s = detail::take_no_master_weights(read, j); !s) return s.error();
     if (!read.fields().holds_object("cluster"))
