@@ -230,7 +230,7 @@ struct serving_step {
         return most;
     }
     /// Images beside the step: their pixels in 16 bit, and what the tower made of them and the decoder has yet to read.
-    constexpr byte_count images_held() const {
+    [[gnu::cold]] constexpr byte_count images_held() const {
         const encoder& e = job.model.encoders[0];
         if (runtime.step.images == profiled_images::none || e.layers == 0) return {};
         const std::int64_t images = profiled_images_of(e);
@@ -316,7 +316,7 @@ struct serving_step {
         return computing;
     }
     /// Copies of inputs and masks, kept for each turn where GPUs take turns.
-    constexpr interval<byte_count> copied_inputs() const {
+    [[gnu::cold]] constexpr interval<byte_count> copied_inputs() const {
         const bool partly = parts_on_host();
         // Without turns, the first layer's input may come from the host, and is then there twice.
         if (partly || layout.pipeline == 1) return {{}, partly ? hidden : byte_count{}, hidden};
@@ -324,7 +324,7 @@ struct serving_step {
     }
     /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often
     /// as none.
-    constexpr interval<byte_count> returned_logits(byte_count layers) const {
+    [[gnu::cold]] constexpr interval<byte_count> returned_logits(byte_count layers) const {
         const byte_count returned = bytes(4) * product(rows, job.model.vocabulary);
         if (returned <= layers) return {};
         return {byte_count{}, returned - layers, returned * 2 - layers};
