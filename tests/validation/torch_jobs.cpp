@@ -44,3 +44,21 @@ TEST_CASE(
     }
     CHECK(inside >= rows * 0.9);
 }
+
+TEST_CASE("on the devices as they were measured, 8B's steps of training and first tokens are planned within 8 %") {
+    for (const char* folder : {"h100", "h200"}) {
+        INFO(folder);
+        const llmres::cluster here = torch_jobs::measured_cluster(folder);
+        training_runs::errors steps, first_tokens;
+        for (const torch_jobs::run& r : torch_jobs::all()) {
+            if (!r.group.starts_with(folder) || !r.group.ends_with("8B")) continue;
+            const llmres::job_speed speed = llmres::plan(r.asked.job, llmres::layout{}, here).value().speed;
+            steps.add(speed.step.total(), r.took("step_s"));
+            first_tokens.add(speed.prefill.total(), r.took("time_to_first_token_s"));
+        }
+        CHECK(steps.rows == 7);
+        CHECK(steps.mean() <= 0.08);
+        CHECK(first_tokens.rows == 10);
+        CHECK(first_tokens.mean() <= 0.08);
+    }
+}

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <fstream>
 #include <functional>
+#include <llmres/hardware/live_cluster.hpp>
+#include <llmres/io/files.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/document.hpp>
 #include <llmres/plan.hpp>
@@ -36,6 +38,12 @@ struct run {
 /// What the model of so wide layers is called here.
 inline std::string_view size_of_model(std::int64_t hidden) {
     return hidden <= 256 ? "narrow" : hidden <= 2048 ? "1B" : "8B";
+}
+
+/// The GPU that they ran on, as the probe measured it.
+inline cluster measured_cluster(std::string_view folder) {
+    const std::string file = LLMRES_SOURCE_DIR "/tests/validation/data/" + std::string{folder} + "/device.json";
+    return cluster_of(read_device_file(file).value().devices.at(0)).value();
 }
 
 /// All of them, in the order of the files. Throws where a document is refused or has no plan.

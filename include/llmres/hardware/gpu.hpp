@@ -84,9 +84,9 @@ struct gpu_rates {
 };
 
 /// What was measured on a live device (hardware/device.hpp), beside the peaks of its datasheet. These rates were
-/// achieved: a time is work divided by rate, with no further efficiency. The tables leave all of them unknown.
+/// achieved, and take the place of the datasheet's in times (time/roofline.hpp). The tables leave all of them unknown.
 struct gpu_measured {
-    maybe<byte_rate> bandwidth{};  ///< bandwidth of device memory
+    maybe<byte_rate> bandwidth{};  ///< bandwidth of device memory, of a kernel that only reads
     maybe<flop_rate> tf32{};       ///< the best matrix product with tf32 inputs
     maybe<flop_rate> fp16{};       ///< the best with fp16 inputs
     maybe<flop_rate> bf16{};       ///< the best with bf16 inputs
