@@ -303,8 +303,8 @@ TEST_CASE("--device plans on the very GPU that the probe looked at") {
     CHECK(on_device["memory"]["terms"]["runtime"] == 700 << 20);
     CHECK(on_device["memory"]["terms"]["weights"] == on_sheet["memory"]["terms"]["weights"]);
     const auto memory_time = [](const json& p) { return p["time"]["terms"]["memory"].get<double>(); };
-    CHECK(memory_time(on_device) < memory_time(on_sheet));  // 3.0 TB/s achieved, not 0.78 of 3.35
-    CHECK(memory_time(on_device) > 0.86 * memory_time(on_sheet));
+    // Reads at 3.0 TB/s, where those of the sheet's 3.35 reach 0.92 of it.
+    CHECK(memory_time(on_device) == doctest::Approx(memory_time(on_sheet) * 0.92 * 3.35 / 3.0).epsilon(0.01));
     CHECK_FALSE(on_sheet["cluster"].contains("measured"));
     CHECK(run(job + arguments{"--device", live})
               .out.find("measured bandwidth 3 TB/s, bf16 700 TFLOP/s, context 700 MiB") != std::string::npos);
