@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Every option, word and unit of other tools: what it stands for is read, and what is wrong behind it is refused by the
-// name of the field. In one process, for the tables of examples/llmres/spelling.cpp row by row.
+// name of the field. In one process, for the tables of examples/llmres/aliases.hpp and units.cpp row by row.
 #include <doctest/doctest.h>
 
 #include "../run_program.hpp"

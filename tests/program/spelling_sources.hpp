@@ -5,3 +5,4 @@
 #include "../../examples/llmres/deepspeed_config.cpp"
 #include "../../examples/llmres/document.cpp"
 #include "../../examples/llmres/spelling.cpp"
+#include "../../examples/llmres/units.cpp"
