@@ -43,3 +43,15 @@ TEST_CASE("a repository is found exactly, in any letter case and without its org
     CHECK(find_model("Qwen/Qwen3-30B-A3B")->max_context == tokens(40960));
     CHECK_FALSE(find_model("Qwen/Qwen3-8B-FP9"));
 }
+
+TEST_CASE("a repository is found by its words where no model's id has them") {
+    const auto coder = find_model("qwen3-coder:30b");
+    REQUIRE(coder);
+    CHECK(coder->name == "qwen3-coder-30b-a3b-instruct");
+    CHECK(coder->max_context == tokens(262144));
+    CHECK(find_model("qwen3-coder-30b-a3b-fp8")->weights == fp8_block);
+    CHECK(find_model("mistral small 3.2")->name == "mistral-small-3.1-24b");
+    CHECK(find_model("devstral")->max_context == tokens(131072));
+    // Of several repositories that have as few other words, none is meant.
+    CHECK_FALSE(find_model("qwen coder awq"));
+}

@@ -97,8 +97,9 @@ private:
 /// organisation ("Qwen/Qwen3-8B-FP8", which is that model with other weights); the id in other spelling ("Llama 3.1
 /// 8B", with an organisation before it or "Instruct" behind it); or some of its words if no other model has them all
 /// ("falcon 180b"). A model without one of the words is not meant: "llama 3.1 9b" is unknown. A distilled model is
-/// meant only if the name says so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". A name that means no model, or more
-/// than one, is an `unknown` error on `field`, which lists up to three that it might mean.
+/// meant only if the name says so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". Where no id has all of its words,
+/// the repository that has them and the fewest others ("qwen3-coder:30b"). A name that means no model, or more than
+/// one, is an `unknown` error on `field`, which lists up to three that it might mean.
 constexpr result<model> find_model(std::string_view name, std::string_view field = "model");
 
 /// Up to three ids that a name might mean: those with all of its words, the shortest first; without any, the ids of
@@ -115,6 +116,12 @@ constexpr int words_beyond(const words& asked, std::string_view id) {
     for (std::size_t i = 0; i < asked.count; ++i)
         if (!own.has(asked.list[i])) return -1;
     return static_cast<int>(own.count) - static_cast<int>(asked.count);
+}
+
+/// The same of a model that may be meant: a distilled one is where the name says so.
+constexpr int words_beyond_if_meant(const words& asked, std::string_view id) {
+    const int beyond = words_beyond(asked, id);
+    return beyond > 0 && words{id}.has("distill") && !asked.has("distill") ? -1 : beyond;
 }
 
 }  // namespace models::detail
@@ -181,6 +188,25 @@ constexpr const hub_name* find_hub_name(std::string_view name) {
     return nullptr;
 }
 
+/// The row of the repository that has all of the words and the fewest others; null if there is none, or if several have
+/// as few that hold something else.
+constexpr const hub_name* find_hub_name(const words& asked) {
+    const hub_name* nearest = nullptr;
+    int fewest = 0;
+    bool several = false;
+    for (const hub_name& row : hub_names) {
+        const int beyond = words_beyond_if_meant(asked, row.repository);
+        if (beyond < 0 || (nearest && beyond > fewest)) continue;
+        const bool as_near = nearest && beyond == fewest;
+        if (as_near && nearest->id == row.id && nearest->weights == row.weights && nearest->context == row.context)
+            continue;
+        several = as_near;
+        nearest = &row;
+        fewest = beyond;
+    }
+    return several ? nullptr : nearest;
+}
+
 }  // namespace models::detail
 
 constexpr result<model> find_model(std::string_view name, std::string_view field) {
@@ -193,14 +219,15 @@ constexpr result<model> find_model(std::string_view name, std::string_view field
     for (const model* m : models::all) {
         if (asked.count == 0) break;
         if (models::detail::words{m->name}.joined_up() == asked.joined_up()) return *m;
-        if (m->name.view().find("distill") != std::string_view::npos && !asked.has("distill")) continue;
-        const int beyond = models::detail::words_beyond(asked, m->name);
+        const int beyond = models::detail::words_beyond_if_meant(asked, m->name);
         if (beyond == 0) return *m;
         if (beyond < 0) continue;
         only = m;
         ++found;
     }
     if (found == 1) return *only;
+    if (const models::hub_name* row = found == 0 && asked.count > 0 ? models::detail::find_hub_name(asked) : nullptr)
+        return models::detail::held_by(*row);
     return refused(error_code::unknown, field, name, such_as("a model", search_models(name)));
 }
 
