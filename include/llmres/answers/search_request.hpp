@@ -5,17 +5,20 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/answers/job_plan.hpp>
+#include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layer_parts.hpp>
+#include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/offload.hpp>
+#include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// What does a search choose, by which objective, and what does it find?
+/// What does a search choose, by which objective, what does it find, and which of two is better?
 namespace llmres::inline v0 {
 
 /// What makes one layout better than another.
@@ -239,6 +242,112 @@ template <class Visit>
 constexpr bool for_each_choice(const search_space& s, const job& given, job& tried, const Visit& visit) {
     return trains(given) ? for_each_training_choice(s, given, tried, visit)
                          : for_each_serving_choice(s, given, tried, visit);
+}
+
+/// The order of the first numbers in which two lists differ: below 0 where a's is smaller, 0 where the lists are equal.
+template <std::size_t Count>
+constexpr int order_of(const std::array<std::int64_t, Count>& a, const std::array<std::int64_t, Count>& b) {
+    for (std::size_t i = 0; i < Count; ++i)
+        if (a[i] != b[i]) return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+/// Whether layout a is simpler than layout b: fewer GPUs, then fewer ranks of the kinds that take the most to set up.
+constexpr bool simpler(const layout& a, const layout& b) {
+    const auto parts = [](const layout& l) {
+        return std::array<std::int64_t, 13>{l.gpus(),
+                                            l.pipeline,
+                                            l.virtual_pipeline,
+                                            l.context_parallel,
+                                            l.expert,
+                                            l.zero,
+                                            l.tensor,
+                                            l.expert_tensor_ranks(),
+                                            l.data,
+                                            static_cast<std::int64_t>(l.schedule),
+                                            l.sequence_parallel ? 1 : 0,
+                                            l.embedding_as_layer ? 1 : 0,
+                                            l.last_stage_layers};
+    };
+    return order_of(parts(a), parts(b)) < 0;
+}
+
+/// Whether a choice is simpler: less in main memory, less recomputed, fewer sequences, then the name of its formats.
+constexpr bool simpler(const job_choice& a, const job_choice& b) {
+    const auto parts = [](const job_choice& c) {
+        return std::array<std::int64_t, 8>{static_cast<std::int64_t>(c.offload.parameters),
+                                           static_cast<std::int64_t>(c.offload.activations),
+                                           static_cast<std::int64_t>(c.offload.optimizer),
+                                           static_cast<std::int64_t>(c.recompute),
+                                           c.recompute_modules.bits,
+                                           c.recompute_every,
+                                           c.micro_batch,
+                                           c.batch};
+    };
+    if (const int order = order_of(parts(a), parts(b)); order != 0) return order < 0;
+    const auto name = [](const maybe<precision>& format) { return format ? format->name.view() : std::string_view{}; };
+    if (name(a.weights) != name(b.weights)) return name(a.weights) < name(b.weights);
+    return name(a.kv_cache) < name(b.kv_cache);
+}
+
+/// Whether a is simpler than b: its layout, and where they are the same its choice. Two different layouts of a search
+/// are never equally simple, so that its answer does not depend on the order in which they are planned.
+constexpr bool simpler(const found_layout& a, const found_layout& b) {
+    return a.plan.layout == b.plan.layout ? simpler(a.choice, b.choice) : simpler(a.plan.layout, b.plan.layout);
+}
+
+/// Whether a score is better. Scores are compared in single precision, so that sums in another order are equal.
+constexpr bool less(double a, double b) { return static_cast<float>(a) < static_cast<float>(b); }
+
+/// Whether a is better than b: by score, then by what decides between equals, then the simpler.
+constexpr bool better(const found_layout& a, const found_layout& b) {
+    if (less(a.score, b.score) || less(b.score, a.score)) return a.score < b.score;
+    if (less(a.next_score, b.next_score) || less(b.next_score, a.next_score)) return a.next_score < b.next_score;
+    return simpler(a, b);
+}
+
+/// What an objective compares: less is better.
+constexpr double score_of(objective o, const job_plan& p, const cluster& c, money gpu_hour) {
+    const double each = 1.0 / p.speed.tokens_per_second.in(tokens_per_s);
+    const auto gpus = static_cast<double>(p.layout.gpus());
+    switch (o) {
+        case objective::throughput: return each;
+        case objective::time_to_first_token: return p.speed.prefill.expected().in(seconds);
+        case objective::time_per_token: return p.speed.step.expected().in(seconds);
+        case objective::fewest_gpus: return gpus;
+        case objective::cost_per_token: return each * gpus * gpu_hour.in(currency) / 3600;
+        case objective::energy_per_token: return each * gpus * c.gpu.board_power.value.in(watts);
+    }
+    return each;
+}
+
+/// Refuses an objective that this job has no figure for.
+constexpr status validate_objective(objective o, const job& j, const cluster& c, money gpu_hour) {
+    if (trains(j) && (o == objective::time_to_first_token || o == objective::time_per_token))
+        return refused(error_code::inconsistent, "objective", name_of(o), "a serving job, or throughput");
+    if (o == objective::cost_per_token && !(gpu_hour > money{}))
+        return refused(error_code::missing, "gpu_hour", "no price", "what an hour of one GPU costs, above 0");
+    if (o == objective::energy_per_token && !c.gpu.board_power)
+        return refused(error_code::missing, "cluster.gpu.board_power", "unknown", "a GPU whose board power is known");
+    return done{};
+}
+
+/// Whether the time to the first token and that of each further one keep the limits that are set.
+template <class Limits>
+constexpr bool in_time(const Limits& most, duration first, duration each) {
+    return (!most.time_to_first_token || first <= *most.time_to_first_token) &&
+           (!most.time_per_token || each <= *most.time_per_token);
+}
+
+/// The error where every layout breaks a limit of time: `expected` says whose times these are, and is followed by the
+/// least of the limit in microseconds.
+template <class Limits>
+constexpr error too_slow(const Limits& most, duration first, duration each, std::string_view expected) {
+    const bool waits = most.time_to_first_token && first > *most.time_to_first_token;
+    const auto micro = [](duration d) { return static_cast<std::int64_t>(d.in(seconds) * 1e6); };
+    return refused(error_code::inconsistent, waits ? "max_time_to_first_token" : "max_time_per_token",
+                   micro(waits ? *most.time_to_first_token : *most.time_per_token), expected,
+                   micro(waits ? first : each) + 1);
 }
 
 }  // namespace detail
