@@ -10,6 +10,7 @@
 /// OpenAI's models, and those that descend from GPT-2.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
+/// As litgpt 0.5.13 lists shapes (litgpt/config.py): those of Falcon3 and of five sizes of Pythia.
 namespace llmres::inline v0::models {
 
 inline constexpr model gpt2{
@@ -118,6 +119,16 @@ inline constexpr model gpt_neox_20b{
     .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = bf16,
     .published = parameters(20'554'567'680)};
 
+inline constexpr model pythia_70m{
+    .name = "pythia-70m", .architecture = "gpt_neox",
+    .vocabulary = 50304, .hidden = 512,
+    .layers = {6, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64, .qkv_bias = true,
+                                  .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 2048, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
+    .published = parameters(70'426'624)};
+
 inline constexpr model pythia_160m{
     .name = "pythia-160m", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 768,
@@ -136,6 +147,16 @@ inline constexpr model pythia_410m{
     .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
     .published = parameters(405'334'016)};
 
+inline constexpr model pythia_1b{
+    .name = "pythia-1b", .architecture = "gpt_neox",
+    .vocabulary = 50304, .hidden = 2048,
+    .layers = {16, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 256, .qkv_bias = true,
+                                  .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 8192, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
+    .published = parameters(1'011'781'632)};
+
 inline constexpr model pythia_1_4b{
     .name = "pythia-1.4b", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 2048,
@@ -145,6 +166,36 @@ inline constexpr model pythia_1_4b{
                     .norm = norm_kind::layer}},
     .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
     .published = parameters(1'414'647'808)};
+
+inline constexpr model pythia_2_8b{
+    .name = "pythia-2.8b", .architecture = "gpt_neox",
+    .vocabulary = 50304, .hidden = 2560,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true,
+                                  .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 10240, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
+    .published = parameters(2'775'208'960)};
+
+inline constexpr model pythia_6_9b{
+    .name = "pythia-6.9b", .architecture = "gpt_neox",
+    .vocabulary = 50432, .hidden = 4096,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .qkv_bias = true,
+                                  .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
+    .published = parameters(6'857'302'016)};
+
+inline constexpr model pythia_12b{
+    .name = "pythia-12b", .architecture = "gpt_neox",
+    .vocabulary = 50688, .hidden = 5120,
+    .layers = {36, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128, .qkv_bias = true,
+                                  .output_bias = true},
+                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 20480, .bias = true},
+                    .norm = norm_kind::layer}},
+    .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
+    .published = parameters(11'846'072'320)};
 
 inline constexpr model redpajama_incite_7b{
     .name = "redpajama-incite-7b", .architecture = "gpt_neox",
@@ -302,6 +353,34 @@ inline constexpr model falcon_180b{
                     .norm = norm_kind::layer}},
     .final_norm = norm_kind::layer, .weights = bf16};
 
+inline constexpr model falcon3_1b{
+    .name = "falcon3-1b", .architecture = "llama",
+    .vocabulary = 131072, .hidden = 2048,
+    .layers = {18, {.attention = {.heads = 8, .kv_heads = 4, .head_dim = 256},
+                    .feed_forward = {.width = 8192}}},
+    .max_context = tokens(4096), .weights = bf16};
+
+inline constexpr model falcon3_3b{
+    .name = "falcon3-3b", .architecture = "llama",
+    .vocabulary = 131072, .hidden = 3072,
+    .layers = {22, {.attention = {.heads = 12, .kv_heads = 4, .head_dim = 256},
+                    .feed_forward = {.width = 9216}}},
+    .max_context = tokens(32768), .weights = bf16};
+
+inline constexpr model falcon3_7b{
+    .name = "falcon3-7b", .architecture = "llama",
+    .vocabulary = 131072, .hidden = 3072,
+    .layers = {28, {.attention = {.heads = 12, .kv_heads = 4, .head_dim = 256},
+                    .feed_forward = {.width = 23040}}},
+    .max_context = tokens(32768), .weights = bf16};
+
+inline constexpr model falcon3_10b{
+    .name = "falcon3-10b", .architecture = "llama",
+    .vocabulary = 131072, .hidden = 3072,
+    .layers = {40, {.attention = {.heads = 12, .kv_heads = 4, .head_dim = 256},
+                    .feed_forward = {.width = 23040}}},
+    .max_context = tokens(32768), .weights = bf16};
+
 inline constexpr model mpt_7b{
     .name = "mpt-7b", .architecture = "mpt",
     .vocabulary = 50432, .hidden = 4096,
@@ -323,9 +402,10 @@ inline constexpr model starcoder2_7b{
 /// All of them.
 inline constexpr std::array all_gpt{
     &gpt2, &gpt2_medium, &gpt2_large, &gpt2_xl, &gpt3_175b, &gpt_oss_20b, &gpt_oss_120b, &gpt_j_6b, &gpt_neox_20b,
-    &pythia_160m, &pythia_410m, &pythia_1_4b, &redpajama_incite_7b, &bloom_560m, &bloom_1b1, &bloom_7b1,
-    &bloom_176b, &opt_125m, &opt_350m, &opt_1_3b, &opt_6_7b, &opt_13b, &opt_30b, &opt_66b, &falcon_7b, &falcon_40b,
-    &falcon_180b, &mpt_7b, &starcoder2_7b};
+    &pythia_70m, &pythia_160m, &pythia_410m, &pythia_1b, &pythia_1_4b, &pythia_2_8b, &pythia_6_9b, &pythia_12b,
+    &redpajama_incite_7b, &bloom_560m, &bloom_1b1, &bloom_7b1, &bloom_176b, &opt_125m, &opt_350m, &opt_1_3b,
+    &opt_6_7b, &opt_13b, &opt_30b, &opt_66b, &falcon_7b, &falcon_40b, &falcon_180b, &falcon3_1b, &falcon3_3b,
+    &falcon3_7b, &falcon3_10b, &mpt_7b, &starcoder2_7b};
 
 }  // namespace llmres::inline v0::models
 

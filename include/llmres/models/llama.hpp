@@ -10,6 +10,7 @@
 /// Meta's Llama models, and those of its layout under other names.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
+/// As litgpt 0.5.13 lists shapes (litgpt/config.py): those of CodeLlama 13B and 70B and SmolLM2 360M.
 namespace llmres::inline v0::models {
 
 inline constexpr model llama_7b{
@@ -72,11 +73,25 @@ inline constexpr model codellama_7b{
     .max_context = tokens(16384), .weights = bf16,
     .published = parameters(6'738'546'688)};
 
+inline constexpr model codellama_13b{
+    .name = "codellama-13b", .architecture = "llama",
+    .vocabulary = 32016, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128},
+                    .feed_forward = {.width = 13824}}},
+    .max_context = tokens(16384), .weights = bf16};
+
 inline constexpr model codellama_34b{
     .name = "codellama-34b", .architecture = "llama",
     .vocabulary = 32000, .hidden = 8192,
     .layers = {48, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
                     .feed_forward = {.width = 22016}}},
+    .max_context = tokens(16384), .weights = bf16};
+
+inline constexpr model codellama_70b{
+    .name = "codellama-70b", .architecture = "llama",
+    .vocabulary = 32016, .hidden = 8192,
+    .layers = {80, {.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+                    .feed_forward = {.width = 28672}}},
     .max_context = tokens(16384), .weights = bf16};
 
 inline constexpr model llama_3_8b{
@@ -279,6 +294,13 @@ inline constexpr model smollm2_135m{
     .max_context = tokens(8192), .tied_head = true, .weights = bf16,
     .published = parameters(134'515'008)};
 
+inline constexpr model smollm2_360m{
+    .name = "smollm2-360m", .architecture = "llama",
+    .vocabulary = 49152, .hidden = 960,
+    .layers = {32, {.attention = {.heads = 15, .kv_heads = 5, .head_dim = 64},
+                    .feed_forward = {.width = 2560}}},
+    .max_context = tokens(8192), .tied_head = true, .weights = bf16};
+
 inline constexpr model smollm2_1_7b{
     .name = "smollm2-1.7b", .architecture = "llama",
     .vocabulary = 49152, .hidden = 2048,
@@ -318,9 +340,10 @@ inline constexpr model llava_1_5_7b{
 /// All of them.
 inline constexpr std::array all_llama{
     &llama_7b, &llama_13b, &llama_30b, &llama_65b, &llama_2_7b, &llama_2_13b, &llama_2_70b, &codellama_7b,
-    &codellama_34b, &llama_3_8b, &llama_3_70b, &llama_3_1_8b, &llama_3_1_70b, &llama_3_1_405b, &llama_3_2_1b,
-    &llama_3_2_3b, &llama_3_2_11b_vision, &llama_3_2_90b_vision, &llama_3_3_70b, &llama_4_scout, &llama_4_maverick,
-    &vicuna_7b_v1_5, &tinyllama_1_1b, &yi_6b, &yi_34b, &smollm2_135m, &smollm2_1_7b, &smollm3_3b, &llava_1_5_7b};
+    &codellama_13b, &codellama_34b, &codellama_70b, &llama_3_8b, &llama_3_70b, &llama_3_1_8b, &llama_3_1_70b,
+    &llama_3_1_405b, &llama_3_2_1b, &llama_3_2_3b, &llama_3_2_11b_vision, &llama_3_2_90b_vision, &llama_3_3_70b,
+    &llama_4_scout, &llama_4_maverick, &vicuna_7b_v1_5, &tinyllama_1_1b, &yi_6b, &yi_34b, &smollm2_135m,
+    &smollm2_360m, &smollm2_1_7b, &smollm3_3b, &llava_1_5_7b};
 
 }  // namespace llmres::inline v0::models
 

@@ -10,6 +10,7 @@
 /// Models of other publishers, one or two of each.
 /// Shapes are those of the published config.json files. `published` is the total of the checkpoint that the Hub or the
 /// publisher gives; where it is left out, only our own count is known.
+/// As litgpt 0.5.13 lists shapes (litgpt/config.py): that of OLMo 2 13B.
 namespace llmres::inline v0::models {
 
 inline constexpr model baichuan2_7b{
@@ -85,6 +86,15 @@ inline constexpr model olmo_2_7b{
                      .norm_before_feed_forward = false, .norm_after_feed_forward = true}},
     .max_context = tokens(4096), .weights = fp32,
     .published = parameters(7'298'617'344)};
+
+inline constexpr model olmo_2_13b{
+    .name = "olmo-2-13b", .architecture = "olmo2",
+    .vocabulary = 100352, .hidden = 5120,
+    .layers = {40, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128, .qk_norm = query_key_norm::full},
+                    .feed_forward = {.width = 13824},
+                    .norm_before_attention = false, .norm_after_attention = true,
+                     .norm_before_feed_forward = false, .norm_after_feed_forward = true}},
+    .max_context = tokens(4096), .weights = fp32};
 
 inline constexpr model olmo_2_32b{
     .name = "olmo-2-32b", .architecture = "olmo2",
@@ -369,10 +379,10 @@ inline constexpr model falcon_mamba_7b{
 /// All of them.
 inline constexpr std::array all_others{
     &baichuan2_7b, &internlm_20b, &internlm2_5_7b, &aya_23_8b, &command_r, &command_r_plus, &dbrx, &grok_1,
-    &olmo_2_7b, &olmo_2_32b, &granite_3b_code, &granite_3_0_2b, &granite_3_3_8b, &granite_4_0_h_small, &stablelm_2_1_6b,
-    &stablelm_2_12b, &ernie_4_5_21b_a3b, &minimax_text_01, &minimax_m2, &minimax_m3, &jamba_1_5_mini, &mamba_130m,
-    &mamba_370m, &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t, &longcat_flash, &step_3_5_flash,
-    &mimo_v2_flash, &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
+    &olmo_2_7b, &olmo_2_13b, &olmo_2_32b, &granite_3b_code, &granite_3_0_2b, &granite_3_3_8b, &granite_4_0_h_small,
+    &stablelm_2_1_6b, &stablelm_2_12b, &ernie_4_5_21b_a3b, &minimax_text_01, &minimax_m2, &minimax_m3,
+    &jamba_1_5_mini, &mamba_130m, &mamba_370m, &mamba_1_4b, &mamba2_2_7b, &lfm2_1_2b, &minicpm_2b, &ling_1t,
+    &longcat_flash, &step_3_5_flash, &mimo_v2_flash, &hunyuan_a13b, &olmoe_1b_7b, &falcon_mamba_7b};
 
 }  // namespace llmres::inline v0::models
 
