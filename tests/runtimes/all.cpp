@@ -68,11 +68,25 @@ TEST_CASE("what drives another engine is found under its own name, without a ver
     CHECK(*find_runtime("megatron-core@0.12") == runtimes::megatron_0_12);
 }
 
+TEST_CASE("a version may be written as package managers and people write it") {
+    for (const char* name : {"vllm==0.8.5", "vllm 0.8.5", "vllm-0.8.5", "vllm:v0.8.5", "vLLM v0.8.5"}) {
+        INFO(name);
+        CHECK(*find_runtime(name) == *find_runtime("vllm@0.8.5"));
+    }
+    CHECK(*find_runtime("llama.cpp-b2824") == *find_runtime("llama.cpp@b2824"));
+    CHECK(*find_runtime("tensorrt-llm-0.16") == *find_runtime("tensorrt-llm@0.16"));
+    CHECK(*find_runtime("megatron-core") == runtimes::megatron);
+    CHECK(*find_runtime("vllm@") == *find_runtime("vllm"));
+    CHECK(find_runtime("vllm-latest").error().field == "runtime");
+}
+
 TEST_CASE("software without a profile is refused with the nearest that has one") {
     const auto instead_of = [](const char* name) { return std::string{find_runtime(name).error().expected.view()}; };
     CHECK(instead_of("unsloth").starts_with("huggingface"));
     CHECK(instead_of("FSDP2").find("torchtitan") != std::string::npos);
     CHECK(instead_of("verl").find("vllm") != std::string::npos);
+    CHECK(instead_of("LM Studio").starts_with("llama.cpp"));
+    CHECK(instead_of("NIM").starts_with("vllm"));
     CHECK(*find_runtime("ms-swift") == *find_runtime("huggingface"));
     CHECK(*find_runtime("NeMo") == runtimes::megatron);
     for (const auto& [name, instead] : runtimes_without_profile)

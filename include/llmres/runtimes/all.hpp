@@ -151,6 +151,18 @@ inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::s
     {"colossalai", "pytorch, which is nearest"},
     {"verl", "pytorch for the training of one model, or vllm for its generation"},
     {"openrlhf", "deepspeed for the training of one model, or vllm for its generation"},
+    {"lmstudio", "llama.cpp or mlx, whichever it runs the model with"},
+    {"jan", "llama.cpp, which it runs"},
+    {"gpt4all", "llama.cpp, which it runs"},
+    {"koboldcpp", "llama.cpp, of which it is a fork"},
+    {"llamafile", "llama.cpp, which is in the file"},
+    {"llamacpppython", "llama.cpp, which it runs"},
+    {"ktransformers", "ik_llama.cpp, which is nearest: it keeps experts on the host, too"},
+    {"nim", "vllm, tensorrt-llm or sglang, whichever the container runs"},
+    {"dynamo", "vllm, sglang or tensorrt-llm, whichever its workers run"},
+    {"triton", "tensorrt-llm or vllm, whichever backend it runs"},
+    {"rayserve", "vllm, or what else its replicas run"},
+    {"aphrodite", "vllm, of which it is a fork"},
 });
 
 /// The profile of that name for that version, or with that text of versions; the newest for an empty version. vLLM
@@ -201,11 +213,30 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
                                  : such_as("a runtime", alike));
 }
 
-/// The same, written in one: "vllm", "vllm@0.9.2", "llama.cpp@b2824".
-constexpr result<runtime> find_runtime(std::string_view name, std::string_view field = "runtime") {
+namespace detail {
+
+/// Where the version begins that is written behind a name: behind "@", or behind "==", "-", ":" or a space where a
+/// number comes ("0.9.2", "v0.9.2", "b2824"). The length of the name where there is none.
+constexpr std::size_t version_in(std::string_view name) {
     const std::size_t at = name.find('@');
-    if (at == std::string_view::npos) return find_runtime(name, "", field);
-    return find_runtime(name.substr(0, at), name.substr(at + 1), field);
+    if (at != name.npos) return at + 1;
+    for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+        const char before = name[i - 1];
+        if (before != '=' && before != '-' && before != ':' && before != ' ') continue;
+        const bool marked = (name[i] == 'v' || name[i] == 'b') && is_digit(name[i + 1]);
+        if (is_digit(name[i]) || marked) return i;
+    }
+    return name.size();
+}
+
+}  // namespace detail
+
+/// The same, written in one: "vllm", "vllm@0.9.2", "llama.cpp@b2824"; "vllm==0.9.2" and "vllm 0.9.2" as well.
+constexpr result<runtime> find_runtime(std::string_view name, std::string_view field = "runtime") {
+    const std::size_t version = detail::version_in(name);
+    return version == name.size() && !name.ends_with('@')
+               ? find_runtime(name, "", field)
+               : find_runtime(name.substr(0, version - 1), name.substr(version), field);
 }
 
 }  // namespace llmres::inline v0
