@@ -103,7 +103,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
     std::string_view tag = colon == std::string_view::npos ? std::string_view{} : name.substr(colon + 1);
     constexpr std::string_view ending = "-GGUF";
     const bool repository =
-        base.size() > ending.size() && models::detail::same_letters(base.substr(base.size() - ending.size()), ending);
+        base.size() > ending.size() && llmres::detail::same_letters(base.substr(base.size() - ending.size()), ending);
     if (!repository && (colon == std::string_view::npos || base.find('/') != std::string_view::npos)) return {};
     std::string wanted{repository ? base.substr(0, base.size() - ending.size()) : name};
     maybe<gguf_mix> mix = find_file_mix(tag);
@@ -115,7 +115,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
                 wanted = std::string{base} + ":" + std::string{tag.substr(0, dash)};
             }
         for (const auto& [typed, id] : ollama_names)
-            if (models::detail::same_letters(typed, wanted)) wanted = id;
+            if (llmres::detail::same_letters(typed, wanted)) wanted = id;
     } else if (!tag.empty() && !mix) {
         return result<model_source>{refused(error_code::unknown, "model", name,
                                             "a GGUF quantisation behind the colon, such as Q4_K_M, Q8_0 or IQ3_XXS")};

@@ -154,13 +154,6 @@ constexpr nearest_names search_models(std::string_view name) {
 
 namespace models::detail {
 
-constexpr bool same_letters(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        if (llmres::detail::lower_case(a[i]) != llmres::detail::lower_case(b[i])) return false;
-    return true;
-}
-
 /// The model in a repository, in the repository's format and with its context.
 constexpr model held_by(const hub_name& row) {
     model held{};
@@ -182,9 +175,9 @@ constexpr model held_by(const hub_name& row) {
 /// The row of a repository that is named whole, or without its organisation; null if there is none.
 constexpr const hub_name* find_hub_name(std::string_view name) {
     for (const hub_name& row : hub_names)
-        if (same_letters(row.repository, name)) return &row;
+        if (llmres::detail::same_letters(row.repository, name)) return &row;
     for (const hub_name& row : hub_names)
-        if (same_letters(row.repository.substr(row.repository.find('/') + 1), name)) return &row;
+        if (llmres::detail::same_letters(row.repository.substr(row.repository.find('/') + 1), name)) return &row;
     return nullptr;
 }
 

@@ -21,6 +21,14 @@ constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 /// Whether a character is one of a to z or 0 to 9.
 constexpr bool is_lower_or_digit(char c) { return is_digit(c) || (c >= 'a' && c <= 'z'); }
 
+/// Whether two texts are the same but for the case of ASCII letters.
+constexpr bool same_letters(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) return false;
+    for (std::size_t i = 0; i < a.size(); ++i)
+        if (lower_case(a[i]) != lower_case(b[i])) return false;
+    return true;
+}
+
 /// Removes `what` from the front of `from` if it stands there, and says whether it did.
 constexpr bool taken(std::string_view& from, std::string_view what) {
     if (!from.starts_with(what)) return false;

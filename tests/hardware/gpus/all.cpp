@@ -201,6 +201,15 @@ TEST_CASE("short names stand for the part most often met in data centres") {
     }
 }
 
+TEST_CASE("the words of a name may stand in any order") {
+    CHECK(find_gpu("H100-80GB-SXM")->id == "h100-sxm5-80gb");
+    CHECK(find_gpu("A100 40GB PCIe")->id == "a100-pcie-40gb");
+    CHECK(find_gpu("PCIe A800 80GB")->id == "a800-pcie-80gb");
+    CHECK(find_gpu("Ti 4070 RTX")->id == "rtx-4070-ti");
+    CHECK_FALSE(find_gpu("H100-80GB-SXM-SXM"));
+    CHECK_FALSE(find_gpu("H100-80GB-PCIe-SXM"));
+}
+
 TEST_CASE("a name that could be two different parts is refused, not guessed") {
     for (const std::string_view name : {"rtx 6000", "rtx-4060-ti", "rtx", "nvidia"}) {
         CAPTURE(name);

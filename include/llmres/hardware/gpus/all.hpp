@@ -48,9 +48,8 @@ inline constexpr std::array aliases{
     alias{"a100", "a100-sxm4-80gb"}, alias{"a100-80gb", "a100-sxm4-80gb"}, alias{"a100-40gb", "a100-sxm4-40gb"},
     alias{"a100-sxm", "a100-sxm4-80gb"}, alias{"a100-sxm4", "a100-sxm4-80gb"}, alias{"a100-sxm-80gb", "a100-sxm4-80gb"},
     alias{"a100-sxm-40gb", "a100-sxm4-40gb"}, alias{"a100-pcie", "a100-pcie-80gb"},
-    alias{"a100-80gb-pcie", "a100-pcie-80gb"}, alias{"a100-40gb-pcie", "a100-pcie-40gb"},
     alias{"a800", "a800-sxm4-80gb"}, alias{"a800-sxm", "a800-sxm4-80gb"}, alias{"a800-pcie", "a800-pcie-80gb"},
-    alias{"a800-80gb-pcie", "a800-pcie-80gb"}, alias{"a800-80gb", "a800-sxm4-80gb"},
+    alias{"a800-80gb", "a800-sxm4-80gb"},
     alias{"h100", "h100-sxm5-80gb"}, alias{"h100-80gb", "h100-sxm5-80gb"}, alias{"h100-sxm", "h100-sxm5-80gb"},
     alias{"h100-sxm5", "h100-sxm5-80gb"}, alias{"h100-sxm-80gb", "h100-sxm5-80gb"},
     alias{"h100-80gb-hbm3", "h100-sxm5-80gb"}, alias{"h100-pcie", "h100-pcie-80gb"}, alias{"h100-nvl", "h100-nvl-94gb"},
@@ -86,6 +85,11 @@ inline constexpr std::array aliases{
 
 namespace detail {
 
+/// Words that people leave out: the vendor and the product line, in the order in which they stand in names.
+inline constexpr std::array<std::string_view, 17> product_lines{
+    "nvidia",  "amd",   "intel",    "google", "aws",    "huawei", "apple", "cambricon", "moorethreads",
+    "geforce", "tesla", "instinct", "radeon", "ascend", "rtx",    "gtx",   "rx"};
+
 /// A name without what people vary: letter case, separators, the vendor, the product line, a remark in brackets.
 /// "NVIDIA GeForce RTX 4090", "rtx4090" and "4090" are all "4090".
 constexpr text<63> key(std::string_view name) {
@@ -96,11 +100,8 @@ constexpr text<63> key(std::string_view name) {
         const char lower = llmres::detail::lower_case(c);
         if (llmres::detail::is_lower_or_digit(lower)) squeezed.characters[length++] = lower;
     }
-    constexpr std::array<std::string_view, 17> dropped{
-        "nvidia",  "amd",   "intel",    "google", "aws",    "huawei", "apple", "cambricon", "moorethreads",
-        "geforce", "tesla", "instinct", "radeon", "ascend", "rtx",    "gtx",   "rx"};
     std::string_view rest = squeezed.view();
-    for (const std::string_view word : dropped)  // in the order in which they stand in names
+    for (const std::string_view word : product_lines)
         if (rest.size() > word.size() && rest.substr(0, word.size()) == word) rest.remove_prefix(word.size());
     return rest;
 }
@@ -216,19 +217,51 @@ constexpr maybe<gpu> sized(const gpu& card, std::int64_t gigabytes) {
     return {};
 }
 
-/// The card whose id, marketed name or short name is this one, letter case and separators aside.
+/// Calls visit(word) for each word of a name but the vendor's and the product line's.
+template <class Visit>
+constexpr void for_each_word(std::string_view name, const Visit& visit) {
+    while (!name.empty()) {
+        const std::string_view word = llmres::detail::taken_before(name, " -_()/");
+        bool counts = !word.empty();
+        for (const std::string_view line : product_lines) counts = counts && !llmres::detail::same_letters(word, line);
+        if (counts) visit(word);
+    }
+}
+
+/// Whether two names have the same words, two and more, in any order: "H100 80GB SXM" and "h100-sxm-80gb".
+constexpr bool same_words(std::string_view a, std::string_view b) {
+    int of_a = 0, of_b = 0, shared = 0;
+    for_each_word(b, [&](std::string_view) { ++of_b; });
+    for_each_word(a, [&](std::string_view word) {
+        ++of_a;
+        bool found = false;
+        for_each_word(b, [&](std::string_view other) { found = found || llmres::detail::same_letters(word, other); });
+        if (found) ++shared;
+    });
+    return of_a > 1 && of_a == of_b && shared == of_a;
+}
+
+/// The card of that id.
+constexpr const gpu* of_id(std::string_view id) {
+    for (const gpu* card : gpus::all)
+        if (card->id == id) return card;
+    return nullptr;
+}
+
+/// The card whose id, marketed name or short name is this one, letter case, separators and the order of words aside.
 constexpr const gpu* named(std::string_view name) {
     for (const gpu* card : gpus::all)
         if (card->id == name || card->name == name) return card;
     const text<63> wanted = key(name);
     if (wanted.empty()) return nullptr;
-    for (const gpus::alias& other : gpus::aliases) {
-        if (key(other.name) != wanted) continue;
-        for (const gpu* card : gpus::all)
-            if (card->id == other.id) return card;
-    }
+    for (const gpus::alias& other : gpus::aliases)
+        if (key(other.name) == wanted) return of_id(other.id);
     for (const gpu* card : gpus::all)
         if (key(card->id) == wanted || key(card->name) == wanted) return card;
+    for (const gpus::alias& other : gpus::aliases)
+        if (same_words(other.name, name)) return of_id(other.id);
+    for (const gpu* card : gpus::all)
+        if (same_words(card->id, name) || same_words(card->name, name)) return card;
     return nullptr;
 }
 
