@@ -32,6 +32,28 @@ using namespace program;
 constexpr const char* model_help =
     "a preset of `llmres models`, a config.json or its folder, a .gguf or .safetensors file";
 
+/// The arguments of the program.
+std::vector<std::string> typed_words;
+
+/// Commands that people look for here, and what does it.
+constexpr std::array<std::array<std::string_view, 2>, 9> commands_of_other_names{{
+    {"serve", "plan MODEL --gpu NAME"},
+    {"run", "plan MODEL --gpu NAME"},
+    {"fit", "plan MODEL --gpu NAME"},
+    {"estimate", "plan MODEL --gpu NAME"},
+    {"train", "plan MODEL --task pretraining or --task finetuning --gpu NAME"},
+    {"pretrain", "plan MODEL --task pretraining --gpu NAME"},
+    {"finetune", "plan MODEL --task finetuning --gpu NAME; with --adapter_kind lora for an adapter"},
+    {"lora", "plan MODEL --task finetuning --adapter_kind lora --gpu NAME"},
+    {"list", "one of models, gpus, runtimes, formats, links"},
+}};
+
+/// Refuses a word that is no command where what it asks for is a command of another name.
+void refuse_other_command(const std::string& typed) {
+    for (const auto& [word, instead] : commands_of_other_names)
+        if (typed == word) throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed, instead)};
+}
+
 /// Refuses arguments that no command or option takes, with the nearest name that exists.
 void refuse_rest(const CLI::App& command) {
     std::vector<std::string> known;
@@ -44,8 +66,9 @@ void refuse_rest(const CLI::App& command) {
         throw refusal{llmres::refused(llmres::error_code::unknown, name, "",
                                       llmres::such_as("a flag of --help", llmres::nearest(name, known)))};
     }
-    for (const std::string& argument : rest)
-        throw refusal{llmres::refused(llmres::error_code::unknown, "argument", argument, "nothing more")};
+    if (rest.empty()) return;
+    if (typed_words.size() > 1) refuse_other_command(typed_words[1]);  // llmres plan finetune MODEL
+    throw refusal{llmres::refused(llmres::error_code::unknown, "argument", rest.front(), "nothing more")};
 }
 
 void add_model(CLI::App& app, int& exit) {
@@ -67,9 +90,6 @@ void add_model(CLI::App& app, int& exit) {
         exit = run_model(o);
     });
 }
-
-/// The arguments of the program.
-std::vector<std::string> typed_words;
 
 /// Whether somebody will look at the flags of a command: it is among the arguments, or a command that lists the flags
 /// of all is. (CLI11 compares each new flag with all before: of ten commands they take a tenth of a second
@@ -357,19 +377,6 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     return own;
 }
 
-/// Commands that people look for here, and what does it.
-constexpr std::array<std::array<std::string_view, 2>, 9> commands_of_other_names{{
-    {"serve", "plan MODEL --gpu NAME"},
-    {"run", "plan MODEL --gpu NAME"},
-    {"fit", "plan MODEL --gpu NAME"},
-    {"estimate", "plan MODEL --gpu NAME"},
-    {"train", "plan MODEL --task pretraining or --task finetuning --gpu NAME"},
-    {"pretrain", "plan MODEL --task pretraining --gpu NAME"},
-    {"finetune", "plan MODEL --task finetuning --gpu NAME; with --adapter_kind lora for an adapter"},
-    {"lora", "plan MODEL --task finetuning --adapter_kind lora --gpu NAME"},
-    {"list", "one of models, gpus, runtimes, formats, links"},
-}};
-
 /// Whether all that was printed was written; a full disk shows only here.
 bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good(); }
 
@@ -396,8 +403,7 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
     const std::vector<std::string> rest = app.remaining();
     const std::string typed = rest.empty() ? "absent" : rest.front();
-    for (const auto& [word, instead] : commands_of_other_names)
-        if (typed == word) throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed, instead)};
+    refuse_other_command(typed);
     throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed,
                                   fmt::format("one of {} (see --help)", fmt::join(commands, ", ")))};
 }

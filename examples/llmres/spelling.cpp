@@ -328,24 +328,35 @@ private:
         said_.insert(name);
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
     }
-    /// "8xH100", "8 x H100" and "h100:8" are eight GPUs of a kind; "7900xtx" is a kind itself. Several kinds stay as
-    /// they are: run_mixed() and compare read them.
+    static std::string trimmed(const std::string& text) {
+        const std::size_t first = text.find_first_not_of(' ');
+        return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+    }
+    static bool are_digits(const std::string& text) {
+        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    }
+    /// "8xH100", "8 x H100", "H100 x8" and "h100:8" are eight GPUs of a kind; "7900xtx" is a kind itself. Several kinds
+    /// stay as they are: run_mixed() and compare read them.
     std::string without_count(const std::string& value) {
         if (llmres::find_gpu(value) || value.find(',') != std::string::npos) return value;
+        const auto counted = [&](const std::string& count, const std::string& name) {
+            count_ = count;
+            implied_.emplace_back("gpus", count);
+            return name;
+        };
         if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
             // "h100:1g.10gb" is a part of one, as "H100 MIG 1g.10gb" is.
             if (value.find("g.", colon) != std::string::npos)
                 return fmt::format("{} MIG {}", value.substr(0, colon), value.substr(colon + 1));
-            count_ = value.substr(colon + 1);
-            implied_.emplace_back("gpus", count_);
-            return value.substr(0, colon);
+            return counted(value.substr(colon + 1), value.substr(0, colon));
         }
-        const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
-        const std::size_t times = std::min(value.find_first_not_of(' ', digits), value.size());
-        if (digits == 0 || times + 1 >= value.size() || (value[times] != 'x' && value[times] != 'X')) return value;
-        count_ = value.substr(0, digits);
-        implied_.emplace_back("gpus", count_);
-        return value.substr(std::min(value.find_first_not_of(' ', times + 1), value.size()));
+        for (const std::size_t times : {value.find_first_of("xX"), value.find_last_of("xX")}) {
+            if (times == std::string::npos) break;
+            const std::string before = trimmed(value.substr(0, times)), behind = trimmed(value.substr(times + 1));
+            if (are_digits(behind) && llmres::find_gpu(before)) return counted(behind, before);
+            if (are_digits(before) && !behind.empty()) return counted(before, behind);
+        }
+        return value;
     }
     /// The value of a flag that was said.
     std::optional<std::string> value_of(std::string_view name) const {

@@ -20,6 +20,7 @@ TEST_CASE("a command line that means nothing is refused with what comes near") {
     refused({"plan"}, {"JOB", "see llmres plan --help"});
     refused({"model"}, {"MODEL", "see llmres model --help"});
     refused({"finetune", "llama-3.1-8b"}, {"command", "finetune", "plan MODEL --task finetuning"});
+    refused({"plan", "finetune", "llama-3.1-8b"}, {"command", "finetune", "plan MODEL --task finetuning"});
     refused({"serve", "llama-3.1-8b"}, {"command", "serve", "plan MODEL --gpu NAME"});
     refused(small_job + arguments{"--bach", "3"}, {"--bach", "--batch"});
     refused({"model", "llama-3.1-8b", "--jsn"}, {"--jsn", "--json"});
@@ -29,6 +30,8 @@ TEST_CASE("a command line that means nothing is refused with what comes near") {
     refused({"gpus", "rtx-4900"}, {"gpu", "rtx-4900", "rtx-4090"});
     refused({"models", "llama-9.1-8b"}, {"llama-9.1-8b", "llama-3.1-8b"});
     refused({"runtimes", "vlm"}, {"runtime", "vlm", "vllm"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "RTX 4090 x8", "--gpus", "4"}, {"gpus", "4", "8"});
+    refused({"plan", "llama-3.1-8b", "--gpu", "4090x8", "--gpus", "4"}, {"gpus", "4", "8"});
     refused({"plan", "llama-3.1-8b", "--gpu", "8xRTX 4090", "--gpus", "4"}, {"gpus", "4", "8"});
 }
 
