@@ -157,3 +157,64 @@ TEST_CASE("Marlin's product of no tokens is no kernel") {
     CHECK(none.compute + none.memory == duration{});
     CHECK(marlin.takes(packed_product(1, 4096, 4096)).floors > microseconds(3.8));
 }
+
+TEST_CASE("ggml multiplies few tokens by vectors, each of which multiplies anew what is read once") {
+    const one_kernel h100{gpus::h100_sxm5_80gb, packed_code::ggml};
+    const double weights = 4096.0 * 4096, clocks = 132 * 1.98e9;
+    const double unpacked = weights / (13 * clocks), more = 2 * weights / (100 * clocks);
+    for (const std::int64_t n : {1, 2, 5, 8}) {
+        const detail::priced_pass t = h100.takes(packed_product(n, 4096, 4096));
+        CHECK(t.memory.in(seconds) == doctest::Approx(unpacked).epsilon(1e-3));
+        CHECK(t.compute.in(seconds) == doctest::Approx(more * static_cast<double>(n - 1)).epsilon(1e-3));
+    }
+    const operation wide = packed_product(1, 4096, 4096, 1.0625);  // Q8_0: the memory takes longer
+    CHECK(h100.busy(wide) == doctest::Approx(weights * 1.0625 / (3352e9 * 0.797)).epsilon(1e-3));
+}
+
+TEST_CASE("ggml unpacks a weight for each tile of at most 128 tokens, which it multiplies whole") {
+    const one_kernel h100{gpus::h100_sxm5_80gb, packed_code::ggml};
+    const double weights = 4096.0 * 4096, clocks = 132 * 1.98e9;
+    // Int8 at what Ampere's instructions reach of Hopper's peak, and scales of blocks by CUDA cores.
+    const double a_flop = 1 / (1979e12 * 0.655 * 0.35 / 0.51) + 1 / (2000 * clocks);
+    const auto tile = [&](double wide) { return weights * (2 / (13 * clocks) + 2 * wide * a_flop); };
+    const auto computed = [&](std::int64_t n) { return h100.takes(packed_product(n, 4096, 4096)).compute.in(seconds); };
+    CHECK(computed(9) == doctest::Approx(tile(9)).epsilon(2e-3));
+    CHECK(computed(128) == doctest::Approx(tile(128)).epsilon(2e-3));
+    CHECK(computed(129) == doctest::Approx(2 * tile(128)).epsilon(2e-3));
+    CHECK(computed(512) == doctest::Approx(4 * tile(128)).epsilon(2e-3));
+    // Inputs are read in fp32 and written in int8 with scales.
+    const double quantised = 512 * 4096 * 5.1 / (3352e9 * 0.70);
+    CHECK(h100.takes(packed_product(512, 4096, 4096)).memory.in(seconds) == doctest::Approx(quantised).epsilon(2e-3));
+}
+
+TEST_CASE("a tile of ggml's routed experts is as wide as if all tokens chose the same one") {
+    const one_kernel h100{gpus::h100_sxm5_80gb, packed_code::ggml};
+    operation o = packed_product(64 * 8, 768, 2048);  // 64 tokens choose 8 of 128 experts each
+    o.kind = operation_kind::experts;
+    o.groups = 126, o.chosen = 8;
+    const double clocks = 132 * 1.98e9, a_flop = 1 / (1979e12 * 0.655 * 0.35 / 0.51) + 1 / (2000 * clocks);
+    const double each = 768.0 * 2048 * (2 / (13 * clocks) + 2 * 64 * a_flop);
+    CHECK(h100.takes(o).compute.in(seconds) == doctest::Approx(126 * each).epsilon(2e-3));
+    o.tokens = 8 * 8, o.flops = o.flops / 8.0, o.groups = 52;  // 8 tokens: vectors
+    CHECK(h100.takes(o).memory.in(seconds) == doctest::Approx(52 * 768.0 * 2048 / (13 * clocks)).epsilon(2e-3));
+}
+
+TEST_CASE("without int8 arithmetic or a clock, ggml's products are those of the memory") {
+    one_kernel v100{gpus::v100_sxm2_32gb, packed_code::ggml};
+    CHECK(v100.busy(packed_product(1, 40'000, 40'000)) == doctest::Approx(0.8e9 / (900e9 * 0.797)).epsilon(1e-2));
+    one_kernel unknown{gpus::h100_sxm5_80gb, packed_code::ggml};
+    unknown.on.gpu.boost_clock = {};
+    unknown.on.gpu.cuda_cores = {};
+    CHECK(unknown.busy(packed_product(1, 40'000, 40'000)) == doctest::Approx(0.8e9 / (3352e9 * 0.797)).epsilon(1e-2));
+}
+
+TEST_CASE("until June 2024 ggml wrote a quantised weight in 16 bits for more than 32 tokens, and cuBLAS summed in 16") {
+    const one_kernel card{gpus::rtx_4090, packed_code::dequantised}, streamed{gpus::rtx_4090};
+    const operation few = packed_product(32, 8192, 8192), many = packed_product(512, 8192, 8192);
+    CHECK(card.busy(few) < streamed.busy(few) * 1.01);
+    const double moved = 512 * (8192.0 + 8192) * 6 + 8192.0 * 8192 * 4;
+    const double multiplied = 2 * 512 * 8192.0 * 8192 / (330.3e12 * 0.748);
+    const detail::priced_pass t = card.takes(many);
+    CHECK(t.memory.in(seconds) == doctest::Approx(moved / (1008e9 * 0.70)).epsilon(0.01));
+    CHECK(t.compute.in(seconds) == doctest::Approx(multiplied).epsilon(0.02));
+}

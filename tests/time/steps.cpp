@@ -165,13 +165,31 @@ TEST_CASE("multiprocessor clocks follow from the boost clock, or from the rate o
     CHECK(multiprocessor_clocks(card) == 0);
     card.boost_clock = mhz(1410), card.sm_count = {};
     CHECK(multiprocessor_clocks(card) == 0);
-    job j = decoded(runtimes::llama_cpp);
+    job j = decoded(runtimes::llama_cpp_2024);
     job unlimited = j;
     unlimited.runtime.launches.bytes_a_clock = 0;
     CHECK(took(step(j, {}, of_a100(1)), time_term::memory) >
           1.5 * took(step(unlimited, {}, of_a100(1)), time_term::memory));
     const cluster fast_clock = standard_cluster(gpus::rtx_4090, 1).value();
     CHECK(step(j, {}, fast_clock).total() == step(unlimited, {}, fast_clock).total());
+}
+
+TEST_CASE("where the CPU samples, the scores of each sequence's token go to main memory") {
+    job j = decoded(runtimes::llama_cpp);
+    const auto copied = [&] { return took(step(j, {}, of_a100(1)), time_term::host_transfer); };
+    j.batch = 8;
+    // 128,256 scores of 4 bytes at 7.9 GB/s
+    CHECK(copied() == doctest::Approx(8 * 128'256 * 4 / 7.9e9));
+    j.runtime.step.logits.to_host = false;
+    CHECK(copied() == 0);
+}
+
+TEST_CASE("ggml's activations are fp32: a prompt's elementwise kernels move twice the bytes") {
+    const job j = decoded(runtimes::llama_cpp);
+    const detail::serving_passes p = detail::serving_passes_of(j, {});
+    const operation_formats formats = detail::serving_formats(j);
+    CHECK(formats.compute.arithmetic == arithmetic_kind::bf16);
+    CHECK(size_of(formats.compute, p.prompt.tokens.all(), 4096) == size_of(fp32, p.prompt.tokens.all(), 4096));
 }
 
 TEST_CASE("weights of 4 bits are read faster than they are unpacked") {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "h100_runs.hpp"
+#include "llama_cpp_jobs.hpp"
 #include "llama_cpp_runs.hpp"
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
@@ -80,6 +81,14 @@ inline std::vector<entry> all() {
         const auto planned = llmres::memory_of(job, *r.asked.layout, cluster);
         add_counter(job, "allocated", cluster.gpu, planned.allocated, r.allocated.in(llmres::gib));
         add_counter(job, "reserved", cluster.gpu, planned.reserved, r.reserved.in(llmres::gib));
+    }
+    for (const llama_cpp_jobs::run& r : llama_cpp_jobs::all()) {
+        const llmres::memory_breakdown& planned = r.planned.memory;
+        const llmres::gpu& card = r.asked.cluster.gpu;
+        add_counter(r.asked.job, "weights", card, planned[llmres::memory_term::weights],
+                    r.printed_mib("weights") / 1024);
+        add_counter(r.asked.job, "kv", card, planned[llmres::memory_term::kv_cache], r.printed_mib("kv_cache") / 1024);
+        add_counter(r.asked.job, "process", card, r.planned_process(), r.process_gib());
     }
     for (const torch_jobs::run& r : torch_jobs::all()) {
         const llmres::memory_breakdown& planned = r.planned.memory;

@@ -45,6 +45,7 @@ struct operation {
     std::int64_t rows = 0;                               ///< of a product: output features of the weight
     std::int64_t columns = 0;                            ///< of a product: input features of the weight
     double groups = 1;    ///< of experts: those that a token chose, each a product of its own
+    double chosen = 1;    ///< of experts: those that each token chose
     double blocks = 1;    ///< of attention: pairs of a head and 128 queries, which run side by side
     double counted = 1;   ///< the part of the FLOPs that the model needs: what is recomputed is not
     bool joined = false;  ///< of a product: it is one kernel with the product before it, whose input it shares

@@ -27,11 +27,17 @@ enum class packed_code : std::uint8_t {
     streamed,  ///< kernels that the memory alone limits
     simple,    ///< AutoGPTQ's, AutoAWQ's and ExLlama's, which unpack weights in CUDA cores
     marlin,    ///< Marlin's, which unpack them for the tensor cores
+    /// ggml's, which multiply them as they are: a product of few tokens by CUDA cores, else tiles of them by tensor
+    /// cores in int8 (ggml-cuda's mmvq and mmq), where the GPU has these.
+    ggml,
+    /// ggml's until June 2024: weights that many tokens pass are written in 16 bits first, and multiplied by cuBLAS.
+    dequantised,
 };
 
 /// The names of these kernels, in their order.
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<packed_code>{"streamed", "simple", "marlin"};
+inline constexpr std::array<std::string_view, 5> names_of<packed_code>{"streamed", "simple", "marlin", "ggml",
+                                                                       "dequantised"};
 
 /// Whose kernels compute routed experts.
 enum class routed_code : std::uint8_t {

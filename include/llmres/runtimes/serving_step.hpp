@@ -60,6 +60,8 @@ struct serving_logits {
     interval<byte_count> filter_stack{};
     /// GPUs that compute layers in turn return the logits, in fp32, to the first GPU (accelerate).
     bool on_first_gpu = false;
+    /// The CPU samples: the logits of each new token are copied to main memory, in fp32.
+    bool to_host = false;
 };
 
 /// The largest step that a runtime computes.

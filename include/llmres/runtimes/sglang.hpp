@@ -77,7 +77,7 @@ inline constexpr runtime sglang_base{
     .launches{
         // In-sample, of a step and of a request: docs/accuracy.md, "under load, SGLang", holds them against measured
         // times.
-        .step = {microseconds(200), microseconds(400), microseconds(1200)},
+        .step = {microseconds(200), microseconds(400), microseconds(1000)},
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,
         .own_all_reduce = true,

@@ -39,6 +39,7 @@ public:
         add_fields("collectives", default_collectives,
                    std::array{"call", "hop", "own", "ring", "all_to_all", "bus", "pipelined", "fabric"});
         add_fields("packed", default_packed, std::array{"simple", "marlin", "lock"});
+        add_fields("ggml", default_ggml, std::array{"vector_weights", "vector_flops", "scaled_flops"});
         add_fields("row_split", default_row_split, std::array{"part"});
         add_intervals("efficiency", default_efficiency,
                       std::array{"arithmetic", "bandwidth", "link", "launch", "overlap"});

@@ -181,6 +181,7 @@ private:
                 .rows = rows_,
                 .columns = columns_,
                 .groups = groups_,
+                .chosen = chosen_,
                 .joined = equal.joined(whole_.role),
                 .each = each_};
     }
@@ -189,6 +190,7 @@ private:
         tokens_ = ceil_quotient(here * whole_.active * l.expert_tensor_ranks(), l.tensor);
         const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
         groups_ = experts_touched(whole_, copies, met > here ? met : here);
+        chosen_ = here > 0 ? static_cast<double>(tokens_) / static_cast<double>(here) : 1.0;
         all_ = {scaled_up(one_.stored, groups_), scaled_up(one_.multiplied, groups_),
                 scaled_up(one_.gradients, groups_)};
         each_ = static_cast<double>(product(copies, ceil_quotient(met > here ? met : here, 256)));
@@ -234,6 +236,7 @@ private:
     weight_bytes all_{};  ///< of those that tokens pass
     std::int64_t tokens_ = 0;
     double groups_ = 1;     ///< as operation::groups
+    double chosen_ = 1;     ///< as operation::chosen
     double each_ = 0;       ///< as operation::each
     byte_count inputs_{};   ///< of all tokens
     byte_count outputs_{};  ///< of all tokens

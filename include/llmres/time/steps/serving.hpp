@@ -39,8 +39,15 @@ inline constexpr load_constants default_load{};
 /// act_quant, w8a8_block_fp8_matmul). 1.45 ms a layer of Qwen3-0.6B, beside 0.61 in bf16.
 inline constexpr double triton_launches = 3.0;
 
+/// A format of activations that are kept in fp32 and multiplied in fewer bits.
+constexpr precision widened(const precision& multiplied) {
+    precision wide = fp32;
+    wide.arithmetic = multiplied.arithmetic;
+    return wide;
+}
+
 [[gnu::noinline]] constexpr operation_formats serving_formats(const job& j) {
-    operation_formats formats{.compute = j.compute,
+    operation_formats formats{.compute = j.runtime.serving_kernels.fp32_activations ? widened(j.compute) : j.compute,
                               .kv_cache = kv_cache_of(j),
                               .weights = formats_of(j, j.compute),
                               .kv_cache_values = j.kv_cache_values,
@@ -296,6 +303,10 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
         speed.step[time_term::pipeline_bubble] += sending(work.decode.all());
         speed.prefill[time_term::pipeline_bubble] += sending(work.prompt);
         together += sending(work.prompts).expected;
+    }
+    if (j.runtime.step.logits.to_host) {
+        const byte_count scores = size_of(fp32, work.decode.all(), j.model.vocabulary);
+        speed.step[time_term::host_transfer] += interval<duration>{scores / scores_to_host};
     }
     if (computes_on_host(j)) add_host_layers(speed, together, j, l, with, work.decode);
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);

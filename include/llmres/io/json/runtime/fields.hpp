@@ -145,7 +145,8 @@ inline constexpr auto fields_of<llmres::serving_logits> = std::to_array<profile_
      {"filter_rows", "rows of fp32 logits that a kernel filters in, where 8 and more rows are computed", "rows"},
      {"filter_stack",
       "local memory of each thread of that kernel beyond 1 KiB, where the vocabulary is no multiple of four"},
-     {"on_first_gpu", "GPUs that compute layers in turn return the logits, in fp32, to the first GPU"}});
+     {"on_first_gpu", "GPUs that compute layers in turn return the logits, in fp32, to the first GPU"},
+     {"to_host", "the logits of each new token are copied to main memory, where the CPU samples"}});
 template <>
 inline constexpr auto fields_of<llmres::serving_step> = std::to_array<profile_field>(
     {{"max_batched_tokens", "prompt tokens in one step; 0: a whole prompt"},
