@@ -300,6 +300,10 @@ TEST_CASE("sequences of a pool take as much as the first, whole ones or with the
     CHECK(caches.within(gib(3) - bytes(1)) == 2);
     CHECK(caches.within(byte_count{} - gib(1)) == 0);
     CHECK(caches.parts_within(mib(2560)) == 2.5);
+    CHECK(caches.within(gib(1) * (2 * detail::most_sequences)) == 2 * detail::most_sequences);
+    job trained = j;  // keeps nothing in a pool
+    trained.task = task::pretraining;
+    CHECK(detail::cached_sequences{trained, two, c, 0}.within(gib(1)) == 0);
 }
 
 TEST_CASE("a pool's sequences are those of its own stage, whichever is the fullest with one of them") {

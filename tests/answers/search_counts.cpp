@@ -260,6 +260,13 @@ TEST_CASE("an empty space is blamed on what alone would fill it") {
     e = refusal_of(training(models::mixtral_8x7b, 64), h100(8),
                    {.given = {.tensor = 8, .expert = 3}, .tensor = false, .expert = false});
     CHECK(e.field == "layout.expert");  // all GPUs are no more than there are
+    // Where the runtime has no expert ranks, the split of experts goes with their number: five parts would not divide
+    // 768 features.
+    job whole = training(models::qwen3_30b_a3b, 64);
+    whole.runtime.layouts.expert = false;
+    e = refusal_of(whole, h100(8), {.given = {.expert = 2, .expert_tensor = 5}, .expert = false});
+    CHECK(e.field == "layout.expert");
+    CHECK(e.expected.view().starts_with("1 with"));
     job batches = training(models::llama_3_1_8b, 12);
     batches.micro_batch = 4;
     e = refusal_of(batches, h100(8), {.given = {.replicas = 2}});
@@ -269,6 +276,12 @@ TEST_CASE("an empty space is blamed on what alone would fill it") {
     CHECK(refusal_of(batches, h100(8), {}).field == "global_batch");
     batches.global_batch = 0;
     CHECK(refusal_of(batches, h100(3), {.given = {.tensor = 3}, .tensor = false}).field == "layout.tensor");
+}
+
+TEST_CASE("what a caller gives of every layout is refused as in a plan of one") {
+    layout_space space{.given = {.shard_replicas = 3}};
+    CHECK(search(training(models::llama_3_1_8b, 16), h100(8), {.space = {.layouts = space}}).error().field ==
+          "layout.shard_replicas");
 }
 
 TEST_CASE("where every layout is refused the error is the first one's") {

@@ -5,6 +5,7 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/mistral.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
@@ -251,6 +252,16 @@ TEST_CASE("llama.cpp's rows are shared by the GPUs of its pipeline, as two and s
     CHECK(token(6).contains(seconds(1 / 22.3)));
     CHECK(token(6).expected > token(2).expected);
     CHECK(token(1) == alone);
+    // Routed experts' products are split so, too, and their inputs and outputs copied: of two experts of 14,336
+    // features more than of attention.
+    j.model = models::mixtral_8x7b;
+    const auto exchanged = [&] {
+        const cluster c = standard_cluster(gpus::rtx_3090, 2).value();
+        return plan(j, {.pipeline = 2}, c).value().speed.step[time_term::tensor_communication].expected;
+    };
+    const duration with_experts = exchanged();
+    for (layer& kind : j.model.layers.kinds) kind.feed_forward = no_feed_forward;
+    CHECK(with_experts > exchanged() * 2);
 }
 
 TEST_CASE("one sequence may be in flight, and two wait for each other's prompts") {
