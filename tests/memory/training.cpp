@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/find_names.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/plan.hpp>
@@ -397,6 +398,7 @@ TEST_CASE("weights and states alone exceed what is less, and the first stage's l
     CHECK(detail::first_stage_exceeds(f, kept));  // there are activations, too
     CHECK_FALSE(detail::first_stage_exceeds(f, training_memory(j, l).ideal));
     j.steps = 1;  // before there are states
+    CHECK_FALSE(detail::first_stage_exceeds(detail::folded_job{j, l}, kept - bytes(1)));
     CHECK_FALSE(detail::first_stage_exceeds(detail::folded_job{j, l}, kept * 2));
     CHECK(detail::first_stage_exceeds(detail::folded_job{j, l}, held.weights - bytes(1)));
 }
@@ -422,6 +424,30 @@ TEST_CASE("a frozen model's layers save less before the first adapters, which is
     CHECK(saved_by_layers(j, l) == f.layers[0].kept * 32 - cut);
     const layout two{.pipeline = 2};
     CHECK(saved_by_layers(j, two, 1) == f.layers[0].kept * 16);
+    // Of layers without adapters each saves as little: there are no more of them than the model has.
+    j.adapter.targets = {weight_role::lm_head};
+    const auto of_layers = [&](std::int32_t layers) {
+        job of = j;
+        of.model.layers = {layers, j.model.layers.kinds[0]};
+        return detail::cut_off(of, l, training_context{of, l}, f.layers[0].kept);
+    };
+    CHECK(of_layers(2) > byte_count{});
+    CHECK(of_layers(4) == of_layers(2) * 2);
+}
+
+TEST_CASE("a stage that holds chunks of one kind of layer is that of a model of that kind alone") {
+    job j = small(runtimes::megatron, 8);
+    layer wide = j.model.layers.kinds[0];
+    wide.feed_forward.width *= 3;
+    j.global_batch = 8;
+    const layout l{.pipeline = 2, .virtual_pipeline = 2, .stages = read_stages("2|2|2|2").value()};
+    REQUIRE_FALSE(l.deals_evenly());
+    const memory_breakdown alone = training_memory(j, l, 0);
+    j.model.layers = {2, j.model.layers.kinds[0]};
+    j.model.layers.then(2, wide).then(2, j.model.layers.kinds[0]).then(2, wide);
+    CHECK(training_memory(j, l, 0).total() == alone.total());
+    CHECK(training_memory(j, l, 0).ideal == alone.ideal);
+    CHECK(training_memory(j, l, 1).ideal > alone.ideal);
 }
 
 TEST_CASE("the memory of a job on a card is that of all its stages, the first among them") {

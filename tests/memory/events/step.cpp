@@ -129,6 +129,14 @@ TEST_CASE("recomputed layers keep their inputs, and are run once more before eac
     j.recompute_every = 2;  // the second layer of three
     const std::string some = passes_of(j, {}, 0, 3, 3);
     CHECK(some.find("F02") < some.find("B02"));
+    // A layer with experts, whose pass is not told tensor by tensor, hands no input on: the next one keeps its own.
+    j = small(runtimes::huggingface, 2);
+    j.recompute = recompute::full;
+    layer experts = j.model.layers.kinds[0];
+    experts.feed_forward.experts = {.count = 4, .per_token = 2, .width = 40};
+    experts.feed_forward.width = 0;
+    j.model.layers.then(2, experts).then(1, j.model.layers.kinds[0]);
+    CHECK(passes_of(j, {}, 0, 5, 5) == "C00 C01 C02 C03 C04 F04 B04 F03 B03 F02 B02 F01 B01 F00 B00");
 }
 
 TEST_CASE("ZeRO 3 gathers each layer while the one before it is computed, and back again") {

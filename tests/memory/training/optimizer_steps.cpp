@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What each optimizer keeps of a tensor and makes while it steps, and what adapters and casts add (weights.hpp). By
 // hand from the optimizers' code as jobs/optimizer.hpp cites it: n values in fp32 are 4 n bytes.
+#include <llmres/jobs/find_names.hpp>
 #include <llmres/memory/training/weights.hpp>
 
 #include <doctest/doctest.h>
@@ -63,7 +64,7 @@ job stacking(const optimizer& o) {
 }
 
 const weight square = matrix_of(weight_role::up_proj, 1024, 1024);
-const weight small = matrix_of(weight_role::o_proj, 512, 512);
+const weight smaller = matrix_of(weight_role::o_proj, 512, 512);
 const weight norm{.role = weight_role::norm, .columns = 4096};
 constexpr layout four{.data = 4, .zero = 1};
 
@@ -86,11 +87,11 @@ TEST_CASE("a matrix has two values and more on both sides") {
 
 TEST_CASE("a loop over tensors has two temporaries of each, of its part of the values under ZeRO") {
     const job j = trained_by(adamw_loop);
-    training_state s = layer_of(j, small, square, small);
+    training_state s = layer_of(j, smaller, square, smaller);
     CHECK(s.optimizer.largest_step == mib(2 * 4));
     CHECK(s.optimizer.first_step == mib(2));
     CHECK(s.optimizer.last_step == mib(2));
-    s = fold_of(j, four, weight_place::layer, small, square);
+    s = fold_of(j, four, weight_place::layer, smaller, square);
     CHECK(s.optimizer.largest_step == mib(2));
     CHECK(s.optimizer.first_step == kib(512));
     job norms_first = j;
@@ -126,7 +127,7 @@ TEST_CASE("an optimizer that steps in fp32 copies a narrower tensor and its grad
 
 TEST_CASE("LOMO has each tensor and its gradient in fp32 as it steps it, of stacked experts gate and up at once") {
     job j = trained_by(lomo);
-    training_state s = layer_of(j, square, small);
+    training_state s = layer_of(j, square, smaller);
     CHECK(s.optimizer.largest_step == mib(4 + 4));
     CHECK(s.gradients.kept == byte_count{});
     CHECK(s.gradients.whole == mib(2) + kib(512));
@@ -140,7 +141,7 @@ TEST_CASE("LOMO has each tensor and its gradient in fp32 as it steps it, of stac
 
 TEST_CASE("torchao quantises a tensor's states with thirteen bytes a value, of one rank's part") {
     job j = trained_by(adamw_8bit_torchao);
-    CHECK(layer_of(j, small, square).optimizer.largest_step == mib(13));
+    CHECK(layer_of(j, smaller, square).optimizer.largest_step == mib(13));
     CHECK(fold_of(j, four, weight_place::layer, square).optimizer.largest_step * 4 == mib(13));
     j.optimizer.in_backward = true;  // beside its gradient, which is freed after
     CHECK(layer_of(j, square).optimizer.largest_step == mib(13 + 2));
@@ -222,6 +223,8 @@ TEST_CASE("GaLore decomposes each matrix beside its update; queries, keys and va
     joined.model.architecture = "phi3";
     CHECK(heads(joined).optimizer.states == layer_of(j, wide).optimizer.states);
     CHECK(heads(j).optimizer.states > heads(joined).optimizer.states);
+    joined.optimizer.rank = j.optimizer.rank = 1;
+    CHECK(heads(joined).optimizer.states == layer_of(j, wide).optimizer.states);
 }
 
 TEST_CASE("Shampoo has a statistic and a root for each side of a layer's matrix, and steps no other one alone") {
@@ -308,7 +311,7 @@ TEST_CASE("a layer folded at once keeps what its weights do one by one, whatever
 TEST_CASE("gradients of the feed-forward and of its last matrix are counted apart, inside layers alone") {
     const job j = trained_by(adamw);
     const weight down = matrix_of(weight_role::down_proj, 1024, 1024);
-    const training_state s = layer_of(j, small, square, down);
+    const training_state s = layer_of(j, smaller, square, down);
     CHECK(s.gradients.kept == kib(512) + mib(4));
     CHECK(s.gradients.feed_forward == mib(4));
     CHECK(s.gradients.down == mib(2));
@@ -317,7 +320,7 @@ TEST_CASE("gradients of the feed-forward and of its last matrix are counted apar
 
 TEST_CASE("the largest matrix is in the format that it is computed in, and a vector is none") {
     job j = trained_by(adamw);
-    CHECK(layer_of(j, small, square, small).largest == mib(2));
+    CHECK(layer_of(j, smaller, square, smaller).largest == mib(2));
     CHECK(layer_of(j, norm).largest == byte_count{});
     CHECK(layer_of(j, norm).dummies == byte_count{});
     j.weights = fp32;
@@ -391,7 +394,7 @@ TEST_CASE("a trained prompt is a table of its own: shared by ZeRO 3, and no line
 TEST_CASE("an adapter of a layer's norm and linear layers leaves the embedding as it is") {
     const job j = adapted({.kind = adapter_kind::llama_adapter_v2, .rank = 10});
     CHECK(layer_of(j, norm).adapter == kib(8));
-    CHECK(layer_of(j, small).adapter == bytes(2 * 2 * 512));  // a scale and a shift of each output
+    CHECK(layer_of(j, smaller).adapter == bytes(2 * 2 * 512));  // a scale and a shift of each output
     CHECK(fold_of(j, {}, weight_place::input, matrix_of(weight_role::embed_tokens, 512, 512)).adapter == byte_count{});
 }
 
@@ -399,9 +402,9 @@ TEST_CASE("autocast casts an adapter's factors, and no vector") {
     job j = adapted({.kind = adapter_kind::lora, .rank = 2});
     j.autocast = true;
     j.runtime.kernels.fp32_adapters = true;
-    CHECK(layer_of(j, small).casts.all == bytes(2) * (2 * 2 * 512));
+    CHECK(layer_of(j, smaller).casts.all == bytes(2) * (2 * 2 * 512));
     j.adapter.kind = adapter_kind::dora;
-    CHECK(layer_of(j, small).casts.all == bytes(2) * (2 * 2 * 512));
+    CHECK(layer_of(j, smaller).casts.all == bytes(2) * (2 * 2 * 512));
 }
 
 TEST_CASE("DoRA's norm has an identity, the weight, B A scaled, and their sum; or a cast identity and B A") {

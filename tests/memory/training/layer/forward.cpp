@@ -379,6 +379,15 @@ TEST_CASE("torchao scales a weight in fp32 and clamps it, or its input, and narr
     CHECK(scaled_weight(read, made, context, {.tensor = 2}) == div_up(bytes(hidden * inner) * (4 + 4 + 1), 2));
     const job other = recomputed_job();
     CHECK(scaled_weight(read, made, training_context{other, {}}, {}) == byte_count{});
+    // Of many tokens the input is larger than the weight: two fp32 tensors of it, and it in 8 bits, before there is an
+    // output. Attention's output projection reads the widest of its half.
+    const auto beside_products = [&](std::int64_t of) {
+        job narrow = j, wide = other;
+        narrow.sequence = wide.sequence = tokens(n * of);
+        return forward_of_layer(narrow).mixer - forward_of_layer(wide).mixer;
+    };
+    CHECK(beside_products(200) == beside_products(100) * 2);
+    CHECK(beside_products(100) == (b1(q) * 9 - b2(hidden)) * 100);
 }
 
 TEST_CASE("a relu that is squared makes the relu's output, and under autocast its fp32 copy") {
@@ -407,6 +416,11 @@ TEST_CASE("autograd keeps the residual stream where a norm reads it in one kerne
     CHECK(keeps(norm_kind::rms));
     j = written_as(recorded_job(), "t5");
     CHECK(keeps(norm_kind::rms));
+    j = written_as(recorded_job(), "nemotron");  // its norms read a 16-bit copy under autocast
+    j.weights = fp32;
+    j.compute = bf16;
+    j.autocast = true;
+    CHECK_FALSE(keeps(norm_kind::layer));
     j = written_as(recorded_job(), "bert");  // products read what a norm put out
     CHECK(keeps(norm_kind::layer));
     j = with_lora(j, {weight_role::q_proj});

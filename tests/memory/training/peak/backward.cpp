@@ -331,6 +331,7 @@ TEST_CASE("a table that an encoder reads, too, gets its last gradient from there
     CHECK(gradients(peak_point::encoder_last_layer_backward) == byte_count{});
     m.stage.encoder.reads_tokens = true;
     CHECK(gradients_at_embedding(m) == table * 2);  // the encoder's, and the decoder's that waits for it
+    CHECK(gradients(peak_point::decoder_embedding_gradient) == table * 3);
     CHECK(gradients(peak_point::encoder_last_layer_backward) == table);
     CHECK(gradients(peak_point::encoder_first_layer_backward) == table);
     m.folded.micro_batches = 1;
