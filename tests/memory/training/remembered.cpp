@@ -19,7 +19,7 @@ namespace {
 /// How often values are made, and that what is remembered of a key was made for it.
 template <std::size_t Slots>
 struct counting_folds {
-    remembered<std::int64_t, Slots> values{};
+    detail::remembered<std::int64_t, Slots> values{};
     int made = 0;
 
     /// Whether the value of a key is remembered.
