@@ -199,7 +199,24 @@ TEST_CASE("what a list says that stages hold is no other list's") {
     const layout even{.pipeline = 2, .stages = read_stages("16|16").value()};
     layout uneven = even;
     uneven.stages = read_stages("24|8").value();
-    check_in_turn(j, standard_cluster(gpus::h100_sxm5_80gb, 2).value(), {even, uneven, even});
+    const cluster two = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    check_in_turn(j, two, {even, uneven, even});
+    check_in_turn({.model = models::llama_3_1_8b, .context = tokens(8000), .runtime = runtimes::vllm}, two,
+                  {even, uneven, even});
+}
+
+TEST_CASE("what a kind of layer takes on one stage is no other kind's on several") {
+    job j{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .sequence = tokens(4096),
+          .global_batch = 32,
+          .runtime = runtimes::megatron};
+    layer wide = j.model.layers.kinds[0], wider = wide;
+    wide.feed_forward.width *= 2;
+    wider.feed_forward.width *= 3;
+    j.model.layers = {4, j.model.layers.kinds[0]};
+    j.model.layers.then(4, wide).then(4, wider);
+    check_in_turn(j, standard_cluster(gpus::h100_sxm5_80gb, 2).value(), {{}, {.pipeline = 2}, {}});
 }
 
 TEST_CASE("how many GPUs share each matrix, and compute chunks of a prompt, is no other layout's") {

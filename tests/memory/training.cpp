@@ -448,6 +448,11 @@ TEST_CASE("a stage that holds chunks of one kind of layer is that of a model of 
     CHECK(training_memory(j, l, 0).total() == alone.total());
     CHECK(training_memory(j, l, 0).ideal == alone.ideal);
     CHECK(training_memory(j, l, 1).ideal > alone.ideal);
+    // Nor does what the second stage's layers would take decide that the first one exceeds.
+    j.model.layers = {4, j.model.layers.kinds[0]};
+    j.model.layers.then(4, wide);
+    const layout two{.pipeline = 2};
+    CHECK_FALSE(detail::first_stage_exceeds(detail::folded_job{j, two}, training_memory(j, two, 0).ideal));
 }
 
 TEST_CASE("the memory of a job on a card is that of all its stages, the first among them") {

@@ -155,6 +155,16 @@ TEST_CASE("what a quantised checkpoint may hold again is at most a tied head's s
     CHECK(perhaps({}, false) == mib(256));
     j.weights = bf16;
     CHECK(perhaps({}, true) == byte_count{});
+    // A GGUF file has its head, and is repacked where PyTorch holds it.
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    const file_layers file{j, j.runtime};
+    const auto of_file = [&] { return serving_weights{j, alone, j.runtime, &file}.perhaps(gib(1), true); };
+    j.runtime.allocator.rounds_to_segments = true;
+    CHECK(of_file() == mib(256));
+    j.weights = awq(4, 128);
+    CHECK(of_file() == mib(256));
+    j.runtime.allocator.rounds_to_segments = false;
+    CHECK(of_file() == byte_count{});
 }
 
 TEST_CASE("the layers of a GGUF file add up, range by range and tensor by tensor") {
