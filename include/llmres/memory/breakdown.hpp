@@ -108,7 +108,7 @@ struct memory_breakdown {
     }
     /// Evicts what the device lacks, as far as it is evictable. The upper bound keeps all, since a job that runs only
     /// because the driver moves its states in each step does not fit for sure. A saturated total stays as it is.
-    constexpr void evict_beyond(byte_count available) {
+    [[gnu::cold]] constexpr void evict_beyond(byte_count available) {
         const interval<byte_count> held = total();
         if (is_saturated(held.high)) return;
         const auto lacking = [&](byte_count holds) {
@@ -122,7 +122,7 @@ struct memory_breakdown {
     }
     /// Releases what the device lacks, as far as it is releasable. (Before PyTorch runs out of memory, it frees cached
     /// blocks and tries once more.) A saturated total stays as it is.
-    constexpr void release_beyond(byte_count available) {
+    [[gnu::cold]] constexpr void release_beyond(byte_count available) {
         const interval<byte_count> held = total();
         if (is_saturated(held.high)) return;  // how much is lacking is unknown
         const auto lacking = [&](byte_count holds, byte_count most) {

@@ -291,7 +291,7 @@ constexpr void list_attention(const weight_list& list, const attention& a) {
     list.linear(w, r.bias);
 }
 
-constexpr void list_convolution(const weight_list& list, const recurrent& r) {
+[[gnu::cold]] constexpr void list_convolution(const weight_list& list, const recurrent& r) {
     if (r.kernel == 0) return;
     list.channels(weight_role::conv, r.conv_channels(), r.kernel);
     if (r.conv_bias)

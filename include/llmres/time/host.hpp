@@ -74,7 +74,8 @@ constexpr interval<duration> time_at(byte_count size, const interval<byte_rate>&
 namespace detail {
 
 /// training_host_traffic(), with what earlier layouts of the same job had in common with this one.
-constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage, training_folds* known) {
+[[gnu::cold]] constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage,
+                                                           training_folds* known) {
     host_traffic t;
     const auto pass = [&](offload_place to, byte_count size) {
         if (to == offload_place::none) return;

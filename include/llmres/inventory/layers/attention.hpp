@@ -260,7 +260,7 @@ constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_
 }
 
 /// What attention makes in its backward pass.
-constexpr void pass_back_attention(const attention& a, const layer_writer& hold) {
+[[gnu::cold]] constexpr void pass_back_attention(const attention& a, const layer_writer& hold) {
     using enum backward_point;
     const training_context& context = hold.context;
     const token_shape& t = context.tokens;

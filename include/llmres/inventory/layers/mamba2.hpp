@@ -132,7 +132,7 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer&
 
 /// C times B for every pair of tokens and feature, summed afterwards: its backward pass makes two such tensors, one for
 /// each factor.
-constexpr void pass_back_scan(const recurrent& r, const layer_writer& hold) {
+[[gnu::cold]] constexpr void pass_back_scan(const recurrent& r, const layer_writer& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
     const scan_shape s{r, hold.context.tokens};
     const std::int64_t of_pairs = product(product<std::int64_t>(2, s.pairs), r.state + 1);
@@ -143,7 +143,7 @@ constexpr void pass_back_scan(const recurrent& r, const layer_writer& hold) {
 /// What the plain scan holds in its forward pass when C times B is made for every pair of tokens and feature: that, its
 /// sum over the features, the decays of the pairs, B and C for every head, the inputs and what D adds, and the first
 /// projection and the convolution's output.
-constexpr void pass_forward_scan(const recurrent& r, const layer_writer& hold) {
+[[gnu::cold]] constexpr void pass_forward_scan(const recurrent& r, const layer_writer& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return;
     const scan_shape s{r, hold.context.tokens};
     const auto put = [&](std::int64_t elements, const precision& format) {

@@ -91,8 +91,8 @@ struct live_weights {
 };
 
 /// `whole`: all weights of a stage; `unit`: those of the layer that has most; `largest`: the largest tensor.
-constexpr live_weights live_weights_of(const training_context& context, byte_count whole, byte_count unit,
-                                       byte_count largest = {}) {
+[[gnu::cold]] constexpr live_weights live_weights_of(const training_context& context, byte_count whole, byte_count unit,
+                                                     byte_count largest = {}) {
     const precision& gathered = context.formats.compute;
     const byte_count limit = size_of(gathered, max_live_parameters, 1);
     live_weights live{.now = unit > limit ? unit : limit};

@@ -572,7 +572,7 @@ constexpr training_state state_before_layers(const weight_training& how, const p
 }
 
 /// The gradient of the embedding's table alone, as far as it lies here.
-constexpr byte_count table_gradient(const weight_training& how, const placement& here) {
+[[gnu::cold]] constexpr byte_count table_gradient(const weight_training& how, const placement& here) {
     weight_fold fold{how, weight_place::input};
     for_each_placed_input_weight(how.job.model, here, [&](const weight& w) {
         if (w.role == weight_role::embed_tokens) fold(w);

@@ -75,8 +75,10 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
 /// their linear layers: a slice of the stacked weights returns a gradient as large as the stack, to be added to the
 /// others', so two stacks and a slice are alive; the tokens of all experts but two; and of the gradients inside this
 /// one, none.
-constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout& l, const training_context& context,
-                                                const training_state& state, const sizes_at_points& routed) {
+[[gnu::cold]] constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout& l,
+                                                              const training_context& context,
+                                                              const training_state& state,
+                                                              const sizes_at_points& routed) {
     const feed_forward& f = kind.feed_forward;
     const byte_count tokens = sum_of(routed);
     const byte_count counted =
@@ -153,7 +155,8 @@ constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout&
 }
 
 /// The gradients of shared experts that are differentiated after the routed ones, as a part of the feed-forward's.
-constexpr byte_count made_later(const layer& kind, const training_context& context, const training_state& state) {
+[[gnu::cold]] constexpr byte_count made_later(const layer& kind, const training_context& context,
+                                              const training_state& state) {
     const experts& e = kind.feed_forward.experts;
     if (!context.code.feed_forward.shared_first || e.shared_width == 0) return {};
     const std::int64_t all = product(e.count, e.width) + e.shared_width;

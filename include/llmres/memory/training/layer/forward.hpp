@@ -72,8 +72,8 @@ constexpr bool reads_stream(const layer& l, layer_half half) {
 }
 
 /// What torchao makes of a 16-bit weight for one product: scaled and clamped in fp32, and in 8 bits.
-constexpr byte_count scaled_weight(const operand& read, const operand& target, const training_context& context,
-                                   const layout& l) {
+[[gnu::cold]] constexpr byte_count scaled_weight(const operand& read, const operand& target,
+                                                 const training_context& context, const layout& l) {
     const auto whole = [&](const precision& format) {
         return local_bytes(
             {activation_role::weight, product(read.width, target.width), format, activation_split::tensor}, l);
@@ -391,8 +391,8 @@ private:
 
     /// DoRA takes the norm of the adapted weight before it saves anything of the product (tuners/lora/dora.py).
     /// `input`: the format of what the product reads, of which the adapter has a copy in its own.
-    constexpr void at_magnitudes(const operand& read, const operand& target, const precision& input, byte_count held,
-                                 byte_count& most) {
+    [[gnu::cold]] constexpr void at_magnitudes(const operand& read, const operand& target, const precision& input,
+                                               byte_count held, byte_count& most) {
         if (context_.adapter.kind != adapter_kind::dora) return;
         const precision& adapter = context_.formats.adapters;
         const bool copies = context_.copies_adapter_inputs && !(input == adapter);
@@ -467,7 +467,7 @@ private:
     }
 
     /// Of stacked experts: their tokens, gate and up in one, the activated gate, and the product.
-    constexpr void at_routed_activation(const layer_operation& o, const saved_so_far& saved) {
+    [[gnu::cold]] constexpr void at_routed_activation(const layer_operation& o, const saved_so_far& saved) {
         if (!transformers_experts(context_)) return;
         const byte_count inner = of_experts_at_once(o.writes[0].width, routed_format(context_));
         const byte_count tokens = of_experts_at_once(hidden_, routed_format(context_));
