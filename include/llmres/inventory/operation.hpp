@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/collectives.hpp>
@@ -92,8 +91,8 @@ struct token_pass {
 struct token_passes {
     static constexpr std::size_t most = 3;  ///< how many there may be
 
-    std::array<detail::slot<token_pass>, most> storage;  ///< the first `count` are in use
-    std::size_t count = 0;                               ///< passes in use
+    detail::slot<token_pass> storage[most];  ///< the first `count` are in use
+    std::size_t count = 0;                   ///< passes in use
 
     constexpr token_passes() {}  ///< none
 

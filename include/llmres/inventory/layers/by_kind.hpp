@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <llmres/models/layer.hpp>
 #include <llmres/values/slot.hpp>
@@ -21,7 +20,7 @@ public:
     constexpr const Value& operator[](std::size_t kind) const { return slots_[kind].value; }
 
 private:
-    std::array<slot<Value>, layer_stack::max_kinds> slots_;
+    slot<Value> slots_[layer_stack::max_kinds];
 };
 
 }  // namespace llmres::inline v0::detail

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/layers/by_kind.hpp>
@@ -123,8 +122,8 @@ public:
             if (entries_[i].key == key && entries_[i].conditions == conditions) return entries_[i].peak;
         entry& at = entries_[next_];
         at = {key, conditions, graph.peak(key)};
-        next_ = (next_ + 1) % entries_.size();
-        if (known_ < entries_.size()) ++known_;
+        next_ = (next_ + 1) % most;
+        if (known_ < most) ++known_;
         return at.peak;
     }
     constexpr void clear() { known_ = next_ = 0; }
@@ -135,7 +134,8 @@ private:
         graph_conditions conditions{};
         step_peak peak{};
     };
-    std::array<entry, 12> entries_{};
+    static constexpr std::size_t most = 12;
+    entry entries_[most]{};
     std::size_t known_ = 0;
     std::size_t next_ = 0;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/placement.hpp>
@@ -115,7 +114,7 @@ private:
     std::int32_t tensor_ = 1;
     detail::gguf::traits traits_{};
     detail::gguf::layer_groups groups_{};
-    std::array<slot<tensors>, detail::gguf::layer_groups::max_groups> groups_of_tensors_;  ///< set as groups_.size()
+    slot<tensors> groups_of_tensors_[detail::gguf::layer_groups::max_groups];  ///< set as groups_.size()
 };
 
 // Behind the class, because Clang evaluates a member template in a constant expression only where it is used after its

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -153,7 +152,7 @@ private:
         return free;
     }
 
-    std::array<entry, Slots> entries_{};
+    entry entries_[Slots]{};
     std::size_t replaced_ = 0;
 };
 
@@ -190,7 +189,7 @@ private:
     }
 
     remembered_keys<Slots> keys_;
-    std::array<slot<Value>, Slots> values_{};
+    slot<Value> values_[Slots]{};
 };
 
 /// What one micro-batch makes before and after the layers.
