@@ -52,6 +52,8 @@ TEST_CASE("a repository is found by its words where no model's id has them") {
     CHECK(find_model("qwen3-coder-30b-a3b-fp8")->weights == fp8_block);
     CHECK(find_model("mistral small 3.2")->name == "mistral-small-3.1-24b");
     CHECK(find_model("devstral")->max_context == tokens(131072));
+    // Meta's repository, whose attention stays in 16 bits, is not NVIDIA's of that name.
+    CHECK_FALSE(find_model("meta-llama/Llama-3.1-405B-Instruct-FP8"));
     // Of several repositories that have as few other words, none is meant.
     CHECK_FALSE(find_model("qwen coder awq"));
 }

@@ -98,8 +98,8 @@ private:
 /// 8B", with an organisation before it or "Instruct" behind it); or some of its words if no other model has them all
 /// ("falcon 180b"). A model without one of the words is not meant: "llama 3.1 9b" is unknown. A distilled model is
 /// meant only if the name says so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". Where no id has all of its words,
-/// the repository that has them and the fewest others ("qwen3-coder:30b"). A name that means no model, or more than
-/// one, is an `unknown` error on `field`, which lists up to three that it might mean.
+/// the repository that has them and the fewest others ("qwen3-coder:30b"), if no organisation is named. A name that
+/// means no model, or more than one, is an `unknown` error on `field`, which lists up to three that it might mean.
 constexpr result<model> find_model(std::string_view name, std::string_view field = "model");
 
 /// Up to three ids that a name might mean: those with all of its words, the shortest first; without any, the ids of
@@ -219,8 +219,9 @@ constexpr result<model> find_model(std::string_view name, std::string_view field
         ++found;
     }
     if (found == 1) return *only;
-    if (const models::hub_name* row = found == 0 && asked.count > 0 ? models::detail::find_hub_name(asked) : nullptr)
-        return models::detail::held_by(*row);
+    const bool any_organisation = name.find('/') == std::string_view::npos;
+    if (found == 0 && asked.count > 0 && any_organisation)
+        if (const models::hub_name* row = models::detail::find_hub_name(asked)) return models::detail::held_by(*row);
     return refused(error_code::unknown, field, name, such_as("a model", search_models(name)));
 }
 
