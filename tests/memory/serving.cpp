@@ -336,3 +336,29 @@ TEST_CASE("the fullest phase is what the plan allocates, under every profile") {
                 CHECK((std::max)({p.load, p.prefill, p.decode}) == of_phase);
             }
 }
+
+TEST_CASE("the memory of a layout is that of the stage which is expected to need most, the first of equal ones") {
+    for (const model* m : {&models::llama_3_1_8b, &models::mixtral_8x7b, &models::deepseek_v3, &models::gemma_3_27b})
+        for (const gguf_quantisation quantisation : {gguf_quantisation::Q4_K_M, gguf_quantisation::Q8_0})
+            for (const std::int32_t stages : {2, 3, 5, 8})
+                for (const std::int32_t on_host : {0, 2}) {
+                    job j = chat();
+                    j.model = *m;
+                    j.runtime = runtimes::llama_cpp;
+                    j.gguf = gguf_mix{.quantisation = quantisation};
+                    j.options.experts_on_host = on_host > 0;
+                    j.options.host_expert_layers = on_host;
+                    const layout l{.pipeline = stages};
+                    memory_breakdown most = serving_memory_of_stage(j, l, j.runtime, 0);
+                    for (std::int32_t s = 1; s < stages; ++s) {
+                        const memory_breakdown own = serving_memory_of_stage(j, l, j.runtime, s);
+                        if (own.expected() > most.expected()) most = own;
+                    }
+                    INFO(std::string{m->name.view()} << ", stages: " << stages << ", " << on_host);
+                    const memory_breakdown found = serving_memory(j, l);
+                    CHECK(found.stage == most.stage);
+                    CHECK(found.total() == most.total());
+                    CHECK(found[memory_term::activations] == most[memory_term::activations]);
+                    CHECK(found[memory_term::logits] == most[memory_term::logits]);
+                }
+}

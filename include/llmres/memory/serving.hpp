@@ -424,8 +424,12 @@ struct serving_stages {
         if (runtime.serving_kernels.graph.laid_out || (experts_on_host && runtime.loading.host_experts.copied)) {
             const stage_graph graph{job, layout, runtime, step, weights, here.layers, s.index, s.last, here.output};
             if (graph.possible()) {
+                const auto room = [&] {
+                    return experts_on_host ? byte_count{}
+                                           : beyond(before->most, s.held() + caches.of(here).allocated());
+                };
                 const step_peak laid_out = known    ? known->graphs.peak_of(graph)
-                                           : before ? peak_of_graph(graph, *before)
+                                           : before ? peak_of_graph(graph, *before, room())
                                                     : graph.peak(graph.key());
                 if (laid_out.all().expected > byte_count{}) return laid_out;
             }
@@ -433,10 +437,13 @@ struct serving_stages {
         return step.peak(s.live, s.last, s.index);
     }
 
-    static constexpr const step_peak& peak_of_graph(const stage_graph& graph, remembered_graph& before) {
+    /// Of a graph that is sure to take less than `room`, beside which the stage has less than another, no more than
+    /// that it takes something.
+    static constexpr step_peak peak_of_graph(const stage_graph& graph, remembered_graph& before, byte_count room) {
         const stage_graph_key key = graph.key();
         if (before.known && before.key == key) return before.peak;
-        before.peak = graph.peak(key, &before);
+        if (room > byte_count{} && graph.at_most(key, before) < room) return {.activations = bytes(1)};
+        before.peak = graph.peak(key, before.written);
         before.key = key;
         before.known = true;
         return before.peak;
@@ -482,21 +489,35 @@ struct serving_stages {
     }
 };
 
-/// The busiest of a layout's stages. `fixed_stage` returns what of each does not hang on its caches.
+/// Whether of two stages that which has more allocated is expected to need more in all: what else they need is the same
+/// for each, or grows with it.
+constexpr bool ranks_by_allocated(const serving_stages& stages) {
+    const runtime& r = stages.runtime;
+    return !takes_fraction(r.cache) && !r.allocator.caches_freed_blocks && r.step.logits.filter_rows == 0 &&
+           !cache_grows(stages.step, r) && r.loading.projections != projection_tensors::joined;
+}
+
+/// The busiest of a layout's stages, the first of equal ones. `fixed_stage` returns what of each does not hang on its
+/// caches, and is told how much any before has allocated. The first stage comes last: the embedding and a few dense
+/// layers often make it smaller than those between.
 template <class Stage>
 constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage& fixed_stage) {
-    std::int32_t next = 0;
-    const auto memory_of_next = [&] {
-        const stage_without_caches& held = fixed_stage(next);
+    const std::int32_t count = stages.layout.pipeline;
+    std::int32_t next = count > 1 ? 1 : 0;
+    const auto memory_of_next = [&](byte_count allocated) {
+        const stage_without_caches& held = fixed_stage(next, allocated);
         serving_stage s = held.stage;
         s.hold(stages.caches.of_stage(next, held.counts, held.predictions));
         next = held.next;
         return with_allocator(s, stages.step, stages.runtime, stages.layout);
     };
-    memory_breakdown busiest = memory_of_next();
-    for (byte_count most = busiest.expected(); next < stages.layout.pipeline;) {
-        const memory_breakdown m = memory_of_next();
-        if (const byte_count own = m.expected(); own > most) busiest = m, most = own;
+    memory_breakdown busiest = memory_of_next({});
+    byte_count most = busiest.expected();
+    for (bool first = count == 1; !first;) {
+        first = next >= count;
+        if (first) next = 0;
+        const memory_breakdown m = memory_of_next(busiest.allocated.expected);
+        if (const byte_count own = m.expected(); own > most || (first && own == most)) busiest = m, most = own;
     }
     add_engine(busiest, stages.step, stages.runtime, stages.layout);
     return busiest;
@@ -505,7 +526,9 @@ constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage&
     if (stages.layout.pipeline == 1) return stages.memory(placement_of(stages.job, stages.layout, 0));
     remembered_graph before;
     stage_without_caches held;
-    return busiest_of(stages, [&](std::int32_t stage) -> const stage_without_caches& {
+    const bool ranked = ranks_by_allocated(stages);
+    return busiest_of(stages, [&](std::int32_t stage, byte_count most) -> const stage_without_caches& {
+        if (ranked) before.most = most;
         return held = stages.fixed_stage(stage, &before);
     });
 }
@@ -519,7 +542,7 @@ constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const ru
     serving_stages stages{j, l, r, known};
     if (l.stages.chunks > 0) return stages.fold_layers(), busiest_stage(stages);
     const fold_key::words key = key_of_stages(l, known.steps.number_of(stages.step)).in_words();
-    return busiest_of(stages, [&](std::int32_t stage) -> const stage_without_caches& {
+    return busiest_of(stages, [&](std::int32_t stage, byte_count) -> const stage_without_caches& {
         return known.stages.get_by(key.of(stage), [&] {
             stages.fold_layers();
             return stages.fixed_stage(stage);

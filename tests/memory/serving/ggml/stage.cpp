@@ -388,25 +388,23 @@ TEST_CASE(
     CHECK(c.peak(c.all(), 0, true, false).all().expected == laid_out(shape, {.flash = false}, by_hand, 0));
 }
 
-TEST_CASE("a graph that goes on where another stage's stopped is the graph laid out from the start") {
+TEST_CASE("a graph of layers that were written of another stage is the graph whose layers are written anew") {
     serving_case c{{routed_layer(), dense_layer(), dense_layer(tokens(100))}, {1, 0, 2, 0, 0, 0, 2, 0, 0, 2, 0, 1}};
     for (const std::int32_t on_host : {0, 3})
         for (const bool flash : {false, true}) {
             c.asked.runtime.serving_kernels.flash_attention = flash;
             if (on_host > 0) c.experts_on_host(on_host);
-            remembered_graph before;
+            written_layer written;
             for (std::int32_t index = 0; index < 4; ++index)
                 for (const bool logits : {false, true}) {
                     const stage_range range{index * 3, index * 3 + 3};
                     c.with(range, index, index == 3, logits, [&](const stage_graph& g) {
-                        const step_peak went_on = g.peak(g.key(), &before), alone = g.peak(g.key());
-                        CHECK(went_on.all().low == alone.all().low);
-                        CHECK(went_on.all().expected == alone.all().expected);
-                        CHECK(went_on.all().high == alone.all().high);
-                        CHECK(went_on.logits.expected == alone.logits.expected);
-                        CHECK(went_on.in_holes == alone.in_holes);
-                        before.key = g.key();
-                        before.known = true;
+                        const step_peak repeated = g.peak(g.key(), written), alone = g.peak(g.key());
+                        CHECK(repeated.all().low == alone.all().low);
+                        CHECK(repeated.all().expected == alone.all().expected);
+                        CHECK(repeated.all().high == alone.all().high);
+                        CHECK(repeated.logits.expected == alone.logits.expected);
+                        CHECK(repeated.in_holes == alone.in_holes);
                         return 0;
                     });
                 }
@@ -466,7 +464,31 @@ TEST_CASE(
     CHECK(expected() == by_hand(recurrence, options, 8, 0));
 }
 
-TEST_CASE("stages lay out the same layers where their number and each of them is the same, but for the last") {
+TEST_CASE("a graph takes no more than is said without laying it out, which holes lie in it or not") {
+    serving_case c{{routed_layer(), dense_layer(), dense_layer(tokens(100))},
+                   {1, 0, 2, 0, 0, 0, 2, 0, 0, 2, 0, 1, 0, 0, 0}};
+    for (const double factor : {0.5, 1.0, 1.5})
+        for (const bool flash : {false, true}) {
+            c.asked.runtime.accuracy.activations.expected = factor;
+            c.asked.runtime.serving_kernels.flash_attention = flash;
+            remembered_graph before;
+            for (std::int32_t index = 0; index < 5; ++index)
+                for (const bool logits : {false, true}) {
+                    const stage_range range{index * 3, index * 3 + 3};
+                    c.with(range, index, logits, logits, [&](const stage_graph& g) {
+                        const byte_count most = g.at_most(g.key(), before);
+                        before.peak = g.peak(g.key(), before.written);
+                        before.key = g.key();
+                        before.known = true;
+                        CHECK(before.peak.all().expected <= most);
+                        CHECK(most < before.peak.all().expected * 10);
+                        return 0;
+                    });
+                }
+        }
+}
+
+TEST_CASE("stages lay out the same layers where their number and each of them is the same, or but for the last") {
     laid_layers two;
     two.count = 2;
     two.layers[1].kind = 1;
@@ -481,4 +503,18 @@ TEST_CASE("stages lay out the same layers where their number and each of them is
     other.count = 1;
     CHECK_FALSE(two == other);
     CHECK_FALSE(two.same_but_last(other));
+}
+
+TEST_CASE("a layer is repeated where its kind, the place of its experts and the stacks that are copied are the same") {
+    written_layer written;
+    const expert_stacks stacks{mib(3), mib(2)}, larger{mib(3), mib(4)};
+    CHECK_FALSE(written.is(0, expert_place::here, {}));  // none is written
+    written.steps.whole = true;
+    CHECK(written.is(0, expert_place::here, {}));
+    CHECK_FALSE(written.is(1, expert_place::here, {}));
+    CHECK_FALSE(written.is(0, expert_place::host, {}));
+    CHECK_FALSE(written.is(0, expert_place::here, stacks));
+    written.stacks = stacks;
+    CHECK(written.is(0, expert_place::here, stacks));
+    CHECK_FALSE(written.is(0, expert_place::here, larger));
 }

@@ -19,8 +19,8 @@ protected:
     using graph_tensors::graph_tensors;
 
     constexpr void add_products_of_attention(const layer_operation& o, const graph_layer& l) {
-        if (o.weights[0] == weight_role::o_proj) return project(operand_name::attended, l.computes_logits);
-        if (o.weights[0] == weight_role::out_proj) return project(operand_name::scanned, l.computes_logits);
+        if (o.weights[0] == weight_role::o_proj) return project(operand_name::attended);
+        if (o.weights[0] == weight_role::out_proj) return project(operand_name::scanned);
         if (o.weights[0] == weight_role::in_proj) {
             at(operand_name::projected) = add_rows(o.writes[0].width);
             return free(operand_name::normed);
@@ -36,11 +36,11 @@ protected:
         const auto made = [&] { return for_cache(add_rows(o.writes[2].width), o.writes[2].width); };
         const tensor first = options.writes.values_first ? made() : tensor{};
         const tensor keys = for_cache(rotated(o.writes[1].width, normed), o.writes[1].width);
-        if (l.last) buffer.free(positions);
+        free_positions();
         const tensor values = options.writes.values_first ? first : made();
         free_normed(l.kind);
-        buffer.free(keys);
-        buffer.free(values);
+        free(keys);
+        free(values);
     }
     /// One product, of which queries and keys are rotated to tensors of their own, and values are a view; each third
     /// was copied first until views were rotated.
@@ -51,23 +51,23 @@ protected:
         const auto turned = [&](std::int64_t width) {
             const tensor third = copies ? add_rows(width) : tensor{};
             const tensor made = add_rows(width);
-            buffer.free(third);
+            free(third);
             return for_cache(made, width);
         };
         at(operand_name::query) = turned(o.writes[0].width);
         const tensor keys = turned(o.writes[1].width);
-        if (l.last) buffer.free(positions);
+        free_positions();
         const tensor values = copies || rotates() ? add_rows(o.writes[2].width) : tensor{};
-        buffer.free(all);
-        buffer.free(keys);
-        buffer.free(values);
+        free(all);
+        free(keys);
+        free(values);
     }
     constexpr bool rotates() const { return options.unpacked && options.writes.rotates_quantised; }
     /// What is rotated for a quantised cache is another tensor.
     constexpr tensor for_cache(tensor made, std::int64_t width) {
         if (!rotates()) return made;
         const tensor after = add_rows(width);
-        buffer.free(made);
+        free(made);
         return after;
     }
     /// Queries or keys, and what follows. A norm or a rotation that reads a view makes a tensor of its own
@@ -76,23 +76,23 @@ protected:
         const tensor made = add_rows(width);
         if (!normed && options.fused) return made;
         const tensor after = add_rows(width);
-        buffer.free(made);
+        free(made);
         return after;
     }
     constexpr void attend(const layer_operation& o, const graph_layer& l) {
-        const byte_count output = rows_of(o.writes[0].width);
+        const std::int64_t output = o.writes[0].width;
         if (options.flash) {
-            cast_mask(mask_of(l));
-            const tensor attended = buffer.add(output);
+            cast_mask(reads_window_mask(l));
+            const tensor attended = add_rows(output);
             free(operand_name::query);
             at(operand_name::attended) = for_cache(attended, o.writes[0].width);
         } else {
-            const tensor scores = add_rows(l.kind.attention.heads * mask_of(l).cells);
+            const tensor scores = add_rows(l.kind.attention.heads * cells_of(l));
             free(operand_name::query);
-            const tensor by_heads = buffer.add(output);
-            buffer.free(scores);
-            at(operand_name::attended) = buffer.add(output);
-            buffer.free(by_heads);
+            const tensor by_heads = add_rows(output);
+            free(scores);
+            at(operand_name::attended) = add_rows(output);
+            free(by_heads);
         }
         free_mask(l);
     }
@@ -106,28 +106,28 @@ protected:
         tensor rotary = rotary_first ? add_rows(heads * a.rope_dim) : tensor{};
         const tensor wide = add_rows(heads * rank);
         if (!rotary_first) rotary = add_rows(heads * a.rope_dim);
-        buffer.free(plain);
+        free(plain);
         const tensor queries = add_rows(heads * (rank + a.rope_dim));
-        buffer.free(wide);
-        buffer.free(rotary);
+        free(wide);
+        free(rotary);
         store_latent(a);
         free(operand_name::normed);
-        if (l.last) buffer.free(positions);
+        free_positions();
         tensor output{};
         if (options.flash) {
-            cast_mask(mask_of(l));
+            cast_mask(reads_window_mask(l));
             output = add_rows(heads * rank);
-            buffer.free(queries);
+            free(queries);
         } else {
             const tensor scores = add_rows(heads * shape.cells);
-            buffer.free(queries);
+            free(queries);
             output = add_rows(heads * rank);
-            buffer.free(scores);
+            free(scores);
         }
         const tensor values = add_rows(heads * a.value_width());
-        buffer.free(output);
+        free(output);
         at(operand_name::attended) = add_rows(heads * a.value_width());
-        buffer.free(values);
+        free(values);
         free_mask(l);
     }
     /// A selective state space (llama.cpp: build_mamba2_layer, build_mamba_layer): the convolution's input joined with
@@ -143,43 +143,37 @@ protected:
         const std::int64_t channels = r.conv_channels();
         const byte_count kept = bytes(4) * channels * (r.kernel - 1) * shape.sequences;
         const byte_count scan_states = bytes(4) * r.inner() * r.state * shape.sequences;
-        const tensor copied = options.writes.copies_states ? buffer.add(scan_states) : tensor{};
-        const tensor state = buffer.add(kept);
-        const tensor joined = buffer.add(rows_of(channels) + kept);
-        buffer.free(state);
+        const tensor copied = options.writes.copies_states ? add(scan_states) : tensor{};
+        const tensor state = add(kept);
+        const tensor joined = add(rows_of(channels) + kept);
+        free(state);
         const tensor convolved = add_rows(channels);
-        buffer.free(joined);
+        free(joined);
         const tensor low = first ? add_rows(r.rank + 2 * r.state) : tensor{};
         const tensor part = first ? add_rows(r.rank) : tensor{};
         const tensor steps = add_rows(r.heads);
-        buffer.free(part);
-        const tensor scanned = buffer.add(rows_of(r.inner()) + scan_states);
-        buffer.free(copied);
-        buffer.free(steps);
-        buffer.free(low);
+        free(part);
+        const tensor scanned = add(rows_of(r.inner()) + scan_states);
+        free(copied);
+        free(steps);
+        free(low);
         const tensor gate = add_rows(r.inner());
         free(operand_name::projected);
         const tensor skipped = first ? convolved : add_rows(r.inner());
-        if (!first) buffer.free(convolved);
-        buffer.free(scanned);
+        if (!first) free(convolved);
+        free(scanned);
         at(operand_name::scanned) = add_rows(r.inner());
-        buffer.free(gate);
-        buffer.free(skipped);
-        if (first) project(operand_name::scanned, l.computes_logits);
+        free(gate);
+        free(skipped);
+        if (first) project(operand_name::scanned);
     }
     /// Attention's last product. Where rows are picked for the logits, all are, as the graph is laid out.
-    constexpr void project(operand_name from, bool picks_rows) {
-        tensor output = add_rows(shape.hidden);
+    constexpr void project(operand_name from) {
+        const tensor output = add_rows(shape.hidden);
         free(from);
-        if (picks_rows) {
-            rows = shape.scored;
-            column = bytes(4) * rows;
-            const tensor picked = add_rows(shape.hidden);
-            buffer.free(output);
-            output = picked;
-        }
+        pick_rows(output);
         at(operand_name::mixed) = output;
-        picks_stream = picks_rows;
+        picks_stream = true;
     }
     /// Prompts through latent attention that expands keys and values of the whole context (ik_llama.cpp:
     /// build_deepseek2 with -mla 2 or 3 and -fa). Of each part of the heads the fp32 product, its keys and values in 16
@@ -188,36 +182,36 @@ protected:
         const attention& a = l.kind.attention;
         const std::int64_t heads = a.heads, cells = shape.cells;
         store_latent(a);
-        const tensor queries = latent_queries(a, l.last);
+        const tensor queries = latent_queries(a);
         const std::int64_t part = heads_of_a_part(a, heads);
         const std::size_t parts = static_cast<std::size_t>(heads / part);
         std::array<tensor, most_parts> keys, values;  // set before they are read
         tensor rotary{}, joined{};
         const auto read = [&](std::size_t i) {
-            cast_mask(masks[0]);
+            cast_mask(false);
             const tensor one = add_rows(part * a.value_width());
-            if (i + 1 == parts) buffer.free(queries);
-            buffer.free(keys[i]);
-            buffer.free(values[i]);
+            if (i + 1 == parts) free(queries);
+            free(keys[i]);
+            free(values[i]);
             if (i + 1 == parts) free_mask(l);
             if (i == 0) {
                 joined = one;
                 return;
             }
             const tensor more = add_rows(part * a.value_width() * static_cast<std::int64_t>(i + 1));
-            buffer.free(joined);
-            buffer.free(one);
+            free(joined);
+            free(one);
             joined = more;
         };
         for (std::size_t i = 0; i < parts; ++i) {
-            const tensor both = buffer.add(product(a, part));
-            const tensor key = buffer.add(bytes(2) * cells * part * a.head_dim);
-            values[i] = buffer.add(bytes(2) * cells * part * a.value_width());
-            buffer.free(both);
+            const tensor both = add(product(a, part));
+            const tensor key = add(bytes(2) * cells * part * a.head_dim);
+            values[i] = add(bytes(2) * cells * part * a.value_width());
+            free(both);
             if (i == 0) rotary = repeated_rotary(a, part);
-            keys[i] = buffer.add(bytes(2) * cells * part * a.query_width());
-            if (i + 1 == parts) buffer.free(rotary);
-            buffer.free(key);
+            keys[i] = add(bytes(2) * cells * part * a.query_width());
+            if (i + 1 == parts) free(rotary);
+            free(key);
             if (!options.all_parts) read(i);
         }
         for (std::size_t i = 0; options.all_parts && i < parts; ++i) read(i);
@@ -245,49 +239,48 @@ protected:
         const tensor both = add_rows(a.kv_rank + a.rope_dim);
         const tensor rotated = add_rows(a.rope_dim);
         const tensor latent = add_rows(a.kv_rank);
-        buffer.free(both);
+        free(both);
         const tensor joined = add_rows(a.kv_rank + a.rope_dim);
-        buffer.free(rotated);
-        buffer.free(latent);
-        buffer.free(joined);
+        free(rotated);
+        free(latent);
+        free(joined);
     }
     /// Queries before their rotation; compressed ones are normed in their place.
     constexpr tensor plain_queries(const attention& a) {
         if (a.q_rank == 0) return add_rows(a.heads * a.query_width());
         const tensor low = add_rows(a.q_rank);
         const tensor made = add_rows(a.heads * a.query_width());
-        buffer.free(low);
+        free(low);
         return made;
     }
-    constexpr tensor latent_queries(const attention& a, bool last) {
+    constexpr tensor latent_queries(const attention& a) {
         const std::int64_t heads = a.heads;
         tensor input = at(operand_name::normed);
         at(operand_name::normed) = {};
         if (a.q_rank > 0) {
             const tensor low = add_rows(a.q_rank);
-            buffer.free(input);
+            free(input);
             input = add_rows(a.q_rank);
-            buffer.free(low);
+            free(low);
         }
         const tensor made = add_rows(heads * a.query_width());
-        buffer.free(input);
+        free(input);
         const tensor rotated = add_rows(heads * a.rope_dim);
-        if (last) buffer.free(positions);
+        free_positions();
         const tensor joined = add_rows(heads * a.query_width());
-        buffer.free(rotated);
-        buffer.free(made);
+        free(rotated);
+        free(made);
         return joined;
     }
     /// The rotary part of all keys, once a head of the part.
     constexpr tensor repeated_rotary(const attention& a, std::int64_t part) {
-        const tensor one = options.unpacked ? buffer.add(bytes(2) * shape.cells * a.rope_dim) : tensor{};
-        const tensor repeated = buffer.add(bytes(2) * shape.cells * a.rope_dim * part);
-        buffer.free(one);
+        const tensor one = options.unpacked ? add(bytes(2) * shape.cells * a.rope_dim) : tensor{};
+        const tensor repeated = add(bytes(2) * shape.cells * a.rope_dim * part);
+        free(one);
         return repeated;
     }
 
-private:
-    static constexpr std::size_t most_parts = 256;
+    bool picks_stream = false;  ///< where logits are computed, the residual sum is of picked rows
 };
 
 }  // namespace llmres::inline v0::detail

@@ -19,6 +19,9 @@ public:
         std::int64_t size;
     };
 
+    /// What rounding adds to a tensor.
+    static constexpr byte_count most_padding = bytes(127);
+
     constexpr ggml_buffer() {}  // holes beyond the count stay as they are, and are not copied
     constexpr ggml_buffer(const ggml_buffer& other) { *this = other; }
     constexpr ggml_buffer& operator=(const ggml_buffer& other) {
@@ -29,7 +32,8 @@ public:
         unused = other.unused;
         return *this;
     }
-    [[gnu::noinline]] constexpr tensor add(byte_count wanted) {
+    [[gnu::noinline]] constexpr tensor add(byte_count wanted) { return inlined_add(wanted); }
+    [[gnu::always_inline]] constexpr tensor inlined_add(byte_count wanted) {
         if (wanted > largest_tensor) {
             most = (byte_count::max)().in(bytes);
             return {};
@@ -69,10 +73,18 @@ public:
         } else if (after) {
             holes[at] = {t.offset, holes[at].size + t.size};
         } else if (count < holes.size()) {
-            for (std::size_t i = count++; i > at; --i) holes[i] = holes[i - 1];
-            holes[at] = t;
+            // (From the first one up: of a loop from the last one down GCC makes a call of memmove().)
+            tensor moved = t;
+            for (; at < count; ++at) {
+                const tensor there = holes[at];
+                holes[at] = moved;
+                moved = there;
+            }
+            holes[count++] = moved;
         }
     }
+    /// Up to the end of the last tensor that lives.
+    constexpr byte_count size() const { return bytes(end); }
     constexpr byte_count peak() const { return bytes(most); }
     /// Of the peak, what lay in holes when it was reached. The same tensors, each as large or larger, take a buffer of
     /// at least the rest: which of them find holes hangs on their sizes, so that larger ones may take less in all.

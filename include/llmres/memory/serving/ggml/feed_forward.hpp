@@ -24,14 +24,14 @@ protected:
             const tensor down = add_rows(shape.hidden);
             free(operand_name::activated);
             if (o.shared)  // added to the routed experts' output in its place
-                buffer.free(down);
+                free(down);
             else
                 at(operand_name::fed) = down;
         } else if (l.place != expert_place::first_gpu) {
             const bool stacked = l.place != expert_place::host;
-            const tensor down = stacked ? buffer.add(l.down_stack) : tensor{};
+            const tensor down = stacked ? add(l.down_stack) : tensor{};
             at(operand_name::expert_output) = add_rows(l.kind.feed_forward.experts.per_token * shape.hidden);
-            buffer.free(down);
+            free(down);
             if (stacked) free(operand_name::activated);
         } else {
             at(operand_name::expert_output) = {};
@@ -47,7 +47,7 @@ protected:
             }
             at(operand_name::gate) = add_rows(o.writes[0].width);
             at(operand_name::up) = add_rows(o.writes[1].width);
-            buffer.free(both);
+            free(both);
             return;
         }
         at(operand_name::gate) = add_rows(o.writes[0].width);
@@ -68,13 +68,13 @@ protected:
     constexpr void add_choice(const experts& e) {
         const tensor biased = e.score_bias ? add_rows(e.count) : tensor{};
         order = add_rows(e.count);
-        buffer.free(biased);
+        free(biased);
         if (!options.fused) weigh(e);
     }
     constexpr void weigh(const experts& e) {
         weights = add_rows(e.per_token);
         free(operand_name::logits_of_experts);
-        buffer.free(add_rows(1));  // their sum
+        free(add_rows(1));  // their sum
     }
     /// Gate and up of routed experts: one operation that needs both stacks of weights, or one after the other. Experts
     /// on the host are computed there.
@@ -84,16 +84,16 @@ protected:
             if (e.shared_width == 0) free(operand_name::normed);
             return;
         }
-        first_stack = buffer.add(l.gate_stack);
+        first_stack = add(l.gate_stack);
         if (options.fused) {
-            second_stack = buffer.add(l.gate_stack);
+            second_stack = add(l.gate_stack);
             return;
         }
         at(operand_name::up) = add_rows(e.per_token * o.writes[1].width);
-        buffer.free(first_stack);
-        const tensor stack = buffer.add(l.gate_stack);
+        free(first_stack);
+        const tensor stack = add(l.gate_stack);
         at(operand_name::gate) = add_rows(e.per_token * o.writes[0].width);
-        buffer.free(stack);
+        free(stack);
         if (e.shared_width == 0) free(operand_name::normed);
     }
     constexpr void activate_routed(const layer_operation& o, const graph_layer& l) {
@@ -101,8 +101,8 @@ protected:
         if (l.place == expert_place::host || l.place == expert_place::first_gpu) return;
         if (options.fused) {
             at(operand_name::activated) = add_rows(e.per_token * o.writes[0].width);
-            buffer.free(first_stack);
-            buffer.free(second_stack);
+            free(first_stack);
+            free(second_stack);
         } else if (options.writes.gated_apart) {
             at(operand_name::activated) = add_rows(e.per_token * o.writes[0].width);
             free(operand_name::gate);
@@ -116,8 +116,8 @@ protected:
     /// The sum of the experts' outputs, which come back from the host where they are computed there.
     constexpr void add_combined(const experts& e) {
         if (options.fused) weigh(e);
-        buffer.free(order);
-        buffer.free(weights);
+        free(order);
+        free(weights);
         at(operand_name::fed) = add_rows(shape.hidden);
         free(operand_name::expert_output);
     }

@@ -8,7 +8,7 @@
 
 /// The compute buffer of a graph whose tensors are many and large, laid out as ggml does it: tensor by tensor in the
 /// order of the graph. Where a few tensors rule, the fuller half of a layer is enough (memory/serving/step.hpp); where
-/// latent attention expands its keys and values, what lies between the others' holes decides. A plan takes 2 to 5 us
+/// latent attention expands its keys and values, what lies between the others' holes decides. A plan takes 2 to 4 us
 /// with it, and 15 where keys are expanded in many parts.
 namespace llmres::inline v0::detail {
 
@@ -18,18 +18,26 @@ class ggml_graph : public graph_with_feed_forward {
 public:
     using graph_with_feed_forward::graph_with_feed_forward;
 
-    constexpr void add_layer(const graph_layer& l) {
+    /// Writes the steps of a layer, which lay_out() takes. (Of a layer with too many, it takes the first ones itself.)
+    constexpr void write_layer(const graph_layer& l, layer_steps& steps) {
+        begin_layer(steps, l);
         for_each_layer_operation(l.kind, shape.hidden, {}, [&](const layer_operation& o) { add(o, l); });
+        end_layer();
+    }
+    constexpr void add_layer(const graph_layer& l) {
+        layer_steps steps;
+        write_layer(l, steps);
+        lay_out(steps, conditions_of(l));
     }
 
     constexpr void add_logits(std::int64_t vocabulary) {
         if (options.fused) {
-            const tensor normed = add_rows(shape.hidden);
-            free(operand_name::stream);
-            at(operand_name::stream) = normed;
+            const ggml_buffer::tensor normed = lay_out_rows(shape.hidden);
+            buffer.free(stream_place());
+            stream_place() = normed;
         }
-        add_rows(vocabulary);
-        free(operand_name::stream);
+        lay_out_rows(vocabulary);
+        buffer.free(stream_place());
     }
 
 private:
@@ -55,12 +63,8 @@ private:
 
     /// In the place of what is added. Where rows are picked for the logits, those of the stream are, too.
     constexpr void add_to_stream(operand_name added) {
-        if (picks_stream) {
-            const tensor picked = add_rows(shape.hidden);
-            free(operand_name::stream);
-            at(operand_name::stream) = picked;
-            picks_stream = false;
-        }
+        if (picks_stream) pick_rows(at(operand_name::stream));
+        picks_stream = false;
         free(operand_name::stream);
         std::swap(at(operand_name::stream), at(added));
     }

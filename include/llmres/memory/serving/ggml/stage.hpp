@@ -66,12 +66,27 @@ struct stage_graph_key {
     friend constexpr bool operator==(const stage_graph_key&, const stage_graph_key&) = default;
 };
 
-/// The graph of the stage before: most stages of a layout have the same, or one that differs in its last layer.
+/// The layer that was written last: most of a layout's are of its kind.
+struct written_layer {
+    layer_steps steps;
+    expert_stacks stacks{};
+    byte_count end{};  ///< of the buffer before the layer that was laid out last
+    std::uint8_t kind = 0;
+    expert_place place = expert_place::here;
+
+    constexpr bool is(std::uint8_t of_kind, expert_place in_place, const expert_stacks& copying) const {
+        return steps.whole && kind == of_kind && place == in_place && stacks == copying;
+    }
+};
+
+/// The graph of the stage before, as most stages of a layout have the same, and what is known of layers.
 struct remembered_graph {
     bool known = false;
     stage_graph_key key{};
     step_peak peak{};
-    ggml_graph before_last{{}, {}};  ///< with all layers but the last, and no stacks of experts
+    written_layer written{};
+    std::array<byte_count, layer_stack::max_kinds> added{};  ///< by the tensors of a layer of a kind; 0: not known yet
+    byte_count most{};                                       ///< that any stage before has allocated
 };
 
 struct stage_graph {
@@ -106,13 +121,12 @@ struct stage_graph {
     /// Where experts are on the host, which of them and when their rows are handed over moves tensors between holes:
     /// one of the hidden width less, or stacks more where whole layers are there. Files repacked for the CPU (-rtr)
     /// stay whatever the rule.
-    /// `before`: the graph of another stage of the layout, which this one takes the place of.
-    constexpr step_peak peak(const stage_graph_key& k, remembered_graph* before = nullptr) const {
-        const step_peak alone = before ? continued(k, *before) : laid_out(k.layers, {});
-        const step_peak without = with_hole_under_logits(with_given_input(alone));
+    /// `written`: a layer of any stage of the layout.
+    constexpr step_peak peak(const stage_graph_key& k, written_layer& written) const {
+        const step_peak without = with_hole_under_logits(with_given_input(laid_out(k.layers, {}, written)));
         const expert_stacks& stacks = k.stacks;
         if (stacks.gate == byte_count{}) return without;
-        const step_peak with = copies() ? laid_out(k.layers, stacks) : without;
+        const step_peak with = copies() ? laid_out(k.layers, stacks, written) : without;
         step_peak either = runtime.loading.host_experts.copied ? with : without;
         const step_peak& less = runtime.loading.host_experts.fused_gates ? without : with;
         either.set_low(beyond(less.activations.low, step.hidden) + less.logits.low);
@@ -120,6 +134,29 @@ struct stage_graph {
                                 (runtime.loading.host_experts.fused_gates ? stacks.gate + stacks.down : step.hidden);
         if (high > either.activations.high) either.activations.high = high;
         return either;
+    }
+    constexpr step_peak peak(const stage_graph_key& k) const {
+        written_layer none;
+        return peak(k, none);
+    }
+    /// No less than what is expected of its peak, without laying it out: as if no tensor were ever freed, or none of
+    /// the last layer, where all before it are those of the graph before. Precondition: all experts are on GPUs.
+    constexpr byte_count at_most(const stage_graph_key& k, remembered_graph& before) const {
+        ggml_graph graph{shape(), options()};
+        const bool differs_in_last =
+            before.known && before.key.first == k.first && before.key.layers.same_but_last(k.layers);
+        if (!differs_in_last) graph.begin();
+        byte_count all = differs_in_last ? before.written.end : graph.buffer.peak();
+        for (const laid_layer* one = differs_in_last ? k.layers.end() - 1 : k.layers.begin(); one != k.layers.end();
+             ++one)
+            all += added_by(graph, *one, before);
+        if (computes_logits)  // normed rows, and their logits
+            all +=
+                graph.rows_of(job.model.hidden) + graph.rows_of(job.model.vocabulary) + ggml_buffer::most_padding * 2;
+        const double factor = runtime.accuracy.activations.expected;
+        all = scaled_up(all, factor > 1.0 ? factor : 1.0) + step.hidden;  // with_given_input()
+        const byte_count peak_before = before.peak.all().expected;
+        return differs_in_last && peak_before > all ? peak_before : all;
     }
 
 private:
@@ -234,55 +271,59 @@ private:
     }
 
     /// Where stacks of experts are copied or, with none, stay where they are.
-    constexpr step_peak laid_out(const laid_layers& laid, const expert_stacks& stacks) const {
-        ggml_graph graph = begun();
-        for (const laid_layer& one : laid) add(graph, one, stacks);
-        return peak_of(graph);
-    }
-    /// laid_out() without stacks, from where another stage's graph differs.
-    constexpr step_peak continued(const stage_graph_key& k, remembered_graph& before) const {
-        const laid_layer& last = k.layers.layers[k.layers.count - 1];
-        if (!before.known || before.key.first != k.first || !before.key.layers.same_but_last(k.layers)) {
-            before.before_last = begun();
-            for (const laid_layer& one : k.layers)
-                if (&one != &last) add(before.before_last, one, {});
+    constexpr step_peak laid_out(const laid_layers& laid, const expert_stacks& stacks, written_layer& written) const {
+        ggml_graph graph{shape(), options()};
+        graph.begin();
+        for (const laid_layer& one : laid) {
+            const expert_place place = place_of(one, stacks);
+            if (!written.is(one.kind, place, stacks)) write(graph, one, place, stacks, written);
+            written.end = graph.buffer.size();
+            graph.lay_out(written.steps, conditions_of(one.last, one.last_of_mask, one.last && end));
         }
-        ggml_graph graph = before.before_last;
-        add(graph, last, {});
         return peak_of(graph);
     }
 
-    constexpr ggml_graph begun() const {
-        ggml_graph graph{
-            shape(),
-            {.flash = step.kernel == attention_kernel::flash,
-             .fused = runtime.loading.host_experts.fused_gates,
-             .writes = runtime.serving_kernels.graph,
-             .inputs_here = runtime.loading.embedding_on_host ? 0 : runtime.serving_kernels.graph.inputs_of_embedding,
-             .joined_heads = gguf::is_fused(job.model.architecture.view()),
-             .joined_gate = gguf::is_any(job.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
-             .part_limit = runtime.serving_kernels.latent.expanded,
-             .all_parts = runtime.serving_kernels.latent.expands_all,
-             .unpacked = is_packed(kv_cache_of(job)),
-             .first = index == 0,
-             .input_copies = layout.pipeline > 1 && !step.parts_on_host() ? runtime.step.copies : 1}};
-        graph.begin();
-        return graph;
+    constexpr graph_options options() const {
+        return {
+            .flash = step.kernel == attention_kernel::flash,
+            .fused = runtime.loading.host_experts.fused_gates,
+            .writes = runtime.serving_kernels.graph,
+            .inputs_here = runtime.loading.embedding_on_host ? 0 : runtime.serving_kernels.graph.inputs_of_embedding,
+            .joined_heads = gguf::is_fused(job.model.architecture.view()),
+            .joined_gate = gguf::is_any(job.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
+            .part_limit = runtime.serving_kernels.latent.expanded,
+            .all_parts = runtime.serving_kernels.latent.expands_all,
+            .unpacked = is_packed(kv_cache_of(job)),
+            .first = index == 0,
+            .input_copies = layout.pipeline > 1 && !step.parts_on_host() ? runtime.step.copies : 1};
     }
-    constexpr void add(ggml_graph& graph, const laid_layer& one, const expert_stacks& stacks) const {
+    constexpr void write(ggml_graph& graph, const laid_layer& one, expert_place place, const expert_stacks& stacks,
+                         written_layer& written) const {
         layer local = kind(one.kind);
         local.attention.heads = ceil_quotient(local.attention.heads, layout.tensor);
         local.attention.kv_heads = ceil_quotient(local.attention.kv_heads, layout.tensor);
-        const expert_place place = place_of(one, stacks);
         const bool copied_here = place == expert_place::copied;
-        graph.add_layer({.kind = local,
-                         .expands = step.expands(local.attention),
-                         .last = one.last,
-                         .last_of_mask = one.last_of_mask,
-                         .computes_logits = one.last && end,
-                         .place = place,
-                         .gate_stack = copied_here ? stacks.gate : byte_count{},
-                         .down_stack = copied_here ? stacks.down : byte_count{}});
+        graph.write_layer({.kind = local,
+                           .expands = step.expands(local.attention),
+                           .last = one.last,
+                           .last_of_mask = one.last_of_mask,
+                           .computes_logits = one.last && end,
+                           .place = place,
+                           .gate_stack = copied_here ? stacks.gate : byte_count{},
+                           .down_stack = copied_here ? stacks.down : byte_count{}},
+                          written.steps);
+        written.stacks = stacks;
+        written.kind = one.kind;
+        written.place = place;
+    }
+    constexpr byte_count added_by(ggml_graph& graph, const laid_layer& one, remembered_graph& before) const {
+        byte_count& added = before.added[one.kind];
+        if (added == byte_count{}) {
+            if (!before.written.is(one.kind, expert_place::here, {}))
+                write(graph, one, expert_place::here, {}, before.written);
+            added = before.written.steps.added;
+        }
+        return added;
     }
     constexpr step_peak peak_of(ggml_graph& graph) const {
         const byte_count layers = graph.buffer.peak();

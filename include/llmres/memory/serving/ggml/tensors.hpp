@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/memory/serving/ggml/buffer.hpp>
+#include <llmres/memory/serving/ggml/steps.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/runtimes/serving_kernels.hpp>
 #include <llmres/values/units.hpp>
@@ -34,6 +35,10 @@ struct graph_layer {
     byte_count down_stack{};
 };
 
+constexpr step_condition conditions_of(const graph_layer& l) {
+    return conditions_of(l.last, l.last_of_mask, l.computes_logits);
+}
+
 /// Tokens of a step, and cells of the caches that they attend to.
 struct graph_shape {
     std::int64_t tokens = 0;
@@ -60,7 +65,8 @@ struct graph_options {
     std::int32_t input_copies = 1;  ///< of all inputs, kept where GPUs work on several batches at once
 };
 
-/// The tensors of one GPU's part of a graph that are alive, by their names, in the buffer that they are laid out in.
+/// The tensors of one GPU's part of a graph that are alive, by their names, in the buffer that they are laid out in. A
+/// layer is written as steps first, which any layer of the same kind and place repeats.
 class graph_tensors {
 public:
     graph_shape shape;
@@ -68,83 +74,172 @@ public:
     ggml_buffer buffer{};
 
     constexpr graph_tensors(const graph_shape& of_step, const graph_options& how)
-        : shape{of_step}, options{how}, rows{of_step.tokens} {}
+        : shape{of_step}, options{how}, column_{bytes(4) * of_step.tokens} {}
 
-    using tensor = ggml_buffer::tensor;
-    constexpr byte_count rows_of(std::int64_t width) const { return column * width; }
+    constexpr byte_count rows_of(std::int64_t width) const { return column_ * width; }
 
     constexpr void begin() {
-        const bool wide = options.flash && options.first && !options.writes.narrow_masks;
+        for (std::size_t i = 0; i < first_of_layer; ++i) places_[i] = {};
+        const bool casts = options.flash && !options.writes.narrow_masks;
+        const bool wide = casts && options.first;
         const std::int64_t each = options.flash && !wide ? 2 : 4;
-        masks[0] = {.cells = shape.cells, .wide = wide};
-        masks[1] = {.cells = shape.window_cells, .wide = wide};
+        if (wide) given_ = step_condition::wide_mask | step_condition::wide_window_mask;
         if (options.input_copies > 1) {  // these are never freed
             for (std::int32_t i = 0; i < options.input_copies; ++i) {
-                add_rows(shape.hidden), add_rows(1);
-                for (const graph_mask& m : masks) buffer.add(bytes(each) * m.cells * rows);
+                lay_out_rows(shape.hidden), lay_out_rows(1);
+                for (const std::int64_t cells : {shape.cells, shape.window_cells})
+                    buffer.add(bytes(each) * cells * shape.tokens);
             }
             return;
         }
         const std::int32_t here = options.inputs_here;
-        const tensor rows_read = here > 1 ? add_rows(shape.hidden) : tensor{};
-        if (here > 0) add_rows(shape.hidden);
-        if (here == 0) at(operand_name::stream) = add_rows(shape.hidden);
-        positions = add_rows(1);
-        for (graph_mask& m : masks) {
-            if (m.cells == 0) continue;
+        const ggml_buffer::tensor rows_read = here > 1 ? lay_out_rows(shape.hidden) : ggml_buffer::tensor{};
+        if (here > 0) lay_out_rows(shape.hidden);
+        if (here == 0) places_[stream] = lay_out_rows(shape.hidden);
+        places_[positions] = lay_out_rows(1);
+        for (const bool window : {false, true}) {
+            const std::int64_t cells = window ? shape.window_cells : shape.cells;
+            if (cells == 0) continue;
             if (options.writes.value_rows && !options.flash)
-                m.value_rows = buffer.add(bytes(8) * rows * shape.value_rows);
-            m.values = buffer.add(bytes(each) * m.cells * rows);
+                places_[value_rows + std::size_t{window}] = buffer.add(bytes(8) * shape.tokens * shape.value_rows);
+            places_[masks + std::size_t{window}] = buffer.add(bytes(each) * cells * shape.tokens);
         }
-        if (here > 0) at(operand_name::stream) = add_rows(shape.hidden);
+        if (here > 0) places_[stream] = lay_out_rows(shape.hidden);
         if (here <= 1) return;
-        const tensor looked_up = add_rows(shape.hidden);
-        add_rows(shape.hidden);  // read through a view alone, which frees nothing
+        const ggml_buffer::tensor looked_up = lay_out_rows(shape.hidden);
+        lay_out_rows(shape.hidden);  // read through a view alone, which frees nothing
         buffer.free(rows_read);
         buffer.free(looked_up);
     }
 
+    /// Lays out a layer whose steps were written, or those of another of the same kind and in the same place.
+    constexpr void lay_out(const layer_steps& written, step_condition conditions) {
+        set_conditions(conditions);
+        perform(written);
+        places_[stream] = places_[written.stream];
+    }
+
 protected:
-    /// Of tokens by cells; and the numbers of the cells that values are written to, one by one.
-    struct graph_mask {
-        tensor values{}, value_rows{};
-        std::int64_t cells = 0;
-        bool wide = false;  ///< flash attention has yet to make it 16-bit
+    /// A tensor by its number. 0: none.
+    struct tensor {
+        std::uint16_t number = 0;
     };
+    static constexpr std::uint16_t stream = 1, positions = 2, masks = 3, value_rows = 5, first_of_layer = 7;
+    /// Of latent attention that expands keys and values of the whole context.
+    static constexpr std::size_t most_parts = 256;
     static constexpr std::size_t names = static_cast<std::size_t>(operand_name::fed) + 1;
 
-    [[gnu::noinline]] constexpr tensor add_rows(std::int64_t width) { return buffer.add(rows_of(width)); }
-    constexpr tensor& at(operand_name name) { return tensors[static_cast<std::size_t>(name)]; }
+    constexpr void begin_layer(layer_steps& to, const graph_layer& l) {
+        set_conditions(conditions_of(l));
+        written_ = &to;
+        to.count = 0;
+        to.whole = true;
+        to.added = {};
+        next_ = first_of_layer;
+        tensors_ = {};
+        at(operand_name::stream) = {stream};
+    }
+    constexpr void end_layer() { written_->stream = at(operand_name::stream).number; }
+
+    constexpr tensor add_rows(std::int64_t width) { return added(width, true); }
+    constexpr tensor add(byte_count size) { return added(size.in(bytes), false); }
+    [[gnu::noinline]] constexpr void free(tensor t, step_condition when = step_condition::always) {
+        if (t.number > 0) write({.does = step_action::free, .when = when, .number = t.number});
+    }
+    constexpr tensor& at(operand_name name) { return tensors_[static_cast<std::size_t>(name)]; }
     constexpr void free(operand_name name) {
-        buffer.free(at(name));
+        free(at(name));
         at(name) = {};
     }
-    constexpr graph_mask& mask_of(const graph_layer& l) {
-        return masks[l.kind.attention.window > token_count{} && shape.window_cells > 0 ? 1 : 0];
+    /// The GPU's last layer is the last that reads them.
+    constexpr void free_positions() { free(tensor{positions}, step_condition::last); }
+    constexpr bool reads_window_mask(const graph_layer& l) const {
+        return l.kind.attention.window > token_count{} && shape.window_cells > 0;
     }
-    [[gnu::noinline]] constexpr void free_mask(const graph_layer& l) {
-        if (!l.last_of_mask) return;
-        buffer.free(mask_of(l).values);
-        buffer.free(mask_of(l).value_rows);
+    constexpr std::int64_t cells_of(const graph_layer& l) const {
+        return reads_window_mask(l) ? shape.window_cells : shape.cells;
     }
-    [[gnu::noinline]] constexpr void cast_mask(graph_mask& mask) {
-        if (!mask.wide) return;
-        const tensor wide = mask.values;
-        mask.values = buffer.add(bytes(2) * mask.cells * rows);
-        buffer.free(wide);
-        mask.wide = false;
+    constexpr void free_mask(const graph_layer& l) {
+        const bool window = reads_window_mask(l);
+        free(of_mask(masks, window), step_condition::last_of_mask);
+        free(of_mask(value_rows, window), step_condition::last_of_mask);
+    }
+    /// Flash attention makes a mask 16-bit where it is not yet.
+    constexpr void cast_mask(bool window) {
+        if (options.writes.narrow_masks) return;
+        write({.does = step_action::replace,
+               .when = window ? step_condition::wide_window_mask : step_condition::wide_mask,
+               .number = of_mask(masks, window).number,
+               .size = 2 * (window ? shape.window_cells : shape.cells) * shape.tokens});
+    }
+    /// Where logits are computed, the rows that they are computed of are picked from a tensor of the hidden width, and
+    /// take its place.
+    constexpr void pick_rows(tensor t) {
+        write({.does = step_action::replace,
+               .when = step_condition::computes_logits,
+               .of_rows = true,
+               .number = t.number,
+               .size = shape.hidden});
     }
     /// What the products of a half read is freed with the last that read it: the other half may, too.
     constexpr void free_normed(const layer& l) {
         if (l.norm_before_feed_forward || !l.norm_before_attention) free(operand_name::normed);
     }
+    /// One that no step makes, as the graph's ends have.
+    constexpr ggml_buffer::tensor lay_out_rows(std::int64_t width) { return buffer.add(rows_of(width)); }
+    constexpr ggml_buffer::tensor& stream_place() { return places_[stream]; }
 
-    std::array<tensor, names> tensors{};
-    std::array<graph_mask, 2> masks{};  ///< of layers without and with a window
-    tensor positions{};
-    std::int64_t rows;  ///< tokens that pass the layer; in the last one those that logits are computed of
-    byte_count column = bytes(4) * rows;  ///< one fp32 feature of all of them
-    bool picks_stream = false;            ///< the residual sum is of the rows that logits are computed of
+private:
+    static constexpr tensor of_mask(std::uint16_t of_first, bool window) {
+        return {static_cast<std::uint16_t>(of_first + window)};
+    }
+    [[gnu::noinline]] constexpr tensor added(std::int64_t size, bool of_rows) {
+        if (size == 0) return {};
+        write({.does = step_action::add, .of_rows = of_rows, .number = next_, .size = size});
+        return {next_++};
+    }
+    constexpr void write(const graph_step& s) {
+        if (s.does != step_action::free) written_->added += size_of_step(s) + ggml_buffer::most_padding;
+        if (written_->count == layer_steps::most) {
+            perform(*written_);
+            written_->count = 0;
+            written_->whole = false;
+        }
+        written_->steps[written_->count++] = s;
+    }
+    constexpr byte_count size_of_step(const graph_step& s) const { return s.of_rows ? rows_of(s.size) : bytes(s.size); }
+    constexpr void set_conditions(step_condition of_layer) {
+        given_ = (given_ & (step_condition::wide_mask | step_condition::wide_window_mask)) | of_layer;
+    }
+    [[gnu::noinline]] constexpr void perform(const layer_steps& written) {
+        for (const graph_step *s = written.steps.data(), *end = s + written.count; s != end; ++s) {
+            if ((given_ & s->when) != s->when) continue;
+            ggml_buffer::tensor& place = places_[s->number];
+            if (s->does == step_action::add)
+                place = buffer.inlined_add(size_of_step(*s));
+            else if (s->does == step_action::free)
+                buffer.free(place);
+            else
+                replace(*s, place);
+        }
+    }
+    /// Picks rows, after which tensors have as many, or casts a mask, which is done once.
+    [[gnu::noinline]] constexpr void replace(const graph_step& s, ggml_buffer::tensor& place) {
+        if (s.when == step_condition::computes_logits)
+            column_ = bytes(4) * shape.scored;
+        else
+            given_ = given_ & ~s.when;
+        const ggml_buffer::tensor before = place;
+        place = buffer.add(size_of_step(s));
+        buffer.free(before);
+    }
+
+    std::array<tensor, names> tensors_{};
+    std::array<ggml_buffer::tensor, 8 * most_parts> places_;  ///< of those that were added, by number
+    std::uint16_t next_ = first_of_layer;                     ///< the number of the tensor that is added next
+    step_condition given_ = step_condition::always;
+    byte_count column_;  ///< one fp32 feature of all tokens that pass: in the last layer of those that are scored
+    layer_steps* written_ = nullptr;
 };
 
 }  // namespace llmres::inline v0::detail
