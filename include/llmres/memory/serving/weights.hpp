@@ -83,7 +83,7 @@ public:
     constexpr void for_each_tensor(const llmres::job& job, std::int32_t layer, Visit&& visit) const {
         fused_tensors fused;
         groups_.for_each_tensor(job.model, *job.gguf, traits_, groups_.of_layer(layer),
-                                [&](const gguf_tensor& t) { split(t, fused, visit); });
+                                [&](const gguf_tensor& t, bool) { split(t, fused, visit); });
         fused.for_each(visit);
     }
 
@@ -108,7 +108,34 @@ private:
     struct tensors {
         layer_bytes sum{};
         expert_stacks largest{};
+
+        constexpr void add(const gguf_tensor& t, byte_count size) {
+            (is_expert(t) ? sum.experts : sum.rest) += size;
+            if (is_expert(t)) largest.reach(t.role, size);
+        }
     };
+    /// A layer of a kind, from which others differ in the types of matrices alone.
+    struct kind_of_layer {
+        struct matrix {
+            gguf_tensor tensor{};
+            byte_count size{};  ///< one GPU's part
+        };
+        static constexpr std::size_t most = 32;
+        std::array<slot<matrix>, most> matrices;  ///< the first `count` are set
+        std::size_t count = 0;
+        bool known = false;   ///< with all its matrices
+        byte_count beside{};  ///< other tensors
+
+        constexpr kind_of_layer() {}  // matrices beyond the count stay as they are
+        constexpr void add(const gguf_tensor& t, byte_count size, bool is_matrix) {
+            if (!is_matrix)
+                beside += size;
+            else if (known = known && count < most; known)
+                matrices[count++] = slot<matrix>{{t, size}};
+        }
+    };
+    constexpr tensors of_group(const llmres::job& job, std::size_t group, kind_of_layer& kind) const;
+    constexpr tensors in_other_types(const llmres::job& job, std::size_t group, const kind_of_layer& kind) const;
 
     bool fuses_ = false;
     std::int32_t tensor_ = 1;
@@ -124,19 +151,51 @@ constexpr file_layers::file_layers(const llmres::job& job, const llmres::runtime
       tensor_{tensor},
       traits_{detail::gguf::traits_of(job.model, *job.gguf)},
       groups_{job.model, *job.gguf, traits_} {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-        tensors one;
-        fused_tensors fused;
-        const auto add = [&](std::string_view, byte_count size, bool routed) {
-            (routed ? one.sum.experts : one.sum.rest) += size;
-        };
-        groups_.for_each_tensor(job.model, *job.gguf, traits_, g, [&](const gguf_tensor& t) {
-            split(t, fused, add);
-            if (is_expert(t)) one.largest.reach(t.role, div_up(t.size(), tensor));
-        });
-        fused.for_each(add);
-        groups_of_tensors_[g] = slot<tensors>{one};
+    kind_of_layer like;
+    for (std::size_t k = 0; k < job.model.layers.distinct().size(); ++k) {
+        like.known = false;
+        for (std::size_t g = 0; g < groups_.size(); ++g)
+            if (job.model.layers.order[static_cast<std::size_t>(groups_.first_of(g).index)] == k)
+                groups_of_tensors_[g] =
+                    slot<tensors>{like.known ? in_other_types(job, g, like) : of_group(job, g, like)};
     }
+}
+
+constexpr file_layers::tensors file_layers::of_group(const llmres::job& job, std::size_t group,
+                                                     kind_of_layer& kind) const {
+    tensors one;
+    fused_tensors fused;
+    const auto add = [&](std::string_view, byte_count size, bool routed) {
+        (routed ? one.sum.experts : one.sum.rest) += size;
+    };
+    kind.count = 0;
+    kind.known = !fuses_;
+    kind.beside = {};
+    groups_.for_each_tensor(job.model, *job.gguf, traits_, group, [&](const gguf_tensor& t, bool matrix) {
+        const byte_count size = div_up(t.size(), tensor_);
+        if (fuses_) {
+            split(t, fused, add);
+            if (is_expert(t)) one.largest.reach(t.role, size);
+        } else {
+            one.add(t, size);
+            kind.add(t, size, matrix);
+        }
+    });
+    fused.for_each(add);
+    return one;
+}
+
+constexpr file_layers::tensors file_layers::in_other_types(const llmres::job& job, std::size_t group,
+                                                           const kind_of_layer& kind) const {
+    tensors one{.sum = {.rest = kind.beside}};
+    detail::gguf::layer_place place = groups_.first_of(group);
+    for (std::size_t i = 0; i < kind.count; ++i) {
+        const kind_of_layer::matrix& known = kind.matrices[i].value;
+        gguf_tensor tensor = known.tensor;
+        tensor.type = place.type_of(*job.gguf, traits_, tensor);
+        one.add(tensor, tensor.type == known.tensor.type ? known.size : div_up(tensor.size(), tensor_));
+    }
+    return one;
 }
 
 /// What a layer's mixers leave to the sum of its tensors.

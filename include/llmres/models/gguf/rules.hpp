@@ -305,38 +305,48 @@ constexpr bool stays_wide(const weight& w) {
 }
 
 /// What the rules ask about the position of a layer, one bit for each question that the quantisation asks. Layers of
-/// one kind and class hold the same tensors.
-constexpr unsigned class_of(const gguf_mix& mix, const traits& of, std::int32_t i, const counters& at) {
-    if (mix.stored.count > 0) return mix.stored.of_layer[static_cast<std::size_t>(i)];
-    const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
-    const std::int32_t eighth = of.layers / 8;
-    switch (mix.quantisation) {
-        case q::Q3_K_M:
-            return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) |
-                   (of.falcon && of.in_layers.of(down) ? 4U : 0U);
-        case q::Q4_K_S: return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
-        case q::Q4_K_M:
-        case q::Q5_K_M:
-            return (of.in_values.of(at.value_tensors) ? 1U : 0U) | (of.in_layers.of(down) ? 2U : 0U) |
-                   (of.falcon && down < of.layers / 16 ? 4U : 0U);
-        case q::IQ3_M: return (down < eighth ? 1U : 0U) | (of.experts == 8 && of.in_layers.of(down) ? 2U : 0U);
-        case q::IQ3_XS: return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
-        case q::Q2_K_S:
-        case q::IQ3_XXS:
-        case q::IQ4_NL:
-        case q::IQ4_XS:
-        case q::Q4_0:
-        case q::Q5_0: return down < eighth ? 1U : 0U;
-        case q::IQ1_S:
-        case q::IQ1_M:
-        case q::IQ2_XXS:
-        case q::IQ2_XS:
-        case q::IQ2_S:
-        case q::IQ2_M:  // a layer may hold two of them
-            return (at.down_tensors < eighth ? 1U : 0U) | (at.down_tensors + 1 < eighth ? 2U : 0U);
-        default: return 0;
+/// one kind and class hold the same tensors. (A copy of what decides it, which stays where it is while layers are told
+/// apart.)
+struct class_rules {
+    traits of{};
+    gguf_quantisation quantisation{};
+    bool stored = false;  ///< the file's own types are known
+
+    constexpr class_rules(const gguf_mix& mix, const traits& of_model)
+        : of{of_model}, quantisation{mix.quantisation}, stored{mix.stored.count > 0} {}
+
+    constexpr unsigned class_of(const gguf_stored_types& file, std::int32_t i, const counters& at) const {
+        if (stored) return file.of_layer[static_cast<std::size_t>(i)];
+        const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
+        const std::int32_t eighth = of.layers / 8;
+        switch (quantisation) {
+            case q::Q3_K_M:
+                return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) |
+                       (of.falcon && of.in_layers.of(down) ? 4U : 0U);
+            case q::Q4_K_S: return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
+            case q::Q4_K_M:
+            case q::Q5_K_M:
+                return (of.in_values.of(at.value_tensors) ? 1U : 0U) | (of.in_layers.of(down) ? 2U : 0U) |
+                       (of.falcon && down < of.layers / 16 ? 4U : 0U);
+            case q::IQ3_M: return (down < eighth ? 1U : 0U) | (of.experts == 8 && of.in_layers.of(down) ? 2U : 0U);
+            case q::IQ3_XS: return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
+            case q::Q2_K_S:
+            case q::IQ3_XXS:
+            case q::IQ4_NL:
+            case q::IQ4_XS:
+            case q::Q4_0:
+            case q::Q5_0: return down < eighth ? 1U : 0U;
+            case q::IQ1_S:
+            case q::IQ1_M:
+            case q::IQ2_XXS:
+            case q::IQ2_XS:
+            case q::IQ2_S:
+            case q::IQ2_M:  // a layer may hold two of them
+                return (at.down_tensors < eighth ? 1U : 0U) | (at.down_tensors + 1 < eighth ? 2U : 0U);
+            default: return 0;
+        }
     }
-}
+};
 constexpr std::size_t layer_classes = gguf_stored_types::most_patterns;  // of the rules, eight
 
 }  // namespace detail::gguf

@@ -42,16 +42,28 @@ constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix);
 
 namespace detail::gguf {
 
-/// Calls visit(gguf_tensor) for each tensor that the converter makes of the weights of a layer.
-template <class Visit>
-constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of, std::int32_t index, counters at,
-                           Visit&& visit) {
-    const auto matrix = [&](gguf_tensor tensor) {
-        tensor.type = matrix_type(mix, of, tensor, index, at);
+/// Where a layer stands.
+struct layer_place {
+    std::int32_t index = 0;
+    counters at{};  ///< behind a matrix of the layer, its tensors up to there included
+
+    /// The type of the layer's next matrix.
+    constexpr gguf_type type_of(const gguf_mix& mix, const traits& of, const gguf_tensor& tensor) {
+        const gguf_type type = matrix_type(mix, of, tensor, index, at);
         if (tensor.role == weight_role::down_proj) ++at.down_tensors;
-        visit(tensor);
+        return type;
+    }
+};
+
+/// Calls visit(gguf_tensor, matrix) for each tensor that the converter makes of the weights of a layer. `matrix`: its
+/// type follows from the layer's place.
+template <class Visit>
+constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of, layer_place place, Visit&& visit) {
+    const auto matrix = [&](gguf_tensor tensor) {
+        tensor.type = place.type_of(mix, of, tensor);
+        visit(tensor, true);
     };
-    const layer& l = m.layers[index];
+    const layer& l = m.layers[place.index];
     std::int64_t fused_rows = 0;
     for_each_weight(l, m.hidden, [&](weight w) {
         // Attention that a search replaced by one square matrix (Nemotron 51B) is described as values; its tensor is
@@ -66,8 +78,10 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
             // The biases of the routed experts are one tensor, the rest are vectors.
             const std::int64_t tensors = w.routed ? 1 : w.copies;
             for (std::int64_t i = 0; i < tensors; ++i)
-                visit(gguf_tensor{
-                    .role = w.role, .rows = w.rows * (w.copies / tensors), .columns = w.columns, .type = type});
+                visit(
+                    gguf_tensor{
+                        .role = w.role, .rows = w.rows * (w.copies / tensors), .columns = w.columns, .type = type},
+                    false);
             return;
         }
         gguf_tensor tensor{
@@ -99,12 +113,13 @@ public:
         std::array<std::uint8_t, max_groups> numbers{};  // from 1, by kind and class
         std::array<counters, layer_stack::max_kinds> steps{};
         for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) steps[k] = after({}, m.layers.kinds[k], mix);
+        const class_rules rules{mix, of};
         counters at;
         for (std::int32_t i = 0; i < m.layers.size; ++i) {
             const std::size_t kind = m.layers.order[static_cast<std::size_t>(i)];
-            std::uint8_t& number = numbers[kind * layer_classes + class_of(mix, of, i, at)];
+            std::uint8_t& number = numbers[kind * layer_classes + rules.class_of(mix.stored, i, at)];
             if (number == 0) {
-                firsts_[count_] = slot<first>{{i, at}};
+                firsts_[count_] = slot<layer_place>{{i, at}};
                 number = static_cast<std::uint8_t>(++count_);
             }
             groups_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(number - 1);
@@ -115,21 +130,18 @@ public:
 
     constexpr std::size_t size() const { return count_; }
     constexpr std::size_t of_layer(std::int32_t index) const { return groups_[static_cast<std::size_t>(index)]; }
-    /// Calls visit(gguf_tensor) for each tensor of any layer in a group.
+    /// Where the first layer of a group stands.
+    constexpr const layer_place& first_of(std::size_t group) const { return firsts_[group].value; }
+    /// Calls visit(gguf_tensor, matrix) for each tensor of any layer in a group.
     template <class Visit>
     constexpr void for_each_tensor(const model& m, const gguf_mix& mix, const traits& of, std::size_t group,
                                    Visit&& visit) const {
-        const first& one = firsts_[group].value;
-        visit_layer(m, mix, of, one.index, one.at, visit);
+        visit_layer(m, mix, of, first_of(group), visit);
     }
 
 private:
-    struct first {
-        std::int32_t index = 0;
-        counters at{};
-    };
     std::array<std::uint8_t, layer_stack::max_layers> groups_{};
-    std::array<slot<first>, max_groups> firsts_;  ///< the first `count_` are set
+    std::array<slot<layer_place>, max_groups> firsts_;  ///< the first `count_` are set
     std::size_t count_ = 0;
 };
 
@@ -173,7 +185,8 @@ template <class Visit>
 constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::int32_t layer_index, Visit&& visit) {
     detail::gguf::counters at;
     for (std::int32_t i = 0; i < layer_index; ++i) at = detail::gguf::after(at, m.layers[i], mix);
-    detail::gguf::visit_layer(m, mix, detail::gguf::traits_of(m, mix), layer_index, at, visit);
+    detail::gguf::visit_layer(m, mix, detail::gguf::traits_of(m, mix), {layer_index, at},
+                              [&](const gguf_tensor& tensor, bool) { visit(tensor); });
 }
 
 constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index) {
@@ -236,7 +249,8 @@ constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix) {
     for (std::int32_t i = 0; i < m.layers.size; ++i) ++layers[groups.of_layer(i)];
     byte_count total = gguf_input_bytes(m, mix) + gguf_output_bytes(m, mix);
     for (std::size_t g = 0; g < groups.size(); ++g)
-        groups.for_each_tensor(m, mix, of, g, [&](const gguf_tensor& tensor) { total += tensor.size() * layers[g]; });
+        groups.for_each_tensor(m, mix, of, g,
+                               [&](const gguf_tensor& tensor, bool) { total += tensor.size() * layers[g]; });
     return total;
 }
 
