@@ -304,47 +304,79 @@ constexpr bool stays_wide(const weight& w) {
                   weight_role::state, weight_role::positions, weight_role::values);
 }
 
+/// Which of the tensors of a sort, or of the layers, the rules tell from others: the first or the last ones, every
+/// third of those between, or none.
+struct told_apart {
+    std::int32_t first = 0;
+    std::int32_t last = INT32_MAX;
+    bool thirds = false;
+
+    constexpr told_apart() = default;
+    constexpr explicit told_apart(std::int32_t first_ones) : first{first_ones} {}
+    constexpr explicit told_apart(const more_bits& more) : first{more.first}, last{more.last}, thirds{true} {}
+    constexpr unsigned of(std::int32_t i) const {
+        return i < first || i >= last || (thirds && (i - first) % 3 == 2) ? 1U : 0U;
+    }
+};
+
 /// What the rules ask about the position of a layer, one bit for each question that the quantisation asks. Layers of
-/// one kind and class hold the same tensors. (A copy of what decides it, which stays where it is while layers are told
-/// apart.)
+/// one kind and class hold the same tensors.
 struct class_rules {
-    traits of{};
-    gguf_quantisation quantisation{};
-    bool stored = false;  ///< the file's own types are known
+    told_apart values{};
+    told_apart downs{};
+    told_apart other_downs{};
+    bool downs_by_layer = false;  ///< not by the count of these tensors
 
-    constexpr class_rules(const gguf_mix& mix, const traits& of_model)
-        : of{of_model}, quantisation{mix.quantisation}, stored{mix.stored.count > 0} {}
-
-    constexpr unsigned class_of(const gguf_stored_types& file, std::int32_t i, const counters& at) const {
-        if (stored) return file.of_layer[static_cast<std::size_t>(i)];
-        const std::int32_t down = of.experts > 1 ? i : at.down_tensors;
+    constexpr class_rules(gguf_quantisation quantisation, const traits& of) : downs_by_layer{of.experts > 1} {
         const std::int32_t eighth = of.layers / 8;
         switch (quantisation) {
             case q::Q3_K_M:
-                return (at.value_tensors < 2 ? 1U : 0U) | (down < of.layers / 16 ? 2U : 0U) |
-                       (of.falcon && of.in_layers.of(down) ? 4U : 0U);
-            case q::Q4_K_S: return (at.value_tensors < 4 ? 1U : 0U) | (down < eighth ? 2U : 0U);
+                values = told_apart{2};
+                downs = told_apart{of.layers / 16};
+                if (of.falcon) other_downs = told_apart{of.in_layers};
+                return;
+            case q::Q4_K_S:
+                values = told_apart{4};
+                downs = told_apart{eighth};
+                return;
             case q::Q4_K_M:
             case q::Q5_K_M:
-                return (of.in_values.of(at.value_tensors) ? 1U : 0U) | (of.in_layers.of(down) ? 2U : 0U) |
-                       (of.falcon && down < of.layers / 16 ? 4U : 0U);
-            case q::IQ3_M: return (down < eighth ? 1U : 0U) | (of.experts == 8 && of.in_layers.of(down) ? 2U : 0U);
-            case q::IQ3_XS: return i >= eighth && i < 7 * of.layers / 8 ? 1U : 0U;
+                values = told_apart{of.in_values};
+                downs = told_apart{of.in_layers};
+                if (of.falcon) other_downs = told_apart{of.layers / 16};
+                return;
+            case q::IQ3_M:
+                downs = told_apart{eighth};
+                if (of.experts == 8) other_downs = told_apart{of.in_layers};
+                return;
+            case q::IQ3_XS:  // gate and up
+                downs_by_layer = true;
+                downs = told_apart{eighth};
+                other_downs = told_apart{7 * of.layers / 8};
+                return;
             case q::Q2_K_S:
             case q::IQ3_XXS:
             case q::IQ4_NL:
             case q::IQ4_XS:
             case q::Q4_0:
-            case q::Q5_0: return down < eighth ? 1U : 0U;
+            case q::Q5_0: downs = told_apart{eighth}; return;
             case q::IQ1_S:
             case q::IQ1_M:
             case q::IQ2_XXS:
             case q::IQ2_XS:
             case q::IQ2_S:
             case q::IQ2_M:  // a layer may hold two of them
-                return (at.down_tensors < eighth ? 1U : 0U) | (at.down_tensors + 1 < eighth ? 2U : 0U);
-            default: return 0;
+                downs_by_layer = false;
+                downs = told_apart{eighth};
+                other_downs = told_apart{eighth - 1};
+                return;
+            default: return;
         }
+    }
+
+    constexpr unsigned class_of(std::int32_t i, const counters& at) const {
+        const std::int32_t down = downs_by_layer ? i : at.down_tensors;
+        return values.of(at.value_tensors) | downs.of(down) << 1U | other_downs.of(down) << 2U;
     }
 };
 constexpr std::size_t layer_classes = gguf_stored_types::most_patterns;  // of the rules, eight

@@ -110,26 +110,31 @@ public:
 
     constexpr layer_groups() {}  ///< of no layers
     constexpr layer_groups(const model& m, const gguf_mix& mix, const traits& of) {
-        std::array<std::uint8_t, max_groups> numbers{};  // from 1, by kind and class
-        std::array<counters, layer_stack::max_kinds> steps{};
+        std::uint8_t numbers[max_groups]{};  // from 1, by kind and class
+        counters steps[layer_stack::max_kinds]{};
         for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) steps[k] = after({}, m.layers.kinds[k], mix);
-        const class_rules rules{mix, of};
+        const class_rules rules{mix.quantisation, of};
+        // By pointers and in locals: in a constant expression an index of an array is three calls, and what is stored
+        // by the byte may be anything else.
+        const std::uint8_t* const kinds = m.layers.order.data();
+        const std::uint8_t* const stored = mix.stored.count > 0 ? mix.stored.of_layer.data() : nullptr;
+        const std::int32_t layers = m.layers.size;
         counters at;
-        for (std::int32_t i = 0; i < m.layers.size; ++i) {
-            const std::size_t kind = m.layers.order[static_cast<std::size_t>(i)];
-            std::uint8_t& number = numbers[kind * layer_classes + rules.class_of(mix.stored, i, at)];
+        for (std::int32_t i = 0; i < layers; ++i) {
+            const std::size_t kind = kinds[i];
+            std::uint8_t& number = numbers[kind * layer_classes + (stored ? stored[i] : rules.class_of(i, at))];
             if (number == 0) {
                 firsts_[count_] = slot<layer_place>{{i, at}};
                 number = static_cast<std::uint8_t>(++count_);
             }
-            groups_[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(number - 1);
+            groups_[i] = static_cast<std::uint8_t>(number - 1);
             at.value_tensors += steps[kind].value_tensors;
             at.down_tensors += steps[kind].down_tensors;
         }
     }
 
     constexpr std::size_t size() const { return count_; }
-    constexpr std::size_t of_layer(std::int32_t index) const { return groups_[static_cast<std::size_t>(index)]; }
+    constexpr std::size_t of_layer(std::int32_t index) const { return groups_[index]; }
     /// Where the first layer of a group stands.
     constexpr const layer_place& first_of(std::size_t group) const { return firsts_[group].value; }
     /// Calls visit(gguf_tensor, matrix) for each tensor of any layer in a group.
@@ -140,7 +145,7 @@ public:
     }
 
 private:
-    std::array<std::uint8_t, layer_stack::max_layers> groups_{};
+    std::uint8_t groups_[layer_stack::max_layers]{};
     std::array<slot<layer_place>, max_groups> firsts_;  ///< the first `count_` are set
     std::size_t count_ = 0;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/units.hpp>
@@ -32,50 +31,54 @@ public:
         unused = other.unused;
         return *this;
     }
-    [[gnu::noinline]] constexpr tensor add(byte_count wanted) { return inlined_add(wanted); }
-    [[gnu::always_inline]] constexpr tensor inlined_add(byte_count wanted) {
+    [[gnu::noinline]] constexpr tensor add(byte_count wanted) { return inlined_add(wanted.in(bytes)); }
+    [[gnu::always_inline]] constexpr tensor inlined_add(std::int64_t wanted) {
         if (wanted > largest_tensor) {
             most = (byte_count::max)().in(bytes);
             return {};
         }
-        const std::int64_t size = (wanted.in(bytes) + 127) & ~std::int64_t{127};
-        std::size_t best = count;
-        std::int64_t smallest = (byte_count::max)().in(bytes);
-        for (std::size_t i = 0; i < count; ++i)
-            if (holes[i].size >= size && holes[i].size <= smallest) best = i, smallest = holes[i].size;
-        if (best == count) {
+        const std::int64_t size = (wanted + 127) & ~std::int64_t{127};
+        const std::size_t all = count;
+        std::size_t best = all;
+        std::int64_t smallest = no_hole;
+        for (std::size_t i = 0; i < all; ++i)
+            if (const std::int64_t room = holes[i].size; room >= size && room <= smallest) best = i, smallest = room;
+        if (best == all) {
             const tensor made{end, size};
             end += size;
             if (end > most) set_most();
             return made;
         }
-        const tensor made{holes[best].offset, size};
-        holes[best] = {made.offset + size, smallest - size};
+        tensor& hole = holes[best];
+        const tensor made{hole.offset, size};
+        hole = {made.offset + size, smallest - size};
         if (smallest == size) erase(best);
         return made;
     }
     constexpr void free(const tensor& t) {
-        if (t.size == 0) return;
-        if (t.offset + t.size == end) {  // no hole: the end comes back, also from a hole before it
-            end = t.offset;
-            if (count > 0 && holes[count - 1].offset + holes[count - 1].size == end) end = holes[--count].offset;
+        const std::int64_t size = t.size, offset = t.offset, behind = offset + size;
+        if (size == 0) return;
+        const std::size_t all = count;
+        if (behind == end) {  // no hole: the end comes back, also from a hole before it
+            end = offset;
+            if (all > 0 && holes[all - 1].offset + holes[all - 1].size == offset) end = holes[--count].offset;
             return;
         }
         std::size_t at = 0;
-        while (at < count && holes[at].offset < t.offset) ++at;
-        const bool before = at > 0 && holes[at - 1].offset + holes[at - 1].size == t.offset;
-        const bool after = at < count && t.offset + t.size == holes[at].offset;
+        while (at < all && holes[at].offset < offset) ++at;
+        const bool before = at > 0 && holes[at - 1].offset + holes[at - 1].size == offset;
+        const bool after = at < all && behind == holes[at].offset;
         if (before && after) {
-            holes[at - 1].size += t.size + holes[at].size;
+            holes[at - 1].size += size + holes[at].size;
             erase(at);
         } else if (before) {
-            holes[at - 1].size += t.size;
+            holes[at - 1].size += size;
         } else if (after) {
-            holes[at] = {t.offset, holes[at].size + t.size};
-        } else if (count < holes.size()) {
+            holes[at] = {offset, holes[at].size + size};
+        } else if (all < most_holes) {
             // (From the first one up: of a loop from the last one down GCC makes a call of memmove().)
-            tensor moved = t;
-            for (; at < count; ++at) {
+            tensor moved{offset, size};
+            for (; at < all; ++at) {
                 const tensor there = holes[at];
                 holes[at] = moved;
                 moved = there;
@@ -101,9 +104,11 @@ private:
     }
 
     /// A graph has fewer than 2^17 tensors: offsets stay below 2^63.
-    static constexpr byte_count largest_tensor = tib(64);
+    static constexpr std::int64_t largest_tensor = tib(64).in(bytes);
+    static constexpr std::int64_t no_hole = (byte_count::max)().in(bytes);
+    static constexpr std::size_t most_holes = 256;
 
-    std::array<tensor, 256> holes;  ///< by offset
+    tensor holes[most_holes];  ///< by offset
     std::size_t count = 0;
     std::int64_t end = 0;
     std::int64_t most = 0;

@@ -242,23 +242,32 @@ private:
     }
     /// The last layer of the GPU that reads the mask without a window, and the last that reads the one with a window.
     constexpr std::array<std::int32_t, 2> last_readers() const {
-        std::array<std::int32_t, 2> last{-1, -1};
-        for (std::int32_t i = range.last; i-- > range.first && (last[0] < 0 || last[1] < 0);) {
-            const attention& a = job.model.layers[i].attention;
-            std::int32_t& reader = last[a.window > token_count{}];
-            if (a.kind != attention_kind::none && reader < 0) reader = i;
+        constexpr std::int32_t unseen = -1, none = -2;
+        std::int32_t last[3]{none, none, none};          // the third: of layers that read no mask
+        std::uint8_t mask_of[layer_stack::max_kinds]{};  // by kind
+        std::size_t k = 0;
+        for (const layer& kind : job.model.layers.distinct()) {
+            const attention& a = kind.attention;
+            const std::uint8_t mask = a.kind == attention_kind::none ? 2 : a.window > token_count{} ? 1 : 0;
+            mask_of[k++] = mask;
+            if (mask < 2) last[mask] = unseen;
         }
-        return last;
+        const std::uint8_t* const kinds = job.model.layers.order.data();  // an index of an array is three calls
+        for (std::int32_t i = range.last; i-- > range.first && (last[0] == unseen || last[1] == unseen);)
+            if (std::int32_t& reader = last[mask_of[kinds[i]]]; reader == unseen) reader = i;
+        return {last[0], last[1]};
     }
     /// Two layers of a kind before the last are as many as it takes until the layout repeats itself.
     constexpr laid_layers layers_to_lay_out() const {
         laid_layers laid;
         const std::array<std::int32_t, 2> readers = last_readers();
-        std::array<std::array<std::int32_t, layer_stack::max_kinds>, 2> seen{};
+        const std::int32_t reader = readers[0], window_reader = readers[1], on_host = host.expert_layers;
+        const std::uint8_t* const kinds = job.model.layers.order.data();  // an index of an array is three calls
+        std::int32_t seen[2 * layer_stack::max_kinds]{};
         for (std::int32_t i = range.first; i < range.last; ++i) {
-            const std::uint8_t own = job.model.layers.order[static_cast<std::size_t>(i)];
-            const bool held = on_host(i), last = i + 1 == range.last, last_of_mask = i == readers[0] || i == readers[1];
-            if (++seen[held][own] <= 2 || last || last_of_mask)
+            const std::uint8_t own = kinds[i];
+            const bool held = i < on_host, last = i + 1 == range.last, last_of_mask = i == reader || i == window_reader;
+            if (++seen[held ? layer_stack::max_kinds + own : own] <= 2 || last || last_of_mask)
                 laid.layers[laid.count++] = {own, held, last, end && last_of_mask};
         }
         return laid;

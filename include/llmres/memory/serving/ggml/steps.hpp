@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/units.hpp>
@@ -43,13 +42,13 @@ struct graph_step {
     step_condition when = step_condition::always;
     bool of_rows = false;      ///< the size is a width, of as many rows as tokens pass
     std::uint16_t number = 0;  ///< of the tensor
-    std::int64_t size = 0;
+    std::int64_t size = 0;     ///< its bytes
 };
 
 /// The steps of a layer.
 struct layer_steps {
     static constexpr std::size_t most = 128;
-    std::array<graph_step, most> steps;  ///< the first `count` are set
+    graph_step steps[most];  ///< the first `count` are set
     std::size_t count = 0;
     bool whole = false;        ///< all steps of the layer are there
     std::uint16_t stream = 0;  ///< the number of the tensor that the next layer reads

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/inventory/layers/operations.hpp>
@@ -136,13 +135,13 @@ protected:
         to.whole = true;
         to.added = {};
         next_ = first_of_layer;
-        tensors_ = {};
+        for (tensor& t : tensors_) t = {};
         at(operand_name::stream) = {stream};
     }
     constexpr void end_layer() { written_->stream = at(operand_name::stream).number; }
 
-    constexpr tensor add_rows(std::int64_t width) { return added(width, true); }
-    constexpr tensor add(byte_count size) { return added(size.in(bytes), false); }
+    constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), true); }
+    constexpr tensor add(byte_count size) { return added(size, false); }
     [[gnu::noinline]] constexpr void free(tensor t, step_condition when = step_condition::always) {
         if (t.number > 0) write({.does = step_action::free, .when = when, .number = t.number});
     }
@@ -170,7 +169,7 @@ protected:
         write({.does = step_action::replace,
                .when = window ? step_condition::wide_window_mask : step_condition::wide_mask,
                .number = of_mask(masks, window).number,
-               .size = 2 * (window ? shape.window_cells : shape.cells) * shape.tokens});
+               .size = (bytes(2) * (window ? shape.window_cells : shape.cells) * shape.tokens).in(bytes)});
     }
     /// Where logits are computed, the rows that they are computed of are picked from a tensor of the hidden width, and
     /// take its place.
@@ -179,7 +178,7 @@ protected:
                .when = step_condition::computes_logits,
                .of_rows = true,
                .number = t.number,
-               .size = shape.hidden});
+               .size = rows_of(shape.hidden).in(bytes)});
     }
     /// What the products of a half read is freed with the last that read it: the other half may, too.
     constexpr void free_normed(const layer& l) {
@@ -193,13 +192,13 @@ private:
     static constexpr tensor of_mask(std::uint16_t of_first, bool window) {
         return {static_cast<std::uint16_t>(of_first + window)};
     }
-    [[gnu::noinline]] constexpr tensor added(std::int64_t size, bool of_rows) {
-        if (size == 0) return {};
-        write({.does = step_action::add, .of_rows = of_rows, .number = next_, .size = size});
+    [[gnu::noinline]] constexpr tensor added(byte_count size, bool of_rows) {
+        if (size == byte_count{}) return {};
+        write({.does = step_action::add, .of_rows = of_rows, .number = next_, .size = size.in(bytes)});
         return {next_++};
     }
     constexpr void write(const graph_step& s) {
-        if (s.does != step_action::free) written_->added += size_of_step(s) + ggml_buffer::most_padding;
+        if (s.does != step_action::free) written_->added += bytes(s.size) + ggml_buffer::most_padding;
         if (written_->count == layer_steps::most) {
             perform(*written_);
             written_->count = 0;
@@ -207,36 +206,43 @@ private:
         }
         written_->steps[written_->count++] = s;
     }
-    constexpr byte_count size_of_step(const graph_step& s) const { return s.of_rows ? rows_of(s.size) : bytes(s.size); }
+    constexpr std::int64_t size_of_step(const graph_step& s) const {
+        return s.of_rows && fewer_rows_ ? s.size / shape.tokens * shape.scored : s.size;
+    }
     constexpr void set_conditions(step_condition of_layer) {
         given_ = (given_ & (step_condition::wide_mask | step_condition::wide_window_mask)) | of_layer;
     }
     [[gnu::noinline]] constexpr void perform(const layer_steps& written) {
-        for (const graph_step *s = written.steps.data(), *end = s + written.count; s != end; ++s) {
-            if ((given_ & s->when) != s->when) continue;
-            ggml_buffer::tensor& place = places_[s->number];
-            if (s->does == step_action::add)
-                place = buffer.inlined_add(size_of_step(*s));
-            else if (s->does == step_action::free)
+        const std::size_t count = written.count;
+        for (std::size_t i = 0; i < count; ++i) {
+            const graph_step& s = written.steps[i];
+            if (s.when != step_condition::always && (given_ & s.when) != s.when) continue;
+            ggml_buffer::tensor& place = places_[s.number];
+            if (s.does == step_action::add)
+                place = buffer.inlined_add(size_of_step(s));
+            else if (s.does == step_action::free)
                 buffer.free(place);
             else
-                replace(*s, place);
+                replace(s, place);
         }
     }
     /// Picks rows, after which tensors have as many, or casts a mask, which is done once.
     [[gnu::noinline]] constexpr void replace(const graph_step& s, ggml_buffer::tensor& place) {
-        if (s.when == step_condition::computes_logits)
+        if (s.when == step_condition::computes_logits) {
             column_ = bytes(4) * shape.scored;
-        else
+            fewer_rows_ = shape.scored < shape.tokens;
+        } else {
             given_ = given_ & ~s.when;
+        }
         const ggml_buffer::tensor before = place;
-        place = buffer.add(size_of_step(s));
+        place = buffer.add(bytes(size_of_step(s)));
         buffer.free(before);
     }
 
-    std::array<tensor, names> tensors_{};
-    std::array<ggml_buffer::tensor, 8 * most_parts> places_;  ///< of those that were added, by number
-    std::uint16_t next_ = first_of_layer;                     ///< the number of the tensor that is added next
+    tensor tensors_[names]{};                     ///< by name
+    ggml_buffer::tensor places_[8 * most_parts];  ///< of those that were added, by number
+    std::uint16_t next_ = first_of_layer;         ///< the number of the tensor that is added next
+    bool fewer_rows_ = false;                     ///< rows were picked, and not all
     step_condition given_ = step_condition::always;
     byte_count column_;  ///< one fp32 feature of all tokens that pass: in the last layer of those that are scored
     layer_steps* written_ = nullptr;
