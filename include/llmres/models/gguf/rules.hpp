@@ -327,7 +327,8 @@ struct class_rules {
     told_apart other_downs{};
     bool downs_by_layer = false;  ///< not by the count of these tensors
 
-    constexpr class_rules(gguf_quantisation quantisation, const traits& of) : downs_by_layer{of.experts > 1} {
+    [[gnu::cold, gnu::noinline]] constexpr class_rules(gguf_quantisation quantisation, const traits& of)
+        : downs_by_layer{of.experts > 1} {
         const std::int32_t eighth = of.layers / 8;
         switch (quantisation) {
             case q::Q3_K_M:

@@ -140,13 +140,13 @@ protected:
     }
     constexpr void end_layer() { written_->stream = at(operand_name::stream).number; }
 
-    constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), true); }
+    [[gnu::noinline]] constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), true); }
     constexpr tensor add(byte_count size) { return added(size, false); }
     [[gnu::noinline]] constexpr void free(tensor t, step_condition when = step_condition::always) {
         if (t.number > 0) write({.does = step_action::free, .when = when, .number = t.number});
     }
     constexpr tensor& at(operand_name name) { return tensors_[static_cast<std::size_t>(name)]; }
-    constexpr void free(operand_name name) {
+    [[gnu::noinline]] constexpr void free(operand_name name) {
         free(at(name));
         at(name) = {};
     }
@@ -158,13 +158,13 @@ protected:
     constexpr std::int64_t cells_of(const graph_layer& l) const {
         return reads_window_mask(l) ? shape.window_cells : shape.cells;
     }
-    constexpr void free_mask(const graph_layer& l) {
+    [[gnu::noinline]] constexpr void free_mask(const graph_layer& l) {
         const bool window = reads_window_mask(l);
         free(of_mask(masks, window), step_condition::last_of_mask);
         free(of_mask(value_rows, window), step_condition::last_of_mask);
     }
     /// Flash attention makes a mask 16-bit where it is not yet.
-    constexpr void cast_mask(bool window) {
+    [[gnu::noinline]] constexpr void cast_mask(bool window) {
         if (options.writes.narrow_masks) return;
         write({.does = step_action::replace,
                .when = window ? step_condition::wide_window_mask : step_condition::wide_mask,
@@ -173,7 +173,7 @@ protected:
     }
     /// Where logits are computed, the rows that they are computed of are picked from a tensor of the hidden width, and
     /// take its place.
-    constexpr void pick_rows(tensor t) {
+    [[gnu::noinline]] constexpr void pick_rows(tensor t) {
         write({.does = step_action::replace,
                .when = step_condition::computes_logits,
                .of_rows = true,
@@ -185,7 +185,9 @@ protected:
         if (l.norm_before_feed_forward || !l.norm_before_attention) free(operand_name::normed);
     }
     /// One that no step makes, as the graph's ends have.
-    constexpr ggml_buffer::tensor lay_out_rows(std::int64_t width) { return buffer.add(rows_of(width)); }
+    [[gnu::noinline]] constexpr ggml_buffer::tensor lay_out_rows(std::int64_t width) {
+        return buffer.add(rows_of(width));
+    }
     constexpr ggml_buffer::tensor& stream_place() { return places_[stream]; }
 
 private:
@@ -197,7 +199,7 @@ private:
         write({.does = step_action::add, .of_rows = of_rows, .number = next_, .size = size.in(bytes)});
         return {next_++};
     }
-    constexpr void write(const graph_step& s) {
+    [[gnu::noinline]] constexpr void write(const graph_step& s) {
         if (s.does != step_action::free) written_->added += bytes(s.size) + ggml_buffer::most_padding;
         if (written_->count == layer_steps::most) {
             perform(*written_);
