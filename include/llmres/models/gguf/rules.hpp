@@ -42,6 +42,9 @@ struct traits {
     more_bits in_values{};  ///< by the tensors that carry values
     bool falcon = false;
     bool fused_qkv = false;
+    gguf_type base{};        ///< of the quantisation
+    bool plain = false;      ///< the quantisation is a plain format
+    bool few_bits = false;   ///< it has fewer than 2.6 bits
     bool seventy_b = false;  ///< llama.cpp's name for eighty layers of grouped-query attention in these families
 };
 
@@ -96,6 +99,9 @@ constexpr traits traits_of(const model& m, const gguf_mix& mix) {
     }
     found.seventy_b = m.layers.size == 80 && found.shared_heads != 1 &&
                       is_any(architecture, "llama", "qwen2", "qwen2_vl", "qwen2_5_vl", "nemotron-nas", "deci");
+    found.base = base_of(mix.quantisation);
+    found.plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
+    found.few_bits = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
     found.in_layers = more_bits{found.layers};
     found.in_values = more_bits{found.value_tensors};
     return found;
@@ -269,16 +275,15 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
 constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const gguf_tensor& tensor, std::int32_t i,
                                 const counters& at) {
     if (const maybe<gguf_type> stored = mix.stored.type_of(i, tensor.role, tensor.stacked)) return *stored;
-    const gguf_type base = base_of(mix.quantisation);
-    if (is_any(mix.quantisation, q::F32, q::F16, q::BF16)) return base;
+    const gguf_type base = of.base;
+    if (of.plain) return base;
     if (mix.quantisation == q::MXFP4_MOE) return fitting(tensor.stacked ? t::MXFP4 : t::Q8_0, tensor.columns);
-    const bool few_bits = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
     gguf_type type = base;
     if (tensor.role == weight_role::kv_b_proj && (tensor.stacked || !mix.fused_as_values)) {
         // attn_k_b and attn_v_b: no rule names them, nor of old attn_kv_b.
     } else if (tensor.fused_qkv && !mix.fused_as_values) {
-        if (!few_bits) type = fused_type(mix, base);
-    } else if (few_bits) {
+        if (!of.few_bits) type = fused_type(mix, base);
+    } else if (of.few_bits) {
         type = smallest_type(mix, of, base, tensor, at);
     } else {
         switch (tensor.role) {

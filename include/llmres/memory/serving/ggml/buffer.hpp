@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/units.hpp>
@@ -21,16 +22,8 @@ public:
     /// What rounding adds to a tensor.
     static constexpr byte_count most_padding = bytes(127);
 
-    constexpr ggml_buffer() {}  // holes beyond the count stay as they are, and are not copied
-    constexpr ggml_buffer(const ggml_buffer& other) { *this = other; }
-    constexpr ggml_buffer& operator=(const ggml_buffer& other) {
-        for (std::size_t i = 0; i < other.count; ++i) holes[i] = other.holes[i];
-        count = other.count;
-        end = other.end;
-        most = other.most;
-        unused = other.unused;
-        return *this;
-    }
+    constexpr ggml_buffer() {}  // holes beyond the count stay as they are
+
     [[gnu::noinline]] constexpr tensor add(byte_count wanted) { return inlined_add(wanted.in(bytes)); }
     [[gnu::always_inline]] constexpr tensor inlined_add(std::int64_t wanted) {
         if (wanted > largest_tensor) {
@@ -38,6 +31,7 @@ public:
             return {};
         }
         const std::int64_t size = (wanted + 127) & ~std::int64_t{127};
+        tensor* const holes = holes_.data();  // an index of an array is three calls in a constant expression
         const std::size_t all = count;
         std::size_t best = all;
         std::int64_t smallest = no_hole;
@@ -58,6 +52,7 @@ public:
     constexpr void free(const tensor& t) {
         const std::int64_t size = t.size, offset = t.offset, behind = offset + size;
         if (size == 0) return;
+        tensor* const holes = holes_.data();
         const std::size_t all = count;
         if (behind == end) {  // no hole: the end comes back, also from a hole before it
             end = offset;
@@ -97,10 +92,10 @@ private:
     constexpr void set_most() {
         most = end;
         unused = 0;
-        for (std::size_t i = 0; i < count; ++i) unused += holes[i].size;
+        for (std::size_t i = 0; i < count; ++i) unused += holes_[i].size;
     }
     constexpr void erase(std::size_t at) {
-        for (--count; at < count; ++at) holes[at] = holes[at + 1];
+        for (--count; at < count; ++at) holes_[at] = holes_[at + 1];
     }
 
     /// A graph has fewer than 2^17 tensors: offsets stay below 2^63.
@@ -108,7 +103,7 @@ private:
     static constexpr std::int64_t no_hole = (byte_count::max)().in(bytes);
     static constexpr std::size_t most_holes = 256;
 
-    tensor holes[most_holes];  ///< by offset
+    std::array<tensor, most_holes> holes_;  ///< by offset
     std::size_t count = 0;
     std::int64_t end = 0;
     std::int64_t most = 0;

@@ -292,7 +292,7 @@ private:
         return peak_of(graph);
     }
 
-    constexpr graph_options options() const {
+    [[gnu::cold]] constexpr graph_options options() const {
         return {
             .flash = step.kernel == attention_kernel::flash,
             .fused = runtime.loading.host_experts.fused_gates,

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 
 /// What a layer does to ggml's buffer, step by step: it is written once, and repeated by each layer of its kind.
@@ -48,7 +49,7 @@ struct graph_step {
 /// The steps of a layer.
 struct layer_steps {
     static constexpr std::size_t most = 128;
-    graph_step steps[most];  ///< the first `count` are set
+    slot<graph_step> steps[most];  ///< the first `count` are set
     std::size_t count = 0;
     bool whole = false;        ///< all steps of the layer are there
     std::uint16_t stream = 0;  ///< the number of the tensor that the next layer reads

@@ -206,7 +206,7 @@ private:
             written_->count = 0;
             written_->whole = false;
         }
-        written_->steps[written_->count++] = s;
+        written_->steps[written_->count++] = slot<graph_step>{s};
     }
     constexpr std::int64_t size_of_step(const graph_step& s) const {
         return s.of_rows && fewer_rows_ ? s.size / shape.tokens * shape.scored : s.size;
@@ -217,7 +217,7 @@ private:
     [[gnu::noinline]] constexpr void perform(const layer_steps& written) {
         const std::size_t count = written.count;
         for (std::size_t i = 0; i < count; ++i) {
-            const graph_step& s = written.steps[i];
+            const graph_step& s = written.steps[i].value;
             if (s.when != step_condition::always && (given_ & s.when) != s.when) continue;
             ggml_buffer::tensor& place = places_[s.number];
             if (s.does == step_action::add)
