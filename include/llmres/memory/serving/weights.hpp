@@ -83,7 +83,7 @@ public:
     constexpr void for_each_tensor(const llmres::job& job, std::int32_t layer, Visit&& visit) const {
         fused_tensors fused;
         groups_.for_each_tensor(job.model, *job.gguf, traits_, groups_.of_layer(layer),
-                                [&](const gguf_tensor& t, bool) { split(t, fused, visit); });
+                                [&](const gguf_tensor& t, auto) { split(t, fused, visit); });
         fused.for_each(visit);
     }
 
@@ -127,8 +127,8 @@ private:
         byte_count beside{};  ///< other tensors
 
         constexpr kind_of_layer() {}  // matrices beyond the count stay as they are
-        constexpr void add(const gguf_tensor& t, byte_count size, bool is_matrix) {
-            if (!is_matrix)
+        constexpr void add(const gguf_tensor& t, byte_count size, detail::gguf::typed_by typed) {
+            if (typed == detail::gguf::typed_by::role)
                 beside += size;
             else if (known = known && count < most; known)
                 matrices[count++] = slot<matrix>{{t, size}};
@@ -171,16 +171,17 @@ constexpr file_layers::tensors file_layers::of_group(const llmres::job& job, std
     kind.count = 0;
     kind.known = !fuses_;
     kind.beside = {};
-    groups_.for_each_tensor(job.model, *job.gguf, traits_, group, [&](const gguf_tensor& t, bool matrix) {
-        const byte_count size = div_up(t.size(), tensor_);
-        if (fuses_) {
-            split(t, fused, add);
-            if (is_expert(t)) one.largest.reach(t.role, size);
-        } else {
-            one.add(t, size);
-            kind.add(t, size, matrix);
-        }
-    });
+    groups_.for_each_tensor(job.model, *job.gguf, traits_, group,
+                            [&](const gguf_tensor& t, detail::gguf::typed_by typed) {
+                                const byte_count size = div_up(t.size(), tensor_);
+                                if (fuses_) {
+                                    split(t, fused, add);
+                                    if (is_expert(t)) one.largest.reach(t.role, size);
+                                } else {
+                                    one.add(t, size);
+                                    kind.add(t, size, typed);
+                                }
+                            });
     fused.for_each(add);
     return one;
 }

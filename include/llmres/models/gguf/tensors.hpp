@@ -55,13 +55,15 @@ struct layer_place {
     }
 };
 
-/// Calls visit(gguf_tensor, matrix) for each tensor that the converter makes of the weights of a layer. `matrix`: its
-/// type follows from the layer's place.
+/// What the type of a tensor follows from.
+enum class typed_by : bool { role, place };
+
+/// Calls visit(gguf_tensor, typed_by) for each tensor that the converter makes of the weights of a layer.
 template <class Visit>
 constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of, layer_place place, Visit&& visit) {
     const auto matrix = [&](gguf_tensor tensor) {
         tensor.type = place.type_of(mix, of, tensor);
-        visit(tensor, true);
+        visit(tensor, typed_by::place);
     };
     const layer& l = m.layers[place.index];
     std::int64_t fused_rows = 0;
@@ -81,7 +83,7 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
                 visit(
                     gguf_tensor{
                         .role = w.role, .rows = w.rows * (w.copies / tensors), .columns = w.columns, .type = type},
-                    false);
+                    typed_by::role);
             return;
         }
         gguf_tensor tensor{
@@ -137,7 +139,7 @@ public:
     constexpr std::size_t of_layer(std::int32_t index) const { return groups_[index]; }
     /// Where the first layer of a group stands.
     constexpr const layer_place& first_of(std::size_t group) const { return firsts_[group].value; }
-    /// Calls visit(gguf_tensor, matrix) for each tensor of any layer in a group.
+    /// Calls visit(gguf_tensor, typed_by) for each tensor of any layer in a group.
     template <class Visit>
     constexpr void for_each_tensor(const model& m, const gguf_mix& mix, const traits& of, std::size_t group,
                                    Visit&& visit) const {
@@ -191,7 +193,7 @@ constexpr void for_each_gguf_tensor(const model& m, const gguf_mix& mix, std::in
     detail::gguf::counters at;
     for (std::int32_t i = 0; i < layer_index; ++i) at = detail::gguf::after(at, m.layers[i], mix);
     detail::gguf::visit_layer(m, mix, detail::gguf::traits_of(m, mix), {layer_index, at},
-                              [&](const gguf_tensor& tensor, bool) { visit(tensor); });
+                              [&](const gguf_tensor& tensor, auto) { visit(tensor); });
 }
 
 constexpr byte_count gguf_layer_bytes(const model& m, const gguf_mix& mix, std::int32_t layer_index) {
@@ -255,7 +257,7 @@ constexpr byte_count gguf_tensor_bytes(const model& m, const gguf_mix& mix) {
     byte_count total = gguf_input_bytes(m, mix) + gguf_output_bytes(m, mix);
     for (std::size_t g = 0; g < groups.size(); ++g)
         groups.for_each_tensor(m, mix, of, g,
-                               [&](const gguf_tensor& tensor, bool) { total += tensor.size() * layers[g]; });
+                               [&](const gguf_tensor& tensor, auto) { total += tensor.size() * layers[g]; });
     return total;
 }
 

@@ -188,7 +188,7 @@ protected:
         std::array<tensor, most_parts> keys, values;  // set before they are read
         tensor rotary{}, joined{};
         const auto read = [&](std::size_t i) {
-            cast_mask(false);
+            cast_mask(reads_window_mask(l));  // of no window: no layer with latents has one
             const tensor one = add_rows(part * a.value_width());
             if (i + 1 == parts) free(queries);
             free(keys[i]);

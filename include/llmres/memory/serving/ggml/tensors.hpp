@@ -140,8 +140,8 @@ protected:
     }
     constexpr void end_layer() { written_->stream = at(operand_name::stream).number; }
 
-    [[gnu::noinline]] constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), true); }
-    constexpr tensor add(byte_count size) { return added(size, false); }
+    [[gnu::noinline]] constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), sized_by::rows); }
+    constexpr tensor add(byte_count size) { return added(size, sized_by::itself); }
     [[gnu::noinline]] constexpr void free(tensor t, step_condition when = step_condition::always) {
         if (t.number > 0) write({.does = step_action::free, .when = when, .number = t.number});
     }
@@ -194,9 +194,12 @@ private:
     static constexpr tensor of_mask(std::uint16_t of_first, bool window) {
         return {static_cast<std::uint16_t>(of_first + window)};
     }
-    [[gnu::noinline]] constexpr tensor added(byte_count size, bool of_rows) {
+    /// What the size of a tensor follows from: the rows that pass a layer, or nothing else.
+    enum class sized_by : bool { itself, rows };
+
+    [[gnu::noinline]] constexpr tensor added(byte_count size, sized_by what) {
         if (size == byte_count{}) return {};
-        write({.does = step_action::add, .of_rows = of_rows, .number = next_, .size = size.in(bytes)});
+        write({.does = step_action::add, .of_rows = what == sized_by::rows, .number = next_, .size = size.in(bytes)});
         return {next_++};
     }
     [[gnu::noinline]] constexpr void write(const graph_step& s) {
