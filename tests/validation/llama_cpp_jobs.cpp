@@ -11,11 +11,13 @@ TEST_CASE("weights and caches of jobs on an H100 are what llama.cpp prints") {
     CHECK(llama_cpp_jobs::all().size() == 71);
     for (const llama_cpp_jobs::run& r : llama_cpp_jobs::all()) {
         INFO(r.id);
-        const auto is_printed = [&](llmres::memory_term term, const char* name) {
-            return std::fabs(r.planned_mib(term) - r.printed_mib(name)) < 0.02;  // two buffers of two places each
-        };
-        CHECK(is_printed(llmres::memory_term::weights, "weights"));
-        CHECK(is_printed(llmres::memory_term::kv_cache, "kv_cache"));
+        // Two buffers are printed to two places each. The last row of a quantised matrix is padded to 512 values
+        // (ggml-cuda.cu, MATRIX_ROW_PADDING), which are not planned: Gemma's are 3,840 wide.
+        const double padding = r.asked.job.model.hidden % 512 == 0 ? 0.0 : 0.07;
+        const double weights = r.printed_mib("weights") - r.planned_mib(llmres::memory_term::weights);
+        CHECK(weights > -0.02);
+        CHECK(weights < padding + 0.02);
+        CHECK(std::fabs(r.printed_mib("kv_cache") - r.planned_mib(llmres::memory_term::kv_cache)) < 0.02);
     }
 }
 

@@ -181,6 +181,13 @@ struct pricer {
         slot<priced_mixers> passes;  ///< set with `kind`
     };
 
+    /// Which products are ggml's.
+    struct ggml_kernels {
+        bool multiply = false;  ///< those with quantised weights, by kernels of vectors and of tiles
+        bool convert = false;   ///< inputs and outputs are converted by kernels of their own
+        double a_clock = 0;     ///< seconds of a clock, of all multiprocessors
+    };
+
     const layout& degrees;
     const cluster& hardware;
     const gpu& sheet;  ///< whose peaks mfu refers to
@@ -192,11 +199,9 @@ struct pricer {
     std::array<double, 2> product_byte{};  ///< seconds of a product's byte while decoding, and in long runs
     double cache_traffic = 1;              ///< the part of the bandwidth that attention reaches
     double elementwise = default_kernels.elementwise / efficiency{}.bandwidth.expected;  ///< relative to products
-    double a_weight = 0;    ///< seconds in which a product unpacks an integer weight
-    double ampere = 1;      ///< what Marlin's and ggml's instructions reach
-    bool ggml = false;      ///< quantised weights are multiplied by ggml's kernels, of vectors and of tiles
-    bool converts = false;  ///< ggml's kernels convert inputs and outputs of products
-    double a_clock = 0;     ///< seconds of a clock, of all multiprocessors
+    double a_weight = 0;  ///< seconds in which a product unpacks an integer weight
+    double ampere = 1;    ///< what Marlin's and ggml's instructions reach
+    ggml_kernels ggml{};
     duration experts_floor = default_kernels.experts_floor;
     double least_tokens = 1;  ///< that a product computes
     double parts = 1;         ///< GPUs that share the rows of each matrix
@@ -215,17 +220,18 @@ struct pricer {
         if (c.gpu.sm_count) sms = static_cast<double>(*c.gpu.sm_count);
         product_byte[0] = product_byte[1] = a_byte / e.bandwidth.expected;
         const double clocks = multiprocessor_clocks(c.gpu);
-        ggml = by.packed == packed_code::ggml && clocks > 0 && c.gpu.rates.int8.value_or({}) > flop_rate{};
-        const double read = ggml ? 0.0 : by.bytes_a_clock * clocks;
+        ggml.multiply = by.packed == packed_code::ggml && clocks > 0 && c.gpu.rates.int8.value_or({}) > flop_rate{};
+        ggml.convert = ggml.multiply || by.packed == packed_code::dequantised;
+        ggml.a_clock = clocks > 0 ? 1.0 / clocks : 0.0;
+        const double read = ggml.multiply ? 0.0 : by.bytes_a_clock * clocks;
         least_tokens = smallest_tile(c.gpu, by);
         if (read > 0 && 1.0 / read > product_byte[0]) product_byte[0] = 1.0 / read;
-        converts = ggml || by.packed == packed_code::dequantised;
-        if (clocks > 0)
-            a_weight = marlin()                           ? 1.0 / (clocks * default_packed.marlin)
-                       : by.packed == packed_code::simple ? 1.0 / (clocks * default_packed.simple)
-                       : ggml                             ? 1.0 / (clocks * default_ggml.vector_weights)
-                                                          : 0.0;
-        a_clock = clocks > 0 ? 1.0 / clocks : 0.0;
+        if (marlin())
+            a_weight = ggml.a_clock / default_packed.marlin;
+        else if (by.packed == packed_code::simple)
+            a_weight = ggml.a_clock / default_packed.simple;
+        else if (ggml.multiply)
+            a_weight = ggml.a_clock / default_ggml.vector_weights;
         ampere = reach_of_ampere(c.gpu);
         if (by.experts == routed_code::blackwell && has_tensor_memory(c.gpu))
             experts_floor = default_kernels.blackwell_experts_floor;
@@ -341,9 +347,9 @@ private:
         const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
         priced_product made{.at_peak = seconds(work * at.peak * o.counted),
                             .flops = o.flops * (degrees.tensor * o.counted)};
-        if (converts) {
+        if (ggml.convert) {
             made.memory = converted_by_ggml(o);
-            if (ggml && o.packed) {
+            if (ggml.multiply && o.packed) {
                 multiply_by_ggml(made, o, work, streamed);
                 return made;
             }
@@ -390,10 +396,10 @@ private:
     [[gnu::noinline]] constexpr duration converted_by_ggml(const operation& o) const {
         const auto n = static_cast<double>(o.tokens);
         const ggml_shape& own = default_ggml_shape;
-        if (n <= (ggml ? own.vector_tokens : own.dequantised_tokens) * o.chosen) return {};
+        if (n <= (ggml.multiply ? own.vector_tokens : own.dequantised_tokens) * o.chosen) return {};
         const auto rows = static_cast<double>(o.rows), columns = static_cast<double>(o.columns);
-        double moved = n * (o.packed && ggml ? own.quantised * columns : own.converted * (columns + rows));
-        if (o.packed && !ggml) moved += own.dequantised * rows * columns * o.groups;
+        double moved = n * (o.packed && ggml.multiply ? own.quantised * columns : own.converted * (columns + rows));
+        if (o.packed && !ggml.multiply) moved += own.dequantised * rows * columns * o.groups;
         return seconds(moved * a_byte / (reach.bandwidth.expected * elementwise) / parts);
     }
     /// A product with a quantised weight by ggml's kernels. Those of few tokens read and unpack a weight once and
@@ -401,13 +407,14 @@ private:
     [[gnu::noinline]] constexpr void multiply_by_ggml(priced_product& made, const operation& o, double work,
                                                       double streamed) {
         const ggml_shape& own = default_ggml_shape;
+        constexpr bool bursts = false;  // no serving step runs for long
         const auto n = static_cast<double>(o.tokens);
         if (n <= 0) return;
         const double weights = work / (2 * n) * o.groups;  // of all that are multiplied
         if (n <= own.vector_tokens * o.chosen) {
             const double unpacking = weights * a_weight;
             made.memory += seconds((streamed > unpacking ? streamed : unpacking) / parts);
-            made.compute = seconds(work * (1 - o.groups / n) * a_clock / default_ggml.vector_flops / parts);
+            made.compute = seconds(work * (1 - o.groups / n) * ggml.a_clock / default_ggml.vector_flops / parts);
             return;
         }
         // A tile is as wide as if all tokens chose the same expert, and multiplied whole.
@@ -415,7 +422,7 @@ private:
         const auto whole = static_cast<double>(static_cast<std::int64_t>(each));
         const double tiles = whole < each ? whole + 1 : whole;
         const double a_flop =
-            rates_for(arithmetic_kind::int8, false).product / ampere + a_clock / default_ggml.scaled_flops;
+            rates_for(arithmetic_kind::int8, bursts).product / ampere + ggml.a_clock / default_ggml.scaled_flops;
         made.compute = seconds(weights * tiles * (own.twice * a_weight + 2 * wide * a_flop) / parts);
     }
     constexpr bool marlin() const { return launches.packed == packed_code::marlin; }
@@ -485,7 +492,7 @@ private:
                                                               : default_kernels.narrow_arithmetic);
         // ggml has cuBLAS sum products of 16 bits in 16 bits (ggml-cuda.cu: CUBLAS_COMPUTE_16F).
         const flop_rate narrow_sums = hardware.gpu.rates.fp16_accumulate16.value_or({});
-        if (converts && !four && !eight && !measured && narrow_sums > flop_rate{})
+        if (ggml.convert && !four && !eight && !measured && narrow_sums > flop_rate{})
             product *= narrow_sums / matrix_rate(hardware.gpu, kind);
         const attention_reach fused = reach_of(launches.attention, hardware.gpu);
         double experts = best * default_kernels.experts;
