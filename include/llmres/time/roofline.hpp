@@ -341,19 +341,15 @@ private:
         add_floors(to, o, joined);
     }
     [[gnu::always_inline]] constexpr priced_product product_of(const operation& o, bool runs_long) {
+        return ggml.convert ? computed_by_ggml(o) : computed(o, runs_long);
+    }
+    [[gnu::always_inline]] constexpr priced_product computed(const operation& o, bool runs_long) {
         const rates& at = rates_for(o.arithmetic, runs_long);
         const double work = o.flops.in(flops);
         const double streamed = moved_by(o) * product_byte[runs_long ? 1 : 0];
         const double slower = o.pass == product_pass::weight_gradients ? 1.0 / default_kernels.weight_gradients : 1.0;
         priced_product made{.at_peak = seconds(work * at.peak * o.counted),
                             .flops = o.flops * (degrees.tensor * o.counted)};
-        if (ggml.convert) {
-            made.memory = converted_by_ggml(o);
-            if (ggml.multiply && o.packed) {
-                multiply_by_ggml(made, o, work, streamed);
-                return made;
-            }
-        }
         double computing = 0, moving = streamed / parts, tile = 0;
         if (o.kind == operation_kind::experts) {
             // Each expert's product has few tokens: its tiles are filled in part.
@@ -372,7 +368,7 @@ private:
         if (tile > both)
             made.compute = seconds(tile);
         else
-            (computing > moving ? made.compute : made.memory) += seconds(both);
+            (computing > moving ? made.compute : made.memory) = seconds(both);
         return made;
     }
     /// What launching a product takes, and copies of its inputs and outputs.
@@ -392,8 +388,14 @@ private:
         const bool within = launches.joins_casts && o.arithmetic == arithmetic_kind::fp8;
         if (!within) to.floors += default_kernels.cast;
     }
-    /// What ggml's conversions of a product's inputs and outputs take.
-    [[gnu::noinline]] constexpr duration converted_by_ggml(const operation& o) const {
+    /// A product of ggml, with the conversions of its inputs and outputs.
+    [[gnu::noinline]] constexpr priced_product computed_by_ggml(const operation& o) {
+        constexpr bool bursts = false;  // no step of serving runs for long
+        priced_product made = ggml.multiply && o.packed ? quantised_by_ggml(o) : computed(o, bursts);
+        made.memory += converted_by_ggml(o);
+        return made;
+    }
+    constexpr duration converted_by_ggml(const operation& o) const {
         const auto n = static_cast<double>(o.tokens);
         const ggml_shape& own = default_ggml_shape;
         if (n <= (ggml.multiply ? own.vector_tokens : own.dequantised_tokens) * o.chosen) return {};
@@ -402,20 +404,22 @@ private:
         if (o.packed && !ggml.multiply) moved += own.dequantised * rows * columns * o.groups;
         return seconds(moved * a_byte / (reach.bandwidth.expected * elementwise) / parts);
     }
-    /// A product with a quantised weight by ggml's kernels. Those of few tokens read and unpack a weight once and
-    /// multiply it by each token; the others do so for each tile of tokens.
-    [[gnu::noinline]] constexpr void multiply_by_ggml(priced_product& made, const operation& o, double work,
-                                                      double streamed) {
+    /// A product with a quantised weight. Those of few tokens read and unpack a weight once and multiply it by each
+    /// token; the others do so for each tile of tokens.
+    constexpr priced_product quantised_by_ggml(const operation& o) {
         const ggml_shape& own = default_ggml_shape;
-        constexpr bool bursts = false;  // no serving step runs for long
+        const double work = o.flops.in(flops);
+        constexpr bool bursts = false;
+        priced_product made{.at_peak = seconds(work * rates_for(o.arithmetic, bursts).peak * o.counted),
+                            .flops = o.flops * (degrees.tensor * o.counted)};
         const auto n = static_cast<double>(o.tokens);
-        if (n <= 0) return;
+        if (n <= 0) return made;
         const double weights = work / (2 * n) * o.groups;  // of all that are multiplied
         if (n <= own.vector_tokens * o.chosen) {
-            const double unpacking = weights * a_weight;
-            made.memory += seconds((streamed > unpacking ? streamed : unpacking) / parts);
+            const double streamed = moved_by(o) * product_byte[0], unpacking = weights * a_weight;
+            made.memory = seconds((streamed > unpacking ? streamed : unpacking) / parts);
             made.compute = seconds(work * (1 - o.groups / n) * ggml.a_clock / default_ggml.vector_flops / parts);
-            return;
+            return made;
         }
         // A tile is as wide as if all tokens chose the same expert, and multiplied whole.
         const double all = n / o.chosen, wide = all < own.tile ? all : own.tile, each = n / o.groups / wide;
@@ -424,6 +428,7 @@ private:
         const double a_flop =
             rates_for(arithmetic_kind::int8, bursts).product / ampere + ggml.a_clock / default_ggml.scaled_flops;
         made.compute = seconds(weights * tiles * (own.twice * a_weight + 2 * wide * a_flop) / parts);
+        return made;
     }
     constexpr bool marlin() const { return launches.packed == packed_code::marlin; }
     /// A product by Marlin: whole blocks of 16 tokens at what its instructions reach, and its weights unpacked for

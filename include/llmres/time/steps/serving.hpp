@@ -39,19 +39,16 @@ inline constexpr load_constants default_load{};
 /// act_quant, w8a8_block_fp8_matmul). 1.45 ms a layer of Qwen3-0.6B, beside 0.61 in bf16.
 inline constexpr double triton_launches = 3.0;
 
-/// A format of activations that are kept in fp32 and multiplied in fewer bits.
-constexpr precision widened(const precision& multiplied) {
-    precision wide = fp32;
-    wide.arithmetic = multiplied.arithmetic;
-    return wide;
-}
-
 [[gnu::noinline]] constexpr operation_formats serving_formats(const job& j) {
-    operation_formats formats{.compute = j.runtime.serving_kernels.fp32_activations ? widened(j.compute) : j.compute,
+    operation_formats formats{.compute = j.compute,
                               .kv_cache = kv_cache_of(j),
                               .weights = formats_of(j, j.compute),
                               .kv_cache_values = j.kv_cache_values,
                               .joined = j.runtime.launches.joined};
+    if (j.runtime.serving_kernels.fp32_activations) {  // which are multiplied in fewer bits
+        formats.compute = fp32;
+        formats.compute.arithmetic = j.compute.arithmetic;
+    }
     if (j.gguf) {
         const bool embedded = j.model.tied_head && !j.gguf->tied_head_stored;
         const gguf_tensor head = embedded ? gguf::embedding(j.model, *j.gguf) : gguf::output(j.model, *j.gguf);
