@@ -341,7 +341,7 @@ private:
         add_floors(to, o, joined);
     }
     [[gnu::always_inline]] constexpr priced_product product_of(const operation& o, bool runs_long) {
-        return ggml.convert ? computed_by_ggml(o) : computed(o, runs_long);
+        return ggml.convert ? computed_by_ggml(o, runs_long) : computed(o, runs_long);
     }
     [[gnu::always_inline]] constexpr priced_product computed(const operation& o, bool runs_long) {
         const rates& at = rates_for(o.arithmetic, runs_long);
@@ -389,9 +389,8 @@ private:
         if (!within) to.floors += default_kernels.cast;
     }
     /// A product of ggml, with the conversions of its inputs and outputs.
-    [[gnu::noinline]] constexpr priced_product computed_by_ggml(const operation& o) {
-        constexpr bool bursts = false;  // no step of serving runs for long
-        priced_product made = ggml.multiply && o.packed ? quantised_by_ggml(o) : computed(o, bursts);
+    [[gnu::noinline]] constexpr priced_product computed_by_ggml(const operation& o, bool runs_long) {
+        priced_product made = ggml.multiply && o.packed ? quantised_by_ggml(o, runs_long) : computed(o, runs_long);
         made.memory += converted_by_ggml(o);
         return made;
     }
@@ -406,11 +405,10 @@ private:
     }
     /// A product with a quantised weight. Those of few tokens read and unpack a weight once and multiply it by each
     /// token; the others do so for each tile of tokens.
-    constexpr priced_product quantised_by_ggml(const operation& o) {
+    constexpr priced_product quantised_by_ggml(const operation& o, bool runs_long) {
         const ggml_shape& own = default_ggml_shape;
         const double work = o.flops.in(flops);
-        constexpr bool bursts = false;
-        priced_product made{.at_peak = seconds(work * rates_for(o.arithmetic, bursts).peak * o.counted),
+        priced_product made{.at_peak = seconds(work * rates_for(o.arithmetic, runs_long).peak * o.counted),
                             .flops = o.flops * (degrees.tensor * o.counted)};
         const auto n = static_cast<double>(o.tokens);
         if (n <= 0) return made;
@@ -425,8 +423,9 @@ private:
         const double all = n / o.chosen, wide = all < own.tile ? all : own.tile, each = n / o.groups / wide;
         const auto whole = static_cast<double>(static_cast<std::int64_t>(each));
         const double tiles = whole < each ? whole + 1 : whole;
+        constexpr bool limited = false;  // tiles do not reach what the board's power allows
         const double a_flop =
-            rates_for(arithmetic_kind::int8, bursts).product / ampere + ggml.a_clock / default_ggml.scaled_flops;
+            rates_for(arithmetic_kind::int8, limited).product / ampere + ggml.a_clock / default_ggml.scaled_flops;
         made.compute = seconds(weights * tiles * (own.twice * a_weight + 2 * wide * a_flop) / parts);
         return made;
     }
