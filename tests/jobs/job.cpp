@@ -6,6 +6,7 @@
 #include <llmres/memory/training.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
+#include <llmres/models/gguf/types.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/runtimes/huggingface.hpp>
@@ -25,6 +26,16 @@ TEST_CASE("a field left out takes the default its comment names") {
     CHECK(kv_cache_of(turn) == fp16);
     constexpr job room{.model = models::llama_3_1_8b, .output = tokens(24), .context = tokens(1024)};
     CHECK(prompt_of(room) == tokens(1000));
+}
+
+TEST_CASE("the weights of a GGUF file have the format of most of its matrices, whatever the job's weights say") {
+    job j{.model = models::llama_3_1_8b, .gguf = gguf_mix{.quantisation = gguf_quantisation::Q4_K_M}};
+    const precision q4 = find_gguf_type(12)->format;  // GGML_TYPE_Q4_K
+    CHECK(weights_of(j) == q4);
+    j.weights = bf16;
+    CHECK(weights_of(j) == q4);
+    j.gguf = {};
+    CHECK(weights_of(j) == bf16);
 }
 
 TEST_CASE("mixed precision keeps an fp32 copy of narrower weights, and fp32 weights are their own") {

@@ -4,6 +4,7 @@
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/interconnects/network.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/gguf/types.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
@@ -182,6 +183,16 @@ TEST_CASE("where the CPU samples, the scores of each sequence's token go to main
     CHECK(copied() == doctest::Approx(8 * 128'256 * 4 / 7.9e9));
     j.runtime.step.logits.to_host = false;
     CHECK(copied() == 0);
+}
+
+TEST_CASE("a GGUF file's tokens take as long whether the job names the format beside the mix or not") {
+    job named = decoded(runtimes::llama_cpp);
+    named.gguf = gguf_mix{.quantisation = gguf_quantisation::Q4_K_M};
+    job alone = named;
+    named.weights = find_gguf_type(12)->format;
+    CHECK(step(alone, {}, of_a100(1)).total() == step(named, {}, of_a100(1)).total());
+    job wide = decoded(runtimes::llama_cpp);
+    CHECK(step(alone, {}, of_a100(1)).total().expected < step(wide, {}, of_a100(1)).total().expected);
 }
 
 TEST_CASE("ggml's activations are fp32: a prompt's elementwise kernels move twice the bytes") {

@@ -226,10 +226,7 @@ constexpr placed_job with_change(placed_job p, const change& made) {
         case change::kind::narrower_cache: j.kv_cache = made.format; break;
         case change::kind::narrower_weights:
             j.gguf = made.mix;
-            if (!made.mix) j.weights = made.format;
-            if (made.mix)
-                j.weights =
-                    find_gguf_type(static_cast<std::uint32_t>(detail::gguf::base_of(made.mix->quantisation)))->format;
+            j.weights = made.mix ? detail::gguf::format_of(made.mix->quantisation) : made.format;
             break;
         case change::kind::eight_bit_optimizer: j.optimizer = adamw_8bit; break;
         case change::kind::adapter: j.adapter = {.kind = adapter_kind::lora, .rank = made.amount}; break;

@@ -202,7 +202,7 @@ inline void read_weights(job_reader& read, job& j) {
     j.gguf = mix;
     // llama.cpp's quantiser refuses most IQ types without an importance matrix.
     if (read.fields().text_or("weights", "").find_first_of("iI") == 0) j.gguf.value.importance_matrix = true;
-    j.weights = find_gguf_type(static_cast<std::uint32_t>(gguf::base_of(mix->quantisation))).value.format;
+    j.weights = gguf::format_of(mix->quantisation);
 }
 
 /// Refuses fields that only the other kind of task has: no field is ignored.

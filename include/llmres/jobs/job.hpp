@@ -140,8 +140,9 @@ constexpr bool loads_as_computed(const job& j) {
     if (j.weights || !trains(j) || published.arithmetic == j.compute.arithmetic || j.model.mixed.any()) return false;
     return (published == fp16 || published == bf16) && (j.compute == fp16 || j.compute == bf16);
 }
-/// Format of the weights.
+/// Format of the weights; of a GGUF file that of most of its matrices.
 constexpr const precision& weights_of(const job& j) {
+    if (j.gguf && j.gguf->stored.count == 0) return detail::gguf::format_of(j.gguf->quantisation);
     if (j.weights) return *j.weights;
     return dequantises(j) || loads_as_computed(j) ? activations_of(j) : j.model.weights;
 }

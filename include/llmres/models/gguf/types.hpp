@@ -149,6 +149,8 @@ constexpr std::size_t index_of(gguf_type type) { return type_indices[static_cast
 /// Values in a block of the type, looked up without a copy of the table's entry.
 constexpr std::int64_t block_of(gguf_type type) { return types[index_of(type)].block(); }
 constexpr gguf_type base_of(gguf_quantisation wanted) { return quantisations[static_cast<std::size_t>(wanted)].base; }
+/// Format of most matrices of a file of that quantisation.
+constexpr const precision& format_of(gguf_quantisation wanted) { return types[index_of(base_of(wanted))].format; }
 static_assert(
     [] {
         for (std::size_t i = 0; i < quantisations.size(); ++i)
