@@ -152,7 +152,7 @@ TEST_CASE("layers that the CPU computes are as slow as main memory") {
     for (const std::int32_t on_gpu : {20, 40, 60, 81}) {  // the head is the first of them
         const time_breakdown now = plan(in_gguf(models::llama_2_70b, "Q5_K_M", on_gpu), {}, desktop)->speed.step;
         CHECK(now.total().expected < slower);
-        const duration scores = size_of(fp32, 1, 32'000) / scores_to_host;  // which the CPU samples from
+        const duration scores = size_of(fp32, 1, 32'000) / scores_to_host.expected;  // which the CPU samples from
         CHECK((now[time_term::host_transfer].expected == scores) == (on_gpu == 81));
         slower = now.total().expected;
     }

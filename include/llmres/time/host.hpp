@@ -61,7 +61,8 @@ inline constexpr interval<byte_rate> disk_bandwidth{gb_per_s(3.5), gb_per_s(7), 
 
 /// The rate at which ggml copies scores to main memory, where the CPU samples: 65 us for each sequence's 128,256 of
 /// them (In-sample: tests/validation/data/h100/llama_cpp_jobs.jsonl, sequences beyond the first).
-inline constexpr byte_rate scores_to_host = gb_per_s(7.9);
+/// Bounds: a busy host's memory, and pinned memory over a link of PCIe 4 (assumed).
+inline constexpr interval<byte_rate> scores_to_host{gb_per_s(3), gb_per_s(7.9), gb_per_s(25)};
 
 /// The time that a size takes at a rate.
 constexpr interval<duration> time_at(byte_count size, const interval<byte_rate>& rate) {

@@ -70,20 +70,21 @@ inline constexpr packed_constants default_packed{};  ///< the constants of this 
 struct ggml_rates {
     double vector_weights = 13;  ///< weights that a product of few tokens unpacks a clock and multiprocessor
     double vector_flops = 100;  ///< FLOPs of such a product a clock and multiprocessor, for each token beyond the first
-    /// FLOPs of tiles a clock and multiprocessor, where the scales of blocks decide: CUDA cores apply them.
+    /// FLOPs of tiles a clock and multiprocessor, where the scales of blocks decide: CUDA cores apply them, in four
+    /// instructions for 64 FLOPs (mmq-vec-dot.cuh), 128 of which are issued a clock.
     double scaled_flops = 2000;
 };
 inline constexpr ggml_rates default_ggml{};  ///< the constants of this header
 
-/// The shapes of ggml's kernels, from its code (ggml-cuda: mmvq.cuh, mmq.cuh, quantize.cu, ggml-cuda.cu).
+/// The shapes of ggml's kernels, from its code (ggml-cuda: mmvq.cuh, mmq.cu, mmq.cuh, quantize.cu, ggml-cuda.cu).
 struct ggml_shape {
     /// Products of so many tokens read each weight once, for all of them (MMVQ_MAX_BATCH_SIZE).
     double vector_tokens = 8;
-    double tile = 128;       ///< tokens of a tile, for each of which weights are unpacked anew (get_mmq_x_max_host)
-    double twice = 2;        ///< a tile's weights are written to shared memory and read from there
-    double quantised = 5.1;  ///< bytes for each input: fp32 is read, and int8 with scales written
-    double converted = 6;    ///< the same of inputs and outputs where a weight has 16 bits
-    double dequantised = 4;  ///< bytes for each weight that is written in 16 bits, and read as these
+    double tile = 128;         ///< tokens of a tile, for each of which weights are unpacked anew (mul_mat_q_switch_J)
+    double shared_passes = 2;  ///< a tile's weights are written to shared memory and read from there
+    double quantised = 5.1;    ///< bytes for each input: fp32 is read, and int8 with scales written
+    double converted = 6;      ///< the same of inputs and outputs where a weight has 16 bits
+    double dequantised = 4;    ///< bytes for each weight that is written in 16 bits, and read as these
     double dequantised_tokens = 32;  ///< more tokens were multiplied so until June 2024 (MMQ_MAX_BATCH_SIZE)
 };
 inline constexpr ggml_shape default_ggml_shape{};  ///< the shapes of this header

@@ -419,14 +419,14 @@ private:
             made.compute = seconds(work * (1 - o.groups / n) * ggml.a_clock / default_ggml.vector_flops / parts);
             return made;
         }
-        // A tile is as wide as if all tokens chose the same expert, and multiplied whole.
+        // A tile is as wide as if all tokens chose the same expert (mmq.cu: ncols_opt), and multiplied whole.
         const double all = n / o.chosen, wide = all < own.tile ? all : own.tile, each = n / o.groups / wide;
         const auto whole = static_cast<double>(static_cast<std::int64_t>(each));
         const double tiles = whole < each ? whole + 1 : whole;
         constexpr bool limited = false;  // tiles do not reach what the board's power allows
         const double a_flop =
             rates_for(arithmetic_kind::int8, limited).product / ampere + ggml.a_clock / default_ggml.scaled_flops;
-        made.compute = seconds(weights * tiles * (own.twice * a_weight + 2 * wide * a_flop) / parts);
+        made.compute = seconds(weights * tiles * (own.shared_passes * a_weight + 2 * wide * a_flop) / parts);
         return made;
     }
     constexpr bool marlin() const { return launches.packed == packed_code::marlin; }

@@ -303,7 +303,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     }
     if (j.runtime.step.logits.to_host) {
         const byte_count scores = size_of(fp32, work.decode.all(), j.model.vocabulary);
-        speed.step[time_term::host_transfer] += interval<duration>{scores / scores_to_host};
+        speed.step[time_term::host_transfer] += time_at(scores, scores_to_host);
     }
     if (computes_on_host(j)) add_host_layers(speed, together, j, l, with, work.decode);
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
