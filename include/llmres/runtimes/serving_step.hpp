@@ -60,7 +60,8 @@ struct serving_logits {
     interval<byte_count> filter_stack{};
     /// GPUs that compute layers in turn return the logits, in fp32, to the first GPU (accelerate).
     bool on_first_gpu = false;
-    /// The CPU samples: the logits of each new token are copied to main memory, in fp32.
+    /// The CPU samples: the logits of each new token are copied to main memory, in fp32 (llama.cpp, llama-context.cpp:
+    /// ggml_backend_tensor_get_async of t_logits).
     bool to_host = false;
 };
 

@@ -9,7 +9,6 @@ BATCHED_BENCH is llama.cpp's llama-batched-bench, built for CUDA, FOLDER has roo
 (b11549), GPU what the cluster of a document calls the device. Nothing else may run on the device."""
 import concurrent.futures
 import json
-import re
 import subprocess
 import sys
 import threading
@@ -19,7 +18,7 @@ from pathlib import Path
 import pynvml
 
 from real_models import MODELS, write
-from run_builds import PRINTED
+from run_builds import printed
 
 FORMATS = {"f16": "fp16", "q8_0": "q8_0"}
 
@@ -63,12 +62,9 @@ def document(name, asked, build, gpu):
             "kv_cache": FORMATS[asked["kv"]], "cluster": {"gpu": gpu}}
 
 
-def printed(log):
-    """Buffers of the first GPU by name, in MiB: those on the host stay out, and of a buffer that was reserved twice the last counts."""
-    lines = [line for line in log.splitlines() if "CUDA0" in line]
-    return {name: sum(sizes[-1:] if name == "compute" else sizes)
-            for name, sizes in ((name, [float(size) for line in lines for size in re.findall(pattern, line)])
-                                for name, pattern in PRINTED.items())}
+def printed_of_gpu(log):
+    """Buffers of the first GPU by name, in MiB: those on the host stay out."""
+    return printed("\n".join(line for line in log.splitlines() if "CUDA0" in line))
 
 
 def most_used(device, process, ends):
@@ -96,7 +92,7 @@ def run(program, model, asked, device):
         print("no times:", command, log[-2000:], file=sys.stderr)
         return None
     last = timed[-1]  # in the first of two rounds libraries and kernels load
-    return {"printed_mib": printed(log), "device_bytes": max(used) - before, "prompt_s": last["t_pp"], "token_s": last["t_tg"] / asked["output"]}
+    return {"printed_mib": printed_of_gpu(log), "device_bytes": max(used) - before, "prompt_s": last["t_pp"], "token_s": last["t_tg"] / asked["output"]}
 
 
 def main(program, folder, build, gpu):
