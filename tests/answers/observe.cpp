@@ -45,8 +45,12 @@ TEST_CASE("a figure that is as predicted leaves its constant where it was") {
 
 TEST_CASE("a profile learnt from one log predicts that log, whichever constant is behind the figure") {
     const layout two_ranks{.tensor = 2};
+    const layout two_stages{.pipeline = 2};
+    const layout ranks_of_stages{.tensor = 2, .pipeline = 2};
     job llama_cpp = chat();
     llama_cpp.runtime = runtimes::llama_cpp;
+    job older = chat();
+    older.runtime = runtimes::vllm_v1;
     job newest = chat();
     newest.runtime = runtimes::vllm;
     const job trained{.model = models::llama_3_2_1b,
@@ -67,6 +71,13 @@ TEST_CASE("a profile learnt from one log predicts that log, whichever constant i
          {sample{figure::pool, constant::workspace, chat(), 0.97},
           sample{figure::beside_tensors, constant::workspace, chat(), 2.0},
           sample{figure::beside_tensors, constant::communicator, chat(), 1.5, two_ranks},
+          // Stages have created their communicators when vLLM 0.11.1 and later look at what is free.
+          sample{figure::beside_tensors, constant::stage_workspace, chat(), 1.5, two_stages},
+          sample{figure::beside_tensors, constant::communicator, chat(), 1.5, ranks_of_stages},
+          sample{figure::beside_tensors, constant::communicator, older, 1.5, two_stages},
+          sample{figure::beside_tensors, constant::workspace, older, 1.5},
+          sample{figure::pool, constant::stage_workspace, chat(), 0.97, two_stages},
+          sample{figure::pool, constant::communicator, older, 0.97, two_stages},
           sample{figure::cuda_graphs, constant::cuda_graphs, chat(), 0.5},
           sample{figure::cuda_graphs, constant::layer_graphs, newest, 1.2},
           sample{figure::compute_buffer, constant::activations, llama_cpp, 1.3},
@@ -75,7 +86,7 @@ TEST_CASE("a profile learnt from one log predicts that log, whichever constant i
           sample{figure::device_used, constant::context, trained, 1.004}}) {
         CAPTURE(name_of(what));
         CAPTURE(name_of(behind));
-        const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, placed.tensor);
+        const cluster c = *standard_cluster(gpus::h100_sxm5_80gb, static_cast<std::int32_t>(placed.gpus()));
         const auto said = [&](const job& j) {
             const auto known = predicted(what, j, placed, c);
             REQUIRE(bool{known});

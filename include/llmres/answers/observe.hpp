@@ -57,20 +57,22 @@ constexpr maybe<interval<byte_count>> predicted(observed_figure what, const job&
 
 /// The constants of a profile that observations determine. What is arithmetic is not among them.
 enum class learnt_constant : std::uint8_t {
-    workspace,      ///< process.workspace: libraries, and all that is not described
-    communicator,   ///< process.communicator, where a layer is split over GPUs
-    cuda_graphs,    ///< process.cuda_graphs
-    layer_graphs,   ///< process.layer_graphs: CUDA graphs of a layer, where the profile counts them by layers
-    context,        ///< process.context
-    activations,    ///< accuracy.activations: activations over those that the inventory counts
-    fragmentation,  ///< allocator.fragmentation
-    logits,         ///< step.logits.bytes: what is alive for each logit
+    workspace,        ///< process.workspace: libraries, and all that is not described
+    stage_workspace,  ///< process.stage_workspace: the same on a stage of a pipeline, where the profile has its own
+    communicator,     ///< process.communicator, where the layout has groups of GPUs that take it
+    cuda_graphs,      ///< process.cuda_graphs
+    layer_graphs,     ///< process.layer_graphs: CUDA graphs of a layer, where the profile counts them by layers
+    context,          ///< process.context
+    activations,      ///< accuracy.activations: activations over those that the inventory counts
+    fragmentation,    ///< allocator.fragmentation
+    logits,           ///< step.logits.bytes: what is alive for each logit
 };
 /// The paths of the constants in a profile as data, in their order.
 template <>
-inline constexpr std::array<std::string_view, 8> names_of<learnt_constant>{
-    "process.workspace", "process.communicator", "process.cuda_graphs",     "process.layer_graphs",
-    "process.context",   "accuracy.activations", "allocator.fragmentation", "step.logits.bytes"};
+inline constexpr std::array<std::string_view, 9> names_of<learnt_constant>{
+    "process.workspace",    "process.stage_workspace", "process.communicator",
+    "process.cuda_graphs",  "process.layer_graphs",    "process.context",
+    "accuracy.activations", "allocator.fragmentation", "step.logits.bytes"};
 
 /// What observations say of a constant.
 struct constant_evidence {
@@ -155,6 +157,7 @@ template <class Runtime>
 constexpr auto size_constant(Runtime& r, learnt_constant c) -> decltype(&r.process.context) {
     switch (c) {
         case learnt_constant::workspace: return &r.process.workspace;
+        case learnt_constant::stage_workspace: return &r.process.stage_workspace;
         case learnt_constant::communicator: return &r.process.communicator;
         case learnt_constant::cuda_graphs: return &r.process.cuda_graphs;
         case learnt_constant::layer_graphs: return &r.process.layer_graphs;
@@ -197,7 +200,8 @@ constexpr maybe<learnt_constant> constant_behind(observed_figure what, const run
     switch (what) {
         case observed_figure::pool:
         case observed_figure::beside_tensors:
-            return l.tensor * l.pipeline > 1 ? learnt_constant::communicator : learnt_constant::workspace;
+            if (communicators(r, l).high > byte_count{}) return learnt_constant::communicator;
+            return has_stage_workspace(r, l) ? learnt_constant::stage_workspace : learnt_constant::workspace;
         case observed_figure::cuda_graphs: return graphs_behind(r);
         case observed_figure::activation_peak:
         case observed_figure::compute_buffer:

@@ -177,6 +177,11 @@ constexpr bool join_before(memory_breakdown& m, byte_count joined) {
     return true;
 }
 
+/// Whether stages of a pipeline have a workspace of their own (runtime_process::stage_workspace).
+constexpr bool has_stage_workspace(const runtime& r, const layout& l) {
+    return l.pipeline > 1 && r.process.stage_workspace.high > byte_count{};
+}
+
 /// A pair's buffers, and as much again for each doubling of a group; the low bound is a pair's, and so are the stages
 /// of a pipeline, which talk to their neighbours.
 constexpr interval<byte_count> communicators(const runtime& r, const layout& l) {
@@ -265,8 +270,7 @@ constexpr memory_breakdown with_allocator(const serving_stage& s, const serving_
 /// uninitialised in constant expressions, where another function returned the breakdown.)
 constexpr void add_engine(memory_breakdown& m, const serving_step& step, const runtime& r, const layout& l) {
     m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
-    const bool stages_first = l.pipeline > 1 && r.process.stage_workspace.high > byte_count{};
-    m[memory_term::workspace] += stages_first ? r.process.stage_workspace : r.process.workspace;
+    m[memory_term::workspace] += has_stage_workspace(r, l) ? r.process.stage_workspace : r.process.workspace;
     if (l.gpus() > 1) m[memory_term::communication] = communicators(r, l);
 }
 constexpr memory_breakdown with_engine(const serving_stage& s, const serving_step& step, const runtime& r,
