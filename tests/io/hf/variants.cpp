@@ -181,3 +181,116 @@ TEST_CASE("Kimi Linear: the delta rule's heads by an object of their own, full l
         CHECK(m.layers[i].recurrent.kind == recurrent_kind::none);
     }
 }
+
+// ---- Families that a published model alone would not tell apart: by hand, of the modules of their modeling files.
+// config_of() has heads of 64 features: queries and output 512 x 512, keys and values 128 x 512.
+
+namespace {
+
+constexpr std::int64_t H = 512, words = 1000, in_attention = 2 * H * H + 2 * 128 * H, norm = H;
+constexpr std::int64_t gated(std::int64_t width) { return 3 * H * width; }
+
+std::int64_t count_of(const json& config) { return count_parameters(read(config)).in(parameters); }
+
+}  // namespace
+
+TEST_CASE("Arctic: every moe_layer_frequency-th layer is routed, beside a dense feed-forward of the model's width") {
+    const json routed{{"num_local_experts", 8}, {"num_experts_per_tok", 2}};
+    const auto with = [&](const json& more) {
+        json config = config_of("arctic", routed);
+        config.update(more);
+        return config;
+    };
+    const model m = read(with({{"moe_layer_frequency", 2}}));
+    for (int i = 0; i < 4; ++i) CHECK(m.layers[i].feed_forward.experts.count == (i % 2 == 1 ? 8 : 0));
+    const std::int64_t dense = in_attention + gated(1024) + 2 * norm;
+    const std::int64_t sparse = in_attention + 8 * gated(1024) + 8 * H + 2 * norm;
+    CHECK(count_of(with(json::object())) == words * H + norm + 2 * dense + 2 * sparse);  // the class's frequency is 2
+    CHECK(count_of(with({{"moe_layer_frequency", 1}})) == words * H + norm + 4 * sparse);
+    CHECK(count_of(with({{"moe_layer_frequency", 3}})) == words * H + norm + 3 * dense + sparse);
+    CHECK(count_of(with({{"parallel_attn_mlp_res", true}})) ==
+          words * H + norm + 2 * dense + 2 * (sparse + gated(H) + norm));
+}
+
+TEST_CASE("K-EXAONE lists its layers, and writes their pattern as letters beside the list") {
+    json config =
+        config_of("exaone_moe",
+                  {{"num_experts", 8},
+                   {"num_experts_per_tok", 2},
+                   {"moe_intermediate_size", 128},
+                   {"num_shared_experts", 1},
+                   {"first_k_dense_replace", 1},
+                   {"sliding_window", 128},
+                   {"sliding_window_pattern", "LLLG"},
+                   {"layer_types", {"sliding_attention", "full_attention", "sliding_attention", "full_attention"}}});
+    const auto windows = [](const model& m) {
+        std::string shown;
+        for (int i = 0; i < m.layers.size; ++i) shown += m.layers[i].attention.window > token_count{} ? 'w' : '-';
+        return shown;
+    };
+    CHECK(windows(read(config)) == "w-w-");
+    config.erase("layer_types");
+    CHECK(refusal_of(config) == "sliding_window_pattern");
+    config["sliding_window_pattern"] = 2;
+    CHECK(windows(read(config)) == "w-w-");
+    config["sliding_window_pattern"] = 4;
+    CHECK(windows(read(config)) == "www-");
+}
+
+TEST_CASE("DBRX: LayerNorms without biases, before attention and feed-forward and at the end") {
+    const model m = read({{"model_type", "dbrx"},
+                          {"vocab_size", words},
+                          {"d_model", H},
+                          {"n_layers", 4},
+                          {"n_heads", 8},
+                          {"tie_word_embeddings", true},
+                          {"attn_config", {{"kv_n_heads", 2}}},
+                          {"ffn_config", {{"ffn_hidden_size", 1024}, {"moe_num_experts", 8}, {"moe_top_k", 2}}}});
+    for (int i = 0; i < 4; ++i) CHECK(m.layers[i].norm == norm_kind::layer_without_bias);
+    CHECK(m.final_norm == norm_kind::layer_without_bias);
+    CHECK(count_parameters(m).in(parameters) ==
+          words * H + norm + 4 * (in_attention + 8 * gated(1024) + 8 * H + 2 * norm));
+}
+
+TEST_CASE("biases of InternLM 3, MiMo and Ling stand where their classes put them") {
+    const std::int64_t plain = words * H + norm + 4 * (in_attention + gated(1024) + 2 * norm);
+    const std::int64_t of_qkv = 4 * (512 + 2 * 128), of_output = 4 * H, of_mlp = 4 * (2 * 1024 + H);
+    CHECK(count_of(config_of("internlm3")) == plain);
+    CHECK(count_of(config_of("internlm3", {{"qkv_bias", true}})) == plain + of_qkv);
+    CHECK(count_of(config_of("internlm3", {{"bias", true}})) == plain + of_output + of_mlp);
+    CHECK(count_of(config_of("mimo")) == plain + of_qkv);  // as Qwen 2, of which it is derived
+    CHECK(count_of(config_of("mimo", {{"attention_bias", false}})) == plain);
+
+    const json routed{{"num_experts", 8},
+                      {"num_experts_per_tok", 2},
+                      {"moe_intermediate_size", 128},
+                      {"num_shared_experts", 2},
+                      {"first_k_dense_replace", 1}};
+    const std::int64_t ling =
+        words * H + norm + 4 * (in_attention + 2 * norm) + gated(1024) + 3 * (8 * gated(128) + gated(2 * 128) + 8 * H);
+    CHECK(count_of(config_of("bailing_moe", routed)) == ling);
+    json biased = config_of("bailing_moe", routed);
+    biased["use_qkv_bias"] = true;
+    CHECK(count_of(biased) == ling + of_qkv);
+}
+
+TEST_CASE("RWKV 5: heads of 64 features, each with a state of 64 by 64, and channels of 3.5 times the width") {
+    const json config{{"model_type", "rwkv5"}, {"vocab_size", words}, {"hidden_size", H}, {"num_hidden_layers", 4}};
+    const model m = read(config);
+    for (int i = 0; i < 4; ++i) {
+        CHECK(m.layers[i].recurrent.heads == 8);
+        CHECK(m.layers[i].recurrent.head_dim == 64);
+        CHECK(m.layers[i].recurrent.state == 64);
+        CHECK(m.layers[i].feed_forward.width == 1792);
+    }
+    // Time mixing: five matrices, decays, first terms, four mixes and a GroupNorm; channel mixing: three matrices and
+    // two mixes; two LayerNorms. A LayerNorm behind the embedding and one before the head, which is never tied.
+    const std::int64_t of_layer = 5 * H * H + H + H + 4 * H + 2 * H + 2 * 1792 * H + H * H + 2 * H + 4 * H;
+    CHECK(count_parameters(m).in(parameters) == 2 * words * H + 4 * H + 4 * of_layer);
+    json wider = config;
+    wider["attention_hidden_size"] = 1024;
+    CHECK(read(wider).layers[0].recurrent.heads == 16);
+    wider["head_size"] = 128;
+    CHECK(read(wider).layers[0].recurrent.heads == 8);
+    CHECK(read(wider).layers[0].recurrent.state == 128);
+}
