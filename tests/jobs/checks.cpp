@@ -124,6 +124,28 @@ TEST_CASE("a context below zero is refused by name, not taken for one that is no
     CHECK(absent.error().value.view() == "absent");
     CHECK(absent.error().expected.view().find("--context") != std::string_view::npos);
 }
+
+TEST_CASE("no number of tokens of a serving job is below zero, or beyond 2^40") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    REQUIRE(validate(j));
+    struct number {
+        const char* name;
+        token_count job::* field;
+    };
+    for (const auto& [name, field] :
+         {number{"prompt", &job::prompt}, number{"output", &job::output},
+          number{"max_batched_tokens", &job::max_batched_tokens}, number{"context", &job::context}})
+        for (const std::int64_t wrong : {std::int64_t{-1}, std::int64_t{-5}, (std::int64_t{1} << 40) + 1}) {
+            CAPTURE(name);
+            CAPTURE(wrong);
+            job asked = j;
+            asked.*field = tokens(wrong);
+            const status refused = validate(asked);
+            REQUIRE(!refused);
+            CHECK(refused.error().field.view() == name);
+        }
+}
+
 TEST_CASE("serving takes no schedule of training") {
     job j = training();
     j.task = task::serving;

@@ -14,6 +14,7 @@
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <map>
 #include <set>
 #include <vector>
 
@@ -78,14 +79,21 @@ TEST_CASE("tensor ranks divide the heads, and the vocabulary as the runtime pads
 }
 
 TEST_CASE("groups of tensor ranks lie in one node") {
-    for (const layout& l : tried(serving(models::llama_3_1_8b), 24)) CHECK(l.tensor <= 8);
+    std::int64_t widest_beyond_a_node = 0;
+    for (const layout& l : tried(serving(models::llama_3_1_8b), 24)) {
+        CHECK(l.tensor <= 8);
+        if (l.gpus() > 8) widest_beyond_a_node = std::max<std::int64_t>(widest_beyond_a_node, l.tensor);
+    }
+    CHECK(widest_beyond_a_node == 8);
 }
 
 TEST_CASE("a runtime that splits no matrices gets stages alone") {
     const std::vector<layout> all = tried(serving(models::llama_3_1_8b, 1, runtimes::llama_cpp), 4);
     CHECK(values(all, &layout::tensor) == std::set<std::int32_t>{1});
     CHECK(values(all, &layout::pipeline) == std::set<std::int32_t>{1, 2, 3, 4});
-    for (const layout& l : tried(training(models::llama_3_1_8b, 64, runtimes::litgpt), 8)) CHECK(l.gpus() == l.data);
+    const std::vector<layout> trained = tried(training(models::llama_3_1_8b, 64, runtimes::litgpt), 8);
+    for (const layout& l : trained) CHECK(l.gpus() == l.data);
+    CHECK(values(trained, &layout::data) == std::set<std::int32_t>{1, 2, 4, 8});
 }
 
 TEST_CASE("data ranks of a serving job are the fewest that hold so many sequences each") {
@@ -100,10 +108,41 @@ TEST_CASE("data ranks of a training job divide its batch") {
     CHECK(values(tried(training(models::llama_3_1_8b, 12), 8), &layout::data) == std::set<std::int32_t>{1, 2, 3, 4, 6});
 }
 
+TEST_CASE("beside any tensor, pipeline and context ranks, data ranks are all that the batch and the GPUs allow") {
+    constexpr std::int32_t gpus = 32;
+    for (const std::int64_t batch : {64, 24, 0}) {
+        std::map<std::int64_t, std::set<std::int32_t>> data_of;  // of those that take as many GPUs
+        std::set<std::int32_t> contexts;
+        for (const layout& l : tried(training(models::llama_3_1_8b, batch), gpus)) {
+            if (l.virtual_pipeline > 1) continue;  // whose micro-batches come in rounds
+            data_of[std::int64_t{l.tensor} * l.pipeline * l.context_parallel].insert(l.data);
+            contexts.insert(l.context_parallel);
+        }
+        CAPTURE(batch);
+        CHECK(contexts == std::set<std::int32_t>{1, 2, 4, 8, 16, 32});
+        CHECK(data_of.size() > 5);
+        for (const auto& [group, found] : data_of) {
+            CAPTURE(group);
+            std::set<std::int32_t> expected;
+            for (std::int32_t d = 1; batch > 0 && d * group <= gpus; ++d)
+                if (batch % d == 0) expected.insert(d);
+            if (batch > 0)
+                CHECK(found == expected);
+            else
+                CHECK(*found.rbegin() == gpus / group);
+        }
+    }
+}
+
 TEST_CASE("training stages are equal, or the embedding and the loss make them so, or the last has fewer layers") {
     const std::vector<layout> all = tried(training(models::llama_3_1_405b, 64), 256);  // 126 layers
+    std::set<std::int32_t> even;
     for (const layout& l : all)
-        if (l.deals_evenly()) CHECK(126 % l.chunks() == 0);
+        if (l.deals_evenly()) {
+            CHECK(126 % l.chunks() == 0);
+            even.insert(l.pipeline);
+        }
+    CHECK(even == std::set<std::int32_t>{1, 2, 3, 6, 7, 9, 14, 18, 21, 42, 63, 126});
     const auto sixteen = std::find_if(all.begin(), all.end(), [](const layout& l) { return l.pipeline == 16; });
     REQUIRE(sixteen != all.end());
     CHECK(sixteen->embedding_as_layer);
@@ -111,17 +150,29 @@ TEST_CASE("training stages are equal, or the embedding and the loss make them so
     const std::set<std::int32_t> of_61 = values(tried(training(models::deepseek_v3, 64), 256), &layout::pipeline);
     CHECK(of_61.contains(8));
     CHECK_FALSE(of_61.contains(59));
-    for (const layout& l : tried(training(models::llama_3_1_405b, 64, runtimes::litgpt), 64)) CHECK(l.pipeline == 1);
+    CHECK(values(tried(training(models::llama_3_1_405b, 64, runtimes::litgpt), 64), &layout::pipeline) ==
+          std::set<std::int32_t>{1});
 }
 
 TEST_CASE("chunks of stages need whole rounds of micro-batches") {
+    std::set<std::int32_t> chunks;
     for (const layout& l : tried(training(models::llama_3_1_70b, 64), 64))
-        if (l.virtual_pipeline > 1) CHECK(64 / l.data % l.pipeline == 0);
+        if (l.virtual_pipeline > 1) {
+            CHECK(64 / l.data % l.pipeline == 0);
+            chunks.insert(l.virtual_pipeline);
+        }
+    CHECK(chunks.contains(2));
+    CHECK(chunks.contains(40));  // two stages of one layer a chunk
 }
 
 TEST_CASE("ZeRO stages are those that the runtime has beside pipeline stages") {
-    for (const layout& l : tried(training(models::llama_3_1_70b, 64, runtimes::deepspeed), 64))
+    std::set<int> with_stages, without;
+    for (const layout& l : tried(training(models::llama_3_1_70b, 64, runtimes::deepspeed), 64)) {
         CHECK(l.zero <= (l.pipeline > 1 ? 1 : l.data * l.context_parallel > 1 ? 3 : 0));
+        (l.pipeline > 1 ? with_stages : without).insert(l.zero);
+    }
+    CHECK(with_stages == std::set<int>{0, 1});
+    CHECK(without == std::set<int>{0, 1, 2, 3});
 }
 
 TEST_CASE("routed experts are given whole to ranks, or split over tensor ranks") {
@@ -130,6 +181,7 @@ TEST_CASE("routed experts are given whole to ranks, or split over tensor ranks")
     const std::vector<layout> served = tried(serving(models::mixtral_8x7b), 8);
     for (const layout& l : served)
         if (l.expert > 1) CHECK(l.expert == l.data * l.tensor);
+    CHECK(values(served, &layout::expert) == std::set<std::int32_t>{1, 2, 4, 8});
 }
 
 TEST_CASE("degrees that are given stay") {
@@ -154,6 +206,7 @@ TEST_CASE("a layout without data ranks gets those for which the GPUs have room")
     const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
     CHECK(with_data_ranks({.zero = 3}, training(models::llama_3_1_8b, 0), eight) == layout{.data = 8, .zero = 3});
     CHECK(with_data_ranks({.tensor = 2}, training(models::llama_3_1_8b, 6), eight).data == 3);
+    CHECK(with_data_ranks({.context_parallel = 4}, training(models::llama_3_1_8b, 6), eight).data == 2);
     CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 64), eight).data == 4);
     CHECK(with_data_ranks({}, serving(models::llama_3_1_8b, 6), eight).data == 6);
     CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 1), eight).data == 1);

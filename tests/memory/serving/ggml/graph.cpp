@@ -302,6 +302,16 @@ TEST_CASE("eager scores stand beside the stream, positions, the mask and queries
     CHECK(two.alive() == H + 1 + cells + 512 + 2 * (2 * 7) + query + scores);
     two.kind.attention.window = tokens(400);
     CHECK(two.alive() == H + 1 + cells + 512 + 2 * (2 * 7) + query + 2 * 512);
+    // The last layer that reads a mask frees it with its indices, and those of the other cells stay.
+    two.last.last_of_mask = true;
+    two.kind.feed_forward.width = 1500;
+    CHECK(two.alive() == 2 * H + 1 + cells + 2 * 7 + 2 * 1500);
+    two.kind.attention.window = {};
+    CHECK(two.alive() == 2 * H + 1 + 512 + 2 * 7 + 2 * 1500);
+    two.last.last_of_mask = false;
+    CHECK(two.alive() == 2 * H + 1 + cells + 512 + 2 * (2 * 7) + 2 * 1500);
+    two.kind.attention.window = tokens(400);
+    two.kind.feed_forward.width = 5;
     two.window_cells = 0;  // one mask for all
     CHECK(two.alive() == H + 1 + cells + 2 * 7 + query + scores);
     two.how.flash = true;
