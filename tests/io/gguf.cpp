@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
-#include <filesystem>
-#include <fstream>
 #include <llmres/io/gguf.hpp>
 #include <string>
 
@@ -36,19 +34,6 @@ void refuses(const std::string& file, error_code code, std::string_view field) {
     CHECK(found.error().code == code);
     CHECK(found.error().field == field);
 }
-
-/// A folder that is gone when the test is.
-struct folder {
-    std::filesystem::path path = std::filesystem::temp_directory_path() / "llmres_test_gguf";
-    folder() { std::filesystem::create_directories(path); }
-    folder(const folder&) = delete;
-    folder& operator=(const folder&) = delete;
-    ~folder() { std::filesystem::remove_all(path); }
-    std::filesystem::path write(const std::string& name, const std::string& bytes) const {
-        std::ofstream{path / name, std::ios::binary} << bytes;
-        return path / name;
-    }
-};
 
 }  // namespace
 

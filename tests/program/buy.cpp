@@ -5,9 +5,8 @@
 #include "../program_checks.hpp"
 #include "shell_words.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
+#include <string_view>
 
 using namespace program_checks;
 using nlohmann::json;
@@ -52,16 +51,16 @@ TEST_CASE("several machines, a limit of power, and why nothing larger is bought"
 }
 
 TEST_CASE("a price table is a file, with room for GPUs by kind") {
-    const std::string file = (std::filesystem::temp_directory_path() / "llmres_prices.json").string();
-    std::ofstream{file} << R"({"l4": {"price": 2500, "slots": 2}, "rtx-4090": 1800})";
+    const run_program::scratch folder;
+    const auto written = [&](std::string_view content) { return folder.file("prices.json", content); };
+    const std::string file = written(R"({"l4": {"price": 2500, "slots": 2}, "rtx-4090": 1800})");
     const json answer = bought(chat + arguments{"--budget", "20000", "--prices", file});
     for (const json& p : answer["best"])
         if (p["gpu"] == "l4-24gb") CHECK(p["gpus"].get<int>() <= 2);
-    std::ofstream{file} << R"({"l4": {"cost": 2500}})";
+    written(R"({"l4": {"cost": 2500}})");
     refused(chat + arguments{"--budget", "20000", "--prices", file}, {"l4.cost", "price or slots"});
-    std::ofstream{file} << "gpu,price\nl4,2500\n";
+    written("gpu,price\nl4,2500\n");
     refused(chat + arguments{"--budget", "20000", "--prices", file}, {"prices is " + file, "a JSON object"});
-    std::filesystem::remove(file);
 }
 
 TEST_CASE("nothing that the budget pays for holds the job") {

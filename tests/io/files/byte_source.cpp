@@ -5,8 +5,9 @@
 #include <doctest/doctest.h>
 
 #include <filesystem>
-#include <fstream>
 #include <string>
+
+#include "scratch.hpp"
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -21,11 +22,9 @@ std::string content() {
 }
 
 struct file {
-    std::filesystem::path path = std::filesystem::temp_directory_path() / "llmres_test_byte_source";
-    explicit file(const std::string& bytes_of_it) { std::ofstream{path, std::ios::binary} << bytes_of_it; }
-    file(const file&) = delete;
-    file& operator=(const file&) = delete;
-    ~file() { std::filesystem::remove(path); }
+    run_program::scratch folder;
+    std::filesystem::path path;
+    explicit file(const std::string& bytes_of_it) : path{folder.file("bytes", bytes_of_it)} {}
 };
 
 }  // namespace
