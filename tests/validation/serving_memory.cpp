@@ -5,15 +5,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "../run_program.hpp"
 #include "as_the_program.hpp"
 #include "serving/figures.hpp"
 #include "serving/rows.hpp"
@@ -177,6 +180,32 @@ TEST_CASE("a random sample of 200 documents has the same figures by `llmres plan
         const llmres::memory_breakdown scored = answered{r}.one;
         CHECK(scored.terms == planned->memory.terms);
         CHECK(scored.allocated == planned->memory.allocated);
+    }
+}
+
+TEST_CASE("the converter counts GPUs by their numbers, and gives every prompt a token") {
+    const run_program::scratch folder;
+    const auto document = [&](const std::string& engine, const std::string& context, const std::string& notes) {
+        const std::string rows =
+            folder.file("rows.csv",
+                        "id,source,source_url,model,quant,engine,engine_version,ctx_measured,gpu,n_gpus,"
+                        "tp,oom,notes\n1,elsewhere,,Llama-2-7B,GGUF Q4_K_M," +
+                            engine + ",," + context + ",RTX 3090,2,1,no," + notes + '\n');
+        const std::string made = (folder.path() / "made.jsonl").string();
+        const std::string line =
+            "python3 -B '" LLMRES_SOURCE_DIR "/tests/validation/serving_jobs' '" + rows + "' >'" + made + "'";
+        REQUIRE(std::system(line.c_str()) == 0);
+        return nlohmann::json::parse(run_program::content_of(made)).at("document");
+    };
+    // ggml's buffers of rows split over GPUs and of the host, beside those of one GPU or of two.
+    const std::string buffers = "GPU weights MiB: CUDA0=1500.0 CUDA_Split=2500.0 CUDA_Host=100.0";
+    CHECK(document("llama.cpp", "512", buffers)["cluster"]["gpus"] == 1);
+    CHECK(document("llama.cpp", "512", buffers + " CUDA1=1500.0")["cluster"]["gpus"] == 2);
+    CHECK(document("llama.cpp", "512", "GPU weights MiB: CUDA_Split=2500.0")["cluster"]["gpus"] == 2);
+    for (const char* context : {"1", "2", "511"}) {
+        const nlohmann::json asked = document("AutoAWQ", context, "");
+        CHECK(asked["prompt"].get<int>() >= 1);
+        CHECK(asked["prompt"].get<int>() + asked["output"].get<int>() <= std::max(asked["context"].get<int>(), 1));
     }
 }
 

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../run_program.hpp"
@@ -234,6 +235,33 @@ TEST_CASE("the converter makes these documents of the published tables, and refu
     REQUIRE(read);
     CHECK(read->job.runtime.identity.versions == llmres::runtimes::megatron_0_12.identity.versions);
     CHECK(llmres::plan(read->job, *read->layout, read->cluster));
+    const auto of = [&](const std::string& method, const std::string& precision, const std::string& attention) {
+        const std::string made = converted(folder.file(
+            "one.csv",
+            "id,series,framework,complete,measured_peak_allocated_gib,hidden,layers,heads,ffn,vocab,seq_len,gpu,oom,"
+            "method,precision,attention\n"
+            "1,litgpt,,Y,1,64,2,4,256,1000,128,H100,no," +
+                method + ',' + precision + ',' + attention + '\n'));
+        return made.empty() ? nlohmann::json{} : nlohmann::json::parse(made).at("document");
+    };
+    // Mixed precision keeps fp32 weights of what is trained; what is quantised is frozen.
+    CHECK(of("full", "bf16-mixed", "SDPA")["weights"] == "fp32");
+    CHECK(of("qlora bnb.nf4 lora r8", "bf16-mixed", "SDPA")["weights"] == "nf4");
+    CHECK(of("lora r8", "bf16-mixed (nf4 base)", "SDPA")["weights"] == "nf4");
+    CHECK(of("qlora int4 GPTQ r64", "fp16 compute", "SDPA")["weights"] == "gptq_int4_g128");
+    for (const char* eager : {"eager", "unfused", "no flash", "without flash attention", "flash attention off"})
+        CHECK(of("full", "bf16-true", eager)["attention"] == "eager");
+    CHECK(of("full", "bf16-true", "SDPA (no flash)")["attention"] == "sdpa");
+    for (const char* flash : {"SDPA flash", "FlashAttention-2", "flash"})
+        CHECK(of("full", "bf16-true", flash)["attention"] == "flash");
+    for (const auto& [method, kind] : {std::pair{"DoRA r16", "dora"}, std::pair{"QDoRA r16 nf4", "dora"},
+                                       std::pair{"LoRA r16", "lora"}, std::pair{"rsLoRA r16", "rslora"}}) {
+        CHECK(of(method, "bf16-true", "SDPA")["adapter"]["kind"] == kind);
+        CHECK(of(method, "bf16-true", "SDPA")["adapter"]["rank"] == 16);
+    }
+    for (const char* other : {"IA3", "houlsby adapter (33.7M)", "BAdam"})
+        CHECK(of(other, "bf16-true", "SDPA").is_null());
+
     const std::string shared = LLMRES_SHARED_DATA;
     if (shared.empty()) return;
     const std::string train = "'" + shared + "/train/";

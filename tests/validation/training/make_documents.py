@@ -67,18 +67,20 @@ def gpus_in(layout):
 
 
 def attention_of(written):
-    return "flash" if "lash" in written else "eager" if "nfused" in written or "eager" in written else "sdpa"
+    if re.search(r"unfused|eager|\b(?:no|not|without)[ -]flash|flash(?:[ -]attention)?[ =:]*(?:off|false|disabled)", written, re.IGNORECASE):
+        return "sdpa" if re.search("sdpa", written, re.IGNORECASE) else "eager"
+    return "flash" if re.search("flash", written, re.IGNORECASE) else "sdpa"
 
 
 def formats_of(row):
     """What is trained in 16 bits alone: weights, gradients and states. Quantised weights are frozen under an adapter."""
     half = "fp16" if row.says("precision", "float16") and not row.says("precision", "bfloat16") or row.says("precision", "fp16") else "bf16"
     weights = half
-    if row.says("method", "nf4-dq"):
+    if row.says("method", "nf4-dq") or row.says("precision", "nf4 dq"):
         weights = "nf4_double"
-    elif row.says("method", "nf4", "bnb", "hqq"):
+    elif row.says("method", "nf4", "bnb", "hqq") or row.says("precision", "nf4"):
         weights = "nf4"
-    elif row.says("method", "gptq"):
+    elif row.says("method", "gptq", "GPTQ"):
         weights = "gptq_int8_g128" if row.says("method", "int8") else "gptq_int4_g128"
     return {"weights": weights, "compute": half, "master_weights": half, "optimizer_states": half}
 
@@ -96,9 +98,17 @@ def optimizer_of(row):
 
 
 def adapter_of(row):
-    """ "lora r16 on q_proj". """
-    found = re.search(r" r(\d+)", row.text("method"))
-    return {"kind": "lora", "rank": int(found.group(1)) if found else 8, "targets": "attention"}
+    """ "lora r16 on q_proj", "QDoRA r8". """
+    method = row.text("method").lower()
+    found = re.search(r"\br(\d+)", method)
+    kind = next((kind for kind in ("dora", "rslora") if kind in method), "lora")
+    return {"kind": kind, "rank": int(found.group(1)) if found else 8, "targets": "attention"}
+
+
+def check_method(row):
+    """Who trains something else, such as IA3 or blocks in turn, is not to be planned as who trains all weights."""
+    if not re.search(r"^$|full|fft|sft|lora|dora|llama-adapter|adapter v\d", row.text("method"), re.IGNORECASE):
+        raise SystemExit(f"{row.text('id')}: method is {row.text('method')}; expected full training, or an adapter that documents can name")
 
 
 def document_of(row, program, measured):
@@ -107,6 +117,7 @@ def document_of(row, program, measured):
         row |= megatron.columns_of(row)
     if row.number("vocab"):
         row["vocab"] = vocabulary_of(row)
+    check_method(row)
     layout = layout_of(row)
     recompute = row.text("recompute")
     document = {"model": model_of(row, program), "task": "pretraining" if row.text("method") == "full pre-training" else "finetuning",

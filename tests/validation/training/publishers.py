@@ -9,7 +9,8 @@ ATTENTION = "attention"
 
 
 def is_lora(row):
-    return row.says("method", "lora")
+    """LoRA, or what is built on it: QLoRA, DoRA."""
+    return re.search("lora|dora", row.text("method"), re.IGNORECASE) is not None
 
 
 def updates_in_fp32(document):
@@ -217,7 +218,8 @@ def litgpt(row, document, measured):
     dated = re.match(r"lit-gpt (\d{4}-\d{2})$", row.text("framework"))
     document |= {"runtime": {"name": f"litgpt@{dated.group(1)}" if dated else "litgpt"}, "global_batch": 128}
     if row.says("precision", "mixed"):
-        document["weights"] = "fp32"
+        if document["weights"] in ("bf16", "fp16"):  # quantised ones stay as they are
+            document["weights"] = "fp32"
         updates_in_fp32(document)
     if is_lora(row):
         document["adapter"] |= {"targets": "q_proj,v_proj", "dropout": 0.05}
