@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -19,6 +19,12 @@ web:  ## the planner as one page that needs no server: build/web/index.html
 test:
 	@.ci/setup base
 	cmake --workflow --preset gcc
+
+test-bounds:  ## 10,000 random jobs against what their GPUs hold at least, by first principles (minutes); ARGS: --count N --seed N
+	@.ci/setup base
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target llmres_program -- --quiet
+	tests/bounds/run build/gcc/llmres --count 10000 $(ARGS)
 
 test-web: web  ## the page in a headless Chromium
 	@cmake --preset gcc >/dev/null
