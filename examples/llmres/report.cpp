@@ -140,6 +140,9 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
                p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");
+    if (p.memory.released > llmres::byte_count{})
+        fmt::print("         the upper bound is cut by {}: cached blocks that the allocator frees before it runs out\n",
+                   to_string(p.memory.released));
     fmt::print("         [{}]\n", bar(p));
     for (std::size_t i = 0; i < p.memory.terms.size(); ++i) {
         const auto& term = p.memory.terms[i];

@@ -12,6 +12,7 @@
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/torchtune.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <utility>
 
 #include "../mixed_jobs.hpp"
 
@@ -52,6 +53,43 @@ TEST_CASE("the verdict follows the bounds: fits below all of them, tight between
     CHECK(plan(j, {}, c)->reasons[0].code == reason_code::memory_exceeded);
     c.in_use = all - roomy.memory[memory_term::weights].expected + bytes(1);
     CHECK(plan(j, {}, c)->reasons[0].code == reason_code::weights_exceed);
+}
+
+TEST_CASE(
+    "training that is expected to live on blocks that the allocator frees is tight, whatever its bounds are cut to") {
+    job j{.model = models::llama_2_7b,
+          .task = task::finetuning,
+          .sequence = tokens(512),
+          .runtime = runtimes::huggingface};
+    int cut = 0, filled = 0;
+    for (const auto& [kept, gpus] : {std::pair{recompute::full, 1}, {recompute::none, 1}, {recompute::none, 8}}) {
+        j.recompute = kept;
+        cluster c = standard_cluster(gpus::h200_sxm5_141gb, gpus).value();
+        const layout l{.data = gpus, .zero = gpus > 1 ? 2 : 0};
+        const memory_breakdown whole = memory_of(j, l, c);
+        REQUIRE(whole.releasable.expected > byte_count{});
+        const byte_count all = available_memory(c), expected = whole.total().expected;
+        // From where all is expected to have room to where tensors alone have.
+        for (int step = -4; step <= 12; ++step) {
+            const byte_count room = expected + div_up(whole.releasable.expected, 8) * (4 - step);
+            c.in_use = all - room;
+            const job_plan p = plan(j, l, c).value();
+            CAPTURE(step);
+            if (p.memory.released > byte_count{}) {
+                ++cut;
+                const bool reaches = p.memory.expected() >= p.usable;
+                filled += reaches;
+                CHECK((p.verdict != verdict::fits || !reaches));
+                if (p.verdict == verdict::tight) {
+                    CHECK(p.reasons[0].code == reason_code::memory_tight);
+                    CHECK(p.reasons[0].needed > p.reasons[0].available);
+                }
+            }
+            CHECK(memory_fits(j, l, c) == (p.verdict == verdict::fits));
+        }
+    }
+    CHECK(cut > 4);
+    CHECK(filled > 4);
 }
 
 TEST_CASE("beyond Metal's working set a plan does not fit") {

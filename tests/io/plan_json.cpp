@@ -51,6 +51,24 @@ TEST_CASE("sizes are whole bytes, times seconds") {
     CHECK(p["layout_chosen"] == false);
 }
 
+TEST_CASE("an upper bound that is cut says by how much, and no other does") {
+    job j{.model = models::llama_2_7b, .task = task::finetuning, .runtime = runtimes::huggingface};
+    j.sequence = tokens(512);
+    j.recompute = recompute::full;
+    cluster c{.gpu = gpus::h200_sxm5_141gb};
+    const auto memory_with = [&](byte_count room) {
+        c.in_use = byte_count{};
+        c.in_use = available_memory(c) - room;
+        return to_json(plan(j, layout{}, c).value(), j, c, layout_choice::given)["memory"];
+    };
+    const interval<byte_count> whole = plan(j, layout{}, c)->memory.total();
+    CHECK_FALSE(memory_with(whole.high).contains("released"));
+    const json_value cut = memory_with(whole.high - mib(64));
+    CHECK(cut["released"] == mib(64).in(bytes));
+    CHECK(cut["high"] == cut["usable"]);
+    integers(cut);
+}
+
 TEST_CASE("the schemas enumerate the names that C++ has") {
     const auto schema = [](const std::string& name) {
         std::ifstream file{LLMRES_SOURCE_DIR "/docs/schema/" + name};

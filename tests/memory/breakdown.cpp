@@ -112,6 +112,29 @@ TEST_CASE("an allocator gives back what is releasable before it runs out, and no
     }
 }
 
+TEST_CASE("memory surely fits where its upper bound does, and where that was cut, the expected value stays below it") {
+    memory_breakdown m;
+    m[memory_term::weights] = gib(10);
+    m.reserved = {gib(10), gib(12), gib(16)};
+    m[memory_term::fragmentation] = {gib(0), gib(2), gib(6)};
+    m.releasable = {gib(0), gib(2), gib(6)};
+    const auto within = [&](byte_count usable) {
+        memory_breakdown released = m;
+        released.release_beyond(usable);
+        return released.surely_within(usable);
+    };
+    CHECK(within(gib(16)));
+    CHECK(within(gib(14)));  // cut, but 12 are expected
+    CHECK(within(gib(12) + bytes(1)));
+    CHECK_FALSE(within(gib(12)));  // expected to need what is freed
+    CHECK_FALSE(within(gib(11)));
+    CHECK_FALSE(within(gib(10) - bytes(1)));
+    memory_breakdown exact;
+    exact[memory_term::weights] = gib(10);
+    CHECK(exact.surely_within(gib(10)));
+    CHECK_FALSE(exact.surely_within(gib(10) - bytes(1)));
+}
+
 TEST_CASE("what is given back is what each end lacks, in gibibytes counted by hand") {
     const auto between = [](std::int64_t low, std::int64_t expected, std::int64_t high) {
         return interval<byte_count>{gib(low), gib(expected), gib(high)};

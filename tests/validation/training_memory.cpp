@@ -133,7 +133,7 @@ TEST_CASE("nothing that ran out of memory is called fits, and little that ran is
     }
 }
 
-TEST_CASE("of all rows at most 6 % are tight, and at most 1 % of the runs are called does_not_fit") {
+TEST_CASE("of all rows at most 7 % are tight, and at most 1 % of the runs are called does_not_fit") {
     int rows = 0, ran = 0, tight = 0, ran_refused = 0;
     for (const auto& [name, s] : scores()) {
         rows += s.ran + s.failed;
@@ -142,7 +142,7 @@ TEST_CASE("of all rows at most 6 % are tight, and at most 1 % of the runs are ca
         ran_refused += s.ran_refused;
     }
     CHECK(rows >= 1090);
-    CHECK(tight * 100 <= rows * 6);
+    CHECK(tight * 100 <= rows * 7);
     CHECK(ran_refused * 100 <= ran);
 }
 

@@ -18,7 +18,7 @@ namespace llmres::inline v0 {
 
 /// Whether a job fits.
 enum class verdict : std::uint8_t {
-    fits,          ///< even if every estimate is at its upper bound
+    fits,          ///< even if every estimate is at its upper bound (memory_breakdown::surely_within())
     tight,         ///< only if estimates turn out below their upper bounds
     does_not_fit,  ///< not even at the lower bounds, or it cannot run there at all
 };

@@ -72,15 +72,17 @@ constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, c
     const auto reachable = [&] {
         return shares_host_memory(c.gpu) ? p.usable + (reachable_memory(c.gpu) - usable_memory(c.gpu)) : p.usable;
     };
-    p.verdict = need.high <= p.usable     ? verdict::fits
-                : need.low <= reachable() ? verdict::tight
-                                          : verdict::does_not_fit;
+    p.verdict = p.memory.surely_within(p.usable) ? verdict::fits
+                : need.low <= reachable()        ? verdict::tight
+                                                 : verdict::does_not_fit;
     const byte_count weights = p.memory[memory_term::weights].expected;
     if (weights > p.usable) p.because({reason_code::weights_exceed, p.gpu, memory_term::weights, weights, p.usable});
     if (p.verdict == verdict::does_not_fit)
         p.because({reason_code::memory_exceeded, p.gpu, p.memory.largest(), need.expected, p.usable});
-    if (p.verdict == verdict::tight && need.high - p.memory.evicted.high > p.usable)
-        p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), need.high, p.usable});
+    // A bound that was cut is at most what is usable; without the cut it shows what the job may ask for.
+    const byte_count asked = need.high <= p.usable ? need.high + p.memory.released : need.high;
+    if (p.verdict == verdict::tight && asked - p.memory.evicted.high > p.usable)
+        p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), asked, p.usable});
 }
 
 /// Whether the caches have room in a pool that the caller sized.

@@ -100,6 +100,13 @@ struct memory_breakdown {
         for (const auto& term : terms) low += term.low, high += term.high;
         return {low, expected(), high - (released + never_both)};
     }
+    /// Whether so much surely holds it: even the upper bound is within it. Where that bound was cut because the
+    /// allocator frees cached blocks before it runs out, the expected value stays below, too: a job that is expected to
+    /// live on what is freed each time may not find room.
+    constexpr bool surely_within(byte_count usable) const {
+        const interval<byte_count> all = total();
+        return all.high <= usable && (released == byte_count{} || all.expected < usable);
+    }
     /// What of it is expected.
     constexpr byte_count expected() const {
         byte_count sum;

@@ -160,11 +160,11 @@ constexpr byte_count usable_memory(const job& j, const cluster& c) {
     return fraction + beside < free ? fraction + beside : free;
 }
 
-/// True if the job's memory fits on the busiest GPU even if every estimate is at its upper bound, and its caches in the
-/// pool that the caller sized. Preconditions: validate() holds for job, layout and cluster.
+/// True if the busiest GPU surely holds the job's memory (memory_breakdown::surely_within()), and the pool that the
+/// caller sized its caches. Preconditions: validate() holds for job, layout and cluster.
 constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
     const memory_breakdown m = memory_of(j, l, c);
-    return m.total().high <= usable_memory(j, c) && (trains(j) || detail::pool_holds(j, l, m));
+    return m.surely_within(usable_memory(j, c)) && (trains(j) || detail::pool_holds(j, l, m));
 }
 
 }  // namespace llmres::inline v0

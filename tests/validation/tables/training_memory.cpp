@@ -29,9 +29,9 @@ void show(const training_runs::run& r, const llmres::memory_breakdown& m) {
     std::printf("%s %.3f %.3f %+.2f%% smi %.2f %.2f..%.2f..%.2f %s %s| %s st%d", r.id.c_str(), measured, predicted,
                 measured > 0 ? (predicted / measured - 1) * 100 : 0.0, r.smi, in_gib(total.low), in_gib(total.expected),
                 in_gib(total.high), r.out_of_memory ? "OOM" : "ran",
-                total.high <= usable ? "fits"
-                : total.low > usable ? "does_not_fit"
-                                     : "tight",
+                m.surely_within(usable) ? "fits"
+                : total.low > usable    ? "does_not_fit"
+                                        : "tight",
                 std::string(name_of(m.phase)).c_str(), m.stage);
     for (std::size_t i = 0; i < m.terms.size(); ++i)
         if (m.terms[i].expected > llmres::byte_count{})

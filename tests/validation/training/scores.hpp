@@ -80,7 +80,7 @@ struct score {
             counters["unstated, taken as reserved"].add(m.reserved, r.unstated);
         }
         const byte_count usable = available_memory(r.on);
-        const bool fits = m.total().high <= usable;
+        const bool fits = m.surely_within(usable);
         const bool cannot = m.total().low > usable;
         ++(r.out_of_memory ? failed : ran);
         failed_fits += r.out_of_memory && fits;

@@ -19,15 +19,17 @@ inline json_value to_json(const memory_breakdown& m) {
     for (std::size_t i = 0; i < m.terms.size(); ++i)
         terms[name_of(static_cast<memory_term>(i))] = m.terms[i].expected.in(bytes);
     const interval<byte_count> total = m.total();
-    return detail::json_object({{"low", total.low.in(bytes)},
-                                {"expected", total.expected.in(bytes)},
-                                {"high", total.high.in(bytes)},
-                                {"allocated", m.allocated.expected.in(bytes)},
-                                {"reserved", m.reserved.expected.in(bytes)},
-                                {"ideal", m.ideal.in(bytes)},
-                                {"stage", m.stage},
-                                {"phase", name_of(m.phase)},
-                                {"terms", terms}});
+    json_value out = detail::json_object({{"low", total.low.in(bytes)},
+                                          {"expected", total.expected.in(bytes)},
+                                          {"high", total.high.in(bytes)},
+                                          {"allocated", m.allocated.expected.in(bytes)},
+                                          {"reserved", m.reserved.expected.in(bytes)},
+                                          {"ideal", m.ideal.in(bytes)},
+                                          {"stage", m.stage},
+                                          {"phase", name_of(m.phase)},
+                                          {"terms", terms}});
+    if (m.released > byte_count{}) out["released"] = m.released.in(bytes);
+    return out;
 }
 
 /// The passes of a training step.
