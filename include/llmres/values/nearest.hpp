@@ -9,12 +9,18 @@
 /// Names that look like a mistyped one, for error messages.
 namespace llmres::inline v0 {
 
+namespace detail {
+
+inline constexpr std::size_t compared = 64;  ///< characters of a name that are looked at
+
+}  // namespace detail
+
 /// How unlike `typed` is to `name`; 0 for the same, letter case and separators aside. People cut names short, so a
 /// missing tail costs 1 a character, and 3 more where it goes on with a number; a separator left out costs 1, another
 /// character left out or one too many 4, a wrong one 5: "h100-sxm" is nearer to "h100-sxm5-80gb" than to "h200", and
 /// "llama3" to "llama-3-8b" than to "llama-30b". Characters after the 64th are not looked at.
 constexpr std::size_t spelling_distance(std::string_view typed, std::string_view name) {
-    constexpr std::size_t longest = 64;
+    constexpr std::size_t longest = detail::compared;
     constexpr std::size_t tail = 1;
     constexpr std::size_t within_number = 3;
     constexpr std::size_t too_many = 4;
@@ -86,6 +92,7 @@ struct nearest_found {
 /// from it.
 template <class Range>
 constexpr nearest_names nearest(std::string_view typed, const Range& range) {
+    typed = typed.substr(0, detail::compared);
     detail::nearest_found found;
     for (const auto& candidate : range) {
         const std::string_view name = candidate;

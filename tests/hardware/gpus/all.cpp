@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <ctime>
+
 #include <algorithm>
 #include <cstdint>
 #include <set>
@@ -227,6 +229,21 @@ TEST_CASE("an unknown name is answered with the nearest ids") {
     CHECK(found.error().expected == "a GPU such as h100-nvl-94gb, h100-sxm5-80gb or h100-pcie-80gb");
     CHECK(find_gpu("l40ss").error().expected == "a GPU such as l40s-48gb or l40-48gb");
     CHECK(find_gpu("").error().expected == "a GPU of `llmres gpus`, such as rtx-4090 or h100-sxm5-80gb");
+}
+
+TEST_CASE("a name that is longer than any GPU's is refused at once, whatever its words") {
+    for (const std::string_view word : {"h100-", "x", "a b ", "/1g.", " MIG "}) {
+        CAPTURE(word);
+        std::string name;
+        while (name.size() < 1'000'000) name += word;
+        const std::clock_t begun = std::clock();
+        const auto found = find_gpu(name, "cluster.gpu");
+        REQUIRE_FALSE(found);
+        CHECK(found.error().field == "cluster.gpu");
+        CHECK(other_gpus_of_that_name(name).empty());
+        CHECK(std::clock() - begun < CLOCKS_PER_SEC);
+    }
+    for (const gpu* card : gpus::all) CHECK(card->name.view().size() < gpus::detail::longest_name / 2);
 }
 
 TEST_CASE("a size of memory alone is answered with cards that have it") {

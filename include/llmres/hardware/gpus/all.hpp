@@ -248,8 +248,12 @@ constexpr const gpu* of_id(std::string_view id) {
     return nullptr;
 }
 
+/// No GPU has a longer name: "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition" has 55 characters.
+inline constexpr std::size_t longest_name = 127;
+
 /// The card whose id, marketed name or short name is this one, letter case, separators and the order of words aside.
 constexpr const gpu* named(std::string_view name) {
+    if (name.size() > longest_name) return nullptr;
     for (const gpu* card : gpus::all)
         if (card->id == name || card->name == name) return card;
     const text<63> wanted = key(name);
