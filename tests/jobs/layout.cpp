@@ -54,7 +54,12 @@ TEST_CASE("degrees that do not go round are refused with the number that they mu
     CHECK(s.error().value == "7");
     CHECK(s.error().expected == "a divisor of the model's attention heads, 32");
     CHECK(validate({.pipeline = 33}, models::llama_3_1_8b).error().field == "layout.pipeline");
-    CHECK(validate({.pipeline = 16, .virtual_pipeline = 4}, models::llama_3_1_8b).error().field == "layout.pipeline");
+    const status chunks = validate({.pipeline = 16, .virtual_pipeline = 4}, models::llama_3_1_8b);
+    REQUIRE_FALSE(chunks);
+    CHECK(chunks.error().field == "layout.virtual_pipeline");
+    CHECK(chunks.error().value == "4");
+    CHECK(chunks.error().expected == "at most one chunk a layer, of each stage at most 2");
+    CHECK(validate({.pipeline = 16, .virtual_pipeline = 2}, models::llama_3_1_8b));
     CHECK(validate({.sequence_parallel = true}, models::llama_3_1_8b).error().field == "layout.sequence_parallel");
     CHECK(validate({.tensor = 4, .sequence_parallel = true}, models::llama_3_1_8b));
     CHECK(validate({.data = 4, .expert = 3}, models::mixtral_8x7b).error().field == "layout.expert");

@@ -213,9 +213,13 @@ constexpr status validate_partition(const layout& l, const model& m) {
     if (l.stages.chunks > 0 && l.stages.chunks != chunks)
         return refused(error_code::inconsistent, "layout.stages", l.stages.chunks,
                        "pipeline x virtual_pipeline chunks: ", chunks);
-    if (l.stages.chunks == 0 && chunks > m.layers.size + l.embedding_as_layer + l.loss_as_layer)
-        return refused(error_code::out_of_range, "layout.pipeline", chunks,
-                       "at most one pipeline stage (or chunk) a layer: ", m.layers.size);
+    const std::int32_t most_chunks = m.layers.size + l.embedding_as_layer + l.loss_as_layer;
+    if (l.stages.chunks == 0 && l.pipeline > most_chunks)
+        return refused(error_code::out_of_range, "layout.pipeline", l.pipeline,
+                       "at most one pipeline stage a layer: ", m.layers.size);
+    if (l.stages.chunks == 0 && chunks > most_chunks)
+        return refused(error_code::out_of_range, "layout.virtual_pipeline", l.virtual_pipeline,
+                       "at most one chunk a layer, of each stage at most ", most_chunks / l.pipeline);
     if (!l.deals_evenly() || l.schedule != pipeline_schedule::one_forward_one_backward)
         if (const status s = validate_stages(l, m.layers.size); !s) return s;
     if (l.sequence_parallel && l.tensor == 1)
