@@ -84,6 +84,28 @@ TEST_CASE("an engine that insists on its fraction uses nothing where others hold
     CHECK(memory_fits(j, layout{}, shared));
 }
 
+TEST_CASE("an engine whose own fraction of a small device is nothing does not start there") {
+    // server_args.py: what SGLang leaves free is more than the device has.
+    for (const byte_count size : {mib(256), gib(1), gib(2)}) {
+        CAPTURE(size.in(bytes));
+        cluster small{.gpu = gpus::h100_sxm5_80gb};
+        small.gpu.memory.cuda_visible = size;
+        small.gpu.memory.reported = {};
+        for (const runtime& r : {runtimes::sglang, runtimes::sglang_0_5_2}) {
+            job j = chat(r);
+            j.model = models::llama_3_2_1b;
+            j.model.layers = j.model.layers.first(1);
+            j.context = tokens(16);
+            j.runtime = on_device(j.runtime, small.gpu, layout{});
+            REQUIRE(j.runtime.cache.fraction);
+            CHECK(*j.runtime.cache.fraction == 0.0);
+            CHECK(usable_memory(j, small) == byte_count{});
+            CHECK_FALSE(memory_fits(j, layout{}, small));
+            CHECK(memory_of(j, layout{}, small).total().high < gib(1024));
+        }
+    }
+}
+
 TEST_CASE("defaults that follow the device: cuBLAS's workspace, samplers' rows, fused all-reduce, MXFP4's kernels") {
     const auto card_of = [](int major, int minor = 0) {
         gpu card = gpus::h100_sxm5_80gb;

@@ -155,6 +155,7 @@ TEST_CASE("Marlin's product of no tokens is no kernel") {
     const detail::priced_pass none = marlin.takes(packed_product(0, 4096, 4096));
     CHECK(none.floors == duration{});
     CHECK(none.compute + none.memory == duration{});
+    CHECK(marlin.takes(packed_product(1, 0, 4096)).floors == duration{});
     CHECK(marlin.takes(packed_product(1, 4096, 4096)).floors > microseconds(3.8));
 }
 

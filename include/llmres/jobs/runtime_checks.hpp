@@ -17,15 +17,15 @@ namespace llmres::inline v0 {
 
 namespace detail {
 
-/// Refuses a fraction of the device above one, or none at all.
+/// Refuses a fraction of the device above one, or below the thousandth to which SGLang rounds its own.
 constexpr status validate_fraction(const runtime_cache& cache) {
-    if (!cache.fraction || (*cache.fraction > 0.0 && *cache.fraction <= 1.0)) return done{};
+    if (!cache.fraction || (*cache.fraction >= 0.001 && *cache.fraction <= 1.0)) return done{};
     const double percent = *cache.fraction * 100.0;
     text<95> value = percent > -1e9 && percent < 1e9 ? digits(static_cast<std::int64_t>(percent)) : text<95>{"?"};
     value.append(" %");
     text<63> field{"runtime."};
     field.append(cache.fraction_name);
-    return refused(error_code::out_of_range, field, value, "a part of the memory: above 0, at most 1");
+    return refused(error_code::out_of_range, field, value, "a part of the memory: from 0.001 to 1");
 }
 
 /// How a number is not between these: "above 1024".

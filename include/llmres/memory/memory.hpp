@@ -145,11 +145,13 @@ constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, con
 
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count
 /// into that fraction (its context, and in some versions its CUDA graphs). Zero where the engine does not start,
-/// because others hold a part of its fraction.
+/// because others hold a part of its fraction, or because it would take none of so small a device.
 constexpr byte_count usable_memory(const job& j, const cluster& c) {
     const runtime& r = j.runtime;
     const byte_count free = available_memory(c);
-    if (r.cache.pool != cache_pool::share_of_total || !r.cache.fraction) return free;
+    if (!r.cache.fraction) return free;
+    if (*r.cache.fraction <= 0) return {};
+    if (r.cache.pool != cache_pool::share_of_total) return free;
     const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.cache.fraction);
     const interval<byte_count> context = context_on(r, c.gpu);
     if (r.cache.refuses_less && free - context.expected < fraction) return {};

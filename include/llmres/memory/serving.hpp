@@ -64,9 +64,11 @@ constexpr bool pool_holds(const job& j, const layout& l, const memory_breakdown&
            tokens_of_sequences(j, r, sequences_per_rank(j, l)) <= set;
 }
 
-/// What a pool that is a fraction leaves beside itself and what counts into it, `pooled` in all.
+/// What a pool that is a fraction leaves beside itself and what counts into it, `pooled` in all. Nothing beside a pool
+/// that an engine makes no part of a small device: it does not start there (usable_memory()).
 constexpr byte_count left_beside(const runtime& r, byte_count pooled) {
-    return scaled_up(pooled, 1.0 / r.cache.fraction.value_or(1.0) - 1.0);
+    const double part = r.cache.fraction.value_or(1.0);
+    return part > 0 ? scaled_up(pooled, 1.0 / part - 1.0) : byte_count{};
 }
 /// What takes its room in that rest where weights and cache are the fraction: the step, the attention kernels'
 /// workspaces (FlashInfer's is allocated behind the pool) and CUDA graphs.

@@ -440,7 +440,7 @@ private:
         return computing * filled / ampere + rows * static_cast<double>(o.columns) * a_weight * repeated;
     }
     [[gnu::always_inline]] constexpr void add_marlin_floors(priced_pass& to, const operation& o, bool joined) const {
-        if (joined || o.tokens <= 0) return;
+        if (joined || o.tokens <= 0 || o.rows <= 0) return;
         const double shared = sms * default_marlin_block.tile / static_cast<double>(o.rows);
         const double most = static_cast<double>(o.columns) / default_marlin_block.tile;
         to.floors += default_kernels.product + default_packed.lock * (shared < most ? shared : most);
