@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <llmres/io/job_json.hpp>
@@ -45,6 +46,9 @@ inline std::string plain(std::string text) {
         if ((static_cast<unsigned char>(c) < ' ' && c != '\n') || c == '\x7f') c = '?';
     return text;
 }
+
+/// Says something on standard error, if anybody reads it.
+inline void tell(const std::string& what) { std::fputs(("llmres: " + what + "\n").c_str(), stderr); }
 
 /// The value that the text of a flag names: of an enumeration, or the place among `names`.
 template <class Value, class Names = decltype(llmres::names_of<Value>)>

@@ -127,8 +127,7 @@ void say_which_gpu(const std::string& typed) {
     const auto others = llmres::other_gpus_of_that_name(typed);
     if (others.empty()) return;
     if (const llmres::result<llmres::gpu> taken = llmres::find_gpu(typed, "gpu"))
-        fmt::print(stderr, "llmres: {} is taken for {}; say so for one of {}\n", plain(typed), taken->id.view(),
-                   others.view());
+        tell(fmt::format("{} is taken for {}; say so for one of {}", plain(typed), taken->id.view(), others.view()));
 }
 
 void say_which_gpu(const nlohmann::json& document) {

@@ -5,12 +5,14 @@
 #include "spelling.hpp"
 #include "topics.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <iostream>
 #include <llmres/io/job_fields.hpp>
@@ -377,6 +379,15 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     return own;
 }
 
+/// Opens those of the standard streams that are closed, so that no file that is read later takes their place. What is
+/// then read from them or printed fails as it should; what is said on the third goes nowhere.
+void open_standard_streams() {
+    constexpr std::array modes{O_WRONLY, O_RDONLY, O_WRONLY};
+    for (int stream = 0; stream < 3; ++stream)
+        if (fcntl(stream, F_GETFD) == -1 && errno == EBADF)
+            if (open("/dev/null", modes[static_cast<std::size_t>(stream)]) != stream) std::_Exit(internal_error);
+}
+
 /// Whether all that was printed was written; a full disk shows only here.
 bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good(); }
 
@@ -394,8 +405,7 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
             value != std::string_view::npos)
             throw refusal{llmres::refused(llmres::error_code::malformed, what.substr(option + 2, value - option - 2),
                                           what.substr(value + 3), "a number in digits alone, such as 9000 or 0.5")};
-        fmt::print(stderr, "llmres: {}; see llmres{} --help\n", plain(e.what()),
-                   of.empty() ? "" : " " + of.front()->get_name());
+        tell(plain(e.what()) + "; see llmres" + (of.empty() ? "" : " " + of.front()->get_name()) + " --help");
         return bad_input;
     }
     if (!app.get_subcommands().empty()) return fits;
@@ -411,6 +421,7 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    open_standard_streams();
     int exit = fits;
     try {
         typed_words.assign(argv + 1, argv + argc);
@@ -449,16 +460,16 @@ int main(int argc, char** argv) {
         if (const int failed = parse(app, arguments_of(app, {argv + 1, argv + argc}, notes)); failed != fits)
             return failed;
         if (!is_written()) throw std::system_error{errno, std::generic_category()};
-        for (const std::string& note : notes) fmt::print(stderr, "llmres: {}\n", plain(note));
+        for (const std::string& note : notes) tell(plain(note));
         return exit;
     } catch (const refusal& r) {
-        fmt::print(stderr, "llmres: {}\n", plain(llmres::to_text(r.what) + r.names));
+        tell(plain(llmres::to_text(r.what) + r.names));
         return bad_input;
     } catch (const std::system_error& e) {  // {fmt} throws it, too
-        fmt::print(stderr, "llmres: the answer cannot be written: {}\n", plain(e.code().message()));
+        tell("the answer cannot be written: " + plain(e.code().message()));
         return internal_error;
     } catch (const std::exception& e) {
-        fmt::print(stderr, "llmres: internal error: {}\n", plain(e.what()));
+        tell("internal error: " + plain(e.what()));
         return internal_error;
     }
 }

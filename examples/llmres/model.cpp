@@ -87,7 +87,7 @@ int run_model(const model_options& o) {
     }
     const llmres::model_source source = accept(llmres::find_model_source(o.source));
     const llmres::model& m = source.model;
-    if (!source.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(source.warning));
+    if (!source.warning.empty()) tell(plain(source.warning));
     const llmres::precision kv_cache =
         o.kv_cache.empty() ? llmres::bf16 : accept(llmres::find_precision("kv_cache", o.kv_cache));
     const llmres::maybe<llmres::gguf_mix> mix = mix_of(o, source);

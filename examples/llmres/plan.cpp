@@ -22,7 +22,7 @@ namespace {
 
 /// Tells what a person should know beside the answer: of the model's name, and where a GPU's name has several parts.
 void print_warnings(const nlohmann::json& document, const llmres::plan_request& request) {
-    if (!request.warning.empty()) fmt::print(stderr, "llmres: {}\n", plain(request.warning));
+    if (!request.warning.empty()) tell(plain(request.warning));
     say_which_gpu(document);
 }
 
@@ -104,7 +104,7 @@ int run_plan(const plan_options& o) {
     }
     const llmres::verdict verdict = answer.planned.verdict();
     if (verdict == llmres::verdict::tight)
-        fmt::print(stderr, "llmres: tight: it fits only if {}\n", condition_of(answer.planned.plan));
+        tell(fmt::format("tight: it fits only if {}", condition_of(answer.planned.plan)));
     return verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
 }
 

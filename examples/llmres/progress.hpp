@@ -15,7 +15,7 @@ public:
     progress(const progress&) = delete;
     progress& operator=(const progress&) = delete;
     ~progress() {
-        if (shown_) fmt::print(stderr, "\n");
+        if (shown_) std::fputs("\n", stderr);
     }
 
     /// Writes `text()` if half a second has passed since the last time.
@@ -25,7 +25,7 @@ public:
         if (now - last_ < std::chrono::milliseconds(500)) return;
         last_ = now;
         shown_ = true;
-        fmt::print(stderr, "\rllmres: {} ", text());
+        std::fputs(fmt::format("\rllmres: {} ", text()).c_str(), stderr);
         std::fflush(stderr);
     }
 

@@ -13,10 +13,10 @@
 namespace program {
 
 /// Whether stdout is a terminal that takes colours, and the caller wants them (https://no-color.org).
-inline bool has_colour() {
+inline bool has_colour(bool on_terminal = isatty(STDOUT_FILENO) != 0) {
     const char* refused = std::getenv("NO_COLOR");
     const char* terminal = std::getenv("TERM");
-    return isatty(STDOUT_FILENO) != 0 && (refused == nullptr || *refused == '\0') &&
+    return on_terminal && (refused == nullptr || *refused == '\0') &&
            (terminal == nullptr || std::string_view{terminal} != "dumb");
 }
 
@@ -32,9 +32,9 @@ inline int line_width() {
 }
 
 /// A verdict as a terminal shows it: green, yellow or red where it has colours.
-inline std::string shown(llmres::verdict v) {
+inline std::string shown(llmres::verdict v, bool in_colour = has_colour()) {
     const std::string name{name_of(v)};
-    if (!has_colour()) return name;
+    if (!in_colour) return name;
     const std::string_view colour = v == llmres::verdict::fits ? "32" : v == llmres::verdict::tight ? "33" : "31";
     return "\x1b[1;" + std::string{colour} + "m" + name + "\x1b[0m";
 }

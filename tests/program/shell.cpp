@@ -2,6 +2,7 @@
 // The program as part of a shell: standard input and output, completions, the manual page, help in other words.
 #include <doctest/doctest.h>
 
+#include "../../examples/llmres/terminal.hpp"
 #include "../program_checks.hpp"
 #include "shell_words.hpp"
 
@@ -58,6 +59,28 @@ TEST_CASE("an answer that cannot be written exits 3") {
     }
 }
 
+TEST_CASE("closed and full standard streams end no command but with its exit code") {
+    struct ending {
+        const char* command;
+        int said;    // where the answer can be written
+        int unsaid;  // where it cannot
+    };
+    for (const auto& [command, said, unsaid] :
+         {ending{"plan llama-3.1-8b --gpu h100 --context 1024", 0, 3}, ending{"gpus --json", 0, 3},
+          ending{"plan llama-3.1-8b --gpu nix", 2, 2}, ending{"--help", 0, 3}, ending{"", 2, 2},
+          ending{"search llama-3.1-8b --gpu h100 --gpus 8", 0, 3}}) {
+        CAPTURE(command);
+        const std::string line = std::string{"\"$P\" "} + command;
+        CHECK(shell(line + " <&- >&- 2>&-") == unsaid);
+        CHECK(shell(line + " >/dev/full 2>/dev/full") == unsaid);
+        CHECK(shell(line + " >&- 2>/dev/null") == unsaid);
+        CHECK(shell(line + " >/dev/null 2>&-") == said);
+        CHECK(shell(line + " >/dev/null 2>/dev/full") == said);
+        CHECK(shell(line + " <&- >/dev/null 2>&1") == said);
+    }
+    CHECK(shell("\"$P\" plan - <&- >&- 2>&-") == bad_input);
+}
+
 TEST_CASE("a job document comes from standard input") {
     const scratch files;
     const std::string job =
@@ -110,15 +133,26 @@ TEST_CASE("help by topic has three examples each, which run as they stand") {
 
 TEST_CASE("a verdict has a colour on a terminal alone, and never where NO_COLOR asks for none") {
     const scratch files;
-    const auto shown = [&](const std::string& before, bool on_terminal) {
+    const bool has_terminals = shell("script -qec true /dev/null >/dev/null 2>&1 </dev/null") == 0;
+    if (!has_terminals)
+        MESSAGE("no pseudo-terminal can be made here: what a terminal would show is asked of the function");
+    const auto shown = [&](const std::string& variable, const std::string& value, bool on_terminal) {
+        if (on_terminal && !has_terminals) {
+            setenv("TERM", "xterm", 1);
+            if (!variable.empty()) setenv(variable.c_str(), value.c_str(), 1);
+            std::string text = program::shown(llmres::verdict::fits, program::has_colour(true));
+            if (!variable.empty()) unsetenv(variable.c_str());
+            return text;
+        }
         const std::string out = (files.path() / "out").string();
-        const std::string command = before + " '" LLMRES_PROGRAM "' plan llama-3.1-8b --gpu l4 --context 1024";
+        const std::string command = (variable.empty() ? "" : variable + "=" + value + " ") +
+                                    "'" LLMRES_PROGRAM "' plan llama-3.1-8b --gpu l4 --context 1024";
         const std::string line = on_terminal ? "TERM=xterm script -qec \"" + command + "\" /dev/null" : command;
         CHECK(shell(line + " >'" + out + "' </dev/null") == fits);
         return run_program::content_of(out);
     };
-    CHECK(shown("", true).find("\x1b[1;32mfits\x1b[0m") != std::string::npos);
-    for (const std::string& none : {shown("NO_COLOR=1", true), shown("TERM=dumb", true), shown("", false)}) {
+    CHECK(shown("", "", true).find("\x1b[1;32mfits\x1b[0m") != std::string::npos);
+    for (const std::string& none : {shown("NO_COLOR", "1", true), shown("TERM", "dumb", true), shown("", "", false)}) {
         CHECK(none.find("fits") != std::string::npos);
         CHECK(none.find('\x1b') == std::string::npos);
     }
