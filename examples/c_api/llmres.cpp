@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "llmres.h"
 
-#include <fmt/format.h>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -256,8 +255,8 @@ int ask(const char* command, const char* document, char** answer) {
 int llmres_c_api() { return LLMRES_C_API; }
 
 const char* llmres_version() {
-    static const std::string text =
-        fmt::format("{}.{}.{}", llmres::version.major, llmres::version.minor, llmres::version.patch);
+    static const std::string text = std::to_string(llmres::version.major) + "." +
+                                    std::to_string(llmres::version.minor) + "." + std::to_string(llmres::version.patch);
     return text.c_str();
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <array>
-#include <iterator>
+#include <llmres/io/svg/form.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <string>
 #include <string_view>
@@ -75,7 +74,7 @@ public:
 
     /// The whole picture, which ends at `bottom`.
     std::string finished(double bottom) const {
-        return fmt::format(
+        return filled(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
             "{1:.0f}\" role=\"img\" font-family=\"system-ui, sans-serif\" font-size=\"14\">\n<title>{2}</title>\n"
             "<style>.ground {{ fill: #ffffff; }} text {{ fill: #16202c; }} .soft {{ fill: #566273; }} "
@@ -97,8 +96,8 @@ public:
 
 private:
     template <class... Values>
-    void put(fmt::format_string<Values...> form, Values&&... values) {
-        fmt::format_to(std::back_inserter(shapes_), form, std::forward<Values>(values)...);
+    void put(std::string_view form, const Values&... values) {
+        shapes_ += filled(form, values...);
     }
 
     std::string title_{};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +42,7 @@ void for_each_drawn(std::int32_t count, const Draw& draw, const Skip& skip) {
 
 /// "GPU 3", or "GPUs 4 to 7".
 inline std::string gpus_text(std::int64_t first, std::int64_t count) {
-    return count == 1 ? fmt::format("GPU {}", first) : fmt::format("GPUs {} to {}", first, first + count - 1);
+    return count == 1 ? detail::filled("GPU {}", first) : detail::filled("GPUs {} to {}", first, first + count - 1);
 }
 
 /// Layers of a model that have routed experts, and those of the first of them.
@@ -66,7 +65,7 @@ inline void draw_stage(drawing& into, double y, const job& j, const layout& l, s
     const placement lies = placement_of(j, l, stage);
     const std::int32_t layers = lies.layers.size();
     const std::int64_t ranks = std::int64_t{l.tensor} * l.data * l.context_parallel;
-    into.text(drawing::left, y + 19, fmt::format("stage {}: {}", stage, gpus_text(stage * ranks, ranks)));
+    into.text(drawing::left, y + 19, detail::filled("stage {}: {}", stage, gpus_text(stage * ranks, ranks)));
     double x = drawing::left + 220;
     const auto part = [&](double wide, memory_term colour) {
         into.box(x, y, wide - 1, 26, colour_of(colour));
@@ -77,7 +76,7 @@ inline void draw_stage(drawing& into, double y, const job& j, const layout& l, s
     for (std::int32_t i = 0; i < layers; ++i)
         part(layer_width, i < dense ? memory_term::weights : memory_term::adapter);
     if (lies.output) part(8, memory_term::activations);
-    into.text(x + 8, y + 19, fmt::format("{} layers", layers), "soft");
+    into.text(x + 8, y + 19, detail::filled("{} layers", layers), "soft");
 }
 
 /// The routed experts of a layer by the ranks that share them, eight in a row; returns where the next thing starts.
@@ -87,8 +86,8 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
     constexpr double wide = (drawing::right - drawing::left) / in_row;
     const std::int64_t each = ceil_quotient(routed.experts, std::int64_t{l.expert});
     into.text(drawing::left, y + 14,
-              fmt::format("Routed experts, {} in each of {} layers: {} on each of {} ranks of a stage", routed.experts,
-                          routed.layers, each, l.expert),
+              detail::filled("Routed experts, {} in each of {} layers: {} on each of {} ranks of a stage",
+                             routed.experts, routed.layers, each, l.expert),
               "soft");
     std::int32_t drawn = 0;
     double below = 0;
@@ -103,16 +102,16 @@ inline double draw_experts(drawing& into, double y, const routed_layers& routed,
             const std::int64_t last = (std::min)((rank + 1) * each, routed.experts) - 1;
             into.box(x, top, wide - 4, 6, colour_of(memory_term::adapter));
             into.text(x, top + 22,
-                      last == rank * each ? fmt::format("{}", last) : fmt::format("{}-{}", rank * each, last));
+                      last == rank * each ? detail::filled("{}", last) : detail::filled("{}-{}", rank * each, last));
             const std::int32_t ranks = l.expert_tensor_ranks();
             into.text(x, top + 38,
-                      ranks == 1 ? fmt::format("GPU {}", rank)
-                                 : fmt::format("GPU {}-{}", rank * ranks, (rank + 1) * ranks - 1),
+                      ranks == 1 ? detail::filled("GPU {}", rank)
+                                 : detail::filled("GPU {}-{}", rank * ranks, (rank + 1) * ranks - 1),
                       "soft");
             ++drawn;
         },
         [&](std::int32_t ranks) {
-            into.text(drawing::left, y + 92 + row, fmt::format("{} more ranks before the last", ranks), "soft");
+            into.text(drawing::left, y + 92 + row, detail::filled("{} more ranks before the last", ranks), "soft");
             below = 20;
         });
     return y + 30 + row * rows_of(drawn) + below;
@@ -134,7 +133,7 @@ inline std::string layers_to_svg(const job& j, const layout& l, std::string_view
             y += 34;
         },
         [&](std::int32_t stages) {
-            into.text(drawing::left, y + 19, fmt::format("{} more stages", stages), "soft");
+            into.text(drawing::left, y + 19, detail::filled("{} more stages", stages), "soft");
             y += 34;
         });
     double x = drawing::left;

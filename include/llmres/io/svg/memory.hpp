@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <cstddef>
 #include <llmres/answers/job_plan.hpp>
@@ -32,7 +31,7 @@ inline std::string phases_to_svg(const job_plan& p, const job& j, const cluster&
 namespace detail {
 
 inline std::string between(const interval<byte_count>& size) {
-    return size.low == size.high ? "" : fmt::format(" ({} to {})", to_string(size.low), to_string(size.high));
+    return size.low == size.high ? "" : detail::filled(" ({} to {})", to_string(size.low), to_string(size.high));
 }
 
 inline std::string_view sentence_of(verdict v) {
@@ -55,7 +54,8 @@ struct phase_bars {
         y += 48;
     }
     std::string finished() {
-        into.text(end(), y + 10, fmt::format("usable {}", to_string(usable)), "", 2 * usable > most ? "end" : "start");
+        into.text(end(), y + 10, detail::filled("usable {}", to_string(usable)), "",
+                  2 * usable > most ? "end" : "start");
         return into.finished(y + 26);
     }
 
@@ -74,9 +74,9 @@ inline std::string to_svg(const job_plan& p, std::string_view title) {
     const byte_count usable = detail::usable_of(p);
     const byte_count most = (std::max)({total.high, total.expected, usable, byte_count{bytes(1)}});
     const auto x = [&](byte_count size) { return drawing::at(ratio(size, most)); };
-    drawing into{fmt::format("{}: {}", title, detail::sentence_of(p.verdict)),
-                 fmt::format("Memory of the busiest GPU: {}{} of {} usable", to_string(total.expected),
-                             detail::between(total), to_string(p.usable))};
+    drawing into{detail::filled("{}: {}", title, detail::sentence_of(p.verdict)),
+                 detail::filled("Memory of the busiest GPU: {}{} of {} usable", to_string(total.expected),
+                                detail::between(total), to_string(p.usable))};
 
     into.track(66, 42);
     byte_count start;
@@ -98,7 +98,7 @@ inline std::string to_svg(const job_plan& p, std::string_view title) {
     into.line(x(total.high), 110, x(total.high), 116);
     into.line(x(usable), 60, x(usable), 124);
     const bool at_end = ratio(usable, most) > 0.2;
-    into.text(x(usable), 140, fmt::format("usable {}", to_string(p.usable)), "", at_end ? "end" : "start");
+    into.text(x(usable), 140, detail::filled("usable {}", to_string(p.usable)), "", at_end ? "end" : "start");
     return into.finished(y + 10);
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
 #include <array>
 #include <cstddef>
 #include <cstdlib>
@@ -58,10 +57,10 @@ inline std::string stacked_svg(const std::vector<named_picture>& pictures) {
         const std::size_t at = picture.find(height_key);
         if (at == std::string::npos) continue;
         constexpr std::string_view head = "<svg ";
-        inside += fmt::format("{}y=\"{:.0f}\" {}", head, y, std::string_view{picture}.substr(head.size()));
+        inside += detail::filled("{}y=\"{:.0f}\" {}", head, y, std::string_view{picture}.substr(head.size()));
         y += std::strtod(picture.c_str() + at + height_key.size(), nullptr);
     }
-    return fmt::format(
+    return detail::filled(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" viewBox=\"0 0 "
         "{0:.0f} {1:.0f}\">\n{2}</svg>\n",
         detail::drawing::width, y, inside);

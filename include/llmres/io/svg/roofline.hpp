@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -80,7 +79,7 @@ struct roofline_axes {
         for (double power = least_intensity; power <= most_intensity; ++power) {
             const double intensity = std::pow(10.0, power);
             into.line(x(intensity), bottom, x(intensity), bottom + 5, "thin");
-            into.text(x(intensity), bottom + 20, fmt::format("{:g}", intensity), "soft",
+            into.text(x(intensity), bottom + 20, detail::filled("{:g}", intensity), "soft",
                       power == most_intensity ? "end" : "middle");
         }
         into.text((from + drawing::right) / 2, bottom + 38, "FLOP for each byte moved", "soft", "middle");
@@ -91,20 +90,20 @@ struct roofline_axes {
         const double start = (std::max)(std::pow(10.0, least_rate) / bandwidth, std::pow(10.0, least_intensity));
         const double middle = std::sqrt(start * ridge);
         into.line(x(start), y(start * bandwidth), x(ridge), y(peak));
-        into.text(x(middle) - 12, y(middle * bandwidth), fmt::format("memory {}", to_string(bytes_per_s(bandwidth))),
+        into.text(x(middle) - 12, y(middle * bandwidth), detail::filled("memory {}", to_string(bytes_per_s(bandwidth))),
                   "note", "end");
     }
     /// What an arithmetic allows.
     void draw_peak(drawing& into, arithmetic_kind kind, double peak, double bandwidth) const {
         const double ridge = x(peak / bandwidth);
         into.line(ridge, y(peak), drawing::right, y(peak));
-        into.text(ridge - 10, y(peak) + 4, fmt::format("{} {}", name_of(kind), to_string(flops_per_s(peak))), "note",
+        into.text(ridge - 10, y(peak) + 4, detail::filled("{} {}", name_of(kind), to_string(flops_per_s(peak))), "note",
                   "end");
     }
 };
 
 inline std::string per_byte_text(double intensity) {
-    return intensity < 100 ? fmt::format("{:.3g}", intensity) : fmt::format("{:.0f}", intensity);
+    return intensity < 100 ? detail::filled("{:.3g}", intensity) : detail::filled("{:.0f}", intensity);
 }
 
 /// The kernels in a list, and above it what its columns are.
@@ -116,7 +115,7 @@ inline double draw_kernels(drawing& into, double y, const kernel_times& kernels)
         y += 22;
         (is_ring(k.pass) ? into.ring(drawing::left + 7, y - 5, kind_colour(k))
                          : into.point(drawing::left + 7, y - 5, kind_colour(k), 6.5));
-        into.text(drawing::left + 22, y, fmt::format("{}, {}", name_of(k.pass), kind_text(k)));
+        into.text(drawing::left + 22, y, detail::filled("{}, {}", name_of(k.pass), kind_text(k)));
         const bool computes = k.flops > flop_count{};
         if (computes) into.text(columns[0], y, per_byte_text(k.intensity()), "", "end");
         into.text(columns[1], y, to_string(k.moved), "", "end");

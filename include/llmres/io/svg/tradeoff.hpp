@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <fmt/format.h>
 #include <algorithm>
 #include <cstddef>
 #include <llmres/answers/search_request.hpp>
@@ -40,12 +39,12 @@ struct tradeoff_axes {
     void draw(drawing& into, std::string_view unit) const {
         for (double r = 0; r <= fastest * 1.001; r += round_step(fastest)) {
             into.line(from, y(r), drawing::right, y(r), "thin");
-            into.text(from - 8, y(r) + 5, fmt::format("{:.6g}", r), "soft", "end");
+            into.text(from - 8, y(r) + 5, detail::filled("{:.6g}", r), "soft", "end");
         }
         const double step = round_step(slowest);
         for (double s = 0; s <= slowest * 1.001; s += step) {
             into.line(x(s), bottom, x(s), bottom + 5, "thin");
-            into.text(x(s), bottom + 20, fmt::format("{:.6g}", s * 1e3), "soft", "middle");
+            into.text(x(s), bottom + 20, detail::filled("{:.6g}", s * 1e3), "soft", "middle");
         }
         into.text(drawing::left, top - 16, "tokens/s", "soft");
         into.text(drawing::right, bottom + 20, unit, "soft", "end");
@@ -90,7 +89,7 @@ inline std::string tradeoff_to_svg(std::span<const found_layout> found, const jo
         const job chosen = with_choice(j, f.choice);
         std::string degrees = degrees_of(f.plan.layout);
         if (degrees.empty()) degrees = "1 GPU";
-        into.text(x(f) + 10, place, serves ? fmt::format("{}, batch {}", degrees, chosen.batch) : degrees, "note");
+        into.text(x(f) + 10, place, serves ? detail::filled("{}, batch {}", degrees, chosen.batch) : degrees, "note");
     }
     return into.finished(axes::bottom + 34);
 }
