@@ -4,14 +4,17 @@
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/memory/block_pool.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -39,12 +42,17 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
 /// for caches.
 struct pool_size {
     interval<byte_count> memory{};  ///< size of the pool; low: if everything else is at its upper bound
-    /// Tokens that the expected bytes hold, in whole blocks; windowed layers count as at the job's context.
+    /// Tokens that the expected bytes hold, in whole blocks; windowed layers count as at the job's context. Where
+    /// layers share blocks in groups: those of so many sequences as are `admitted`, which is what vLLM prints.
     token_count token_room{};
     std::int64_t blocks = 0;  ///< blocks of the runtime's size; tokens where it has none
-    /// Sequences of the job's context that the pool holds ("maximum concurrency"), at the bounds of its size. At most
-    /// as many as the low bound says surely fit: max_batch() is no more.
+    /// Sequences of the job's context that the pool holds, at the bounds of its size. At most as many as the low bound
+    /// says surely fit: max_batch() is no more.
     interval<double> sequences{};
+    /// Sequences that the expected bytes hold where each has the room with which it is admitted ("Maximum concurrency"
+    /// of vLLM's log). Fewer than `sequences` where windows need room for tokens in flight, which sequences that decode
+    /// no longer hold (memory/block_pool.hpp).
+    double admitted = 0;
     std::int32_t stage = 0;  ///< pipeline stage of that GPU
 };
 /// The pool for caches, all else as in the job. Errors: a field of job, layout or cluster out of its bounds.
@@ -139,12 +147,17 @@ struct cached_sequences {
     const cluster& c;
     std::int32_t stage = 0;
     /// Each takes as much as the first: everywhere but where one run of cells is allotted at start, in which windows
-    /// have cells for a step beside them, and slots a state each, however many sequences there are.
+    /// have cells for a step beside them, and slots a state each, however many sequences there are; and where layers
+    /// share blocks in groups, of which the last sequence is admitted with more than it holds while it decodes.
     bool alike = true;
     byte_count one{};  ///< the first's
 
     constexpr cached_sequences(const job& j, const layout& of_layout, const cluster& on, std::int32_t of_stage)
-        : some{j}, l{of_layout}, c{on}, stage{of_stage}, alike{j.runtime.cache.pool != cache_pool::allotted} {
+        : some{j},
+          l{of_layout},
+          c{on},
+          stage{of_stage},
+          alike{j.runtime.cache.pool != cache_pool::allotted && !has_groups(j.model, j.runtime, of_layout)} {
         if (!alike) some.options.cache_tokens = {}, some.options.cache_blocks = 0;  // as many cells as they take
         some.batch = l.all_data_ranks();
         if (!alike) {
@@ -224,7 +237,7 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     if (shares_host_memory(c.gpu) && r.cache.pool == cache_pool::share_of_total)
         pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
     const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
-    if (const maybe<byte_count> set = detail::pool_as_set(j, r, l, own)) {
+    if (const maybe<byte_count> set = detail::pool_as_set(j, r, l, own, pool.stage)) {
         const auto at_most = [&](byte_count chosen) { return chosen < *set ? chosen : *set; };
         const interval<byte_count>& chosen = pool.memory;
         pool.memory = r.cache.pool == cache_pool::share_of_total
@@ -236,6 +249,17 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;
     pool.sequences = {caches.parts_within(pool.memory.low), caches.parts_within(pool.memory.expected),
                       caches.parts_within(pool.memory.high)};
+    pool.admitted = pool.sequences.expected;
+    if (detail::has_groups(j.model, r, l)) {
+        const detail::shared_blocks shared{j, r, l};
+        const block_pool here = detail::block_pool_of(placement_of(j, l, pool.stage).counts, j, r, l);
+        pool.blocks = times_in(shared.pool.page() * shared.layers_of_block(here), pool.memory.expected);
+        pool.admitted = static_cast<double>(pool.blocks) /
+                        static_cast<double>(shared.pool.blocks_of_sequence(shared.length, shared.in_flight));
+        pool.token_room =
+            tokens(static_cast<std::int64_t>(pool.admitted * static_cast<double>(context_of(j).in(tokens))));
+        return pool;
+    }
     const double held =
         pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
@@ -273,8 +297,7 @@ constexpr result<pool_size> prefix_cache_room(const job& j, const layout& l, con
                           ratio(room.memory.high, bytes(1)) / one};
     }
     room.blocks = static_cast<std::int64_t>(static_cast<double>(pool->blocks) * left);
-    room.token_room =
-        pool->blocks > 0 ? tokens(pool->token_room.in(tokens) / pool->blocks * room.blocks) : token_count{};
+    room.token_room = pool->blocks > 0 ? div_down(pool->token_room * room.blocks, pool->blocks) : token_count{};
     return room;
 }
 

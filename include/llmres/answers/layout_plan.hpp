@@ -91,7 +91,7 @@ constexpr void judge_pool(job_plan& p, const job& j) {
     const byte_count own = p.memory[memory_term::kv_cache].expected + p.memory[memory_term::recurrent_state].expected;
     p.verdict = verdict::does_not_fit;
     p.because({reason_code::pool_exceeded, p.gpu, memory_term::kv_cache, own,
-               pool_as_set(j, j.runtime, p.layout, own).value_or(own)});
+               pool_as_set(j, j.runtime, p.layout, own, p.memory.stage).value_or(own)});
 }
 
 /// Whether the job keeps in main memory what else would lie on GPUs.

@@ -76,6 +76,10 @@ constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
             r.loading.host_experts.copied = value == 0;
             if (value != 0) r.loading.maps_weights = false;
             return;
+        case knob_setting::overlaps_steps:
+            if (r.cache.in_flight == steps_in_flight::one) return;
+            r.cache.in_flight = value != 0 ? steps_in_flight::stages_ahead : steps_in_flight::stages;
+            return;
         case knob_setting::host_computes: r.loading.host_experts.copied = value == 0; return;
         default: return;
     }

@@ -7,6 +7,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/memory/block_pool.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/ggml/stage.hpp>
@@ -18,6 +19,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 
 /// Memory of serving: weights, the cache of every sequence at its full context, and the fullest moment of a step.
@@ -46,9 +48,15 @@ namespace detail {
 
 /// The pool of a GPU as the caller sized it, in bytes or in tokens, where its sequences take `own` of it; nothing where
 /// the caller did not. Caches that are allotted token by token, or for the sequences themselves, are no pool.
-constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const layout& l, byte_count own) {
+constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const layout& l, byte_count own,
+                                        std::int32_t stage = 0) {
     if (!takes_fraction(r.cache)) return {};
     if (j.options.cache_bytes > byte_count{}) return j.options.cache_bytes;
+    if (j.options.cache_blocks > 0 && has_groups(j.model, r, l)) {
+        const shared_blocks shared{j, r, l};
+        const block_pool here = block_pool_of(placement_of(j, l, stage).counts, j, r, l);
+        return shared.pool.page() * shared.layers_of_block(here) * j.options.cache_blocks;
+    }
     const token_count set = tokens_set(j, r);
     if (set <= token_count{}) return {};
     return scaled_down(own, ratio(set, tokens_of_sequences(j, r, sequences_per_rank(j, l))));
@@ -57,8 +65,9 @@ constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const la
 /// Whether the pool that the caller sized holds the caches of the job's sequences, on a GPU with that memory.
 constexpr bool pool_holds(const job& j, const layout& l, const memory_breakdown& m) {
     const runtime& r = j.runtime;
-    if (j.options.cache_bytes > byte_count{} && takes_fraction(r.cache))
-        return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected <= j.options.cache_bytes;
+    const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    if (j.options.cache_bytes > byte_count{} && takes_fraction(r.cache)) return own <= j.options.cache_bytes;
+    if (has_groups(j.model, r, l)) return own <= pool_as_set(j, r, l, own, m.stage).value_or(own);
     const token_count set = tokens_set(j, r);
     return set <= token_count{} || r.cache.pool == cache_pool::grows ||
            tokens_of_sequences(j, r, sequences_per_rank(j, l)) <= set;
@@ -84,7 +93,7 @@ constexpr interval<byte_count> withheld(const job& j, const runtime& r, const la
     if (r.cache.pool == cache_pool::share_of_free)
         return {unused(cache.low, {}), unused(cache.expected, {}), unused(cache.high, {})};
     if (r.cache.pool == cache_pool::share_of_total)
-        if (const maybe<byte_count> set = pool_as_set(j, r, l, cache.expected); set && *set > cache.expected)
+        if (const maybe<byte_count> set = pool_as_set(j, r, l, cache.expected, m.stage); set && *set > cache.expected)
             return *set - cache.expected;
     if (r.cache.pool != cache_pool::share_with_weights) return {};
     const interval<byte_count> step = in_the_rest(r, m);
@@ -288,10 +297,13 @@ struct rank_caches {
     const llmres::layout& layout;
     const llmres::runtime& runtime;
     std::int64_t sequences;
+    bool grouped;                ///< layers share blocks
+    slot<shared_blocks> shared;  ///< meaningful where they do
     by_kind<sequence_caches> layers;
 
     constexpr rank_caches(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r, serving_folds* known)
-        : job{j}, layout{l}, runtime{r}, sequences{sequences_per_rank(j, l)} {
+        : job{j}, layout{l}, runtime{r}, sequences{sequences_per_rank(j, l)}, grouped{has_groups(j.model, r, l)} {
+        if (grouped) shared = slot{shared_blocks{j, r, l}};
         const auto fill = [&](by_kind<sequence_caches>& all) {
             for (std::size_t k = 0; k < kinds(); ++k) {
                 const layer& kind = job.model.layers.kinds[k];
@@ -314,7 +326,18 @@ struct rank_caches {
                 serving_folds*) = delete;  // it refers to them
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
-    constexpr allotment of_layer(const attention& a) const { return layer_cache(a, job, runtime, layout, sequences); }
+    constexpr allotment of_layer(const attention& a) const {
+        allotment held = layer_cache(a, job, runtime, layout, sequences);
+        if (grouped) held.allocated = shared.value.of_layer(layer_kind_of(a, 1, job, runtime, layout), sequences);
+        return held;
+    }
+    /// What a GPU with so many layers of each kind has of blocks beside those of its layers: some groups are padded.
+    constexpr byte_count padding_of(const kind_counts& counts) const {
+        if (!grouped) return {};
+        byte_count own;
+        for (std::size_t k = 0; k < kinds(); ++k) own += layers[k].cache.allocated * counts[k];
+        return shared.value.of(block_pool_of(counts, job, runtime, layout), sequences) - own;
+    }
     /// Of a draft model, on the last stage, split by the tensor ranks as the model is.
     constexpr byte_count of_draft(std::int32_t stage) const {
         if (stage != layout.pipeline - 1 || job.options.draft_weights == byte_count{}) return {};
@@ -329,6 +352,7 @@ struct rank_caches {
             held.cache += layers[k].cache * counts[k];
             held.state += layers[k].state * counts[k];
         }
+        held.cache.allocated += padding_of(counts);
         return held;
     }
     constexpr sequence_caches of(const placement& here) const {

@@ -24,6 +24,14 @@ enum class window_cells : std::uint8_t {
     whole,         ///< the whole context
     window_batch,  ///< the window, and the tokens computed in one step (llama.cpp)
     longer_part,   ///< prompt or output, whichever is longer: older tokens roll out of the cache (AutoAWQ to 0.1)
+    grouped,       ///< blocks of the pool's groups, with room for tokens in flight (memory/block_pool.hpp; vLLM)
+};
+
+/// Steps whose tokens a windowed layer of a pool of groups has room for, beside its window.
+enum class steps_in_flight : std::uint8_t {
+    one,           ///< one, whatever runs at once (vLLM to 0.25)
+    stages,        ///< one for each stage of a pipeline (vLLM from 0.26 on, without asynchronous scheduling)
+    stages_ahead,  ///< and the one that is scheduled meanwhile (vLLM: async_scheduling)
 };
 
 /// How a runtime allocates its KV cache.
@@ -44,6 +52,8 @@ struct runtime_cache {
     /// Tokens that a cache block holds; 0: caches grow token by token.
     token_count block{};
     window_cells windows = window_cells::window;  ///< tokens that layers with a window keep
+    /// Steps whose tokens `window_cells::grouped` counts.
+    steps_in_flight in_flight = steps_in_flight::one;
     /// Layers with a window have a pool of their own, with room for so large a part of the tokens of the others'
     /// (SGLang: swa_full_tokens_ratio); empty: no such pool.
     maybe<double> window_part{};

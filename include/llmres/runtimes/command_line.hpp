@@ -33,6 +33,7 @@ enum class knob_setting : std::uint8_t {
     latent_use,          ///< below 2: keys and values of latent attention are not expanded (ik_llama.cpp: -mla)
     no_mapped_weights,   ///< other than zero: what stays on the host is copied into memory of the process
     repacks_on_host,     ///< other than zero: what stays on the host is repacked for the CPU, which computes it
+    overlaps_steps,      ///< other than zero: a step is scheduled while the one before it runs
     host_computes,       ///< other than zero: experts on the host are computed there, whatever the step's tokens
 };
 

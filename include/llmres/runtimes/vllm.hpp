@@ -34,6 +34,7 @@ inline constexpr std::array vllm_knobs{
     knob{"max_lora_rank", knob_setting::max_lora_rank},
     knob{"enforce_eager", knob_setting::no_cuda_graphs},
     knob{"max_seq_len_to_capture", knob_setting::graph_context},
+    knob{"async_scheduling", knob_setting::overlaps_steps},
 };
 
 /// Names are those of engine/arg_utils.py.
@@ -269,6 +270,9 @@ constexpr runtime vllm_graphs_deducted() {
     r.cache.fraction = 0.92;
     r.step.logits.filter_rows = 0;
     r.cache.graphs_deducted = true;
+    // vLLM's own planner says so of seven models with windows or chunks (0.26.0). (Gemma 4 keeps the whole context in
+    // every layer before 0.21.)
+    r.cache.windows = window_cells::grouped;
     r.process.cuda_graphs = {mib(0), mib(0), mib(700)};
     r.process.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;
@@ -280,9 +284,17 @@ constexpr runtime vllm_two_runners() {
     r.step.logits.dense_bytes = plain_scores;
     return r;
 }
+/// Blocks outside a window are freed once the steps that may read them have ended, so that a windowed layer needs room
+/// for the tokens of every step in flight (config/vllm.py: max_in_flight_tokens; pull request 47728). With asynchronous
+/// scheduling, the default, that is one step more than a pipeline has stages.
+constexpr runtime vllm_reserves_in_flight() {
+    runtime r = vllm_two_runners();
+    r.cache.in_flight = steps_in_flight::stages_ahead;
+    return r;
+}
 /// The loss of the device before and after the run, and the run's peak over what it left.
 constexpr runtime vllm_consumed() {
-    runtime r = vllm_two_runners();
+    runtime r = vllm_reserves_in_flight();
     r.process.workspace = {mib(10), mib(200), mib(650)};
     r.step.larger_devices[1] = {gib(160), tokens(16384), 1024};
     return r;
@@ -311,11 +323,12 @@ inline constexpr runtime vllm_v1_18 =
     for_versions(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
 inline constexpr runtime vllm_v1_20 =
     for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
-inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 to 0.26", {0, 24, 0}, {0, 27, 0});
+inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 and 0.25", {0, 24, 0}, {0, 26, 0});
+inline constexpr runtime vllm_v2_26 = for_versions(detail::vllm_reserves_in_flight(), "0.26", {0, 26, 0}, {0, 27, 0});
 inline constexpr runtime vllm = for_versions(detail::vllm_consumed(), "0.27 and later", {0, 27, 0});
 
-inline constexpr std::array all_vllm{&vllm,       &vllm_v2_24, &vllm_v1_20, &vllm_v1_18,  &vllm_v1_17,
-                                     &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0,
-                                     &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,   &vllm_v0_2};
+inline constexpr std::array all_vllm{&vllm,       &vllm_v2_26, &vllm_v2_24, &vllm_v1_20,  &vllm_v1_18,  &vllm_v1_17,
+                                     &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0, &vllm_v0_7,
+                                     &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
 
 }  // namespace llmres::inline v0::runtimes

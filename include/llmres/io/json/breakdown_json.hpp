@@ -41,7 +41,8 @@ inline json_value to_json(const training_passes& p) {
 }
 
 /// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it,
-/// and `concurrency_bounds` those at the bounds of its size.
+/// and `concurrency_bounds` those at the bounds of its size. `admitted`: those that the runtime says it holds, each
+/// with the room with which it is admitted.
 inline json_value to_json(const pool_size& p) {
     return detail::json_object({{"low", p.memory.low.in(bytes)},
                                 {"expected", p.memory.expected.in(bytes)},
@@ -52,6 +53,7 @@ inline json_value to_json(const pool_size& p) {
                                 {"concurrency_bounds", detail::json_object({{"low", p.sequences.low},
                                                                             {"expected", p.sequences.expected},
                                                                             {"high", p.sequences.high}})},
+                                {"admitted", p.admitted},
                                 {"stage", p.stage}});
 }
 

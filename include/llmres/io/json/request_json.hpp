@@ -104,6 +104,9 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
                                             {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}});
     detail::for_each_training_knob(r, p, turned);
     if (r.process.context != p.process.context && r.process.context == context_of_cuda_11) out["cuda"] = 11;
+    const std::string_view overlaps = knob_name(r.identity.knobs, knob_setting::overlaps_steps);
+    if (r.cache.in_flight != p.cache.in_flight && !overlaps.empty())
+        out[std::string{overlaps}] = r.cache.in_flight == steps_in_flight::stages_ahead;
     if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
     const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
     if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/memory/block_pool.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/runtimes/cache.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
@@ -69,25 +74,28 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     return blocks ? aligned_up(cells, r.cache.block) : cells;
 }
 
-/// One layer's cache of all sequences of a rank.
-constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
-                                std::int64_t sequences) {
-    if (a.kind == attention_kind::none) return {};
+/// What a token adds to one layer's cache.
+constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const runtime& r, const layout& l) {
     const precision format = kv_cache_of(j);
-    const token_count ideal =
-        tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
     const auto of = [&](const attention& stored) {
         return j.kv_cache_values ? kv_bytes_per_token(stored, format, *j.kv_cache_values, l.tensor)
                                  : kv_bytes_per_token(stored, format, l.tensor);
     };
     // llama.cpp kept keys and values of all heads until it read the latent itself (pull request 12801, April 2025).
-    const bool expanded = r.cache.expands_latent && a.kind == attention_kind::latent;
-    const bool twice = r.cache.latent_values && a.kind == attention_kind::latent;
-    const bytes_per_token each =
-        expanded
-            ? of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()})
-        : twice ? of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank})
-                : of(a);
+    if (r.cache.expands_latent && a.kind == attention_kind::latent)
+        return of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()});
+    if (r.cache.latent_values && a.kind == attention_kind::latent)
+        return of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank});
+    return of(a);
+}
+
+/// One layer's cache of all sequences of a rank.
+constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
+                                std::int64_t sequences) {
+    if (a.kind == attention_kind::none) return {};
+    const token_count ideal =
+        tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
+    const bytes_per_token each = token_in_cache(a, j, r, l);
     const bytes_per_token index = indexer_bytes_per_token(a);
     const byte_count asked = each * ideal * sequences, allotted = each * allotted_tokens(a, j, r, l, sequences);
     const byte_count indexed = index * context_of(j) * sequences;
@@ -103,5 +111,85 @@ constexpr byte_count layer_state(const recurrent& rec, const job& j, const runti
     return recurrent_state_bytes(rec, {fp32, r.cache.fp32_states ? fp32 : j.compute}, l.tensor) *
            slots_of(j, r, sequences);
 }
+
+// ---- layers that share blocks ---------------------------------------------------------------------------------------
+
+/// Whether layers share a pool's blocks in groups, of which some keep a window: where all keep the whole context, the
+/// sum over layers is the same. Not described: windows beside recurrences and latent attention.
+constexpr bool has_groups(const model& m, const runtime& r, const layout& l) {
+    if (r.cache.windows != window_cells::grouped || l.context_parallel > 1) return false;
+    bool windows = false;
+    for (const layer& kind : m.layers.distinct()) {
+        const attention& a = kind.attention;
+        if (kind.recurrent.kind != recurrent_kind::none || a.kind == attention_kind::latent || a.indexer.heads > 0)
+            return false;
+        windows = windows || (a.window > token_count{} && a.kind != attention_kind::none && a.kv == kv_source::own);
+    }
+    return windows;
+}
+
+/// A layer's attention as a kind of a pool. What attends to another sequence only is not cached there.
+constexpr layer_kind layer_kind_of(const attention& a, std::int64_t layers, const job& j, const runtime& r,
+                                   const layout& l) {
+    if (a.kind == attention_kind::none || a.cross == cross_attention::instead) return {};
+    layer_kind kind{.layers = layers, .each = token_in_cache(a, j, r, l)};
+    (a.chunked ? kind.chunk : kind.window) = a.window;
+    return kind;
+}
+
+/// How so many layers of each of the model's kinds share blocks.
+constexpr block_pool block_pool_of(const kind_counts& counts, const job& j, const runtime& r, const layout& l) {
+    block_pool pool{.block_tokens = r.cache.block};
+    for (std::size_t k = 0; k < j.model.layers.distinct().size(); ++k)
+        pool.add(layer_kind_of(j.model.layers.kinds[k].attention, counts[k], j, r, l));
+    return pool;
+}
+
+/// The blocks that a rank's sequences hold. The last to come is admitted with room for the tokens in flight, while the
+/// others, which decode, have a token of each step in flight (kv_cache_manager.py: full_sequence_must_fit).
+struct shared_blocks {
+    block_pool pool{};
+    token_count length{};
+    token_count in_flight{};  ///< tokens of all steps that run at once
+    token_count decoded{};    ///< tokens of one sequence in these steps
+
+    constexpr shared_blocks(const job& j, const runtime& r, const layout& l)
+        : pool{block_pool_of(j.model.layers.counts(), j, r, l)}, length{context_of(j)} {
+        const bool ahead = r.cache.in_flight == steps_in_flight::stages_ahead;
+        const std::int64_t steps = r.cache.in_flight == steps_in_flight::one ? 1 : l.pipeline + (ahead ? 1 : 0);
+        in_flight = (j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) * steps;
+        decoded = tokens(steps);
+    }
+    /// Blocks of one group of a kind.
+    constexpr std::int64_t of_group(const layer_kind& kind, std::int64_t sequences) const {
+        if (sequences <= 0) return 0;
+        const std::int64_t filled = ceil_quotient(length.in(tokens), pool.tokens_of_block(kind).in(tokens));
+        const std::int64_t held = pool.blocks_of_group(kind, length, decoded);
+        return (sequences - 1) * (held < filled ? held : filled) + pool.blocks_of_group(kind, length, in_flight);
+    }
+    /// What one layer has of them.
+    constexpr byte_count of_layer(const layer_kind& kind, std::int64_t sequences) const {
+        return kind.each > bytes_per_token{} ? pool.page() * of_group(kind, sequences) : byte_count{};
+    }
+    /// What all layers of a GPU have of them.
+    constexpr byte_count of(const block_pool& here, std::int64_t sequences) const {
+        std::int64_t held = 0;
+        for (std::size_t k = 0; k < pool.count; ++k)
+            held += pool.groups_of(pool.kinds[k]) * of_group(pool.kinds[k], sequences);
+        return pool.page() * layers_of_block(here) * held;
+    }
+    /// Layers of a block on a GPU that has such layers. Every group's layers are dealt over the stages of a pipeline
+    /// (kv_cache_utils.py: layers[i::num_groups]).
+    constexpr std::int64_t layers_of_block(const block_pool& here) const {
+        std::int64_t most = 0;
+        for (std::size_t k = 0; k < here.count; ++k)
+            for (std::size_t whole = 0; whole < pool.count; ++whole) {
+                if (!pool.kinds[whole].like(here.kinds[k])) continue;
+                const std::int64_t share = ceil_quotient(here.kinds[k].layers, pool.groups_of(pool.kinds[whole]));
+                most = share > most ? share : most;
+            }
+        return most;
+    }
+};
 
 }  // namespace llmres::inline v0::detail

@@ -195,7 +195,8 @@ constexpr fold_key key_of_layer(const serving_step& step, std::int64_t sequences
 
 /// What the caches of layers depend on.
 constexpr fold_key key_of_caches(const layout& l, std::int64_t sequences) {
-    return {.tensor = l.tensor, .context_parallel = l.context_parallel, .dense_ranks = sequences};
+    return {
+        .tensor = l.tensor, .context_parallel = l.context_parallel, .dense_ranks = sequences, .pipeline = l.pipeline};
 }
 
 /// What stages depend on, but for their caches, beside which of them it is. Precondition: no list says what each holds.

@@ -117,6 +117,7 @@ inline constexpr auto fields_of<llmres::runtime_cache> = std::to_array<profile_f
      {"graphs_deducted", "CUDA graphs count into the fraction; else they come on top of it"},
      {"block", "tokens that a cache block holds; 0: caches grow token by token"},
      {"windows", "tokens that layers with sliding-window attention keep"},
+     {"in_flight", "steps whose tokens windowed layers of a pool of groups have room for, beside their windows"},
      {"window_part",
       "tokens that a pool for layers with a window holds, over those that the others' holds; null: there is "
       "no such pool",
@@ -352,6 +353,8 @@ constexpr void each_member(Part& part, Visit&& visit) {
         all(a, b, c, d, e, f, g, h, i, j, k, l, m); }
     else if constexpr (Count == 14) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n); }
+    else if constexpr (Count == 15) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o); }
     else if constexpr (Count == 17) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q); }
     else if constexpr (Count == 18) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = part;

@@ -20,8 +20,11 @@ inline constexpr std::array<std::string_view, 5> names_of<cache_pool>{"grows", "
                                                                       "share_with_weights", "share_of_free"};
 /// The names of the values of window_cells, in their order.
 template <>
-inline constexpr std::array<std::string_view, 4> names_of<window_cells>{"window", "whole", "window_batch",
-                                                                        "longer_part"};
+inline constexpr std::array<std::string_view, 5> names_of<window_cells>{"window", "whole", "window_batch",
+                                                                        "longer_part", "grouped"};
+/// The names of the values of steps_in_flight, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<steps_in_flight>{"one", "stages", "stages_ahead"};
 /// The names of the values of rope_tables, in their order.
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<rope_tables>{"computed", "shared", "own", "cached"};
@@ -68,11 +71,11 @@ inline constexpr std::array<std::string_view, 14> names_of<format_family>{
     "gguf",  "gguf_ik",         "exllama2",  "exllama3",     "half_quadratic", "mlx"};
 /// The names of the values of knob_setting, in their order.
 template <>
-inline constexpr std::array<std::string_view, 21> names_of<knob_setting>{
+inline constexpr std::array<std::string_view, 22> names_of<knob_setting>{
     "batched_tokens",    "sequences",       "cache_block",     "cache_bytes",        "cache_tokens",  "cache_blocks",
     "window_part",       "max_loras",       "max_lora_rank",   "no_cuda_graphs",     "graph_context", "gpu_layers",
     "flash_attention",   "whole_windows",   "experts_on_host", "host_expert_layers", "latent_part",   "latent_use",
-    "no_mapped_weights", "repacks_on_host", "host_computes"};
+    "no_mapped_weights", "repacks_on_host", "overlaps_steps",  "host_computes"};
 
 static_assert(name_of(knob_setting::host_computes) == names_of<knob_setting>.back(),
               "each setting has a name, in the order of knob_setting");
