@@ -12,6 +12,11 @@ tests = root / "tests"
 COMPUTING = ["inventory", "memory", "time", "hardware/collectives.hpp", "answers/layout_plan.hpp",
              "answers/job_plan.hpp", "answers/search.hpp", "answers/search_request.hpp", "answers/capacity.hpp"]
 
+# Where it makes no difference whether equal ones count as the larger, since both answers are the same then: the larger
+# of two, `a > b ? a : b`, `if (a > b) b = a;`, and by how much one exceeds the other, `a > b ? a - b : 0`,
+# `if (a > b) x += a - b;`.
+OPERAND = r"[\w.\->\[\]:]+(?:\((?:[^()]|\([^()]*\))*\))?"
+
 CHANGES = [
     (r" < ", [" <= ", " > "]),
     (r" > ", [" >= ", " < "]),
@@ -22,6 +27,8 @@ CHANGES = [
     (r" \+ ", [" - "]),
     (r" - ", [" + "]),
     (r" \* ", [" + "]),
+    (r" / ", [" * "]),
+    (rf" (?P<factor>[*/]) {OPERAND}(?![\w.(\[{{]|->)", [""]),
     (r" && ", [" || "]),
     (r" \|\| ", [" && "]),
     (r"\btrue\b", ["false"]),
@@ -30,15 +37,13 @@ CHANGES = [
     (r" \? ", [" && false ? "]),
     (r"\bsmaller\(", ["larger("]),
     (r"\blarger\(", ["smaller("]),
-    (r"^\s+\w[\w.\[\]():]* \+= [^;]*;$", [""]),
-    (r"^(?P<if>\s+if \()(?=[^;{]*\))", ["false"]),
+    (r"^\s+\w[\w.\[\]():>-]* [-+*/|&]?= [^;]*;$", [""]),
+    (r"^\s+(?!return|static_cast)\w[\w.:>-]*\([^;]*\);$", [""]),
+    (r"^(?P<if>\s+(?:\} else )?if \()", ["false && ", "true || "]),
+    (r"^(?P<return>\s+return )(?![\w.:]*;|\{|true;|false;)[^;]*(?=;$)", ["{}"]),
 ]
 
 
-# Where it makes no difference whether equal ones count as the larger, since both answers are the same then: the larger
-# of two, `a > b ? a : b`, `if (a > b) b = a;`, and by how much one exceeds the other, `a > b ? a - b : 0`,
-# `if (a > b) x += a - b;`.
-OPERAND = r"[\w.\->\[\]:]+(?:\((?:[^()]|\([^()]*\))*\))?"
 SUM = rf"(?<![-+*/%] )(?<![\w.)\]:>]){OPERAND}(?: [-+*] {OPERAND})*"
 END = r"(?![\w.(\[]|->| [-+*/%])"
 ZERO = r"(?:0|\w+\{\})"
@@ -54,6 +59,17 @@ def is_same_for_either(line, found, other):
     """Whether a changed comparison differs for equal values alone, and these are what is taken of both."""
     only_equality = other is not None and found.group().strip("= ") == other.strip("= ") != ""
     return only_equality and any(e.start() < found.start() < e.end() for e in EITHER.finditer(line))
+
+
+def declares(line, found):
+    """Whether what was found is an `if` that names a value before it asks, or whose condition does not end on its line."""
+    if not found.re.groupindex.get("if"):
+        return False
+    depth, end = 1, found.end()
+    while end < len(line) and depth:
+        depth += {"(": 1, ")": -1}.get(line[end], 0)
+        end += 1
+    return depth > 0 or ";" in line[found.end() : end] or re.search(r"\w [*&]?\w+ = ", line[found.end() : end]) is not None
 
 
 def headers_of(names):
@@ -83,12 +99,14 @@ def changes_of(path):
         for pattern, others in CHANGES:
             for found in re.finditer(pattern, line):
                 for other in others:
-                    if is_same_for_either(line, found, other):
+                    if is_same_for_either(line, found, other) or declares(line, found):
                         continue
                     if other is None:
                         changed = line[: found.start()] + str(int(found.group()) + 1) + line[found.end() :]
                     elif found.re.groupindex.get("if"):
-                        changed = line[: found.end()] + other + " && " + line[found.end() :]
+                        changed = line[: found.end()] + other + line[found.end() :]
+                    elif found.re.groupindex.get("return"):
+                        changed = line[: found.end("return")] + other + line[found.end() :]
                     else:
                         changed = line[: found.start()] + other + line[found.end() :]
                     yield Change(path, number, line, found, other, changed)

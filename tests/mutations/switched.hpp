@@ -37,6 +37,28 @@ constexpr void refuse(int change) {
     places[change] = place::refused;
 }
 
+/// A factor that is dropped where a change is switched on: one.
+template <class Factor>
+constexpr decltype(auto) or_one(int change, Factor&& factor) {
+    if constexpr (std::is_arithmetic_v<std::decay_t<Factor>>) {
+        return on(change) ? std::decay_t<Factor>(1) : std::decay_t<Factor>(factor);
+    } else {
+        refuse(change);
+        return std::forward<Factor>(factor);
+    }
+}
+
+/// What a function returns, or `{}` where a change is switched on.
+template <class Returned>
+constexpr decltype(auto) or_nothing(int change, Returned&& returned) {
+    if constexpr (!std::is_reference_v<Returned> && std::is_default_constructible_v<Returned>) {
+        return on(change) ? Returned{} : Returned(std::forward<Returned>(returned));
+    } else {
+        refuse(change);
+        return std::forward<Returned>(returned);
+    }
+}
+
 /// Whether another operator takes the same operands, and makes the same of them.
 template <class Other, class Made, class Left, class Right>
 constexpr bool fits() {
@@ -87,6 +109,7 @@ MUTANT_OPERATOR(ne, !=)
 MUTANT_OPERATOR(plus, +)
 MUTANT_OPERATOR(minus, -)
 MUTANT_OPERATOR(times, *)
+MUTANT_OPERATOR(over, /)
 #undef MUTANT_OPERATOR
 
 }  // namespace mutant
