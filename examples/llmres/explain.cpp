@@ -88,9 +88,14 @@ constexpr std::array<term_text, llmres::names_of<llmres::time_term>.size()> time
      {"all-reduces, or gathers and scatters, between tensor ranks",
       "two a layer and pass: bytes of the hidden states by a ring over the link, with its latency",
       "arXiv 1909.08053 section 3; doi 10.1016/j.jpdc.2008.09.002; hardware/collectives.hpp"},
-     {"waiting for other pipeline stages, and sending activations to them",
-      "1F1B: (stages - 1) micro-batches' time; interleaving divides it by the chunks",
-      "arXiv 2104.04473 section 2.2; time/steps/training.hpp"},
+     {"waiting for other pipeline stages",
+      "1F1B: (stages - 1) micro-batches' time; interleaving divides it by the chunks. Serving: what all stages take "
+      "for "
+      "a token, less what the busiest one takes for the batches that are in flight",
+      "arXiv 2104.04473 section 2.2; time/steps/training.hpp, time/steps/serving.hpp"},
+     {"activations on their way to the next pipeline stage, and in training gradients on their way back",
+      "messages of a micro-batch's hidden states, with the link's latency: one a stage and pass",
+      "hardware/collectives.hpp; time/steps/training.hpp, time/steps/serving.hpp"},
      {"gradients' all-reduce and ZeRO's gathers, as far as computing does not hide them",
       "bytes of gradients and gathered weights by a ring over the link, less the part that overlaps",
       "arXiv 1910.02054 section 7; hardware/collectives.hpp"},

@@ -224,7 +224,7 @@ TEST_CASE("how many GPUs share each matrix, and compute chunks of a prompt, is n
     const cluster four = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
     for (const bool rows : {false, true}) {
         j.options.splits_rows = rows;
-        j.runtime.launches.pipelines_chunks = !rows;
+        j.runtime.launches.stages = rows ? stage_overlap::none : stage_overlap::both;
         j.max_batched_tokens = tokens(1024);
         check_in_turn(j, four, {{.pipeline = 2}, {.pipeline = 4}, {}, {.pipeline = 2}});
     }
@@ -235,7 +235,7 @@ TEST_CASE("a prepared job that is served is planned at other batches, whatever s
     job j{.model = models::llama_3_1_8b, .prompt = tokens(3000), .output = tokens(200), .runtime = runtimes::vllm};
     for (const bool rows : {false, true}) {
         j.options.splits_rows = rows;
-        j.runtime.launches.pipelines_chunks = !rows;
+        j.runtime.launches.stages = rows ? stage_overlap::none : stage_overlap::both;
         prepared_job prepared = prepare(j, eight);
         for (const std::int64_t batch : {16, 2, 16, 4}) {
             j.batch = batch;

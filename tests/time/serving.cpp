@@ -10,6 +10,8 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/tensorrt_llm.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/throughput.hpp>
 
@@ -24,6 +26,12 @@ job_speed speed(const job& j, const layout& l) {
     return plan(j, l, standard_cluster(gpus::h100_sxm5_80gb, static_cast<std::int32_t>(l.gpus())).value())
         .value()
         .speed;
+}
+/// A time that is all spent on computing.
+time_breakdown computed(const interval<duration>& t) {
+    time_breakdown all;
+    all[time_term::compute] = t;
+    return all;
 }
 
 }  // namespace
@@ -154,7 +162,7 @@ TEST_CASE("the bounds of steady times take each part's own bound") {
     const interval<duration> step{milliseconds(10), milliseconds(20), milliseconds(40)};
     const interval<duration> prefill{milliseconds(100), milliseconds(200), milliseconds(300)};
     j.runtime.launches.request = {milliseconds(1), milliseconds(2), milliseconds(3)};
-    const steady_speed s = detail::steady_of(j, {.data = 2}, step, prefill);  // six a rank: five others
+    const steady_speed s = detail::steady_of(j, {.data = 2}, step, computed(prefill));  // six a rank: five others
     CHECK(s.time_per_output_token.low.in(milliseconds) == doctest::Approx(10 + 100 * 0.5 * 5 / 201));
     CHECK(s.time_per_output_token.expected.in(milliseconds) == doctest::Approx(20 + 200 * 0.7 * 5 / 201));
     CHECK(s.time_per_output_token.high.in(milliseconds) == doctest::Approx(40 + 300 * 1.0 * 5 / 201));
@@ -163,7 +171,8 @@ TEST_CASE("the bounds of steady times take each part's own bound") {
     CHECK(s.time_to_first_token.high.in(milliseconds) == doctest::Approx(3 + 300 + 20 + 300 * 0.5 * 5));
     CHECK(s.tokens_per_second.in(tokens_per_s) == doctest::Approx(12 / s.time_per_output_token.expected.in(seconds)));
     j.batch = 1;
-    CHECK(detail::steady_of(j, {}, step, prefill).time_to_first_token.high.in(milliseconds) == doctest::Approx(303));
+    CHECK(detail::steady_of(j, {}, step, computed(prefill)).time_to_first_token.high.in(milliseconds) ==
+          doctest::Approx(303));
 }
 
 TEST_CASE("each measured format takes the place of the peak, the others keep a part of it") {
@@ -270,7 +279,7 @@ TEST_CASE("one sequence may be in flight, and two wait for each other's prompts"
     CHECK(detail::sequences_in_flight(j, {}) == 1);
     j = chat(), j.batch = 2;
     const interval<duration> step = milliseconds(20), prefill = milliseconds(200);
-    const steady_speed s = detail::steady_of(j, {}, step, prefill);
+    const steady_speed s = detail::steady_of(j, {}, step, computed(prefill));
     CHECK(s.time_per_output_token.expected.in(milliseconds) == doctest::Approx(20 + 200 * 0.7 / 201));
     CHECK(s.time_to_first_token.expected.in(milliseconds) ==
           doctest::Approx(j.runtime.launches.request.expected.in(milliseconds) + 200 + 10 + 200 * 0.07));
@@ -296,31 +305,95 @@ TEST_CASE("a job's budget cuts prompts on a runtime that cuts none of its own") 
 
 TEST_CASE("chunks pass stages that hold a third of the layers, however the layers divide") {
     job j = chat();
-    j.runtime.launches.pipelines_chunks = true;
+    j.runtime.launches.stages = stage_overlap::chunks;
     CHECK(detail::repeats(j, {.pipeline = 3}, 16) == doctest::Approx(1 + 15 / 3.0));
     // 12 10 10 of 32 layers: the longest stage has 12.
     CHECK(detail::repeats(j, {.pipeline = 3, .first_stage_layers = 12}, 16) == doctest::Approx(1 + 15 * 12 / 32.0));
 }
 
-TEST_CASE("stages read together what one GPU reads, and a token passes from each to the next") {
+TEST_CASE("stages in turn take together what one GPU takes, and a token passes from each to the next") {
     const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    const job_speed one = speed(chat(), {});
+    job j = chat();
+    j.runtime.launches.stages = stage_overlap::none;
+    const job_speed one = speed(j, {});
     for (const std::int32_t stages : {2, 4}) {
         const layout l{.pipeline = stages};
-        const job_speed s = speed(chat(), l);
-        CHECK(s.step[time_term::memory].expected.in(seconds) ==
-              doctest::Approx(one.step[time_term::memory].expected.in(seconds)));
-        CHECK(s.step[time_term::compute].expected.in(seconds) ==
-              doctest::Approx(one.step[time_term::compute].expected.in(seconds)));
+        const job_speed s = speed(j, l);
+        const auto busy = [](const time_breakdown& t) {
+            return (t.total().expected - t[time_term::pipeline_communication].expected).in(seconds);
+        };
+        CHECK(busy(s.step) == doctest::Approx(busy(one.step)));
+        CHECK(busy(s.prefill) == doctest::Approx(busy(one.prefill)));
+        // The last stage has the head beside its layers: the others wait for it, and it for them.
+        const double waits = s.step[time_term::pipeline_bubble].expected.in(seconds);
+        CHECK(waits < busy(one.step) * (stages - 1) / stages);
+        CHECK(waits > busy(one.step) * (stages - 1) / stages * 0.9);
         const auto sent = [&](std::int64_t positions) {
             return time_of(collective_kind::send, bytes(2 * 4096 * positions), {.ranks = 2, .in_node = 2}, c.scale_up,
                            c.scale_out)
                        .in(seconds) *
                    (stages - 1);
         };
-        CHECK(s.step[time_term::pipeline_bubble].expected.in(seconds) == doctest::Approx(sent(12)));
-        CHECK(s.prefill[time_term::pipeline_bubble].expected.in(seconds) == doctest::Approx(sent(1000)));
+        CHECK(s.step[time_term::pipeline_communication].expected.in(seconds) == doctest::Approx(sent(12)));
+        CHECK(s.prefill[time_term::pipeline_communication].expected.in(seconds) == doctest::Approx(sent(1000)));
     }
+}
+
+TEST_CASE("a runtime keeps as many batches in flight as a pipeline has stages, each as fast as alone") {
+    for (const runtime& by : {runtimes::vllm, runtimes::sglang, runtimes::tensorrt_llm, no_runtime})
+        for (const std::int32_t stages : {2, 4, 8})
+            for (const std::int64_t batch : {1, 3, 64, 256}) {
+                CAPTURE(by.identity.name.view());
+                CAPTURE(stages);
+                CAPTURE(batch);
+                job j = chat();
+                j.runtime = by;
+                j.batch = batch;
+                const layout l{.pipeline = stages};
+                const job_speed overlapped = speed(j, l);
+                const std::int64_t together = batch < stages ? batch : stages;
+                j.runtime.launches.stages = stage_overlap::none;
+                const job_speed in_turn = speed(j, l);
+                j.batch = (batch + together - 1) / together;
+                const job_speed alone = speed(j, l);
+                const double a_token = overlapped.step.total().expected.in(seconds);
+                CHECK(a_token >= doctest::Approx(alone.step.total().expected.in(seconds)));
+                // No more than the head takes, which each batch waits for: 0.53 billion weights beside four layers of
+                // 0.22.
+                CHECK(a_token < alone.step.total().expected.in(seconds) * 1.55);
+                if (batch == 1)
+                    CHECK(a_token == doctest::Approx(in_turn.step.total().expected.in(seconds)));
+                else if (batch >= 64)  // few sequences wait for each batch's weights
+                    CHECK(overlapped.steady.tokens_per_second > in_turn.steady.tokens_per_second);
+            }
+}
+
+TEST_CASE("what stages wait for each other is named: nearly all of a sequence alone, nearly nothing of many") {
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    const auto waits = [&](std::int64_t batch, std::int32_t stages) {
+        j.batch = batch;
+        const time_breakdown step = speed(j, {.pipeline = stages}).step;
+        return step[time_term::pipeline_bubble].expected / step.total().expected;
+    };
+    CHECK(waits(1, 1) == 0);
+    CHECK(waits(1, 8) > 0.7);
+    CHECK(waits(1, 8) < 7.0 / 8);
+    CHECK(waits(4, 8) < waits(2, 8));
+    CHECK(waits(64, 8) < 0.15);
+}
+
+TEST_CASE("prompts of others hold up a sequence for as long as they are on a stage") {
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    j.batch = 64, j.prompt = tokens(4000), j.output = tokens(100);
+    const auto rate = [&](std::int32_t stages) {
+        return speed(j, {.pipeline = stages}).steady.tokens_per_second.in(tokens_per_s);
+    };
+    CHECK(rate(2) > rate(1) * 1.7);
+    CHECK(rate(2) < rate(1) * 2.0);
+    CHECK(rate(4) > rate(1) * 2.8);
+    CHECK(rate(4) < rate(1) * 4.0);
 }
 
 TEST_CASE("the tokens a second of one sequence are those of its prompt, its stages' messages and its tokens") {

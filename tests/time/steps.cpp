@@ -12,6 +12,7 @@
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
+#include <llmres/runtimes/tensorrt_llm.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
 using namespace llmres;
@@ -43,12 +44,12 @@ TEST_CASE("tensor ranks that send a part each take less of the link between node
     const layout l{.tensor = 8, .pipeline = 2};
     runtime whole = runtimes::megatron_deepspeed;
     whole.pipeline.partitions_sends = false;
-    const double parts = took(step(trained(runtimes::megatron_deepspeed), l, c), time_term::pipeline_bubble);
-    CHECK(parts < took(step(trained(whole), l, c), time_term::pipeline_bubble));
+    const double parts = took(step(trained(runtimes::megatron_deepspeed), l, c), time_term::pipeline_communication);
+    CHECK(parts < took(step(trained(whole), l, c), time_term::pipeline_communication));
     // Without gathering, as sequence parallelism sends: less still.
     layout sequence = l;
     sequence.sequence_parallel = true;
-    CHECK(took(step(trained(runtimes::megatron_deepspeed), sequence, c), time_term::pipeline_bubble) < parts);
+    CHECK(took(step(trained(runtimes::megatron_deepspeed), sequence, c), time_term::pipeline_communication) < parts);
     CHECK(detail::gather_time(mb(64), l, {c, c.gpu, default_efficiency}).expected > duration{});
     CHECK(detail::send_time(mb(8), l, {c, c.gpu, default_efficiency}).expected <
           detail::send_time(mb(64), l, {c, c.gpu, default_efficiency}).expected);
@@ -240,7 +241,8 @@ TEST_CASE("stages compute chunks of a prompt at the same time where the runtime 
     const layout four{.pipeline = 4};
     const job j = decoded(runtimes::llama_cpp, 8192);
     CHECK(detail::repeats(j, four, 16) == doctest::Approx(1 + 15 / 4.0));
-    CHECK(detail::repeats(decoded(runtimes::vllm), four, 16) == doctest::Approx(16));
+    CHECK(detail::repeats(decoded(runtimes::tensorrt_llm), four, 16) == doctest::Approx(16));
+    CHECK(detail::repeats(decoded(runtimes::vllm), four, 16) == doctest::Approx(1 + 15 / 4.0));
     CHECK(detail::repeats(j, {}, 16) == doctest::Approx(16));
     const auto prefill = [](const job& of_prompt, const layout& l) {
         return plan(of_prompt, l, of_a100(static_cast<std::int32_t>(l.gpus()))).value().speed.prefill.total().expected;
@@ -382,8 +384,9 @@ TEST_CASE("stages send activations to the next, a step's and a prompt's") {
     const auto sends = [&](std::int64_t positions) {
         return 3 * detail::send_time(bytes(positions * 4096 * 2), four, with).expected.in(seconds);
     };
-    CHECK(took(s.step, time_term::pipeline_bubble) == doctest::Approx(sends(1)));
-    CHECK(took(s.prefill, time_term::pipeline_bubble) == doctest::Approx(sends(2048)));
+    CHECK(took(s.step, time_term::pipeline_communication) == doctest::Approx(sends(1)));
+    CHECK(took(s.prefill, time_term::pipeline_communication) == doctest::Approx(sends(2048)));
+    CHECK(took(step(j, {}, c), time_term::pipeline_communication) == 0);
     CHECK(took(step(j, {}, c), time_term::pipeline_bubble) == 0);
 }
 

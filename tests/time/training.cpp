@@ -33,15 +33,9 @@ job trained() {
 /// Four stages, of which the busiest takes a second a micro-batch and the others 0.9.
 constexpr detail::stage_work four_stages{.most = seconds(1), .sum = seconds(3.7)};
 
-/// What the schedule adds to 16 micro-batches, less the messages between stages.
+/// What the schedule adds to 16 micro-batches.
 double waited(const layout& l, const job& j = trained()) {
-    const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
-    const interval<duration> busy = seconds(16);
-    detail::stage_work alone = four_stages;
-    alone.sum = alone.most;
-    return (detail::waiting_time(j, l, with, four_stages, busy, 16).expected -
-            detail::waiting_time(j, l, with, alone, busy, 16).expected)
-        .in(seconds);
+    return detail::waiting_time(j, l, four_stages, seconds(16), 16).expected.in(seconds);
 }
 
 }  // namespace
@@ -59,9 +53,8 @@ TEST_CASE("a step waits once for a micro-batch of every other stage, with v chun
 
 TEST_CASE("each micro-batch passes a message forward and one back, between every two chunks") {
     const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
-    detail::stage_work alone{.most = seconds(1), .sum = seconds(1)};
     const auto sent = [&](const layout& l, const job& j = trained()) {
-        return detail::waiting_time(j, l, with, alone, seconds(16), 16).expected.in(seconds);
+        return detail::sending_time(j, l, with, 16).expected.in(seconds);
     };
     // Two sequences of 2,048 tokens of 4,096 features in bf16.
     const byte_count message = bytes(2 * 2048 * 4096 * 2);
@@ -279,7 +272,7 @@ TEST_CASE("two tensor ranks send half of a message each under sequence paralleli
     const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
     const layout two{.tensor = 2, .sequence_parallel = true, .pipeline = 4};
     const byte_count message = bytes(2 * 2048 * 4096 * 2);
-    CHECK(detail::waiting_time(trained(), two, with, {}, {}, 16).expected.in(seconds) ==
+    CHECK(detail::sending_time(trained(), two, with, 16).expected.in(seconds) ==
           doctest::Approx(2 * 16 * detail::send_time(div_up(message, 2), two, with).expected.in(seconds)));
 }
 

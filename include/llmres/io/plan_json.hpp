@@ -193,7 +193,7 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
 
 /// The name and version of what to_json() writes; schema/plan.json describes it. A key that is added keeps the version,
 /// one that goes or changes its meaning raises it.
-inline constexpr std::string_view plan_schema = "llmres/plan/1";
+inline constexpr std::string_view plan_schema = "llmres/plan/2";
 
 /// What would help, as a list: text, patch, verdict, layout and tokens_per_second of each remedy.
 inline json_value to_json(const std::vector<document_remedy>& help);

@@ -52,6 +52,18 @@ enum class routed_code : std::uint8_t {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<routed_code>{"grouped", "blackwell", "each"};
 
+/// What the stages of a pipeline compute at the same time when serving.
+enum class stage_overlap : std::uint8_t {
+    none,       ///< nothing: a batch passes one stage after the other, and each waits for the others
+    chunks,     ///< chunks of one prompt; tokens are generated as with `none`
+    sequences,  ///< as many batches of different sequences as there are stages
+    both,       ///< such batches, and chunks of one prompt
+};
+
+/// The names of these ways, in their order.
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<stage_overlap>{"none", "chunks", "sequences", "both"};
+
 /// How a runtime launches the kernels of a step.
 struct runtime_launches {
     /// Time in which the CPU issues the kernels of one layer's forward pass, one after another. The GPU waits where
@@ -88,8 +100,7 @@ struct runtime_launches {
     bool copies_cache = false;
     /// Time of prompts relative to what the constants of kernels say: least, expected, most.
     interval<double> prompts{1.0, 1.0, 1.0};
-    /// Stages of a pipeline compute chunks of one prompt at the same time.
-    bool pipelines_chunks = false;
+    stage_overlap stages = stage_overlap::none;  ///< serving: what a pipeline's stages compute at the same time
     /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives.
     double bytes_a_clock = 0;
     packed_code packed = packed_code::streamed;  ///< of products with integer weights

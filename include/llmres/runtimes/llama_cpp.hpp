@@ -58,7 +58,7 @@ inline constexpr runtime llama_cpp_base{
         // tokens is one of three kinds of kernels, by card, build and format (ggml-cuda.cu): their own on quantised
         // weights, cuBLAS's on weights that are dequantised first, in 16 or 32 bits.
         .prompts = {0.7, 1.0, 2.0},
-        .pipelines_chunks = true,  // ggml_backend_sched's copies of inputs
+        .stages = stage_overlap::chunks,  // ggml_backend_sched's copies of inputs
         .bytes_a_clock = 6.2,
         .packed = packed_code::dequantised,
     },
@@ -104,7 +104,7 @@ inline constexpr runtime llama_cpp_base{
 /// Until then attention's output took the place of its queries.
 constexpr runtime llama_cpp_first() {
     runtime r = llama_cpp_base;
-    r.launches.pipelines_chunks = false;  // since pull request 6017, of March 2024
+    r.launches.stages = stage_overlap::none;  // chunks since pull request 6017, of March 2024
     r.serving_kernels.output_over_query = true;
     r.serving_kernels.graph.laid_out = false;
     return r;

@@ -68,7 +68,7 @@ constexpr runtime for_versions(runtime r, std::string_view versions, runtime_ver
 /// Ideal bytes: tensors and nothing else; kernels as a compiler joins them.
 inline constexpr runtime no_runtime{
     .identity = {.name = "none"},
-    .launches = {.small_kernels = 4, .joined = true},
+    .launches = {.small_kernels = 4, .joined = true, .stages = stage_overlap::both},
     .layouts = {.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true}};
 
 }  // namespace llmres::inline v0

@@ -81,6 +81,7 @@ inline constexpr runtime sglang_base{
         .request = {milliseconds(20), milliseconds(60), milliseconds(140)},
         .joined = true,
         .own_all_reduce = true,
+        .stages = stage_overlap::both,  // scheduler_pp_mixin.py: event_loop_pp
         .packed = packed_code::marlin,
     },
     .process{

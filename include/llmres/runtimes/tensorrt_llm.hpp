@@ -43,6 +43,7 @@ inline constexpr runtime tensorrt_llm_base{
         .floors = 0.5,
         .joined = true,
         .own_all_reduce = true,
+        .stages = stage_overlap::sequences,  // pyexecutor/py_executor.py: num_micro_batches
         .experts = routed_code::blackwell,
     },
     .process{

@@ -57,8 +57,9 @@ inline constexpr runtime vllm_base{
         // Scheduler and sampler between steps, and the request's way through the API server (V1).
         .step = {microseconds(200), microseconds(400), microseconds(1000)},
         .request = {milliseconds(10), milliseconds(30), milliseconds(140)},
-        .joined = true,          // QKVParallelLinear, MergedColumnParallelLinear
-        .own_all_reduce = true,  // device_communicators/custom_all_reduce.py
+        .joined = true,                 // QKVParallelLinear, MergedColumnParallelLinear
+        .own_all_reduce = true,         // device_communicators/custom_all_reduce.py
+        .stages = stage_overlap::both,  // v1/engine/core.py: step_with_batch_queue
         .packed = packed_code::marlin,
         .joins_casts = true,  // input_quant_fp8.py: torch.compile sees the cast's own operations (pull request 19830)
         .experts = routed_code::blackwell,  // FlashInfer's
@@ -145,6 +146,7 @@ constexpr runtime vllm_v0_base() {
     r.launches.eager_layer = {microseconds(250), microseconds(350), microseconds(480)};
     r.launches.graph_context = tokens(8192);
     r.launches.joins_casts = false;
+    r.launches.stages = stage_overlap::sequences;  // engine/async_llm_engine.py: virtual engines
     return r;
 }
 /// 0.3 to 0.6.3 took what the device had lost since vLLM's start, and so all that torch's allocator held at the

@@ -14,10 +14,11 @@ namespace llmres::inline v0 {
 
 /// What the time of a step is spent on.
 enum class time_term : std::uint8_t {
-    compute,               ///< operations bound by arithmetic
-    memory,                ///< operations bound by memory traffic
-    tensor_communication,  ///< exchanges between tensor ranks
-    pipeline_bubble,       ///< waiting for other stages, and sending activations to them
+    compute,                 ///< operations bound by arithmetic
+    memory,                  ///< operations bound by memory traffic
+    tensor_communication,    ///< exchanges between tensor ranks
+    pipeline_bubble,         ///< waiting for other stages
+    pipeline_communication,  ///< sending activations to the next stage, and in training gradients back
     /// Exchanging gradients, and ZeRO's gathers, where they do not overlap with computing.
     data_communication,
     expert_communication,  ///< exchanging tokens of routed experts
@@ -29,9 +30,9 @@ enum class time_term : std::uint8_t {
 // clang-format off
 /// The names of the terms, in their order.
 template <>
-inline constexpr std::array<std::string_view, 9> names_of<time_term>{
-    "compute", "memory", "tensor_communication", "pipeline_bubble", "data_communication", "expert_communication",
-    "host_transfer", "host_optimizer", "launch"};
+inline constexpr std::array<std::string_view, 10> names_of<time_term>{
+    "compute", "memory", "tensor_communication", "pipeline_bubble", "pipeline_communication", "data_communication",
+    "expert_communication", "host_transfer", "host_optimizer", "launch"};
 // clang-format on
 
 /// The time of a step or of a prompt, term by term.

@@ -123,6 +123,8 @@ struct priced_pass {
         at_peak += other.at_peak * times;
         flops += other.flops * times;
     }
+    /// How long the GPU is busy.
+    constexpr duration busy() const { return compute + memory + tensor + expert + exposed_context() + floors; }
     /// What of context parallelism's exchanges attention does not hide.
     constexpr duration exposed_context() const { return beyond(context, attention); }
     /// The terms, with bounds in the proportions of the efficiencies.

@@ -76,7 +76,7 @@ std::vector<part> parts() {
         launches("whose kernels compute routed experts", &runtime_launches::experts, llmres::routed_code::grouped),
         launches("prompts of llama.cpp and others, relative to kernels", &runtime_launches::prompts,
                  llmres::interval<double>{1.0, 1.0, 1.0}),
-        launches("stages that compute chunks of one prompt", &runtime_launches::pipelines_chunks, false),
+        launches("stages that compute at the same time", &runtime_launches::stages, llmres::stage_overlap::none),
         {"adapters that GPUs share", [](llmres::plan_request& r) { r.cluster.gpus_per_adapter = 1; }},
     };
 }

@@ -81,7 +81,8 @@ private:
         if (!known_ || price_.parts > 1) return priced_anew(part);
         fold_key key = without_shards(price_.degrees, part);
         key.dense_ranks = passes_[0].tokens.sequences;
-        key.expert_ranks = passes_[0].adds_gradients;
+        // Those of the prompts of all sequences, which batches in flight share, come last.
+        key.expert_ranks = 2 * passes_[passes_.size() - 1].tokens.sequences + passes_[0].adds_gradients;
         key.same_tokens = price_.degrees.expert > 1 && expert_ranks_share_tokens(price_.degrees);
         return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
     }

@@ -11,6 +11,7 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/models/gguf/tensors.hpp>
+#include <llmres/runtimes/launches.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/roofline.hpp>
@@ -75,11 +76,27 @@ constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
     return limit > 0 && limit < j.batch ? limit : j.batch;
 }
 
+/// Whether a pipeline's stages compute chunks of one prompt at the same time.
+constexpr bool overlaps_chunks(const job& j) {
+    return j.runtime.launches.stages == stage_overlap::chunks || j.runtime.launches.stages == stage_overlap::both;
+}
+/// Whether they compute batches of different sequences at the same time.
+constexpr bool overlaps_sequences(const job& j) {
+    return j.runtime.launches.stages == stage_overlap::sequences || j.runtime.launches.stages == stage_overlap::both;
+}
+
+/// How long a prompt holds up other sequences: as long as it is on a stage, where others compute those meanwhile.
+constexpr interval<duration> time_of_stage(const job& j, time_breakdown prompt) {
+    if (overlaps_sequences(j)) prompt[time_term::pipeline_bubble] = prompt[time_term::pipeline_communication] = {};
+    return prompt.total();
+}
+
 /// The speed under load: prompts of new sequences stand between the tokens of those in flight, or before all tokens of
 /// a whole batch. Precondition: the job says how many tokens a sequence makes, since these decide how often a new
 /// prompt comes.
 constexpr steady_speed steady_of(const job& j, const layout& l, const interval<duration>& a_token,
-                                 const interval<duration>& prefill) {
+                                 const time_breakdown& a_prompt) {
+    const interval<duration> prefill = a_prompt.total(), holds = time_of_stage(j, a_prompt);
     steady_speed s{.in_flight = sequences_in_flight(j, l)};
     const double ranks = static_cast<double>(l.all_data_ranks());
     const double others = static_cast<double>(s.in_flight) / ranks - 1.0;
@@ -90,18 +107,19 @@ constexpr steady_speed steady_of(const job& j, const layout& l, const interval<d
         return one + prompt * (share * between / made);
     };
     const interval<double>& waits = default_load.prompts;
-    s.time_per_output_token = {token(a_token.low, prefill.low, waits.low),
-                               token(a_token.expected, prefill.expected, waits.expected),
-                               token(a_token.high, prefill.high, waits.high)};
-    const auto first = [&](duration request, duration one, duration prompt, double queue) {
+    s.time_per_output_token = {token(a_token.low, holds.low, waits.low),
+                               token(a_token.expected, holds.expected, waits.expected),
+                               token(a_token.high, holds.high, waits.high)};
+    const auto first = [&](duration request, duration one, duration own, duration other, double queue) {
         const duration half_a_step = one * (0.5 * tokens_a_step(j.options));
-        return request + prompt + (between > 0 ? half_a_step : duration{}) + prompt * (queue * between);
+        return request + own + (between > 0 ? half_a_step : duration{}) + other * (queue * between);
     };
     const interval<duration>& request = j.runtime.launches.request;
     const interval<double>& queue = default_load.queue;
-    s.time_to_first_token = {first(request.low, duration{}, prefill.low, queue.low),
-                             first(request.expected, a_token.expected, prefill.expected, queue.expected),
-                             first(request.high, a_token.high, prefill.high, queue.high)};
+    s.time_to_first_token = {
+        first(request.low, duration{}, prefill.low, holds.low, queue.low),
+        first(request.expected, a_token.expected, prefill.expected, holds.expected, queue.expected),
+        first(request.high, a_token.high, prefill.high, holds.high, queue.high)};
     const duration prompts = whole_batches ? prefill.expected / made : duration{};  // for each token of a sequence
     s.tokens_per_second =
         approx(tokens(1)) * static_cast<double>(s.in_flight) / (s.time_per_output_token.expected + prompts);
@@ -111,7 +129,7 @@ constexpr steady_speed steady_of(const job& j, const layout& l, const interval<d
 /// A step's time with the exchanges between stages and what the host computes.
 struct serving_passes {
     std::int64_t sequences = 1;                    ///< of one data rank
-    token_pass decode{}, prompt{}, prompts{};      ///< of prompts: one of their chunks
+    token_pass decode{}, prompt{}, prompts{};      ///< of one batch in flight; of prompts: one of their chunks
     double prompt_chunks = 1, prompts_chunks = 1;  ///< how many of these there are
 };
 
@@ -123,10 +141,17 @@ constexpr std::int64_t tokens_of_chunk(const job& j, std::int64_t all) {
     return cut && limit > token_count{} && all > limit.in(tokens) ? limit.in(tokens) : all;
 }
 
+/// Batches into which the sequences of a data rank are split, so that each stage computes another one.
+constexpr std::int64_t batches_in_flight(const job& j, const layout& l) {
+    const std::int64_t sequences = sequences_per_rank(j, l);
+    if (!overlaps_sequences(j) || j.options.splits_rows) return 1;
+    return sequences < l.pipeline ? sequences : l.pipeline;
+}
+
 /// How often the time of one chunk passes. Where a pipeline's stages compute chunks of one prompt at the same time,
 /// those behind the first take the time of the longest stage each.
 constexpr double repeats(const job& j, const layout& l, double chunks) {
-    if (!j.runtime.launches.pipelines_chunks) return chunks;
+    if (!overlaps_chunks(j)) return chunks;
     const double stages = l.deals_evenly() ? l.pipeline
                                            : static_cast<double>(j.model.layers.size) /
                                                  static_cast<double>(most_layers(l, j.model.layers.size));
@@ -140,8 +165,9 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     const token_count computed = computed_prompt_of(j);
     const std::int64_t length = ceil_quotient(computed.in(tokens), l.context_parallel);
     const std::int64_t checked = j.options.draft_tokens + 1;  // tokens of a sequence that a step computes
-    p.decode = {.tokens = {p.sequences, checked, ceil_quotient(reached.in(tokens), l.context_parallel)},
-                .scored = product(p.sequences, checked),
+    const std::int64_t together = ceil_quotient(p.sequences, batches_in_flight(j, l));
+    p.decode = {.tokens = {together, checked, ceil_quotient(reached.in(tokens), l.context_parallel)},
+                .scored = product(together, checked),
                 .decode = true,
                 .copies_cache = j.runtime.launches.copies_cache};
     const bool eager = kernel_of(j, j.runtime) == attention_kernel::eager;
@@ -211,14 +237,15 @@ constexpr runtime_launches launches_of_step(const job& j, const serving_passes& 
     return launches_of(j, launch_mode{captured == token_count{} || tokens(p.decode.tokens.keys) <= captured});
 }
 
-/// The time of a job's steps on all stages one after the other, without what they send each other.
+/// The time of a job's steps, without what stages send each other. Its terms are the busiest stage's, and
+/// `pipeline_bubble` is the rest of the time that a batch takes on its way through all stages.
 struct serving_work {
     time_breakdown step{};
     time_breakdown prefill{};
-    duration together{};  ///< of the prompts of all sequences, where tokens are made after them
-    flop_count flops{};   ///< of a step
-    duration at_peak{};   ///< as priced_pass
-    token_shape decode{};
+    duration together{};       ///< of the prompts of all sequences, where tokens are made after them
+    flop_count flops{};        ///< of a step
+    duration at_peak{};        ///< as priced_pass
+    token_shape decode{};      ///< of one batch in flight
     std::int64_t prompt = 0;   ///< positions of one prompt that are computed at once
     std::int64_t prompts = 0;  ///< of the prompts of all sequences
 };
@@ -234,22 +261,52 @@ struct serving_times {
     constexpr void clear() { products.clear(), forget_cache_format(); }
 };
 
-/// Whether it is another with other stages: prompts in chunks pass them side by side, or they share the rows of each
-/// matrix.
-constexpr bool depends_on_stages(const job& j) { return j.runtime.launches.pipelines_chunks || j.options.splits_rows; }
+/// What the passes take on the stage where each of them takes longest, `chunks` times each through its layers.
+constexpr priced_passes through_busiest_stage(const job& j, const layout& l, std::size_t passes, model_pricer& priced,
+                                              const std::array<double, token_passes::most>& chunks) {
+    // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
+    priced_passes busiest = priced.head(), here = busiest;
+    for (priced_pass& pass : busiest) pass = priced_pass{};
+    for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+        if (stage > 1 && stage < l.pipeline - 1 && repeats_layers_before(j.model.layers, l, stage)) continue;
+        const placement holds = placement_of(j, l, stage);
+        here = priced.head();
+        if (!holds.output)
+            for (priced_pass& pass : here) pass = priced_pass{};
+        for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {
+            if (holds.counts[k] == 0) continue;
+            const priced_passes& layer = priced.layer(k);
+            for (std::size_t p = 0; p < passes; ++p) here[p].add(layer[p], holds.counts[k] * chunks[p]);
+        }
+        for (std::size_t p = 0; p < passes; ++p)
+            if (here[p].busy() > busiest[p].busy()) busiest[p] = here[p];
+    }
+    return busiest;
+}
+
+/// The time of a batch on its way through all stages, or of all batches in flight on the busiest one where that takes
+/// longer: as what the busiest stage spends its time on, `batches` times, and what it waits for the others. Terms have
+/// the bounds of the whole.
+constexpr time_breakdown seen_by_busiest(const time_breakdown& all, const time_breakdown& busiest, double batches) {
+    const auto longer = [](duration a, duration b) { return a > b ? a : b; };
+    const interval<duration> pass = all.total(), own = busiest.total() * batches;
+    const interval<duration> whole{longer(pass.low, own.low), longer(pass.expected, own.expected),
+                                   longer(pass.high, own.high)};
+    if (whole.expected <= duration{}) return all;
+    const double low = whole.low / whole.expected, high = whole.high / whole.expected;
+    time_breakdown seen = busiest * batches;
+    seen[time_term::pipeline_bubble].expected = whole.expected - own.expected;
+    for (interval<duration>& term : seen.terms) term = {term.expected * low, term.expected, term.expected * high};
+    return seen;
+}
 
 constexpr serving_work serving_work_anew(const job& j, const layout& l, const pricing& with, serving_times* known) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const std::array times{1.0, repeats(j, l, p.prompt_chunks), repeats(j, l, p.prompts_chunks)};
     const token_passes passes = priced_passes_of(j, p);
-    model_pricer priced{j,
-                        l,
-                        with,
-                        formats,
-                        passes,
-                        known && depends_on_stages(j) ? &known->passes : nullptr,
-                        known ? &known->products : nullptr};
+    model_pricer priced{
+        j, l, with, formats, passes, known ? &known->passes : nullptr, known ? &known->products : nullptr};
     const priced_passes all = through_all_layers(j, passes.size(), priced, times);
     const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, launch_mode::eager);
     serving_work work{.step = all[0].terms(with.reach, launches),
@@ -259,6 +316,13 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
                       .decode = p.decode.tokens,
                       .prompt = p.prompt.tokens.all(),
                       .prompts = p.prompts.tokens.all()};
+    if (l.pipeline > 1 && !j.options.splits_rows) {
+        const std::array chunks{1.0, p.prompt_chunks, 1.0};
+        const priced_passes busiest = through_busiest_stage(j, l, 2, priced, chunks);
+        work.step = seen_by_busiest(work.step, busiest[0].terms(with.reach, launches),
+                                    static_cast<double>(batches_in_flight(j, l)));
+        work.prefill = seen_by_busiest(work.prefill, busiest[1].terms(with.reach, of_prompts), 1.0);
+    }
     for (interval<duration>& term : work.prefill.terms)
         term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
                 term.high * launches.prompts.high};
@@ -269,12 +333,11 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     return work;
 }
 
-/// The same, as another layout left it, if one did. Precondition: layers are dealt evenly to stages on which it
-/// depends.
+/// The same, as another layout left it, if one did. Precondition: layers are dealt evenly to stages.
 constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with,
                                               serving_times& known) {
     fold_key key = without_shards(l, 0);
-    key.pipeline = depends_on_stages(j) ? l.pipeline : 1;
+    key.pipeline = l.pipeline;
     key.dense_ranks = sequences_per_rank(j, l);
     key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
     return known.work.get(key, [&] { return serving_work_anew(j, l, with, &known); });
@@ -297,8 +360,8 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
         const auto sending = [&](std::int64_t positions) {
             return send_time(size_of(j.compute, positions, j.model.hidden), l, with) * (l.pipeline - 1);
         };
-        speed.step[time_term::pipeline_bubble] += sending(work.decode.all());
-        speed.prefill[time_term::pipeline_bubble] += sending(work.prompt);
+        speed.step[time_term::pipeline_communication] += sending(work.decode.all());
+        speed.prefill[time_term::pipeline_communication] += sending(work.prompt);
         together += sending(work.prompts).expected;
     }
     if (j.runtime.step.logits.to_host) {
@@ -307,7 +370,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     }
     if (computes_on_host(j)) add_host_layers(speed, together, j, l, with, work.decode);
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
-    if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill.total());
+    if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill);
 
     // Prompts are computed together; then every step makes one token of each sequence.
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
@@ -324,8 +387,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
 }
 
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times* known) {
-    if (known && (l.deals_evenly() || !depends_on_stages(j)))
-        return serving_speed(j, l, with, serving_work_of(j, l, with, *known));
+    if (known && l.deals_evenly()) return serving_speed(j, l, with, serving_work_of(j, l, with, *known));
     return serving_speed(j, l, with, serving_work_anew(j, l, with, known));
 }
 

@@ -231,13 +231,19 @@ constexpr double bubble_left(pipeline_schedule s) {
 /// What the schedule adds to the busiest stage's own time. Under 1F1B and GPipe a step is the busiest stage's
 /// micro-batches one after another, and one of every other stage before and behind them (arXiv 2104.04473 section 2.2;
 /// with v chunks a stage, a v-th of that). A naive pipeline's stages wait for each other all the time.
-constexpr interval<duration> waiting_time(const job& j, const layout& l, const pricing& with, const stage_work& work,
+constexpr interval<duration> waiting_time(const job& j, const layout& l, const stage_work& work,
                                           const interval<duration>& busy, std::int64_t rounds) {
     if (l.pipeline == 1) return {};
     const double others = work.most > duration{} ? (work.sum - work.most) / work.most : 0.0;
     const double share = is_naive_pipeline(j, l)
                              ? others
                              : others * bubble_left(l.schedule) / (static_cast<double>(rounds) * l.virtual_pipeline);
+    return busy * share;
+}
+
+/// What a step's messages between stages take.
+constexpr interval<duration> sending_time(const job& j, const layout& l, const pricing& with, std::int64_t rounds) {
+    if (l.pipeline == 1) return {};
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     // Forward and back, each micro-batch waits for its own.
     const byte_count message = size_of(activations_of(j), j.micro_batch * length, j.model.hidden);
@@ -245,7 +251,7 @@ constexpr interval<duration> waiting_time(const job& j, const layout& l, const p
     const bool in_parts = l.tensor > 1 && (l.sequence_parallel || j.runtime.pipeline.partitions_sends);
     interval<duration> send = send_time(div_up(message, in_parts ? l.tensor : 1), l, with);
     if (in_parts && !l.sequence_parallel) send += gather_time(message, l, with);
-    return busy * share + send * sends;
+    return send * sends;
 }
 
 /// Adds what offloading moves and what the host computes.
@@ -267,7 +273,8 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     const std::int64_t rounds = micro_batches(j, l);
     job_speed speed{.step = work.busiest * static_cast<double>(rounds)};
     const interval<duration> busy = speed.step.total();
-    speed.step[time_term::pipeline_bubble] += waiting_time(j, l, with, work, busy, rounds);
+    speed.step[time_term::pipeline_bubble] += waiting_time(j, l, work, busy, rounds);
+    speed.step[time_term::pipeline_communication] += sending_time(j, l, with, rounds);
     // What is hidden behind computing is hidden once: the transfers to the host have what the exchange leaves.
     interval<duration> free = busy;
     const auto shown = [&](const interval<duration>& all, double at_least) -> interval<duration> {

@@ -51,7 +51,7 @@ inline constexpr auto fields_of<llmres::runtime_launches> = std::to_array<profil
      {"copies_cache",
       "each step of serving copies the cache, and keys and values once for every query head that shares them"},
      {"prompts", "time of prompts over what the constants of kernels say", "ratio"},
-     {"pipelines_chunks", "stages of a pipeline compute chunks of one prompt at the same time"},
+     {"stages", "what the stages of a pipeline compute at the same time when serving"},
      {"bytes_a_clock", "bytes that matrix-vector products read at most; 0: what the memory gives",
       "bytes a clock and multiprocessor"},
      {"packed", "whose kernels multiply by weights that are stored as integers"},
