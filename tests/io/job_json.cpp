@@ -71,6 +71,16 @@ TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with
     CHECK(wrong("{\"expert_load\": -Infinity}") == "line 1: -Infinity}");
 }
 
+TEST_CASE("the load of the busiest experts is asked for in training and in serving, and shown") {
+    json document = minimal();
+    CHECK_FALSE(to_json(read(document).job).contains("expert_load"));
+    document["expert_load"] = 1.5;
+    CHECK(read(document).job.expert_load == 1.5);
+    CHECK(to_json(read(document).job)["expert_load"] == 1.5);
+    document["expert_load"] = 0.5;
+    CHECK(read_job(document).error().field == "expert_load");
+}
+
 TEST_CASE("a document without a layout leaves it to the planner") {
     CHECK_FALSE(read(minimal()).layout);
     json document = minimal();

@@ -396,6 +396,21 @@ TEST_CASE("prompts of others hold up a sequence for as long as they are on a sta
     CHECK(rate(4) < rate(1) * 4.0);
 }
 
+TEST_CASE("experts of the busiest rank are as much slower as it has more tokens, until it has all") {
+    job j{.model = models::mixtral_8x7b, .batch = 64, .prompt = tokens(4096), .output = tokens(200)};
+    j.runtime = runtimes::vllm;
+    const auto prompt = [&](double load, const layout& l) {
+        j.expert_load = load;
+        return speed(j, l).prefill[time_term::compute].expected.in(seconds);
+    };
+    const layout four{.data = 4, .expert = 4}, one{.tensor = 4};
+    const double more = prompt(2, four) - prompt(1, four);
+    CHECK(more > 0);
+    CHECK(prompt(3, four) - prompt(2, four) == doctest::Approx(more).epsilon(0.02));
+    CHECK(prompt(5, four) == prompt(4, four));
+    CHECK(prompt(4, one) == prompt(1, one));
+}
+
 TEST_CASE("the tokens a second of one sequence are those of its prompt, its stages' messages and its tokens") {
     job j = chat();
     j.batch = 1;

@@ -329,3 +329,25 @@ TEST_CASE(
         }
     }
 }
+
+TEST_CASE(
+    "a step of training is longer by what the busiest rank's experts have to compute more, on ranks that share them") {
+    job j{.model = models::mixtral_8x7b,
+          .task = task::pretraining,
+          .weights = bf16,
+          .sequence = tokens(4096),
+          .attention = attention_kernel::flash,
+          .runtime = runtimes::megatron};
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const auto step = [&](double load, const layout& l) {
+        j.expert_load = load;
+        return plan(j, l, eight).value().speed.step[time_term::compute].expected.in(seconds);
+    };
+    const layout shared{.data = 8, .expert = 8, .zero = 1}, alone{.data = 8, .zero = 1};
+    const double more = step(2, shared) - step(1, shared);
+    // Routed experts are most of the model's arithmetic.
+    CHECK(more > step(1, shared) * 0.5);
+    CHECK(more < step(1, shared));
+    CHECK(step(4, shared) - step(1, shared) == doctest::Approx(3 * more).epsilon(0.05));
+    CHECK(step(4, alone) == step(1, alone));
+}

@@ -73,6 +73,7 @@ enum class pair_scores : std::uint8_t {
 struct token_pass {
     token_shape tokens{};     ///< on this rank; `keys` is what they attend to
     std::int64_t scored = 0;  ///< positions that pass the head
+    double expert_load = 1;   ///< tokens of the busiest rank's experts, over the mean of the ranks that share them
     std::int64_t cached = 0;  ///< of the keys of a sequence: those that were there before its prompt is computed
     bool decode = false;      ///< each token attends to the whole cache
     bool training = false;    ///< the pass is one of training: narrow weights are unpacked, and there is a loss

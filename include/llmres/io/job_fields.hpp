@@ -50,6 +50,8 @@ inline constexpr std::array all{
         "precision of the arithmetic and of activations; default: bf16. fp8_e4m3 in training: inputs of matrix "
         "products are cast to it (torchao)"},
     job_field{"", "Job", "attention", text, 0, 0, "attention kernel: eager, sdpa, flash or cudnn; default: sdpa"},
+    job_field{"", "Job", "expert_load", real, 1, 1024,
+        "tokens routed to the busiest rank's experts, divided by the mean over ranks; default: 1"},
     job_field{"", "Serving", "kv_cache", text, 0, 0, "precision of the KV cache; default: as compute"},
     job_field{"", "Serving", "kv_cache_values", text, 0, 0,
         "precision of the cached values, where it differs from that of the keys; default: as kv_cache"},
@@ -99,8 +101,6 @@ inline constexpr std::array all{
         "samples differ in length: they are cut at sequence, but neither packed nor padded to it"},
     job_field{"", "Training", "mean_length", integer, 0, most_tokens,
         "mean tokens of a sample before it is cut, with varied_lengths; default: lengths spread evenly up to sequence"},
-    job_field{"", "Training", "expert_load", real, 1, 1024,
-        "tokens routed to the busiest rank's experts, divided by the mean over ranks; default: 1"},
     job_field{"", "Training", "ema", flag, 0, 0, "an exponential moving average of the weights is kept in fp32"},
     job_field{"", "Training", "mtp_layers", integer, 0, most_layers,
         "depths of multi-token prediction that are trained with the model; default: 0"},

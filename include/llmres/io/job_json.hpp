@@ -274,6 +274,7 @@ inline status read_own_fields(job_reader& read, job& j) {
     });
     if (read.fields().text_or("master_weights", "") != "none") read.format("master_weights", j.master_weights);
     read.format("optimizer_states", j.optimizer_states);
+    j.expert_load = read.real("expert_load", j.expert_load);
     read.integer("batch", j.batch);
     read.count("prompt", j.prompt);
     read.count("output", j.output);
@@ -300,7 +301,6 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.flag("dropout", j.dropout);
     read.flag("varied_lengths", j.varied_lengths);
     read.count("mean_length", j.mean_length);
-    j.expert_load = read.real("expert_load", j.expert_load);
     read.flag("ema", j.ema);
     read.integer("mtp_layers", j.mtp_layers);
     read.flag("mtp_use_repeated_layer", j.mtp_use_repeated_layer);

@@ -245,6 +245,9 @@ constexpr status validate(const job& j) {
         return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        trains(j) ? "a runtime that trains, such as pytorch or megatron, or task serving"
                                  : "a runtime that serves, such as vllm, or task pretraining or finetuning");
+    if (!(j.expert_load >= 1 && j.expert_load <= 1024))
+        return refused(error_code::out_of_range, "expert_load", detail::how_outside(j.expert_load, 1, 1024),
+                       "tokens of the busiest experts over the mean, 1 to 1024");
     constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
     if (!trains(j)) {
         if (const status s = validate(j.runtime, j.options, stored_format_of(j)); !s) return s;
@@ -272,9 +275,6 @@ constexpr status validate(const job& j) {
     if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
-    if (!(j.expert_load >= 1 && j.expert_load <= 1024))
-        return refused(error_code::out_of_range, "expert_load", detail::how_outside(j.expert_load, 1, 1024),
-                       "tokens of the busiest experts over the mean, 1 to 1024");
     if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
     if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
     if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;

@@ -66,6 +66,7 @@ struct job {
     maybe<precision> kv_cache{};         ///< default: `compute`
     maybe<precision> kv_cache_values{};  ///< format of cached values, where it is not that of keys; default: `kv_cache`
     precision compute = bf16;            ///< format of activations
+    double expert_load = 1.0;            ///< tokens of the busiest rank's experts, over the mean of all ranks
     maybe<precision> gradients{};        ///< default: the runtime's, or as the weights
     /// Copy that the optimizer updates; as the weights: none. Default: fp32 where the weights are narrower, none under
     /// runtimes that step the weights as they are (torchtune, huggingface, litgpt).
@@ -103,7 +104,6 @@ struct job {
     bool varied_lengths = false;  ///< samples are truncated at `sequence`, but neither packed nor padded to it
     /// With `varied_lengths`: mean tokens of a sample before truncation; 0: lengths are uniform up to `sequence`.
     token_count mean_length{};
-    double expert_load = 1.0;             ///< tokens of the busiest rank's experts, over the mean of all ranks
     bool ema = false;                     ///< an exponential moving average of the weights is kept in fp32
     std::int32_t mtp_layers = 0;          ///< depths of multi-token prediction that are trained with the model
     bool mtp_use_repeated_layer = false;  ///< all depths of multi-token prediction share one layer's weights

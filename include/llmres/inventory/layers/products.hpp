@@ -98,10 +98,12 @@ public:
     }
 
     /// From here on with so many tokens. Routed tokens of all ranks meet at their experts, of which this rank has
-    /// `copies`; ranks that hold copies of the same tokens share the work.
-    [[gnu::always_inline]] constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layout& l) {
+    /// `copies`; ranks that hold copies of the same tokens share the work. Where ranks have experts of their own, this
+    /// one is the busiest (token_pass::expert_load).
+    [[gnu::always_inline]] constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layout& l,
+                                                      double expert_load) {
         tokens_ = here;
-        if (whole_.routed) choose(here, copies, l);
+        if (whole_.routed) choose(here, copies, l, expert_load);
         inputs_ = inlined_size_of(compute_, tokens_, columns_);
         outputs_ = inlined_size_of(compute_, tokens_, rows_);
     }
@@ -186,14 +188,20 @@ private:
                 .each = each_};
     }
     /// The experts that so many tokens choose.
-    [[gnu::noinline]] constexpr void choose(std::int64_t here, std::int64_t copies, const layout& l) {
+    [[gnu::noinline]] constexpr void choose(std::int64_t here, std::int64_t copies, const layout& l,
+                                            double expert_load) {
         tokens_ = ceil_quotient(here * whole_.active * l.expert_tensor_ranks(), l.tensor);
-        const std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
-        groups_ = experts_touched(whole_, copies, met > here ? met : here);
         chosen_ = here > 0 ? static_cast<double>(tokens_) / static_cast<double>(here) : 1.0;
+        std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
+        if (met < here) met = here;
+        if (const double load = expert_load < l.expert ? expert_load : l.expert; load > 1) {
+            tokens_ = static_cast<std::int64_t>(static_cast<double>(tokens_) * load);
+            met = static_cast<std::int64_t>(static_cast<double>(met) * load);
+        }
+        groups_ = experts_touched(whole_, copies, met);
         all_ = {scaled_up(one_.stored, groups_), scaled_up(one_.multiplied, groups_),
                 scaled_up(one_.gradients, groups_)};
-        each_ = static_cast<double>(product(copies, ceil_quotient(met > here ? met : here, 256)));
+        each_ = static_cast<double>(product(copies, ceil_quotient(met, 256)));
     }
     /// Makes of a product of a pass the one that makes gradients of the weights.
     constexpr void make_weight_gradients(operation& o, const token_pass& pass) const {
@@ -293,7 +301,7 @@ template <class Passes, class Visit>
                                        : passes[0].training ? linear
                                                             : arithmetic_of(*equal.format, linear);
     const auto take_tokens = [&](const token_pass& pass) {
-        product.with_tokens(head ? pass.scored : pass.tokens.all(), part.copies, l);
+        product.with_tokens(head ? pass.scored : pass.tokens.all(), part.copies, l, pass.expert_load);
     };
     if constexpr (TakesBoth<Visit>)
         if (trains_both(passes)) {

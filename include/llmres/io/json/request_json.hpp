@@ -127,6 +127,7 @@ inline json_value to_json(const job& j) {
                              {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
                              {"compute", j.compute.name.view()},
                              {"attention", name_of(j.attention)}});
+    if (trains(j) || j.expert_load != 1.0) out["expert_load"] = j.expert_load;
     if (!trains(j)) {
         out["kv_cache"] = kv_cache_of(j).name.view();
         if (j.kv_cache_values) out["kv_cache_values"] = j.kv_cache_values->name.view();
@@ -156,7 +157,6 @@ inline json_value to_json(const job& j) {
         out["dropout"] = j.dropout;
         out["varied_lengths"] = j.varied_lengths;
         if (j.mean_length > token_count{}) out["mean_length"] = j.mean_length.in(tokens);
-        out["expert_load"] = j.expert_load;
         out["ema"] = j.ema;
         if (j.mtp_layers > 0) out["mtp_layers"] = j.mtp_layers;
         if (j.mtp_use_repeated_layer) out["mtp_use_repeated_layer"] = true;

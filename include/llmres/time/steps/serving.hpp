@@ -168,6 +168,7 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
     const std::int64_t together = ceil_quotient(p.sequences, batches_in_flight(j, l));
     p.decode = {.tokens = {together, checked, ceil_quotient(reached.in(tokens), l.context_parallel)},
                 .scored = product(together, checked),
+                .expert_load = j.expert_load,
                 .decode = true,
                 .copies_cache = j.runtime.launches.copies_cache};
     const bool eager = kernel_of(j, j.runtime) == attention_kernel::eager;
@@ -177,6 +178,7 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
         if (part > 0) times = static_cast<double>(length) / static_cast<double>(part);
         return token_pass{.tokens = {sequences, part > 0 ? part : 1, prompt.in(tokens)},
                           .scored = sequences,
+                          .expert_load = j.expert_load,
                           .cached = (prompt - computed).in(tokens),
                           .scores = scores};
     };

@@ -41,6 +41,7 @@ constexpr bool adds_gradients(const job& j, const layout& l) {
 constexpr token_passes training_passes(const job& j, const layout& l) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
+                    .expert_load = j.expert_load,
                     .training = true,
                     .scores = j.attention != attention_kernel::eager ? pair_scores::in_registers
                               : j.runtime.kernels.fuses_norms()      ? pair_scores::fused_softmax
