@@ -196,6 +196,8 @@ inline const std::map<std::string, example>& examples() {
          {false, [](r q) { return q.job.runtime.kernels.linear == linear_code::plain; }}},
         {"runtime.cuda", {11, [](r q) { return q.job.runtime.process.context.expected == mib(1823); }}},
         {"runtime.reshard_after_forward", {false, [](r q) { return !q.job.runtime.sharding.reshards_after_forward; }}},
+        {"runtime.sync_each_batch", {true, [](r q) { return q.job.runtime.sharding.sync_each_batch; }}},
+        {"runtime.gradient_as_bucket_view", {true, [](r q) { return q.job.runtime.sharding.gradient_as_bucket_view; }}},
         {"runtime.fp8_recipe",
          {"blockwise", [](r q) { return q.job.runtime.kernels.fp8.recipe == fp8_recipe::blockwise; }}},
         {"runtime.fp8_param_gather", {true, [](r q) { return q.job.runtime.kernels.fp8.param_gather; }}},

@@ -253,6 +253,8 @@ const std::map<std::string, turn>& turns() {
         {"runtime.gradient_accumulation_fusion", {training(by("megatron")), false}},
         {"runtime.cuda", {training(), 11}},
         {"runtime.reshard_after_forward", {training(both(by("torchtitan"), zero3)), false}},
+        {"runtime.sync_each_batch", {training(both(zero3, object({{"global_batch", 64}}))), true}},
+        {"runtime.gradient_as_bucket_view", {training(layout({{"data", 8}})), true}},
         {"runtime.fp8_recipe", {training(by("megatron")), "delayed"}},
         {"runtime.fp8_param_gather",
          {training(object({{"runtime", object({{"name", "megatron"}, {"fp8_recipe", "delayed"}})}})), true}},

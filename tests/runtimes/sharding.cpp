@@ -14,6 +14,15 @@ TEST_CASE("each framework shards in its own way") {
     CHECK(runtimes::megatron.sharding.code == sharding_code::buckets);
 }
 
+TEST_CASE("transformers' Trainer and lit-gpt share the last micro-batch's gradients alone, and no other trainer does") {
+    for (const runtime* r : runtimes::all) {
+        CAPTURE(r->identity.name.view());
+        const std::string_view name = r->identity.name.view();
+        CHECK(r->sharding.sync_each_batch == !(name == "huggingface" || name == "litgpt"));
+        CHECK(r->sharding.gradient_as_bucket_view == !(name == "huggingface" || name == "litgpt" || name == "pytorch"));
+    }
+}
+
 TEST_CASE("DeepSpeed has buckets and sub-groups, and no other profile has") {
     for (const runtime* r : runtimes::all) {
         const bool deepspeed = r->sharding.code == sharding_code::deepspeed;

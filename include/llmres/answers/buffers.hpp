@@ -16,6 +16,7 @@
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/weights.hpp>
+#include <llmres/memory/training/fsdp.hpp>
 #include <llmres/memory/training/layer_wise_optimizer.hpp>
 #include <llmres/memory/training/peak.hpp>
 #include <llmres/memory/training/stage.hpp>
@@ -272,6 +273,19 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
     return held;
 }
 
+/// Gradients before ranks share them: one of each layer, and one of all beside the layers, as FSDP1's units have them.
+template <class Writer>
+constexpr void write_whole_gradients(const stage_step& in, const gradients_held& held, Writer& to) {
+    const folded_job& f = in.folded;
+    const placement& here = in.stage.holds;
+    to.in_each_layer(here.layers, [&](std::int32_t index) {
+        const std::size_t kind = f.by_stage.order[static_cast<std::size_t>(index)];
+        to.add("gradient", whole_gradient_of(f.layers[kind].state, f.context, f.layout));
+    });
+    to.add("gradient", whole_gradient_of(in.stage.weights.ends, f.context, f.layout));
+    to.add(name_of(weight_role::embed_tokens), held.again, held.times);
+}
+
 /// The gradients of each weight that are there. Where an encoder's are there in part, those of all that stands before
 /// the layers beside the embedding are one buffer.
 template <class Writer>
@@ -390,8 +404,13 @@ constexpr void write_training(const job& j, const cluster& c, const job_plan& p,
     const gradients_held held = gradients_at(in, peak.point, peak.kind);
     if (in_buckets(folded, stage) && held.input)
         to.add("buckets", peak.tensors.gradients);
+    else if (in.unsharded > byte_count{} && shares_last_gradients(j, l) && peak.point != peak_point::optimizer_step)
+        write_whole_gradients(in, held, to);
     else
         write_gradients(in, held, to);
+    // Of units that frozen and trained weights share, a rank's part of the former's.
+    if (!in.accumulates && phase_of(peak.point) == phase::backward) to.add("frozen", in.unsharded);
+    to.add("buckets", in.details.bucketed);
     to.term = memory_term::optimizer;
     write_optimizer(in, peak.point, to);
 }

@@ -105,6 +105,8 @@ inline constexpr auto keys_of_some = std::to_array<std::array<std::string_view, 
     {"fused_adapters", "huggingface"},
     {"four_bit_keeps_inputs", "huggingface,litgpt"},
     {"use_reentrant", "huggingface"},
+    {"sync_each_batch", "huggingface,litgpt,pytorch"},
+    {"gradient_as_bucket_view", "huggingface,litgpt,pytorch"},
     {"checkpoints_inside_units", "huggingface"},
     {"gradient_accumulation_fusion", "megatron"},
 });

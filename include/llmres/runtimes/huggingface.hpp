@@ -55,7 +55,13 @@ inline constexpr runtime huggingface{
         .asks_for_samples = true,
     },
     .optimizer{.steps_weights = true},
-    .sharding{.code = sharding_code::fsdp1, .adapted_layers = adapted_layer_units::by_trained_matrix},
+    // trainer.py: accelerator.no_sync(model) for all micro-batches but the last, unless DeepSpeed trains, and before
+    // 4.46 accelerator.accumulate(model), which does the same unless sync_each_batch is set (accelerator.py). Its
+    // DistributedDataParallelKwargs have gradient_as_bucket_view=False (utils/dataclasses.py).
+    .sharding{.code = sharding_code::fsdp1,
+              .gradient_as_bucket_view = false,
+              .sync_each_batch = false,
+              .adapted_layers = adapted_layer_units::by_trained_matrix},
     .pipeline{.naive = true},
     // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).
     .layouts{.tensor = false, .expert = false},

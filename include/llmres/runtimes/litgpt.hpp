@@ -37,7 +37,9 @@ inline constexpr runtime litgpt{
         .four_bit_keeps_inputs = true,
     },
     .optimizer{.steps_weights = true},
-    .sharding{.code = sharding_code::fsdp1, .adapted_layers = adapted_layer_units::one_kept},
+    // finetune/*.py and pretrain.py: fabric.no_backward_sync(model, enabled=is_accumulating), which is FSDP's and DDP's
+    // no_sync (lightning_fabric/strategies/fsdp.py, ddp.py); DDPStrategy leaves torch's default of bucket views.
+    .sharding{.code = sharding_code::fsdp1, .gradient_as_bucket_view = false, .sync_each_batch = false},
     // finetune/full.py and pretrain.py: Fabric's FSDPStrategy alone.
     .layouts{.tensor = false, .pipeline = false, .expert = false},
 };

@@ -30,7 +30,7 @@ inline constexpr runtime nanotron = [] {
     r.kernels.keeps_gathered_inputs = true;
     r.optimizer.foreach_tensors = false;
     r.optimizer.gradients = fp32;
-    r.sharding.keeps_gradients = true;
+    r.sharding = {.keeps_gradients = true};
     return r;
 }();
 

@@ -25,6 +25,7 @@ inline constexpr runtime pytorch{
         // 2024-03, Megatron-Bridge), up to 1.5 in one FSDP report (llama-cookbook issue 120).
         .fragmentation = {0.0, 0.06, 0.20},
     },
+    .sharding{.gradient_as_bucket_view = false},  // torch/nn/parallel/distributed.py
     // torch.distributed: DTensor's ColwiseParallel and SequenceParallel, pipelining's ScheduleInterleaved1F1B with
     // stages that the caller cuts, context_parallel, and FSDP.
     .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},

@@ -20,8 +20,9 @@ enum class sharding_code : std::uint8_t {
 
 /// FSDP1: which units the weights of a layer with adapters are.
 enum class adapted_layer_units : std::uint8_t {
-    one,       ///< frozen and trained weights are one unit
-    one_kept,  ///< the same, which stays gathered after its backward pass, and whose flat gradient covers it too
+    /// Frozen and trained weights are one unit, whose gradient is one tensor of both (_flat_param.py,
+    /// _use_unsharded_views: the backward pass of torch.split joins the gradients of all views).
+    one,
     /// Each trained matrix is a unit, and what is frozen of the layer another one (PEFT, src/peft/utils/other.py,
     /// fsdp_auto_wrap_policy, which transformers' trainer.py takes: _fsdp_qlora_plugin_updates).
     by_trained_matrix,
@@ -32,8 +33,14 @@ struct training_sharding {
     sharding_code code = sharding_code::buckets;  ///< the implementation
     /// Gradients lie in a buffer of their own, from the first step to the last.
     bool keeps_gradients = false;
-    /// FSDP1: which units the weights of a layer with adapters are. `one_kept`, with two flat gradients on their way,
-    /// is In-sample: inferred from lit-gpt's 6 rows on two GPUs under torch 2.1; no rule is known.
+    /// DDP's gradients are views of its buckets; else the buckets lie beside them, as large as all gradients
+    /// (torch/csrc/distributed/c10d/reducer.cpp, initialize_buckets). True where DDP is not used.
+    bool gradient_as_bucket_view = true;
+    /// ZeRO 2 and 3: ranks share the gradients of each micro-batch; else those of the last one alone (no_sync), and
+    /// until then each rank adds up whole gradients (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook;
+    /// FSDP2's _fsdp_param_group.py, post_backward).
+    bool sync_each_batch = true;
+    /// FSDP1: which units the weights of a layer with adapters are.
     adapted_layer_units adapted_layers = adapted_layer_units::one;
     /// ZeRO 3 frees gathered units after their forward pass, and gathers them again for the backward pass.
     bool reshards_after_forward = true;

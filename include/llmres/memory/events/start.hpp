@@ -22,6 +22,7 @@ public:
 
     constexpr void write() const {
         to_.allocate(tensor_group::lasting, to_.stage.zero.throughout);
+        to_.allocate(tensor_group::lasting, to_.at.details.bucketed);
         if (to_.flat_units())
             wrap_units();
         else if (to_.keeps_gradients() && to_.folded.layout.zero > 0)

@@ -219,17 +219,21 @@ private:
             if (w.place == place) write_gradient(w.kept, w.copies, first);
         });
         if (first && to_.flat_units())
-            to_.allocate(tensor_group::gradients,
-                         place == weight_place::input ? to_.stage.weights.input.gradients.kept
-                                                      : to_.stage.weights.output.gradients.kept,
-                         tensor_stream::reduction);
+            to_.allocate(
+                tensor_group::gradients,
+                to_.kept_gradients(place == weight_place::input ? to_.stage.weights.input : to_.stage.weights.output),
+                gradient_stream());
         to_.release(tensor_group::whole_gradient);
+    }
+    /// The stream that flat gradients come from: their exchange's, or the backward pass's own.
+    constexpr tensor_stream gradient_stream() const {
+        return to_.shares_last() ? tensor_stream::computation : tensor_stream::reduction;
     }
     /// A weight's gradient: what the rank keeps of it, or one that is added to that of earlier micro-batches.
     constexpr void write_gradient(const training_state& kept, std::int64_t copies, bool first) {
         if (to_.shares_gradients() || !first || to_.folded.job.optimizer.in_backward)
             to_.allocate_copies(tensor_group::whole_gradient, kept.gradients.whole, copies);
-        if (first && !to_.flat_units()) to_.allocate_copies(tensor_group::gradients, kept.gradients.kept, copies);
+        if (first && !to_.flat_units()) to_.allocate_copies(tensor_group::gradients, to_.kept_gradients(kept), copies);
         if (!to_.shares_gradients()) to_.release(tensor_group::whole_gradient);
     }
     constexpr void backward_layer(std::int64_t batch, std::int32_t position, bool first) {
@@ -259,7 +263,7 @@ private:
         makes_dummies_ = makes_dummies_ && t.state.dummies != to_.stage.weights.all.dummies;
         to_.release(tensor_group::whole_gradient);
         if (first && to_.flat_units())
-            to_.allocate(tensor_group::gradients, t.state.gradients.kept, tensor_stream::reduction);
+            to_.allocate(tensor_group::gradients, to_.kept_gradients(t.state), gradient_stream());
         to_.allocate(output_gradient(position), to_.at.residual);
         if (keeps_input_gradients(to_.at)) return;
         to_.release(output_gradient(position + 1));
@@ -292,6 +296,12 @@ private:
     // ---- the optimizer ----
     constexpr void optimizer_step(bool first) {
         const job& j = to_.folded.job;
+        if (to_.shares_last()) {  // now each rank has its part
+            to_.release(tensor_group::gradients);
+            to_.for_each_stepped([&](const training_state& kept, std::int64_t copies) {
+                to_.allocate_copies(tensor_group::gradients, kept.gradients.kept, copies);
+            });
+        }
         if (first && shards_whole_tensors(j, to_.folded.layout))
             to_.allocate(tensor_group::lasting, to_.stage.weights.all.optimizer.states);
         if (first && !shards_whole_tensors(j, to_.folded.layout))

@@ -8,6 +8,7 @@
 #include <llmres/memory/events/trained_weights.hpp>
 #include <llmres/memory/sharing_rank.hpp>
 #include <llmres/memory/tensor_stream.hpp>
+#include <llmres/memory/training/fsdp.hpp>
 #include <llmres/memory/training/peak/step.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
@@ -107,7 +108,16 @@ public:
         return folded.weights.master ? div_down(kept.optimizer.states, parts) : byte_count{};
     }
     constexpr bool keeps_gradients() const { return folded.context.runtime.sharding.keeps_gradients; }
-    constexpr bool shares_gradients() const { return folded.layout.zero >= 2 && folded.layout.dense_shard_ranks() > 1; }
+    /// Whether ranks share the gradients of each micro-batch.
+    constexpr bool shares_gradients() const {
+        return folded.layout.zero >= 2 && folded.layout.dense_shard_ranks() > 1 && !shares_last();
+    }
+    /// Whether they share those of the last one alone, and have whole ones until then.
+    constexpr bool shares_last() const { return shares_last_gradients(folded.job, folded.layout); }
+    /// What a rank keeps of gradients between micro-batches.
+    constexpr byte_count kept_gradients(const training_state& of) const {
+        return shares_last() ? whole_gradient_of(of, folded.context, folded.layout) : of.gradients.kept;
+    }
     constexpr std::int32_t layers() const { return stage.holds.layers.size(); }
     constexpr std::size_t kind_at(std::int32_t position) const {
         return folded.by_stage

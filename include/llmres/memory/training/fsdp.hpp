@@ -2,10 +2,14 @@
 #pragma once
 
 #include <llmres/inventory/context.hpp>
+#include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/runtimes/sharding.hpp>
 #include <llmres/values/units.hpp>
 
-/// Weights that FSDP gathers, and blocks that its wrapping leaves.
+/// Weights that FSDP gathers, gradients before it shards them, and blocks that its wrapping leaves.
 namespace llmres::inline v0::detail {
 
 /// What FSDP2 gathers and reduces beside the unit that is computed
@@ -35,6 +39,25 @@ constexpr gathering gathering_of(const training_context& context, const training
     e.reduced = unit.gathered + (apart ? byte_count{} : output.gathered);
     e.last = apart ? input.gathered + input.gradients.whole : input.gathered + ends.gradients.whole;
     return e;
+}
+
+/// Whether ranks that shard gradients share those of the last micro-batch alone, so that each adds up whole ones until
+/// then.
+constexpr bool shares_last_gradients(const job& j, const layout& l) {
+    return !j.runtime.sharding.sync_each_batch && l.zero >= 2 && l.dense_shard_ranks() > 1 && micro_batches(j, l) > 1;
+}
+
+/// Whether FSDP1's units hold frozen and trained weights, so that a unit's gradient covers both.
+constexpr bool has_mixed_units(const training_context& context, const layout& l) {
+    const training_sharding& sharding = context.runtime.sharding;
+    return context.frozen && l.zero >= 2 && l.dense_shard_ranks() > 1 && sharding.code == sharding_code::fsdp1 &&
+           sharding.adapted_layers == adapted_layer_units::one;
+}
+
+/// The gradient of a unit's weights before ranks shard it: in the format that they are gathered in.
+constexpr byte_count whole_gradient_of(const training_state& unit, const training_context& context, const layout& l) {
+    if (unit.gradients.whole == byte_count{}) return {};
+    return context.frozen && !has_mixed_units(context, l) ? unit.gradients.whole : unit.gathered;
 }
 
 /// Blocks that the allocator holds beside the shards when FSDP1 has wrapped a model

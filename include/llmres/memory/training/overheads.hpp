@@ -42,6 +42,7 @@ struct tensor_details {
     byte_count updated{};     ///< no memory: what the optimizer's step reads and writes
     byte_count buckets{};     ///< of the communication, at most: buffers whose sizes are settings
     byte_count dummies{};     ///< of the communication, what a library keeps: no rank gets it from another
+    byte_count bucketed{};    ///< of the communication, DDP's buckets where they have the gradients a second time
 };
 
 /// Freed blocks that the caching allocator holds and that no tensor uses.
@@ -81,11 +82,11 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const tensor_details
     m.evictable = t.paged;
     m[memory_term::weights] = t.weights;
     m[memory_term::adapter] = t.adapter;
-    m[memory_term::gradients] = t.gradients;
+    m[memory_term::gradients] = t.gradients + d.bucketed;
     m[memory_term::optimizer] = t.optimizer;
     m[memory_term::activations] = t.activations;
     m[memory_term::logits] = t.logits;
-    m[memory_term::communication] = t.communication - d.dummies;
+    m[memory_term::communication] = t.communication - d.dummies - d.bucketed;
     m[memory_term::optimizer_scratch] = t.optimizer_scratch;
     m.ideal = t.all();
     m[memory_term::workspace] = training_workspace(r.process, sdpa);

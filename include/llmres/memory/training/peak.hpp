@@ -128,11 +128,14 @@ constexpr byte_count blocks_of_other_phases(const stage_step& in) {
     const llmres::runtime& runtime = in.folded.context.runtime;
     // DeepSpeed's ZeRO 3 copies gradients into a bucket, which is counted beside them, before the host gets them.
     const bool in_bucket = in.shards_tensors && in.folded.job.offload.optimizer != offload_place::none;
-    if (in.folded.job.runtime.allocator.caches_freed_blocks)
-        return (in_bucket ? byte_count{} : s.weights.all.gradients.kept) + s.stepping + s.zero.joined +
-               s.zero.in_pieces;
+    if (in.folded.job.runtime.allocator.caches_freed_blocks) {
+        const byte_count at_step =
+            (in_bucket ? byte_count{} : s.weights.all.gradients.kept) + s.stepping + s.zero.joined + s.zero.in_pieces;
+        // What the optimizer makes finds blocks of whole gradients.
+        return in.unsharded > byte_count{} && gradients_of_all(in) > at_step ? gradients_of_all(in) : at_step;
+    }
     if (runtime.sharding.separate_streams && in.folded.layout.zero >= 2)
-        return s.weights.all.gradients.kept + in.gathered.buffers;
+        return gradients_of_all(in) + in.gathered.buffers;
     return {};
 }
 

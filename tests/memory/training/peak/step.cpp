@@ -63,13 +63,12 @@ TEST_CASE("FSDP1 gathers a unit and the one ahead of it in the backward pass, an
     m.asked.runtime.sharding.code = sharding_code::buckets;  // a unit ahead is no FSDP1's
     CHECK(grows(m, &stage_step::gathered_in_backward) == "ends.gathered + 2 unit");
     CHECK(grows(m, &stage_step::ahead_in_backward).empty());
-    // Units of frozen weights and adapters that stay gathered after their backward pass.
-    m.asked.runtime.sharding = {.code = sharding_code::fsdp1, .adapted_layers = adapted_layer_units::one_kept};
-    CHECK(grows(m, &stage_step::gathered_in_backward) == "ends.gathered + 2 unit");
+    // A unit of frozen weights and adapters has one gradient, of both.
+    m.asked.runtime.sharding = {.code = sharding_code::fsdp1};
     m.folded.context.frozen = true;
-    CHECK(grows(m, &stage_step::gathered_in_loss) == "ends.gathered");
-    CHECK(grows(m, &stage_step::gathered_in_backward) == "all.gathered + 2 unit");
-    CHECK(grows(m, &stage_step::ahead_in_backward).empty());
+    CHECK(grows(m, &stage_step::backward_communication) == "ends.gathered + 3 unit");
+    m.asked.runtime.sharding.adapted_layers = adapted_layer_units::by_trained_matrix;
+    CHECK(grows(m, &stage_step::backward_communication) == "ends.gathered + 2 unit + unit.gradient");
     m.folded.context.frozen = false;
     // All weights stay from the forward pass on.
     m.asked.runtime.sharding = {.code = sharding_code::fsdp1, .reshards_after_forward = false};
@@ -126,6 +125,56 @@ TEST_CASE("DeepSpeed's ZeRO 3 has up to a billion weights gathered, one tensor's
     m.stage.weights.all.gathered = gib(8);
     CHECK(step_of(m).gathered_in_loss == bytes(2'000'000'000) + mib(1));
     CHECK(step_of(m).details.buckets == mib(3));
+}
+
+TEST_CASE(
+    "ranks that share the last gradients alone hold whole ones between micro-batches, in the format of gathering") {
+    made_stage m;
+    shard(m, sharding_code::fsdp1);
+    m.stage.weights.all.gradients.kept = {};
+    for (std::size_t k = 0; k < 2; ++k) {
+        m.layers[k].state.gathered = mib(30);
+        m.layers[k].state.gradients.whole = mib(3);
+        m.folded.layers.set(k, m.layers[k]);
+    }
+    m.stage.weights.ends.gathered = mib(20);
+    m.stage.weights.ends.gradients.whole = {};
+    m.asked.runtime.sharding.sync_each_batch = false;
+    m.asked.global_batch = made_stage::sequences * 4;  // one micro-batch
+    CHECK(step_of(m).unsharded == byte_count{});
+    m.asked.global_batch *= 2;
+    CHECK(step_of(m).unsharded == mib(5 * 30));  // nothing beside the layers is trained
+    m.stage.weights.ends.gradients.whole = mib(2);
+    CHECK(step_of(m).unsharded == mib(5 * 30 + 20));
+    m.stage.weights.all.gradients.kept = mib(40);
+    CHECK(step_of(m).unsharded == mib(5 * 30 + 20 - 40));
+    m.cut.zero = 2;
+    CHECK(step_of(m).unsharded == mib(5 * 30 + 20 - 40));
+    m.cut.zero = 1;  // which shards no gradients
+    CHECK(step_of(m).unsharded == byte_count{});
+    m.cut.zero = 3;
+    m.asked.runtime.sharding.sync_each_batch = true;
+    CHECK(step_of(m).unsharded == byte_count{});
+    // Of adapters that are units of their own, their gradients; of units that they share with frozen weights, all.
+    m.stage.weights.all.gradients.kept = m.stage.weights.ends.gradients.whole = {};
+    m.asked.runtime.sharding.sync_each_batch = false;
+    m.folded.context.frozen = true;
+    CHECK(step_of(m).unsharded == mib(5 * 30));
+    m.asked.runtime.sharding.adapted_layers = adapted_layer_units::by_trained_matrix;
+    CHECK(step_of(m).unsharded == mib(5 * 3));
+}
+
+TEST_CASE("DDP has its buckets beside the gradients unless these are views of them") {
+    made_stage m;
+    m.cut = {.data = 2};
+    CHECK(step_of(m).details.bucketed == byte_count{});
+    m.asked.runtime.sharding.gradient_as_bucket_view = false;
+    CHECK(grows(m, &stage_step::resident) == "all.gradient");
+    CHECK(step_of(m).details.bucketed == m.stage.weights.all.gradients.whole);
+    m.cut.data = 1;
+    CHECK(grows(m, &stage_step::resident).empty());
+    m.cut = {.data = 2, .zero = 3};
+    CHECK(grows(m, &stage_step::resident).empty());
 }
 
 TEST_CASE("Transformer Engine's dummies of gradients stand throughout the step") {

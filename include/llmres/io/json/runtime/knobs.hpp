@@ -58,6 +58,8 @@ void for_each_training_knob(Runtime& r, const runtime& usual, Turn& turn) {
     turn.value("use_reentrant", k.checkpointing.reentrant, u.checkpointing.reentrant);
     turn.value("checkpoints_inside_units", k.checkpointing.inside_units, u.checkpointing.inside_units);
     turn.value("reshard_after_forward", r.sharding.reshards_after_forward, usual.sharding.reshards_after_forward);
+    turn.value("sync_each_batch", r.sharding.sync_each_batch, usual.sharding.sync_each_batch);
+    turn.value("gradient_as_bucket_view", r.sharding.gradient_as_bucket_view, usual.sharding.gradient_as_bucket_view);
     turn.value("fp8_recipe", k.fp8.recipe, u.fp8.recipe);
     turn.value("fp8_param_gather", k.fp8.param_gather, u.fp8.param_gather);
     turn.value("layer_wise_param_layout", r.optimizer.layer_wise_param_layout, usual.optimizer.layer_wise_param_layout);

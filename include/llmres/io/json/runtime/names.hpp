@@ -63,7 +63,7 @@ template <>
 inline constexpr std::array<std::string_view, 4> names_of<sharding_code>{"buckets", "fsdp1", "fsdp2", "deepspeed"};
 /// The names of the values of adapted_layer_units, in their order.
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<adapted_layer_units>{"one", "one_kept", "by_trained_matrix"};
+inline constexpr std::array<std::string_view, 2> names_of<adapted_layer_units>{"one", "by_trained_matrix"};
 /// The names of the values of format_family, in their order.
 template <>
 inline constexpr std::array<std::string_view, 14> names_of<format_family>{

@@ -152,9 +152,7 @@ constexpr byte_count waiting_gradient(const stage_step& in) {
 constexpr peak_candidate at_final_norm_backward(const stage_step& in) {
     const training_stage& s = in.stage;
     tensor_memory t = in.held;
-    const byte_count all = s.weights.all.gradients.kept;
-    t.gradients = in.accumulates || in.head_gradients > all ? all : in.head_gradients;
-    t.gradients += waiting_gradient(in);
+    t.gradients = gradients_with(in, in.head_gradients) + waiting_gradient(in);
     t.activations = s.saved.all - s.saved.not_at_loss + in.folded.ends.norm_backward;
     t.logits = in.folded.ends.loss.held + s.weights.prediction.logits;
     t.communication = in.gathered_in_loss;
@@ -194,15 +192,11 @@ constexpr byte_count score_bias(const stage_step& in) {
 
 /// The backward pass of a kind's last or first layer.
 constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
-    const training_stage& s = in.stage;
     const training_layer& layer = in.folded.layers[kind];
     const backward_state b =
         point == peak_point::last_layer_backward ? before_last_layer(in, kind) : before_first_layer(in, kind);
     tensor_memory t = in.held;
-    // Gradients that are offloaded as they are made do not add up.
-    t.gradients =
-        in.accumulates || b.gradients > s.weights.all.gradients.kept ? s.weights.all.gradients.kept : b.gradients;
-    t.gradients += waiting_gradient(in);
+    t.gradients = gradients_with(in, b.gradients) + waiting_gradient(in);
     byte_count peak = in.adds_gradients ? layer.added_peak : in.accumulates ? layer.peak : layer.fresh_peak;
     if (point == peak_point::first_layer_backward && in.folded.context.code.attention.biased_scores)
         peak = first_biased_layer(in, layer, peak);
@@ -220,11 +214,10 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
     const bool last = point == peak_point::last_adapter_recomputation;
     const training_layer& layer = in.folded.layers[kind];
     const backward_state b = last ? before_last_layer(in, kind) : before_first_layer(in, kind);
-    const byte_count all = in.stage.weights.all.gradients.kept;
     // Where gradients of layers' inputs are kept, that of the next one's is the first one's output's.
     const bool counted = !last && keeps_input_gradients(in);
     tensor_memory t = in.held;
-    t.gradients = in.accumulates || b.gradients > all ? all : b.gradients;
+    t.gradients = gradients_with(in, b.gradients);
     t.activations = b.saved + (layer.saved - layer.kept) + layer.recomputed;
     if (!counted) t.activations += layer.checkpoint;
     leave_layers(in, t);
@@ -244,10 +237,9 @@ constexpr byte_count summed_gradients(const stage_step& in) {
 constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
     const encoder_memory& encoder = in.stage.encoder;
     tensor_memory t = in.held;
-    t.gradients =
-        in.stage.weights.all.gradients.kept + (encoder.kept == byte_count{} ? summed_gradients(in)
-                                               : encoder.reads_tokens       ? second_gradient(in) + waiting_gradient(in)
-                                                                            : byte_count{});
+    t.gradients = gradients_of_all(in) + (encoder.kept == byte_count{} ? summed_gradients(in)
+                                          : encoder.reads_tokens       ? second_gradient(in) + waiting_gradient(in)
+                                                                       : byte_count{});
     t.activations = in.residual + (encoder.kept == byte_count{} ? byte_count{} : shared_cross_bias(in));
     leave_layers(in, t);
     t.communication += in.gathered.last;
@@ -262,7 +254,7 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
 /// output is freed with the decoder's activations.
 [[gnu::cold]] constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
     const encoder_memory& encoder = in.stage.encoder;
-    const byte_count all = in.stage.weights.all.gradients.kept;
+    const byte_count all = gradients_of_all(in);
     // All are there from earlier micro-batches, and the embedding's waits for the encoder's own.
     const byte_count waiting = encoder.reads_tokens ? waiting_gradient(in) : byte_count{};
     const auto without = [&](byte_count part) { return in.accumulates ? all + waiting : beyond(all, part); };

@@ -113,7 +113,7 @@ constexpr peak_candidate at_layers_forward(const stage_step& in) {
     const end_activations& ends = in.folded.ends;
     const training_context& context = in.folded.context;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.gradients = earlier_gradients(in);
     t.activations =
         s.saved.all + cached_casts(in) + ends.after_layers + ends.loss.saved + at_final_norm(in) + model_frames(in);
     t.logits = {};
@@ -126,7 +126,7 @@ constexpr peak_candidate at_layers_forward(const stage_step& in) {
 /// The forward pass of the last layer of an encoder.
 [[gnu::cold]] constexpr peak_candidate at_encoder_forward(const stage_step& in) {
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? in.stage.weights.all.gradients.kept : byte_count{};
+    t.gradients = earlier_gradients(in);
     t.activations = in.stage.encoder.kept + in.stage.encoder.forward;
     t.logits = {};
     if (in.folded.context.recomputes) t.activations += in.stage.encoder.casts;
@@ -142,7 +142,7 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
     const std::int32_t last =
         f.kinds() == 1 ? here.last : span_of(f.by_stage, static_cast<std::int32_t>(kind), here).last;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.gradients = earlier_gradients(in);
     t.logits = {};
     // The layer's own casts are part of its forward pass.
     t.activations = s.saved.all - counted_beyond(s.saved, f.layers[kind].kept) +
@@ -162,7 +162,7 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point) {
     const training_stage& s = in.stage;
     const loss_memory& loss = in.folded.ends.loss;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? s.weights.all.gradients.kept : byte_count{};
+    t.gradients = earlier_gradients(in);
     t.activations = s.saved.all - s.saved.not_at_loss + in.folded.ends.after_layers + loss.saved;
     if (point == peak_point::loss_forward) t.activations += cached_casts(in) + loss_frames(in);
     t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient + loss.held) +
@@ -260,7 +260,7 @@ constexpr peak_candidate at_logits_returned(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     tensor_memory t = in.held;
-    t.gradients = in.accumulates ? in.stage.weights.all.gradients.kept : byte_count{};
+    t.gradients = earlier_gradients(in);
     t.activations = in.stage.saved.all;
     t.logits = size_of(context.formats.compute, context.tokens.all(), m.vocabulary);
     if (!context.formats.fp32_compute) t.logits += size_of(fp32, context.tokens.all(), m.vocabulary);

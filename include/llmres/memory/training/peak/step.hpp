@@ -87,6 +87,7 @@ struct stage_step {
     bool shards_tensors;        ///< as DeepSpeed does
     bool accumulates;           ///< gradients exist before the backward pass: of earlier micro-batches, or in a buffer
     bool adds_gradients;        ///< of `accumulates`: each gradient is made, then added to that of earlier ones
+    byte_count unsharded;       ///< of gradients, what a backward pass holds beyond what stays for the optimizer's step
     bool steps_in_backward;     ///< each tensor is updated, in fp32, as soon as its gradient exists
     byte_count residual;        ///< the tensor that layers hand on
     byte_count head_gradients;  ///< of the weights after the layers, when the layers' backward pass begins
@@ -118,8 +119,6 @@ constexpr gathered_units gathered_units_of(const folded_job& f, const training_s
         units = {s.weights.all.gathered, s.weights.all.gathered};
     else if (shards_by_parameter)
         units = {by_parameter.after_forward, two_units + by_parameter.throughout};
-    else if (runtime.sharding.adapted_layers == adapted_layer_units::one_kept && f.context.frozen)
-        units = {s.weights.ends.gathered, s.weights.all.gathered + two_units};
     else
         units = {s.weights.ends.gathered, two_units + s.weights.ends.gathered,
                  runtime.sharding.code == sharding_code::fsdp1 ? f.widest.gathered : byte_count{}};
@@ -149,6 +148,25 @@ constexpr byte_count dummies_of(const folded_job& f, const training_stage& s) {
     return beside ? s.weights.all.dummies : byte_count{};
 }
 
+/// Of a stage's gradients, what a backward pass holds beyond what stays for the optimizer's step: all that are whole
+/// between micro-batches, or a rank's part of those of frozen weights.
+constexpr byte_count unsharded_gradients(const folded_job& f, const training_stage& s) {
+    const bool mixed = has_mixed_units(f.context, f.layout);
+    const bool whole = shares_last_gradients(f.job, f.layout);
+    if (!whole && !mixed) return {};
+    byte_count all = whole_gradient_of(s.weights.ends, f.context, f.layout);
+    for (std::size_t k = 0; k < f.kinds(); ++k)
+        all += whole_gradient_of(f.layers[k].state, f.context, f.layout) * s.holds.counts[k];
+    return beyond(whole ? all : div_up(all, f.layout.dense_shard_ranks()), s.weights.all.gradients.kept);
+}
+
+/// Buckets of DDP beside the gradients.
+constexpr byte_count ddp_buckets(const folded_job& f, const training_stage& s) {
+    const bool copies =
+        !f.context.runtime.sharding.gradient_as_bucket_view && f.layout.zero < 2 && f.layout.dense_data_ranks() > 1;
+    return copies ? s.weights.all.gradients.whole : byte_count{};
+}
+
 constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s) {
     const job& j = f.job;
     const layout& l = f.layout;
@@ -156,7 +174,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     const bool shards = l.zero >= 3 && (l.dense_shard_ranks() > 1 || j.offload.parameters != offload_place::none);
     const bool by_parameter = shards && runtime.sharding.code == sharding_code::fsdp2;
     const bool by_tensor = shards && runtime.sharding.code == sharding_code::deepspeed;
-    const byte_count dummies = dummies_of(f, s);
+    const byte_count dummies = dummies_of(f, s), bucketed = ddp_buckets(f, s);
     stage_step in{
         .folded = f,
         .stage = s,
@@ -169,12 +187,13 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         // DeepSpeed's BF16_Optimizer clears the bf16 gradients before each backward pass (bf16_optimizer.py, backward).
         .adds_gradients = f.micro_batches > 1 && l.zero < 2 && runtime.kernels.linear == linear_code::plain &&
                           !f.context.frozen && !(gradients_of(j) == bf16_and_fp32),
+        .unsharded = unsharded_gradients(f, s),
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = tokens_in(f, f.context.formats.stream),
         .head_gradients = s.weights.output.gradients.kept +
                           (j.model.tied_head && s.last ? table_gradient(f.weights, s.holds) : byte_count{}),
         .gathered = {},
-        .resident = dummies + s.zero.throughout,
+        .resident = dummies + bucketed + s.zero.throughout,
         .gathered_in_loss = {},
         .gathered_in_backward = {},
         .ahead_in_backward = {},
@@ -191,7 +210,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                     .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
                     .updated = s.updated,
                     .buckets = s.zero.throughout + s.zero.backward + s.zero.joined,
-                    .dummies = dummies}};
+                    .dummies = dummies,
+                    .bucketed = bucketed}};
     if (by_parameter)
         in.gathered =
             gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
@@ -202,13 +222,28 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     in.gathered_in_backward = in.resident + units.in_backward;
     in.ahead_in_backward = units.ahead;
     // Of DeepSpeed's, one tensor's gradient, until it is copied into the bucket.
-    const byte_count fresh =
-        in.shards_tensors && f.widest.largest < f.widest.gradients.whole ? f.widest.largest : f.widest.gradients.whole;
+    const byte_count unit =
+        has_mixed_units(f.context, l) ? whole_gradient_of(f.widest, f.context, l) : f.widest.gradients.whole;
+    const byte_count fresh = in.shards_tensors && f.widest.largest < unit ? f.widest.largest : unit;
     in.backward_communication = in.gathered_in_backward + (shards ? fresh : byte_count{}) + in.gathered.reduced +
                                 s.zero.backward + s.zero.joined;
     if (by_parameter && runtime.sharding.separate_streams && runtime.sharding.reshards_after_forward)
         in.backward_streams = f.widest.gathered;
     return in;
+}
+
+/// Gradients of all weights when a backward pass has made them, and between micro-batches.
+constexpr byte_count gradients_of_all(const stage_step& in) {
+    return in.stage.weights.all.gradients.kept + in.unsharded;
+}
+/// Gradients during a forward pass: those of earlier micro-batches.
+constexpr byte_count earlier_gradients(const stage_step& in) {
+    return in.accumulates ? gradients_of_all(in) : byte_count{};
+}
+/// Gradients during a backward pass that has made so many; those that are offloaded as they are made do not add up.
+constexpr byte_count gradients_with(const stage_step& in, byte_count made) {
+    const byte_count kept = in.stage.weights.all.gradients.kept;
+    return in.accumulates || made > kept ? gradients_of_all(in) : made + in.unsharded;
 }
 
 /// Communication buffers when the backward pass has left the layers. An optimizer that steps in the backward pass still
