@@ -66,6 +66,7 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/jobs/runtime_checks.hpp>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/block_pool.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>

@@ -46,6 +46,35 @@ TEST_CASE("an adapter of factors has rank 8 however it is named, and a plan says
     CHECK(flag["memory"] == planned({"--adapter_kind", "lora", "--adapter_rank", "8"})["memory"]);
     CHECK(flag["memory"] != planned({"--adapter_kind", "lora", "--adapter_rank", "16"})["memory"]);
 }
+TEST_CASE("accelerate's FSDP trains in fp32 unless the weights are named, and a plan says so") {
+    const json sharded = answer({"--runtime", "huggingface", "--data", "8", "--gpus", "8", "--zero", "3"});
+    CHECK(sharded["assumed"]["weights"] == "fp32");
+    CHECK(sharded["job"]["weights"] == "fp32");
+    CHECK(sharded["job"]["gradients"] == "fp32");
+    CHECK(term(sharded, "weights") + term(sharded, "gradients") + term(sharded, "optimizer") ==
+          doctest::Approx(4 * 2 * 12.55 / 8).epsilon(0.001));
+    const json named =
+        answer({"--runtime", "huggingface", "--data", "8", "--gpus", "8", "--zero", "3", "--weights", "bf16"});
+    CHECK_FALSE(named["assumed"].contains("weights"));
+    CHECK(term(named, "optimizer") * 2 == doctest::Approx(term(sharded, "optimizer")));
+    const json whole = answer({"--runtime", "huggingface", "--data", "8", "--gpus", "8", "--zero", "0"});
+    CHECK(whole["assumed"]["weights"] == "fp16");
+}
+TEST_CASE("gradients are whole between micro-batches unless each is synchronised, and DDP's buckets lie beside them") {
+    const double whole = 12.55;  // GiB in 16 bits
+    const arguments eight{"--runtime", "huggingface", "--data",     "8",   "--gpus",      "8",
+                          "--weights", "bf16",        "--sequence", "512", "--recompute", "full"};
+    const auto gradients = [&](arguments more) {
+        more.insert(more.begin(), eight.begin(), eight.end());
+        return term(answer(more), "gradients");
+    };
+    CHECK(gradients({"--zero", "3", "--global_batch", "16"}) == doctest::Approx(whole).epsilon(0.001));
+    CHECK(gradients({"--zero", "2", "--global_batch", "16"}) == doctest::Approx(whole).epsilon(0.001));
+    CHECK(gradients({"--zero", "3", "--global_batch", "8"}) <= whole / 8 * 1.001);
+    CHECK(gradients({"--zero", "3", "--global_batch", "16", "--sync_each_batch"}) <= whole / 8 * 1.001);
+    CHECK(gradients({"--zero", "0"}) == doctest::Approx(2 * whole).epsilon(0.001));
+    CHECK(gradients({"--zero", "0", "--gradient_as_bucket_view"}) == doctest::Approx(whole).epsilon(0.001));
+}
 TEST_CASE("what trains under transformers is huggingface, by either name") {
     CHECK(answer({"--runtime", "transformers"})["runtime"] == answer({"--runtime", "huggingface"})["runtime"]);
     CHECK(answer({"--runtime", "transformers@4.46"})["runtime"] ==

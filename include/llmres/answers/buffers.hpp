@@ -10,6 +10,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/events/trained_weights.hpp>
 #include <llmres/memory/memory.hpp>
@@ -389,6 +390,7 @@ constexpr void write_rotary_tables(const folded_job& f, const placement& here, W
 template <class Writer>
 constexpr void write_training(const job& j, const cluster& c, const job_plan& p, Writer& to) {
     const layout& l = p.layout;
+    if (upcasts(j, l)) return write_training(upcast(j), c, p, to);
     const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
     const folded_job folded{j, l, by_stage, sdpa_backend_of(c.gpu)};
     const training_stage stage = training_stage_of(folded, placement_of(j, l, p.memory.stage));

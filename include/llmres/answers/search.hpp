@@ -195,13 +195,14 @@ private:
     }
     /// Whether a layout can be neither among the best nor on the front, even at the least time that it may take.
     /// Passes are remembered, so that this takes a fraction of what its memory takes; the ZeRO stage, by which layouts
-    /// vary fastest, changes none.
+    /// vary fastest, changes none but where it decides the format of weights.
     constexpr bool is_beaten(const job& j, const layout& l) {
         const bool full = counts.best == best.size();
         if ((best.empty() && front.empty()) || !(full || elsewhere > 0) || (!front.empty() && counts.front == 0))
             return false;
+        const bool alike = upcasts(j, least.plan.layout) == upcasts(j, l);
         least.plan.layout.zero = l.zero;
-        if (least.score == 0 || least.plan.layout != l) {
+        if (least.score == 0 || !alike || least.plan.layout != l) {
             least.plan.layout = l;
             least.plan.speed = speed_of(j, l, c, nullptr, default_efficiency, known);
             score(least);

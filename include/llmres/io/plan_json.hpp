@@ -19,6 +19,7 @@
 #include <llmres/io/model_source.hpp>
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/io/sentences.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/plan.hpp>
 #include <map>
 #include <memory>
@@ -62,7 +63,7 @@ inline json_value plan_to_json(const job_plan& p, const job& j, const cluster& c
         reasons.push_back(to_json(p.reasons[static_cast<std::size_t>(i)], p, j, c));
     return detail::json_object(
         {{"verdict", name_of(p.verdict)},
-         {"job", to_json(j)},
+         {"job", as_trained(j, p.layout, [](const job& trained) { return to_json(trained); })},
          {"runtime", to_json(j.runtime, j.options)},
          {"cluster", to_json(c)},
          {"layout", to_json(p.layout)},
@@ -173,7 +174,9 @@ struct job_answer {
 
 /// What a document leaves unsaid of all that changes its plan, by key; null is unknown.
 inline json_value assumptions_of(const nlohmann::json& document, const plan_request& request, const job_plan& p) {
-    return detail::assumptions_of(document, request, p.host_memory.high > byte_count{});
+    plan_request planned = request;
+    if (upcasts(request.job, p.layout)) planned.job = upcast(request.job);
+    return detail::assumptions_of(document, planned, p.host_memory.high > byte_count{});
 }
 
 /// Reads a job document and plans it.

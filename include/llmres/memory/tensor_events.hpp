@@ -7,6 +7,7 @@
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/events/start.hpp>
 #include <llmres/memory/events/step.hpp>
 #include <llmres/memory/events/writer.hpp>
@@ -56,6 +57,7 @@ struct tensor_event_visitor final : event_visitor {
 template <class Visit>
 constexpr void for_each_tensor_event(const job& j, const layout& l, const gpu& card, std::int32_t stage,
                                      std::int32_t steps, Visit&& visit, sharing_rank rank) {
+    if (upcasts(j, l)) return for_each_tensor_event(upcast(j), l, card, stage, steps, visit, rank);
     const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
     const detail::folded_job folded{j, l, by_stage, sdpa_backend_of(card)};
     const detail::training_stage here = detail::training_stage_of(folded, placement_of(j, l, stage));

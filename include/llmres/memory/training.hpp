@@ -8,6 +8,7 @@
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/training/allocator.hpp>
 #include <llmres/memory/training/deepspeed.hpp>
@@ -94,10 +95,13 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
 /// What use() makes of a job whose layers were folded in the order of the stages.
 template <class Use>
 constexpr auto with_folds(const job& j, const layout& l, sdpa_backend sdpa, training_folds* known, const Use& use) {
-    if (l.deals_evenly() || j.model.layers.kind_count == 1)  // they are in that order, or all the same
-        return use(folded_job{j, l, j.model.layers, sdpa, known});
-    const layer_stack by_stage = ordered_by_stage(j.model.layers, l);
-    return use(folded_job{j, l, by_stage, sdpa, known});
+    return as_trained(j, l, [&](const job& trained) {
+        const layer_stack& layers = trained.model.layers;
+        if (l.deals_evenly() || layers.kind_count == 1)  // they are in that order, or all the same
+            return use(folded_job{trained, l, layers, sdpa, known});
+        const layer_stack by_stage = ordered_by_stage(layers, l);
+        return use(folded_job{trained, l, by_stage, sdpa, known});
+    });
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
@@ -162,6 +166,7 @@ constexpr byte_count host_memory(const folded_job& f, const placement& here) {
 
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus,
                                                    training_folds* known) {
+    if (upcasts(j, l)) return host_memory_of_node(upcast(j), l, gpus, known);
     const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, known};
     byte_count most;
     for_each_stage(folded, 0, l.pipeline, [&](const placement& here) {
@@ -184,6 +189,7 @@ constexpr memory_breakdown training_memory(const job& j, const layout& l, std::i
 }
 
 constexpr training_passes training_passes_of(const job& j, const layout& l, sdpa_backend sdpa) {
+    if (upcasts(j, l)) return training_passes_of(upcast(j), l, sdpa);
     const auto with = [&](const layer_stack& layers) {
         return detail::passes_of_stages(detail::folded_job{j, l, layers, sdpa, nullptr, detail::forward_moments::all});
     };
@@ -191,10 +197,12 @@ constexpr training_passes training_passes_of(const job& j, const layout& l, sdpa
 }
 
 constexpr training_state training_state_of(const job& j, const layout& l, std::int32_t stage) {
+    if (upcasts(j, l)) return training_state_of(upcast(j), l, stage);
     return detail::stage_weights{detail::folded_job{j, l}, placement_of(j, l, stage)}.all;
 }
 
 constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t stage) {
+    if (upcasts(j, l)) return host_memory(upcast(j), l, stage);
     return detail::host_memory(detail::folded_job{j, l}, placement_of(j, l, stage));
 }
 
@@ -203,12 +211,14 @@ constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l
 }
 
 constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, sdpa_backend sdpa) {
+    if (upcasts(j, l)) return saved_by_layers(upcast(j), l, stage, sdpa);
     const detail::saved_layers saved =
         detail::saved_by_layers(detail::folded_job{j, l, sdpa}, placement_of(j, l, stage));
     return saved.all - saved.cut;
 }
 
 constexpr byte_count saved_activations(const job& j, const layout& l, std::int32_t stage, sdpa_backend sdpa) {
+    if (upcasts(j, l)) return saved_activations(upcast(j), l, stage, sdpa);
     const detail::folded_job f{j, l, sdpa};
     const detail::training_stage s = detail::training_stage_of(f, placement_of(j, l, stage));
     const detail::saved_layers layers = detail::saved_by_layers(f, s.holds);

@@ -61,6 +61,10 @@ inline constexpr runtime huggingface{
     .sharding{.code = sharding_code::fsdp1,
               .gradient_as_bucket_view = false,
               .sync_each_batch = false,
+              // With `bf16: true` or `fp16: true` (accelerator.py, prepare_model: "Upcasted low precision parameters";
+              // of FSDP2 utils/fsdp_utils.py, fsdp2_prepare_model); units are gathered in 16 bits
+              // (utils/dataclasses.py, set_mixed_precision).
+              .upcasts = true,
               .adapted_layers = adapted_layer_units::by_trained_matrix},
     .pipeline{.naive = true},
     // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).
@@ -84,6 +88,7 @@ constexpr runtime huggingface_as(std::string_view versions, runtime_version sinc
     if (before <= runtime_version{4, 43})
         r.loading.rope =
             rope_tables::own;  // modeling_llama.py to 4.40, modeling_mistral.py and modeling_qwen2.py to 4.44
+    if (before <= runtime_version{4, 43}) e.sharding.upcasts = false;  // with an accelerate before 0.31 of June 2024
     if (before <= runtime_version{4, 43})
         e.kernels.four_bit_keeps_inputs = true;  // with a bitsandbytes before 0.43.2, of July 2024 as 4.43 is
     return r;

@@ -40,6 +40,9 @@ struct training_sharding {
     /// until then each rank adds up whole gradients (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook;
     /// FSDP2's _fsdp_param_group.py, post_backward).
     bool sync_each_batch = true;
+    /// ZeRO 2 and 3: trained weights that were loaded in 16 bits are widened to fp32, and gathered in the format that
+    /// they are computed in.
+    bool upcasts = false;
     /// FSDP1: which units the weights of a layer with adapters are.
     adapted_layer_units adapted_layers = adapted_layer_units::one;
     /// ZeRO 3 frees gathered units after their forward pass, and gathers them again for the backward pass.

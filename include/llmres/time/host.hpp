@@ -9,6 +9,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/training/remembered.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
@@ -77,6 +78,7 @@ namespace detail {
 /// training_host_traffic(), with what earlier layouts of the same job had in common with this one.
 [[gnu::cold]] constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage,
                                                            training_folds* known) {
+    if (upcasts(j, l)) return training_host_traffic(upcast(j), l, stage, known);
     host_traffic t;
     const auto pass = [&](offload_place to, byte_count size) {
         if (to == offload_place::none) return;

@@ -5,6 +5,7 @@
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/serving/remembered.hpp>
 #include <llmres/memory/training/remembered.hpp>
@@ -125,6 +126,7 @@ constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e,
 /// that none exceeds in this layout whatever it holds, in no expected time and no rate (training_speed()).
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown* held,
                              const efficiency& e, layout_folds* known) {
+    if (upcasts(j, l)) return speed_of(upcast(j), l, c, held, e, known);
     const auto with = [&](const efficiency& reached) {
         return with_pricing(j, c, reached,
                             [&](const pricing& priced) { return speed_with(j, l, held, priced, known); });

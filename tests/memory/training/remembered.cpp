@@ -120,7 +120,7 @@ TEST_CASE("keys are as many as their fields' values: none is taken for another")
     CHECK(std::count(first.begin(), first.end(), true) > 16);
 }
 
-TEST_CASE("a layer's activations depend on how its tensors are cut, and on gathering, but on no shards and no stages") {
+TEST_CASE("a layer's activations depend on how its tensors are cut, and on formats of ZeRO 2 and 3, but on no stages") {
     const auto key = [](const layout& l) { return without_shards(l, 1); };
     CHECK(depends(key, [](layout& l) { l.tensor = 2; }));
     CHECK(depends(key, [](layout& l) { l.context_parallel = 2; }));
@@ -129,7 +129,8 @@ TEST_CASE("a layer's activations depend on how its tensors are cut, and on gathe
     CHECK(depends(key, [](layout& l) { l.sequence_parallel = true; }));
     CHECK(depends(key, [](layout& l) { l.cp_comm_type = cp_communication::a2a; }));
     CHECK(depends(key, [](layout& l) { l.zero = 3; }));
-    CHECK_FALSE(depends(key, [](layout& l) { l.zero = 2; }));
+    CHECK(depends(key, [](layout& l) { l.zero = 2; }));
+    CHECK_FALSE(depends(key, [](layout& l) { l.zero = 1; }));
     CHECK_FALSE(depends(key, [](layout& l) { l.data = 8; }));
     CHECK_FALSE(depends(key, [](layout& l) { l.pipeline = 2; }));
     CHECK_FALSE(depends(key, [](layout& l) { l.expert_tensor = 1; }));  // as many as tensor ranks

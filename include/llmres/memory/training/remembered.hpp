@@ -82,7 +82,7 @@ struct fold_key {
             .context_parallel = l.context_parallel,
             .expert = l.expert,
             .expert_tensor = l.expert_tensor_ranks(),
-            .zero = l.zero < 3 ? 0 : 3,  // gathered weights have formats of their own
+            .zero = l.zero < 2 ? 0 : l.zero,  // sharded and gathered weights have formats of their own
             .sequence_parallel = l.sequence_parallel,
             .exchange = l.cp_comm_type};
 }

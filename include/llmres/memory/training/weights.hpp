@@ -53,6 +53,8 @@ struct weight_training {
     bool stacks_experts;      ///< one tensor of three dimensions holds all experts
     const precision& states;  ///< of the optimizer, for the weights of the model
     const precision& adapter_states;  ///< of the optimizer, for an adapter
+    /// FSDP's SHARD_GRAD_OP: beside its part of each weight a rank has what it gathered, in the format of computing.
+    bool stays_gathered;
     bool plain;  ///< all weights are trained where they lie, as they are stored, and all that is kept are plain numbers
     prepared_divisor dense_ranks;   ///< that ZeRO shards weights over
     prepared_divisor expert_ranks;  ///< that ZeRO shards routed experts over
@@ -73,6 +75,9 @@ struct weight_training {
           stacks_experts{stacks_weights(c.runtime.kernels.experts)},
           states{optimizer_states_of(j)},
           adapter_states{adapter_states_of(j)},
+          stays_gathered{
+              l.zero == 2 && l.dense_shard_ranks() > 1 && !c.autocast &&
+              (c.runtime.sharding.code == sharding_code::fsdp1 || c.runtime.sharding.code == sharding_code::fsdp2)},
           plain{element_wise && trains_in_place(j, c) && stores_numbers(formats) && states.element_bytes > 0 &&
                 gradients.element_bytes > 0 && c.formats.compute.element_bytes > 0 &&
                 (!master || master->element_bytes > 0)},
@@ -318,14 +323,17 @@ template <bool Plain>
     const bool has_scales = !Plain && whole.quantised && how_.layout.zero >= 3;
     const byte_count scales = has_scales ? beside_parameters(c.quantised, how_.formats.of(whole), shape) : byte_count{};
     const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
+    const bool sharded_from_two = how_.stays_gathered && casts;
     state_.weights += scales;
-    (place == offload_place::none ? state_.weights : offloaded(place)) += how_.sharded(size - scales, ranks, 3);
+    (place == offload_place::none ? state_.weights : offloaded(place)) +=
+        how_.sharded(size - scales, ranks, sharded_from_two ? 2 : 3);
     // Two copies of 8 bits, as the matrix is and transposed.
     if (!Plain && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
         !c.runtime.kernels.fp8.param_gather)
         state_.weights += shape.one(c.formats.inputs) * (2 * shape.held.copies);
     const byte_count one = shape.one_as<Plain>(c.formats.compute);
     const byte_count computed = one * shape.held.copies;
+    if (sharded_from_two) state_.weights += computed;
     state_.gathered +=
         casts && (Plain || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;

@@ -249,6 +249,7 @@ inline constexpr auto fields_of<llmres::training_sharding> = std::to_array<profi
      {"keeps_gradients", "gradients lie in a buffer of their own, from the first step to the last"},
      {"gradient_as_bucket_view", "DDP's gradients are views of its buckets; else these are as large beside them"},
      {"sync_each_batch", "ZeRO 2 and 3: ranks share gradients of each micro-batch; else of the last, whole until then"},
+     {"upcasts", "ZeRO 2 and 3: trained weights of 16 bits are widened to fp32, and gathered as they are computed"},
      {"adapted_layers", "FSDP1: which units the weights of a layer with adapters are"},
      {"reshards_after_forward", "ZeRO 3 frees gathered units after their forward pass"},
      {"separate_streams", "gathered weights and sharded gradients are allocated on streams of their own"},
