@@ -3,6 +3,7 @@
 
 #include <llmres/inventory/placement.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
@@ -72,6 +73,29 @@ TEST_CASE("transformers computes routed experts in one grouped product, and shar
     const byte_count shared = saved_activations(j, {});
     j.runtime = runtimes::huggingface_4_57;
     CHECK(saved_activations(j, {}) > shared);
+}
+
+TEST_CASE("a GELU that transformers composes of products is one kernel where the modules are the runtime's own") {
+    // Of each layer: half of the input, its tanh, one plus it, in the inner width.
+    for (const char* name : {"phi-1.5", "gpt2-xl", "gpt-j-6b"})
+        for (const runtime* r : runtimes::all) {
+            if (r->identity.work == runtime_work::serving) continue;
+            CAPTURE(name);
+            CAPTURE(r->identity.name.view());
+            job j{.model = find_model(name).value(), .task = task::pretraining, .sequence = tokens(1024)};
+            j.runtime = *r;
+            j.runtime.kernels.modules = module_code::own;
+            const byte_count one_kernel = saved_activations(j, {});
+            j.runtime.kernels.modules = module_code::transformers;
+            const std::int64_t values = 1024 * j.model.layers.kinds[0].feed_forward.width * j.model.layers.size;
+            CHECK(saved_activations(j, {}) - one_kernel >= bytes(2) * (3 * values));
+            j.runtime = *r;
+            const std::string_view runtime = r->identity.name.view();
+            const bool own = runtime == "litgpt" || runtime == "torchtune" || runtime == "torchtitan" ||
+                             runtime == "graph_trainer" || runtime == "nanotron" || runtime == "megatron" ||
+                             runtime == "megatron_deepspeed";
+            CHECK((saved_activations(j, {}) == one_kernel) == own);
+        }
 }
 
 TEST_CASE("fused norms save what norms save, and leave routed experts as transformers computes them") {

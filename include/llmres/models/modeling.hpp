@@ -15,7 +15,7 @@ namespace llmres::inline v0 {
 enum class activation_form : std::uint8_t {
     from_input,   ///< one kernel that needs its input (silu, gelu)
     from_output,  ///< one kernel that needs its result, which the next product needs too (relu)
-    composed,     ///< products, a cube and a tanh (activations.py, NewGELUActivation)
+    composed,     ///< products, a cube and a tanh (activations.py, NewGELUActivation); of transformers' code alone
     squared,      ///< a relu, and its square, which autocast takes in fp32 (activations.py, ReLUSquaredActivation)
     function,     ///< an autograd function of Python that keeps its input alone (modeling_bloom.py, GeLUFunction)
 };

@@ -39,7 +39,7 @@ inline constexpr runtime deepspeed{
         // The modules are transformers', and what they save is as in runtimes/huggingface.hpp.
         .activations = {0.955, 1.0, 1.06},
     },
-    .kernels{.loss{.widens_head_gradient = true}, .casts_weights = false, .asks_for_samples = true},
+    .kernels{.loss{.widens_head_gradient = true}, .casts_weights = false},
     .optimizer{.foreach_tensors = false, .widens_gradients = true, .copies_master_weights = true},
     .sharding{
         .code = sharding_code::deepspeed,
@@ -73,7 +73,7 @@ inline constexpr runtime megatron_deepspeed = [] {
     r.allocator.gaps_by_step = false;
     r.accuracy.activations = {0.9, 1.0, 1.1};  // In-sample: its layers, against bloom_prequel's runs
     r.kernels.norm = norm_code::fused;
-    r.kernels.asks_for_samples = false;  // its modules are Megatron's
+    r.kernels.modules = module_code::own;  // megatron/model/fused_bias_gelu.py
     r.kernels.loss.code = loss_code::vocabulary_parallel;
     r.optimizer.fp32_beside_bf16 = true;
     r.sharding.keeps_gradients = true;

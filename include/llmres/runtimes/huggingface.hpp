@@ -52,7 +52,6 @@ inline constexpr runtime huggingface{
         .experts = expert_code::grouped,  // integrations/moe.py: experts_implementation "grouped_mm" by default
         .shared_heads = true,             // integrations/sdpa_attention.py, use_gqa_in_sdpa
         .fp32_stream = true,
-        .asks_for_samples = true,
     },
     .optimizer{.steps_weights = true},
     // trainer.py: accelerator.no_sync(model) for all micro-batches but the last, unless DeepSpeed trains, and before

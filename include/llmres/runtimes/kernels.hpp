@@ -12,6 +12,17 @@
 /// choice.
 namespace llmres::inline v0 {
 
+/// Whose code a model's modules are.
+enum class module_code : std::uint8_t {
+    /// Hugging Face's, as models/modeling.hpp describes them. Flash attention of one row asks the GPU whether its
+    /// positions are those of several samples, and the host waits for the answer in each layer
+    /// (modeling_flash_attention_utils.py, _is_packed_sequence).
+    transformers,
+    /// The runtime's. An activation is one kernel, torch.nn.functional.gelu whether it approximates by a tanh or not,
+    /// where transformers' code composes it of products.
+    own,
+};
+
 /// How norms are computed.
 enum class norm_code : std::uint8_t {
     eager,  ///< a handful of fp32 operations (Hugging Face), which save the input in fp32 and the factor of the weight
@@ -252,12 +263,10 @@ struct training_kernels {
     /// 4-bit products save their input, though the weight alone is needed (bitsandbytes before 0.43.2, its pull request
     /// 1270).
     bool four_bit_keeps_inputs = false;
-    /// Flash attention of one row asks the GPU whether its positions are those of several samples, and the host waits
-    /// for the answer in each layer (transformers, modeling_flash_attention_utils.py, _is_packed_sequence).
-    bool asks_for_samples = false;
-    llmres::compilation compilation{};      ///< torch.compile
-    fp8_training fp8{};                     ///< 8-bit training
-    llmres::checkpointing checkpointing{};  ///< recomputation and offloading
+    module_code modules = module_code::transformers;  ///< whose code the model's modules are
+    llmres::compilation compilation{};                ///< torch.compile
+    fp8_training fp8{};                               ///< 8-bit training
+    llmres::checkpointing checkpointing{};            ///< recomputation and offloading
 
     /// Whether a norm is one kernel.
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compilation.layers; }

@@ -35,6 +35,7 @@ inline constexpr runtime litgpt{
         .shared_heads = false,
         .fp32_adapters = false,
         .four_bit_keeps_inputs = true,
+        .modules = module_code::own,  // lit_gpt/model.py, GptNeoxMLP: torch.nn.functional.gelu
     },
     .optimizer{.steps_weights = true},
     // finetune/*.py and pretrain.py: fabric.no_backward_sync(model, enabled=is_accumulating), which is FSDP's and DDP's

@@ -78,6 +78,7 @@ inline constexpr runtime megatron{
         .latent_values = latent_value_code::copy,
         .casts_weights = false,
         .fp32_adapters = false,
+        .modules = module_code::own,  // core/fusions/fused_bias_gelu.py; core/transformer/mlp.py: F.gelu
     },
     .optimizer{.foreach_tensors = false, .gradients = fp32, .widens_gradients = true, .layer_wise = true},
     .sharding{.keeps_gradients = true},

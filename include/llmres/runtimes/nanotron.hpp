@@ -24,6 +24,7 @@ inline constexpr runtime nanotron = [] {
     // (parallel/pipeline_parallel/p2p.py, _recv_meta); why ranks then hold each other up the runs do not tell.
     r.pipeline.layer_of_rank = {microseconds(950), microseconds(950), microseconds(5000)};
     r.kernels.norm = norm_code::fused;
+    r.kernels.modules = module_code::own;  // src/nanotron/models, nn/activations.py
     // parallel/tensor_parallel/functional.py: fp32 logits, the same less their maximum, and the exponentials.
     r.kernels.loss.code = loss_code::eager_shifted;
     // Reduce-scatter mode keeps what column-parallel products gathered.

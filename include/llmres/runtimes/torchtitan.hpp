@@ -59,6 +59,7 @@ inline constexpr runtime torchtitan{
         .loss{.code = loss_code::eager, .holds_logits = true},
         .experts = expert_code::dispatched,
         .casts_weights = false,
+        .modules = module_code::own,  // torchtitan/models
         .compilation{.loss_with_layers = loss_compiling::any},
         .checkpointing{.selective = selective_code::all_but_odd_products},
     },

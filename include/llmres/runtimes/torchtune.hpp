@@ -25,6 +25,7 @@ inline constexpr runtime torchtune{
         .loss{.returns_logits = false},
         .shared_heads = false,
         .fp32_adapters = false,
+        .modules = module_code::own,  // torchtune/modules/feed_forward.py; models: torch.nn.GELU, SiLU
         .compilation{.loss_with_layers = loss_compiling::chunked},
     },
     .optimizer{.steps_weights = true},

@@ -38,7 +38,9 @@ constexpr std::int64_t routed_tokens(const feed_forward& f, const training_conte
 
 constexpr activation_form activation_form_of(feed_forward_kind kind, const training_context& context) {
     const feed_forward_modeling& code = context.code.feed_forward;
-    return kind == feed_forward_kind::gated ? code.activation : code.plain_activation;
+    const activation_form written = kind == feed_forward_kind::gated ? code.activation : code.plain_activation;
+    const bool own = context.runtime.kernels.modules == module_code::own;
+    return own && written == activation_form::composed ? activation_form::from_input : written;
 }
 
 /// Whether the activation takes a power, which autocast does in fp32 (autocast_mode.h, AT_FORALL_FP32: pow).

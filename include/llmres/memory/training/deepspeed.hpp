@@ -104,7 +104,7 @@ struct live_weights {
 
 /// Whether the host waits for the GPU in each layer's attention, so that all that was launched before is done.
 constexpr bool waits_in_attention(const job& j, const training_context& context) {
-    return context.runtime.kernels.asks_for_samples && j.micro_batch == 1 &&
+    return context.runtime.kernels.modules == module_code::transformers && j.micro_batch == 1 &&
            context.attention.kernel == attention_kernel::flash;
 }
 

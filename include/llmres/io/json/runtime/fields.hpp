@@ -239,7 +239,7 @@ inline constexpr auto fields_of<llmres::training_kernels> = std::to_array<profil
      {"adapters", "how adapters are computed beside the frozen products of their layers"},
      {"fp32_stream", "embedding, norms and head are fp32 beside 4-bit weights under adapters"},
      {"four_bit_keeps_inputs", "4-bit products save their input, though the weight alone is needed"},
-     {"asks_for_samples", "flash attention of one row waits for the GPU to say whether it is several samples"},
+     {"modules", "whose code the model's modules are: transformers' compose some activations of several kernels"},
      {"compilation", "what torch.compile compiles"},
      {"fp8", "8-bit training by Transformer Engine"},
      {"checkpointing", "activations that are recomputed or offloaded"}});

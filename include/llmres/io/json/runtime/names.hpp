@@ -61,6 +61,9 @@ inline constexpr std::array<std::string_view, 3> names_of<loss_compiling>{"never
 /// The names of the values of sharding_code, in their order.
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<sharding_code>{"buckets", "fsdp1", "fsdp2", "deepspeed"};
+/// The names of the values of module_code, in their order.
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<module_code>{"transformers", "own"};
 /// The names of the values of adapted_layer_units, in their order.
 template <>
 inline constexpr std::array<std::string_view, 2> names_of<adapted_layer_units>{"one", "by_trained_matrix"};
