@@ -209,6 +209,30 @@ TEST_CASE("the same for every optimizer, in its first step and later ones") {
                     }
 }
 
+TEST_CASE("the same where the driver evicts a part of a paged optimizer's states, and the rest has no names") {
+    int evicted = 0;
+    for (const char* name : {"llama-3.1-8b", "mixtral-8x7b"})
+        for (const gpu& card : {gpus::rtx_4090, gpus::a100_sxm4_80gb})
+            for (const layout& l :
+                 {layout{}, layout{.data = 2}, layout{.data = 2, .zero = 2}, layout{.data = 8, .zero = 3}})
+                for (const runtime* r : {&runtimes::huggingface, &runtimes::deepspeed, &runtimes::pytorch})
+                    for (const optimizer* o : {&paged_adamw, &paged_adamw_8bit})
+                        for (const std::int64_t steps : {0, 1}) {
+                            const job j{.model = find_model(name).value(),
+                                        .task = task::pretraining,
+                                        .sequence = tokens(1024),
+                                        .optimizer = *o,
+                                        .steps = steps,
+                                        .runtime = *r};
+                            cluster c = h100s;
+                            c.gpu = card;
+                            check_sums(j, l, c);
+                            const auto p = plan(j, l, c);
+                            if (p && p->memory.evicted.expected > byte_count{}) ++evicted;
+                        }
+    CHECK(evicted > 20);
+}
+
 TEST_CASE("the same where roles share a tensor that an optimizer treats as one matrix") {
     for (const optimizer* o : {&soap, &galore, &shampoo, &adafactor})
         for (const layout& l : {layout{}, layout{.data = 4, .zero = 3}}) {

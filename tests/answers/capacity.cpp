@@ -68,6 +68,28 @@ TEST_CASE("the largest batch and context are ones that a plan takes, whatever th
     CHECK(validate(j));
 }
 
+TEST_CASE("no size is a limit that the GPU has no attention kernel for, or that main memory has no room for") {
+    job j{.model = models::llama_3_2_1b, .task = task::finetuning, .weights = fp16, .sequence = tokens(512)};
+    j.compute = fp16;
+    const cluster volta = one(gpus::v100_sxm2_32gb);
+    CHECK(max_batch(j, layout{}, volta).value() > 0);
+    j.attention = attention_kernel::flash;
+    CHECK(max_batch(j, layout{}, volta).value() == 0);
+    CHECK_FALSE(limits_of(j, layout{}, volta).min_gpus);
+    // Activations go to the host, which has room for so many.
+    j.attention = attention_kernel::sdpa;
+    j.offload.activations = offload_place::host;
+    cluster c = one(gpus::h100_sxm5_80gb);
+    const std::int64_t unknown = max_batch(j, layout{}, c).value();
+    c.host.memory = gib(16);
+    const std::int64_t most = max_batch(j, layout{}, c).value();
+    CHECK(most < unknown);
+    j.micro_batch = most;
+    CHECK(host_memory_of(j, layout{}, c).high <= gib(16));
+    j.micro_batch = most + 1;
+    CHECK(host_memory_of(j, layout{}, c).high > gib(16));
+}
+
 TEST_CASE("sequences of mixed lengths: more than of the longest, fewer than of the mean") {
     const job j = chat();
     const cluster c = one(gpus::h100_sxm5_80gb);

@@ -366,7 +366,7 @@ constexpr void write_kept(const weight_training& how, const placement& here, Wri
 
 /// Optimizer states: of each weight, of the whole tensors that a rank has, or what is there before the first step.
 template <class Writer>
-constexpr void write_optimizer(const stage_step& in, peak_point point, Writer& to) {
+constexpr void write_optimizer(const stage_step& in, peak_point point, const memory_breakdown& m, Writer& to) {
     const job& j = in.folded.job;
     const layout& l = in.folded.layout;
     const placement& here = in.stage.holds;
@@ -374,6 +374,11 @@ constexpr void write_optimizer(const stage_step& in, peak_point point, Writer& t
     const bool first_step = j.steps == 1 && on_gpu && point != peak_point::optimizer_step;
     if (on_gpu && shards_whole_tensors(j, l))
         return to.add("whole_tensors", first_step ? in.held.optimizer : in.stage.weights.all.optimizer.states);
+    if (m.evicted.expected > byte_count{}) {  // which pages stay is the driver's to say
+        write_kept(in.folded.weights, here, to,
+                   [](const training_state& s) { return s.optimizer.states - s.optimizer.paged; });
+        return to.add("paged", m.evictable - m.evicted.expected);
+    }
     const auto states = [](const training_state& s) { return s.optimizer.states; };
     if (!first_step) return write_kept(in.folded.weights, here, to, states);
     const job copies = before_first_step(j);
@@ -414,7 +419,7 @@ constexpr void write_training(const job& j, const cluster& c, const job_plan& p,
     if (!in.accumulates && phase_of(peak.point) == phase::backward) to.add("frozen", in.unsharded);
     to.add("buckets", in.details.bucketed);
     to.term = memory_term::optimizer;
-    write_optimizer(in, peak.point, to);
+    write_optimizer(in, peak.point, p.memory, to);
 }
 
 }  // namespace detail

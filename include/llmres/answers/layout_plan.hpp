@@ -56,11 +56,6 @@ constexpr arithmetic_kind weight_arithmetic_of(const job& j) {
     return arithmetic_of(weights_of(j), linear_arithmetic_of(j));
 }
 
-/// Whether a job asks for a kernel that the GPU cannot run.
-constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
-    return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
-}
-
 /// Appends a reason that has no sizes.
 [[gnu::cold, gnu::noinline]] constexpr void note(job_plan& p, reason_code code,
                                                  memory_term term = memory_term::weights) {

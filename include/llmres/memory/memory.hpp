@@ -162,11 +162,32 @@ constexpr byte_count usable_memory(const job& j, const cluster& c) {
     return fraction + beside < free ? fraction + beside : free;
 }
 
+namespace detail {
+
+/// Whether a job asks for a kernel that the GPU cannot run.
+constexpr bool lacks_flash_attention(const job& j, const gpu& card) {
+    return j.attention == attention_kernel::flash && card.vendor == gpu_vendor::nvidia && !has_flash_attention(card);
+}
+
+/// Whether a node's main memory has room for what lies there even at its upper bound, as far as its size is known.
+/// Where GPU and host share their memory, the host has what the GPU leaves of it.
+constexpr bool host_memory_fits(const job& j, const layout& l, const cluster& c, const memory_breakdown& m) {
+    const byte_count held = host_memory_of(j, l, c).high;
+    if (held == byte_count{}) return true;
+    if (shares_host_memory(c.gpu)) return held + m.total().high <= usable_memory(c.gpu);
+    return c.host.memory == byte_count{} || held <= c.host.memory;
+}
+
+}  // namespace detail
+
 /// True if the busiest GPU surely holds the job's memory (memory_breakdown::surely_within()), and the pool that the
-/// caller sized its caches. Preconditions: validate() holds for job, layout and cluster.
+/// caller sized its caches, if main memory has room for what lies there, and if the GPU has the job's attention kernel.
+/// Preconditions: validate() holds for job, layout and cluster.
 constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
+    if (detail::lacks_flash_attention(j, c.gpu)) return false;
     const memory_breakdown m = memory_of(j, l, c);
-    return m.surely_within(usable_memory(j, c)) && (trains(j) || detail::pool_holds(j, l, m));
+    return m.surely_within(usable_memory(j, c)) && (trains(j) || detail::pool_holds(j, l, m)) &&
+           detail::host_memory_fits(j, l, c, m);
 }
 
 }  // namespace llmres::inline v0
