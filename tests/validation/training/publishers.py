@@ -177,6 +177,8 @@ def fsdp_qlora(row, document, measured):
     runtime = {"name": "huggingface@4.38", "fp32_stream": False, "checkpoints_inside_units": True}
     if not profile:
         runtime["holds_outputs"] = True  # train.py: output = None after optimizer.step()
+        if document["layout"].get("data", 1) > 1 and not document["layout"].get("zero"):
+            runtime["gradient_as_bucket_view"] = True  # its "ddp" is FSDP's NO_SHARD, which has no buckets of DDP
         # peft makes adapters in fp32 and casts them to the format of the weight, where that is a float
         # (tuners/lora/layer.py, update_layer): train.py stores 4-bit weights as bf16 (quant_storage), which others keep as bytes.
         runtime["fp32_adapters"] = False
