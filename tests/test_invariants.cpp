@@ -13,6 +13,7 @@
 #include <initializer_list>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/jobs/optimizer.hpp>
+#include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/training.hpp>
 #include <llmres/memory/training/stage.hpp>
@@ -297,7 +298,9 @@ void check_sharding(const document& d, findings& broken) {
         // DeepSpeed's ZeRO copies fp32 weights to step them, which are their own master copy without it.
         const bool copies = p && zero == 1 && p->asked.job.runtime.optimizer.copies_master_weights &&
                             !steps_in_backward(p->asked.job.optimizer) && !master_weights_of(p->asked.job);
-        if (p && before && !copies && state(*p) > state(*before))
+        // accelerate's FSDP widens weights that nobody named.
+        const bool widens = p && zero == 2 && upcasts(p->asked.job, p->plan.layout);
+        if (p && before && !copies && !widens && state(*p) > state(*before))
             broken.found("ZeRO " + std::to_string(zero) + " keeps no more of a rank's state", changed,
                          more_than(state(*p), state(*before)));
         if (p) before = p;
