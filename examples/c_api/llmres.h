@@ -10,7 +10,9 @@
  *     llmres_free(answer);
  *
  * Documents and answers are UTF-8 that ends with a zero byte. No file is opened, nothing is kept between calls, and any
- * number of threads may call at once. No exception leaves the library. */
+ * number of threads may call at once. No exception leaves the library. A call takes at most 512 KB of its thread's
+ * stack, which is what threads of macOS have; threads of musl have 128 KB unless pthread_attr_setstacksize() says
+ * more. */
 
 #if defined(_WIN32)
 #define LLMRES_EXPORT __declspec(dllexport)

@@ -81,6 +81,45 @@ TEST_CASE("closed and full standard streams end no command but with its exit cod
     CHECK(shell("\"$P\" plan - <&- >&- 2>&-") == bad_input);
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool has_sanitizers = true;
+#elif defined(__has_feature)
+constexpr bool has_sanitizers = __has_feature(address_sanitizer);
+#else
+constexpr bool has_sanitizers = false;
+#endif
+
+TEST_CASE("every command runs in 512 KB of stack" * doctest::skip(has_sanitizers)) {
+    const std::string job = " llama-3.1-70b --gpu h100 --runtime vllm";
+    const std::string training = " llama-3.1-70b --task pretraining --runtime megatron --gpu h100 --gpus 8";
+    for (const std::string& command :
+         {"plan" + job,
+          "plan" + training,
+          std::string{"plan llama-3.1-70b --gpu rtx-4090 --runtime llama.cpp --weights q4_k_m"},
+          std::string{"plan qwen2.5-32b --gpu 3060,1080ti --ram 32GB -q q4_k_m --runtime llama.cpp"},
+          std::string{"plan llama-3.1-8b --task finetuning --runtime huggingface --gpu rtx-4090 --gpus 2"},
+          "search" + job + " --gpus 8",
+          "search" + training,
+          "compare" + job,
+          "explain weights" + job,
+          std::string{"buy llama-3.1-8b --context 1024 --budget 9000 --price l4=2500"},
+          "replicas" + job + " --gpus 8 --prompt 9 --output 9 --requests_per_second 1",
+          std::string{"model deepseek-v3"},
+          std::string{"gpus"},
+          std::string{"models"},
+          std::string{"runtimes"},
+          std::string{"formats"},
+          std::string{"links"},
+          std::string{"completion zsh"},
+          std::string{"man"},
+          std::string{"schema"},
+          std::string{"--help"}}) {
+        CAPTURE(command);
+        const int ended = shell("ulimit -s 512; \"$P\" " + command + " >/dev/null 2>&1 </dev/null");
+        CHECK((ended == fits || ended == does_not_fit));
+    }
+}
+
 TEST_CASE("a job document comes from standard input") {
     const scratch files;
     const std::string job =

@@ -27,6 +27,45 @@ static void expect(const char* command, const char* document, int status, const 
     llmres_free(answer);
 }
 
+/* Questions that take the most of a stack: plans that look for what would help, searches, pictures. */
+static const char* const deep_questions[][2] = {
+    {"plan", "{\"model\": \"llama-3.1-8b\", \"context\": 8192, \"cluster\": {\"gpu\": \"h100-sxm5-80gb\"}}"},
+    {"plan", "{\"model\": \"llama-3.1-70b\", \"runtime\": \"vllm\", \"cluster\": {\"gpu\": \"h100-sxm5-80gb\"}}"},
+    {"plan", "{\"model\": \"llama-3.1-70b\", \"runtime\": \"llama.cpp\", \"weights\": \"q4_k_m\", \"cluster\": {\"gpu\": \"rtx-4090\"}}"},
+    {"plan", "{\"model\": \"llama-3.1-70b\", \"task\": \"pretraining\", \"runtime\": \"megatron\", \"cluster\": {\"gpu\": "
+             "\"h100-sxm5-80gb\", \"gpus\": 8}}"},
+    {"plan", "{\"model\": \"llama-3.1-8b\", \"task\": \"finetuning\", \"runtime\": \"huggingface\", \"cluster\": {\"gpu\": "
+             "\"rtx-4090\", \"gpus\": 2}}"},
+    {"search", "{\"job\": {\"model\": \"llama-3.1-70b\", \"task\": \"pretraining\", \"runtime\": \"megatron\", \"cluster\": {\"gpu\": "
+               "\"h100-sxm5-80gb\", \"gpus\": 32}}, \"top\": 2}"},
+    {"pictures", "{\"model\": \"llama-3.1-70b\", \"cluster\": {\"gpu\": \"h100-sxm5-80gb\", \"gpus\": 4}}"},
+    {"model", "{\"model\": \"deepseek-v3\"}"},
+    {"gpus", "{}"},
+    {"models", "{}"},
+    {"runtimes", "{}"},
+    {"fields", "{}"},
+};
+
+static void* ask_deep_questions(void* nothing) {
+    for (size_t i = 0; i < sizeof deep_questions / sizeof *deep_questions; ++i)
+        expect(deep_questions[i][0], deep_questions[i][1], LLMRES_ANSWERED, "");
+    return nothing;
+}
+
+/* On a thread of 512 KB, as macOS makes them. What is beyond it ends the program. (Sanitizers' frames are larger.) */
+static void ask_on_a_small_stack(void) {
+#if !LLMRES_HAS_SANITIZERS
+    pthread_attr_t small;
+    pthread_t thread;
+    require(pthread_attr_init(&small) == 0 && pthread_attr_setstacksize(&small, 512 * 1024) == 0, "a stack of 512 KB");
+    require(pthread_create(&thread, &small, ask_deep_questions, NULL) == 0, "a thread with it");
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&small);
+#else
+    (void)ask_deep_questions;
+#endif
+}
+
 static void* plan_often(void* expected) {
     for (int i = 0; i < 20; ++i) {
         char* answer = NULL;
@@ -41,6 +80,7 @@ int main(void) {
     require(llmres_c_api() == LLMRES_C_API, "the header is that of the library");
     require(strchr(llmres_version(), '.') != NULL, "the library tells its version");
 
+    ask_on_a_small_stack();
     expect("plan", job, LLMRES_ANSWERED, "\"verdict\":\"fits\"");
     expect("search", "{\"job\": {\"model\": \"llama-3.1-70b\", \"cluster\": {\"gpu\": \"h100\", \"gpus\": 8}}, \"top\": 2}",
            LLMRES_ANSWERED, "\"best\":[{");

@@ -70,7 +70,7 @@ namespace detail {
 struct remedy_finder {
     const placed_job& asked;
     layout_choice choice;
-    remedies found{};
+    remedies& found;  ///< 50 KB, which are on the stack once
 
     /// The plan of a changed job, if it fits.
     constexpr maybe<job_plan> fitting(const placed_job& p) const {
@@ -161,17 +161,18 @@ private:
 
 constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c, layout_choice choice) {
     const placed_job asked{j, l, c};
-    detail::remedy_finder finder{asked, choice};
-    if (fits(j, l, c)) return {};
+    remedies found{};
+    detail::remedy_finder finder{asked, choice, found};
+    if (fits(j, l, c)) return found;
     for_each_change(asked, [&](const change& made) {
         // Of several formats the widest that does is enough.
         if (!finder.has(made.what)) finder.try_alone(made);
         return finder.has(change::kind::known_host);
     });
-    if (finder.has(change::kind::known_host)) return finder.found;  // the job is as it should be
+    if (finder.has(change::kind::known_host)) return found;  // the job is as it should be
     finder.try_layouts();
-    if (const maybe<remedy> pair = finder.best_pair(); pair && finder.excels(*pair)) finder.found.add(*pair);
-    return finder.found;
+    if (const maybe<remedy> pair = finder.best_pair(); pair && finder.excels(*pair)) found.add(*pair);
+    return found;
 }
 
 }  // namespace llmres::inline v0

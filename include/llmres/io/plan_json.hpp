@@ -237,21 +237,31 @@ inline job_sources remembered(const job_sources& sources) {
     return once;
 }
 
+namespace detail {
+
+/// Keeps a remedy with which the document, read anew, fits.
+inline void keep_if_it_fits(const remedy& r, const nlohmann::json& document, const job_sources& sources,
+                            const plan_request& request, std::vector<document_remedy>& helpful) {
+    nlohmann::json patch = nlohmann::json::object();
+    for (const change& made : r) patch.merge_patch(patch_of(made, document, request));
+    nlohmann::json changed = document;
+    changed.merge_patch(patch);
+    const result<job_answer> then = answer_job(changed, sources);
+    if (then && then->planned.verdict() == verdict::fits) helpful.push_back({r, std::move(patch), then->planned.plan});
+}
+
+}  // namespace detail
+
 inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, const job_sources& sources,
                                                 const job_answer& given) {
     std::vector<document_remedy> helpful;
     if (given.planned.verdict() == verdict::fits) return helpful;
     const plan_request& request = given.request;
     const layout_choice choice = layout_choice_of(request.layout);
-    for (const remedy& r : what_would_help(request.job, given.planned.plan.layout, request.cluster, choice)) {
-        nlohmann::json patch = nlohmann::json::object();
-        for (const change& made : r) patch.merge_patch(detail::patch_of(made, document, request));
-        nlohmann::json changed = document;
-        changed.merge_patch(patch);
-        const result<job_answer> then = answer_job(changed, sources);
-        if (then && then->planned.verdict() == verdict::fits)
-            helpful.push_back({r, std::move(patch), then->planned.plan});
-    }
+    // 50 KB, for which threads with small stacks have no room. (std::make_unique would make them on the stack first.)
+    const std::unique_ptr<const remedies> found(
+        new remedies(what_would_help(request.job, given.planned.plan.layout, request.cluster, choice)));
+    for (const remedy& r : *found) detail::keep_if_it_fits(r, document, sources, request, helpful);
     return helpful;
 }
 
