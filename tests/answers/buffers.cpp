@@ -10,7 +10,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../sanitized.hpp"
@@ -47,9 +50,30 @@ const cluster h100s{.gpu = gpus::h100_sxm5_80gb,
                     .scale_up = links::nvlink4_h100_sxm5,
                     .scale_out = links::ib_ndr_400};
 
-void check_sums(const job& j, const layout& l, const cluster& c) {
+/// What was planned of the cases of a test: a case that is refused holds nothing.
+struct cases {
+    int planned = 0;
+    int refused = 0;
+    std::set<std::string> names;  ///< of the models and runtimes of those that were planned
+    /// Checks that so many are planned, and some of each of these.
+    void arise(int least, std::initializer_list<const char*> expected) const {
+        INFO(planned << " planned, " << refused << " refused");
+        CHECK(planned >= (sanitized ? least / 4 : least));
+        for (const char* name : expected) {
+            CAPTURE(name);
+            CHECK(names.contains(name));
+        }
+    }
+};
+
+/// Whether the buffers of a plan add up to it. A layout that the model or the runtime cannot take is counted as
+/// refused.
+void check_sums(cases& all, const job& j, const layout& l, const cluster& c) {
     const result<job_plan> p = plan(j, l, c);
-    if (!p) return;  // a layout that this model cannot take
+    ++(p ? all.planned : all.refused);
+    if (!p) return;
+    all.names.emplace(j.model.name.view());
+    all.names.emplace(j.runtime.identity.name.view());
     CAPTURE(std::string{j.model.name.view()});
     CAPTURE(std::string{j.runtime.identity.name.view()});
     CAPTURE(std::string{j.runtime.identity.versions.view()});
@@ -78,25 +102,30 @@ bool left_to_other_runs() {
 }  // namespace
 
 TEST_CASE("the buffers of every term add up to what the plan expects of it, and each is named, for every engine") {
+    cases all;
     for (const char* name : {"llama-3.1-8b", "qwen2.5-vl-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3",
                              "gpt-oss-20b", "mamba2-2.7b", "qwen3-next-80b-a3b", "qwen3-0.6b"})
         for (const layout& l :
              {layout{}, layout{.tensor = 2}, layout{.tensor = 4, .pipeline = 2}, layout{.pipeline = 3}})
             for (const runtime* r : runtimes::all)
                 for (const std::int64_t output : {0, 512, 3500}) {
-                    if (left_to_other_runs()) continue;
+                    if (r->identity.work == runtime_work::training || left_to_other_runs()) continue;
                     job j{.model = find_model(name).value(),
                           .batch = 7,
                           .output = tokens(output),
                           .context = tokens(4096),
                           .runtime = *r};
-                    check_sums(j, l, h100s);
+                    check_sums(all, j, l, h100s);
                     j.weights = fp8_e4m3;
-                    check_sums(j, l, {.gpu = gpus::rtx_4090, .gpus = 16});
+                    check_sums(all, j, l, {.gpu = gpus::rtx_4090, .gpus = 16});
                 }
+    all.arise(4500, {"llama-3.1-8b", "qwen2.5-vl-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3", "gpt-oss-20b",
+                     "mamba2-2.7b", "qwen3-next-80b-a3b", "qwen3-0.6b", "vllm", "sglang", "tensorrt-llm", "llama.cpp",
+                     "ollama", "transformers"});
 }
 
 TEST_CASE("the same for GGUF files, with layers, experts or the embedding on the host") {
+    cases all;
     for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3"})
         for (const layout& l : {layout{}, layout{.tensor = 3}, layout{.tensor = 2, .pipeline = 2}})
             for (const runtime* r : {&runtimes::llama_cpp, &runtimes::ollama, &runtimes::vllm, &no_runtime})
@@ -107,12 +136,15 @@ TEST_CASE("the same for GGUF files, with layers, experts or the embedding on the
                         j.options.gpu_layers = gpu_layers;
                         j.options.experts_on_host = host_expert_layers > 0;
                         j.options.host_expert_layers = host_expert_layers;
-                        check_sums(j, l, h100s);
+                        check_sums(all, j, l, h100s);
                     }
+    all.arise(150,
+              {"llama-3.1-8b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3", "llama.cpp", "ollama", "vllm", "none"});
 }
 
 TEST_CASE(
     "the same for what a job asks beside the model: adapters, prediction layers, a draft model, two formats of cache") {
+    cases all;
     for (const char* name : {"llama-3.1-8b", "deepseek-v3", "glm-4.5-air"})
         for (const layout& l : {layout{}, layout{.tensor = 2, .pipeline = 2}})
             for (const runtime* r : {&runtimes::vllm, &runtimes::sglang, &runtimes::transformers, &runtimes::autoawq}) {
@@ -127,8 +159,9 @@ TEST_CASE(
                 j.options.draft_kv = bytes_per_token::from_base(1023);
                 j.kv_cache = fp8_e4m3;
                 j.kv_cache_values = bf16;
-                check_sums(j, l, h100s);
+                check_sums(all, j, l, h100s);
             }
+    all.arise(20, {"llama-3.1-8b", "deepseek-v3", "glm-4.5-air", "vllm", "sglang", "transformers", "autoawq"});
 }
 
 TEST_CASE("the buffers of a decode side, whose prompts other GPUs compute, are those of its own plan") {
@@ -174,22 +207,28 @@ std::vector<const runtime*> trainers() {
 }  // namespace
 
 TEST_CASE("the buffers of every term of a training step add up to what the plan expects of it, and each is named") {
+    cases all;
     for (const char* name : {"llama-3.1-8b", "qwen2.5-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3", "qwen3-0.6b",
                              "t5-base", "whisper-small", "vit-base-patch16-224", "mamba2-2.7b"})
         for (const layout& l : sharded)
             for (const runtime* r : trainers())
                 for (const std::int64_t global_batch : {0, 64}) {
                     if (left_to_other_runs()) continue;
-                    check_sums({.model = find_model(name).value(),
+                    check_sums(all,
+                               {.model = find_model(name).value(),
                                 .task = task::pretraining,
                                 .sequence = tokens(512),
                                 .global_batch = global_batch,
                                 .runtime = *r},
                                l, h100s);
                 }
+    all.arise(3500, {"llama-3.1-8b", "qwen2.5-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3", "qwen3-0.6b", "t5-base",
+                     "whisper-small", "vit-base-patch16-224", "mamba2-2.7b", "pytorch", "megatron", "deepspeed",
+                     "huggingface"});
 }
 
 TEST_CASE("the same for every optimizer, in its first step and later ones") {
+    cases all;
     for (const char* name : {"llama-3.2-1b", "mixtral-8x7b"})
         for (const layout& l : {layout{}, layout{.tensor = 2, .data = 4, .zero = 1}, layout{.data = 8, .zero = 3}})
             for (const runtime* r : {&no_runtime, &runtimes::pytorch, &runtimes::huggingface, &runtimes::megatron})
@@ -203,10 +242,11 @@ TEST_CASE("the same for every optimizer, in its first step and later ones") {
                               .ema = steps == 0,
                               .steps = steps,
                               .runtime = *r};
-                        check_sums(j, l, h100s);
+                        check_sums(all, j, l, h100s);
                         j.weights = fp32;
-                        check_sums(j, l, h100s);
+                        check_sums(all, j, l, h100s);
                     }
+    all.arise(800, {"llama-3.2-1b", "mixtral-8x7b", "none", "pytorch", "huggingface", "megatron"});
 }
 
 TEST_CASE("the same where the driver evicts a part of a paged optimizer's states, and the rest has no names") {
@@ -234,6 +274,7 @@ TEST_CASE("the same where the driver evicts a part of a paged optimizer's states
 }
 
 TEST_CASE("the same where roles share a tensor that an optimizer treats as one matrix") {
+    cases all;
     for (const optimizer* o : {&soap, &galore, &shampoo, &adafactor})
         for (const layout& l : {layout{}, layout{.data = 4, .zero = 3}}) {
             job j{.model = find_model("phi-3-mini-4k").value(),
@@ -241,14 +282,16 @@ TEST_CASE("the same where roles share a tensor that an optimizer treats as one m
                   .sequence = tokens(2048),
                   .optimizer = *o,
                   .runtime = runtimes::huggingface};
-            check_sums(j, l, h100s);
+            check_sums(all, j, l, h100s);
             j.task = task::finetuning;
             j.adapter = {.kind = adapter_kind::lora, .rank = 16, .targets = find_roles("up_proj,down_proj").value()};
-            check_sums(j, l, h100s);
+            check_sums(all, j, l, h100s);
         }
+    all.arise(16, {"phi-3-mini-4k"});
 }
 
 TEST_CASE("the same for adapters, offloading, recomputation and multi-token prediction") {
+    cases all;
     for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "deepseek-v3"})
         for (const layout& l : sharded)
             for (const runtime* r : {&runtimes::pytorch, &runtimes::huggingface, &runtimes::deepspeed}) {
@@ -260,20 +303,21 @@ TEST_CASE("the same for adapters, offloading, recomputation and multi-token pred
                                                 adapter_kind::prompt, adapter_kind::llama_adapter}) {
                     job j = plain;
                     j.adapter = {.kind = kind, .rank = 16};
-                    check_sums(j, l, h100s);
+                    check_sums(all, j, l, h100s);
                     j.weights = nf4;
                     j.recompute = recompute::full;
-                    check_sums(j, l, h100s);
+                    check_sums(all, j, l, h100s);
                 }
                 job j = plain;
                 j.offload.optimizer = offload_place::host;
-                check_sums(j, l, h100s);
+                check_sums(all, j, l, h100s);
                 j.offload.parameters = offload_place::nvme;
-                check_sums(j, l, h100s);
+                check_sums(all, j, l, h100s);
                 j = plain;
                 j.mtp_layers = 2;
-                check_sums(j, l, h100s);
+                check_sums(all, j, l, h100s);
             }
+    all.arise(900, {"llama-3.1-8b", "gemma-3-4b", "deepseek-v3", "pytorch", "huggingface", "deepspeed"});
 }
 
 TEST_CASE(
@@ -333,4 +377,30 @@ TEST_CASE("a plan's buffers can be counted at compile time") {
     static constexpr cluster one{.gpu = gpus::rtx_4090};
     static constexpr job_plan p = plan(j, layout{}, one).value();
     static_assert(add_up(j, one, p).by_term[0] == p.memory[memory_term::weights].expected);
+}
+
+TEST_CASE("experts are as many buffers as the layer has, whichever term keeps something of them") {
+    for (const runtime* r : {&no_runtime, &runtimes::huggingface, &runtimes::megatron}) {
+        const job j{.model = find_model("mixtral-8x7b").value(),
+                    .task = task::pretraining,
+                    .sequence = tokens(512),
+                    .runtime = *r};
+        const result<job_plan> p = plan(j, layout{}, h100s);
+        REQUIRE(p);
+        CAPTURE(std::string{r->identity.name.view()});
+        const auto copies = [&](memory_term term, std::string_view name) {
+            std::vector<std::int64_t> found;
+            for_each_buffer(j, h100s, *p, [&](const buffer& b) {
+                if (b.term == term && b.name == name) found.push_back(b.count);
+            });
+            return found;
+        };
+        for (const memory_term term : {memory_term::weights, memory_term::optimizer}) {
+            CHECK(copies(term, "layers.0.gate_proj") == std::vector<std::int64_t>{8});
+            CHECK(copies(term, "layers.31.down_proj") == std::vector<std::int64_t>{8});
+            CHECK(copies(term, "layers.0.norm") == std::vector<std::int64_t>{2});
+            CHECK(copies(term, "layers.0.q_proj") == std::vector<std::int64_t>{1});
+            CHECK(copies(term, "embed_tokens") == std::vector<std::int64_t>{1});
+        }
+    }
 }

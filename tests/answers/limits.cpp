@@ -42,6 +42,20 @@ TEST_CASE("what does not fit at all has no largest batch, but a number of GPUs t
     CHECK(*limits.min_gpus <= 8);
 }
 
+TEST_CASE("a limit of one sequence is a limit, and what no layout takes has none") {
+    job j = chat;
+    j.batch = 1;
+    j.context = *limits_of(j, {}, one_4090).max_context;
+    j.batch = 8;
+    const job_limits limits = limits_of(j, {}, one_4090);
+    CHECK(limits.max_batch == 1);
+    CHECK(limits.max_context.value_or({}) < j.context);
+    const job_limits refused = limits_of(chat, {.tensor = 3}, one_4090);
+    CHECK_FALSE(refused.max_batch);
+    CHECK_FALSE(refused.max_context);
+    CHECK(refused.min_gpus == 1);
+}
+
 namespace {
 
 /// 812 GB of weights: 6.4 GB a layer, and 4.2 GB an embedding or head.
