@@ -65,8 +65,10 @@ void print_time(const llmres::job_plan& p, bool trains) {
     if (trains) {
         fmt::print("time     {} a step\n", bounds(p.speed.step.total()));
     } else {
-        fmt::print("time     {} to the first token\n", bounds(p.speed.prefill.total()));
-        fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));
+        const bool generates = p.speed.step.expected() > llmres::duration{};
+        fmt::print("time     {} {}\n", bounds(p.speed.prefill.total()),
+                   generates ? "to the first token" : "for one input");
+        if (generates) fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));
     }
     fmt::print("         {} in all, {:.1f} % of the GPUs' arithmetic; most of it is {}\n",
                to_string(p.speed.tokens_per_second), 100 * p.speed.mfu, name_of(p.bottleneck()));

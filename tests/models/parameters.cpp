@@ -137,7 +137,7 @@ TEST_CASE("a tied head is the embedding, counted once") {
     const parameter_count untied = count_parameters(m);
     m.tied_head = true;
     CHECK(untied - count_parameters(m) == parameters(1000 * 32));
-    m.head_bias = true;
+    m.head.bias = true;
     CHECK(untied - count_parameters(m) == parameters(1000 * 31));
 }
 

@@ -77,8 +77,10 @@ struct job_plan {
     std::array<reason, 8> reasons{};  ///< storage; the first `reason_count` are in use
     std::int32_t reason_count = 0;    ///< reasons in use
 
-    /// What takes the most time: of a training step, or of making one token.
-    constexpr time_term bottleneck() const { return speed.step.largest(); }
+    /// What takes the most time: of a training step, or of making one token; of one input where none is made.
+    constexpr time_term bottleneck() const {
+        return (speed.step.expected() > duration{} ? speed.step : speed.prefill).largest();
+    }
     /// Appends a reason.
     [[gnu::cold, gnu::noinline]] constexpr void because(const reason& r) {
         if (static_cast<std::size_t>(reason_count) < reasons.size())

@@ -43,8 +43,9 @@ inline result<model_source> find_preset(std::string_view name);
 /// A MODEL as JSON: its name; or what a config.json of transformers holds, as an object with "model_type"; or {"from":
 /// NAME} with what is other than in that model: "layers": n cuts it to its first n layers, "max_position_embeddings" is
 /// another longest context (RoPE scaling), "tie_word_embeddings": false says that the head is loaded beside the
-/// embedding, and "head": "masked_lm" gives an encoder the head that predicts masked tokens. A shape, {"hidden",
-/// "vocabulary", "layers", "attention": {...}, "feed_forward": {...}, ...}, has the names of models/layer.hpp's fields.
+/// embedding, and "head": "masked_lm" gives an encoder the head that predicts masked tokens, "pooled" takes a decoder's
+/// off. A shape, {"hidden", "vocabulary", "layers", "attention": {...}, "feed_forward": {...}, ...}, has the names of
+/// models/layer.hpp's fields.
 inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find = find_preset);
 
 /// The mix of a GGUF file by the name that llama.cpp's quantiser gives it, in either case: q4_k_m. A name that is a
@@ -143,7 +144,13 @@ inline result<model_source> with_head(model_source source, config_fields& fields
     if (!fields.has("head")) return source;
     const std::string_view head = fields.text_or("head", "");
     if (!fields.ok()) return fields.error();
-    if (head != "masked_lm") return refused(error_code::unknown, "model.head", head, "masked_lm");
+    if (head == name_of(head_kind::pooled)) {
+        if (source.model.encoders[0].layers > 0)
+            return refused(error_code::unsupported, "model.head", head, "a decoder of texts alone");
+        source.model = pooled(source.model);
+        return source;
+    }
+    if (head != "masked_lm") return refused(error_code::unknown, "model.head", head, "masked_lm or pooled");
     const maybe<model> with = with_masked_lm_head(source.model);
     if (!with)
         return refused(error_code::unsupported, "model.head", head,

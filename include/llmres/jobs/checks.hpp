@@ -254,6 +254,9 @@ constexpr status validate(const job& j) {
         if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
         if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
         if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
+        if (j.output > token_count{} && !generates(j.model))
+            return refused(error_code::unsupported, "output", j.output.in(tokens),
+                           "0: the model embeds, scores or classifies its input, and generates no tokens");
         if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
             return s;
         if (!(j.prefix_hit_rate >= 0 && j.prefix_hit_rate <= 1))

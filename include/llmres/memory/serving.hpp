@@ -59,7 +59,9 @@ constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const la
     }
     const token_count set = tokens_set(j, r);
     if (set <= token_count{}) return {};
-    return scaled_down(own, ratio(set, tokens_of_sequences(j, r, sequences_per_rank(j, l))));
+    const std::int64_t sequences = cached_sequences_of(j, r, sequences_per_rank(j, l));
+    if (sequences == 0) return {};
+    return scaled_down(own, ratio(set, tokens_of_sequences(j, r, sequences)));
 }
 
 /// Whether the pool that the caller sized holds the caches of the job's sequences, on a GPU with that memory.
@@ -70,7 +72,7 @@ constexpr bool pool_holds(const job& j, const layout& l, const memory_breakdown&
     if (has_groups(j.model, r, l)) return own <= pool_as_set(j, r, l, own, m.stage).value_or(own);
     const token_count set = tokens_set(j, r);
     return set <= token_count{} || r.cache.pool == cache_pool::grows ||
-           tokens_of_sequences(j, r, sequences_per_rank(j, l)) <= set;
+           tokens_of_sequences(j, r, cached_sequences_of(j, r, sequences_per_rank(j, l))) <= set;
 }
 
 /// What a pool that is a fraction leaves beside itself and what counts into it, `pooled` in all. Nothing beside a pool
@@ -302,7 +304,11 @@ struct rank_caches {
     by_kind<sequence_caches> layers;
 
     constexpr rank_caches(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r, serving_folds* known)
-        : job{j}, layout{l}, runtime{r}, sequences{sequences_per_rank(j, l)}, grouped{has_groups(j.model, r, l)} {
+        : job{j},
+          layout{l},
+          runtime{r},
+          sequences{cached_sequences_of(j, r, sequences_per_rank(j, l))},
+          grouped{has_groups(j.model, r, l)} {
         if (grouped) shared = slot{shared_blocks{j, r, l}};
         const auto fill = [&](by_kind<sequence_caches>& all) {
             for (std::size_t k = 0; k < kinds(); ++k) {

@@ -107,7 +107,7 @@ inline constexpr model gpt_j_6b{
     .layers = {28, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 256},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384, .bias = true},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
-    .max_context = tokens(2048), .head_bias = true, .final_norm = norm_kind::layer, .weights = bf16,
+    .max_context = tokens(2048), .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = bf16,
     .published = parameters(6'050'882'784)};
 
 inline constexpr model gpt_neox_20b{

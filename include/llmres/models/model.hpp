@@ -111,6 +111,22 @@ struct rope_factors {
     std::int32_t contexts = 1;
 };
 
+/// What a model makes of the last layer's output, and so whether tokens of earlier steps are ever read again.
+enum class head_kind : std::uint8_t {
+    next_token,  ///< generates: the next token is predicted from keys and values that are cached
+    pooled,      ///< a decoder that embeds or scores a whole text: each token sees those before it, none is generated
+    encoder,     ///< every token or patch sees all others: nothing is generated, and no runtime caches anything
+};
+/// The names of the kinds, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<head_kind>{"next_token", "pooled", "encoder"};
+
+/// The end of a model.
+struct output_head {
+    bool bias = false;                       ///< the output head has a bias
+    head_kind kind = head_kind::next_token;  ///< what it is for
+};
+
 /// Weights that a checkpoint stores in other formats than `weights`. What it does not quantise in a layer is
 /// `layer::quantised`.
 struct mixed_formats {
@@ -141,7 +157,7 @@ struct model {
     token_count max_context{};              ///< tokens of the longest sequence it was trained for; 0: unknown
     rope_factors rope{};                    ///< rotary factors in GGUF files
     bool tied_head = false;                 ///< the output head is the token embedding, or there is no head
-    bool head_bias = false;                 ///< the output head has a bias
+    output_head head{};                     ///< what is made of the last layer's output
     norm_kind final_norm = norm_kind::rms;  ///< the norm after the last layer
     /// Features of the token embedding, with projections to and from hidden; 0: hidden.
     std::int64_t embedding_width = 0;
@@ -187,7 +203,7 @@ constexpr maybe<model> with_masked_lm_head(model m) {
         const bool next_sentence = e.part == model_part::apart && e.role == weight_role::classifier && !transforms;
         if (pools || next_sentence) continue;
         if (e.part == model_part::apart && e.role == weight_role::bias) {
-            m.head_bias = true;
+            m.head.bias = true;
             continue;
         }
         found = found || (e.part == model_part::apart && transforms);
@@ -198,6 +214,17 @@ constexpr maybe<model> with_masked_lm_head(model m) {
     m.extra_count = kept;
     m.published = {};
     return found ? maybe<model>{m} : maybe<model>{};
+}
+
+/// Whether a model predicts tokens one after another. One that does not, embeds, scores or classifies its whole input.
+constexpr bool generates(const model& m) { return m.head.kind == head_kind::next_token; }
+
+/// A decoder without its head, which embeds or scores texts.
+constexpr model pooled(model m) {
+    if (generates(m)) m.head.kind = head_kind::pooled;
+    m.tied_head = true;
+    m.published = {};
+    return m;
 }
 
 /// Features of the token embedding.

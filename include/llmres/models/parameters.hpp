@@ -516,7 +516,7 @@ constexpr void list_output(const model& m, const weight_visitor& visit) {
     if (!m.tied_head)
         visit(
             weight{.role = weight_role::lm_head, .rows = m.vocabulary, .columns = width, .split = weight_split::rows});
-    if (m.head_bias) visit(weight{.role = weight_role::bias, .columns = m.vocabulary, .split = weight_split::columns});
+    if (m.head.bias) visit(weight{.role = weight_role::bias, .columns = m.vocabulary, .split = weight_split::columns});
     list_extras(m, model_part::output, visit);
 }
 

@@ -18,7 +18,7 @@ inline constexpr model phi_1_5{
     .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 64, .qkv_bias = true, .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 8192, .bias = true},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
-    .max_context = tokens(2048), .head_bias = true, .final_norm = norm_kind::layer, .weights = fp16};
+    .max_context = tokens(2048), .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = fp16};
 
 inline constexpr model phi_2{
     .name = "phi-2", .architecture = "mixformer-sequential",
@@ -26,7 +26,7 @@ inline constexpr model phi_2{
     .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true, .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 10240, .bias = true},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
-    .max_context = tokens(2048), .head_bias = true, .final_norm = norm_kind::layer, .weights = fp32,
+    .max_context = tokens(2048), .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = fp32,
     .published = parameters(2'779'683'840)};
 
 inline constexpr model phi_3_mini_4k{
@@ -58,7 +58,7 @@ inline constexpr model phi_3_5_moe{
                                   .output_bias = true, .window = tokens(131072)},
                     .feed_forward = {.experts = {.count = 16, .per_token = 2, .width = 6400}},
                     .norm = norm_kind::layer}},
-    .max_context = tokens(131072), .rope = {2, 64}, .head_bias = true, .final_norm = norm_kind::layer, .weights = bf16};
+    .max_context = tokens(131072), .rope = {2, 64}, .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = bf16};
 
 inline constexpr model phi_4{
     .name = "phi-4", .architecture = "phi3",

@@ -201,7 +201,7 @@ inline constexpr model qwen3_embedding_0_6b{
     .vocabulary = 151669, .hidden = 1024,
     .layers = {28, {.attention = {.heads = 16, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::shared},
                     .feed_forward = {.width = 3072}}},
-    .max_context = tokens(32768), .tied_head = true, .weights = bf16,
+    .max_context = tokens(32768), .tied_head = true, .head = {.kind = head_kind::pooled}, .weights = bf16,
     .published = parameters(595'776'512)};
 
 /// The Hub gives 81,324,862,720 with the layer that predicts one token further.

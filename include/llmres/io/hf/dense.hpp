@@ -229,7 +229,7 @@ inline model read_phi(config_fields& c) {
     l.feed_forward.width = feature_count(c, width_field, 4 * m.hidden);
     l.norm = m.final_norm = norm_kind::layer;
     l.norm_before_feed_forward = false;
-    m.head_bias = true;
+    m.head.bias = true;
     refuse_flag(c, "qk_layernorm");
     return stack_of(c, m, l);
 }

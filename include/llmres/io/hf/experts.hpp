@@ -65,7 +65,7 @@ inline model read_phimoe(config_fields& c) {
     model m = read_frame(c);
     layer l = read_mixtral_layer(c, m.hidden, bias_fields::attention);
     l.norm = m.final_norm = norm_kind::layer;
-    m.head_bias = c.flag_or("lm_head_bias", false);
+    m.head.bias = c.flag_or("lm_head_bias", false);
     return stack_of(c, m, l);
 }
 

@@ -357,6 +357,49 @@ inline status read_quantization(config_fields& outer, config_fields& inner, mode
     return read_quantization_config(*quantization, precision{m.weights}, m);
 }
 
+/// Types whose layers see all tokens, unless the file was saved from a class that generates.
+inline constexpr std::array<std::string_view, 25> encoder_types{"bert",
+                                                                "roberta",
+                                                                "xlm-roberta",
+                                                                "camembert",
+                                                                "distilbert",
+                                                                "vit",
+                                                                "xlm-roberta-xl",
+                                                                "roberta-prelayernorm",
+                                                                "data2vec-text",
+                                                                "megatron-bert",
+                                                                "ernie",
+                                                                "electra",
+                                                                "big_bird",
+                                                                "bert-generation",
+                                                                "roc_bert",
+                                                                "roformer",
+                                                                "xmod",
+                                                                "xlm",
+                                                                "xlnet",
+                                                                "clip_text_model",
+                                                                "clip_vision_model",
+                                                                "siglip_text_model",
+                                                                "siglip_vision_model",
+                                                                "clip",
+                                                                "siglip"};
+
+/// Endings of the names of classes that embed, score or classify. (vLLM, config/model.py: _SUFFIX_TO_DEFAULTS.)
+inline constexpr std::array<std::string_view, 9> pooling_classes{
+    "ForTextEncoding",   "EmbeddingModel", "ForSequenceClassification", "ForTokenClassification", "ForRewardModel",
+    "ForRewardModeling", "RewardModel",    "ClassificationModel",       "ForSequenceEmbedding"};
+
+/// What a model of that type is for, by the class that it was saved from.
+inline head_kind head_kind_of(config_fields& outer, std::string_view type, const model& m) {
+    for (const std::string_view encoder : encoder_types)
+        if (type == encoder) return generates(outer) ? head_kind::next_token : head_kind::encoder;
+    const bool decodes = m.encoders[0].layers > 0;
+    if (!decodes && is_architecture(outer, "EncoderModel")) return head_kind::encoder;
+    for (const std::string_view name : pooling_classes)
+        if (is_architecture(outer, name)) return head_kind::pooled;
+    return head_kind::next_token;
+}
+
 inline result<model> read_config(const nlohmann::json& document) {
     config_fields outer{document};
     const std::string_view outer_type = outer.text_or(type_field, "");
@@ -394,6 +437,8 @@ inline result<model> read_config(const nlohmann::json& document) {
                 outer.fail(error_code::unsupported, other, "absent: this model_type is described without it");
     }
 
+    m.head.kind = head_kind_of(outer, type, m);
+    if (m.head.kind == head_kind::pooled) m.tied_head = true;
     m.rope = read_rope_factors(inner, m);
     // Where a config.json of Gemma 3 does not give the vocabulary, GGUF files hold the tokenizer's rows of the
     // embedding alone (convert_hf_to_gguf.py: Gemma3Model cuts the rows beyond it).

@@ -61,7 +61,7 @@ inline model read_gpt_neo(config_fields& c) {
 /// biases.
 inline model read_gptj(config_fields& c) {
     model m = read_gpt_frame(c);
-    m.head_bias = true;
+    m.head.bias = true;
     layer l = read_gpt_layer(c, m.hidden);
     l.attention.qkv_bias = l.attention.output_bias = false;
     l.norm_before_feed_forward = false;

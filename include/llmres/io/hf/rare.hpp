@@ -43,7 +43,7 @@ inline model read_biogpt(config_fields& c) {
 inline model read_ctrl(config_fields& c) {
     model m = read_gpt_frame(c);
     m.tied_head = c.flag_or("tie_word_embeddings", true);
-    m.head_bias = true;
+    m.head.bias = true;
     layer l = read_gpt_layer(c, m.hidden);
     l.feed_forward.width = feature_count(c, "dff");
     return stack_of(c, m, l);
@@ -139,7 +139,7 @@ inline model read_nanochat(config_fields& c) {
 inline model read_modernbert_decoder(config_fields& c) {
     model m = read_frame(c);
     m.tied_head = c.flag_or("tie_word_embeddings", true);
-    m.head_bias = c.flag_or("decoder_bias", true);
+    m.head.bias = c.flag_or("decoder_bias", true);
     layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     const norm_kind norm = c.flag_or("norm_bias", false) ? norm_kind::layer : norm_kind::layer_without_bias;
     l.norm = m.final_norm = norm;

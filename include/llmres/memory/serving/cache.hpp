@@ -31,6 +31,21 @@ struct allotment {
     friend constexpr allotment operator*(allotment a, std::int64_t n) { return {a.ideal * n, a.allocated * n}; }
 };
 
+/// Sequences of a rank that have keys and values in the cache at once. A model that embeds or scores reads a text's
+/// keys and values no more once the text is computed: an engine with a pool has those of the texts of a step there
+/// (vLLM refuses to start where one longest text has no room, kv_cache_utils.py: check_enough_kv_cache_memory),
+/// llama.cpp allots cells for all slots, others keep none. No engine has a cache for an encoder (vLLM: ENCODER_ONLY
+/// attention has no KV cache spec; llama.cpp, llama_model::create_memory: BERT's kin have no memory).
+constexpr std::int64_t cached_sequences_of(const job& j, const runtime& r, std::int64_t sequences) {
+    if (generates(j.model)) return sequences;
+    if (j.model.head.kind == head_kind::encoder || r.cache.pool == cache_pool::grows) return 0;
+    if (r.cache.pool == cache_pool::allotted) return sequences;
+    const token_count step = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
+    const std::int64_t at_once = step.in(tokens) / context_of(j).in(tokens);
+    const std::int64_t some = at_once > 1 ? at_once : 1;
+    return some < sequences ? some : sequences;
+}
+
 /// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
 /// its slots.
 constexpr std::int64_t slots_of(const job& j, const runtime& r, std::int64_t sequences) {
@@ -92,7 +107,7 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
 /// One layer's cache of all sequences of a rank.
 constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
                                 std::int64_t sequences) {
-    if (a.kind == attention_kind::none) return {};
+    if (a.kind == attention_kind::none || sequences == 0) return {};
     const token_count ideal =
         tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
     const bytes_per_token each = token_in_cache(a, j, r, l);

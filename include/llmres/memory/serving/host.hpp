@@ -41,7 +41,7 @@ struct host_share {
     const placement host = placement_on_host(j);
     host_share share{.weights = host_weights({j, whole, j.runtime, file}, host)};
     if (host.layers.size() == 0 && host.expert_layers.size() == 0 && !host.output) return share;
-    const std::int64_t sequences = sequences_per_rank(j, l);
+    const std::int64_t sequences = cached_sequences_of(j, j.runtime, sequences_per_rank(j, l));
     const serving_step step{j, j.runtime, whole};
     byte_count fullest;
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k) {

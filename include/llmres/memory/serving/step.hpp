@@ -105,6 +105,7 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
 
 /// Rows of logits that a step computes.
 constexpr std::int64_t logit_rows(const job& j, const runtime& r, const layout& l, const token_shape& s) {
+    if (!generates(j.model)) return 0;
     const std::int64_t sequences = sequences_per_rank(j, l);
     switch (r.step.logits.rows) {
         case scored_tokens::last: return sequences;
@@ -357,7 +358,8 @@ struct serving_step {
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> logits_of_sequences() const {
-        return scaled(bytes(product(sequences_per_rank(job, layout), job.model.vocabulary)), runtime.step.logits.bytes);
+        const std::int64_t sequences = generates(job.model) ? sequences_per_rank(job, layout) : 0;
+        return scaled(bytes(product(sequences, job.model.vocabulary)), runtime.step.logits.bytes);
     }
     /// What an allocator that never gives back holds of the moments that were not the fullest.
     constexpr byte_count beside_peak(byte_count layers, bool last) const {

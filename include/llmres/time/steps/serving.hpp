@@ -313,8 +313,8 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, launch_mode::eager);
     serving_work work{.step = all[0].terms(with.reach, launches),
                       .prefill = all[1].terms(with.reach, of_prompts),
-                      .flops = all[0].flops,
-                      .at_peak = all[0].at_peak,
+                      .flops = all[generates(j.model) ? 0 : 1].flops,
+                      .at_peak = all[generates(j.model) ? 0 : 1].at_peak,
                       .decode = p.decode.tokens,
                       .prompt = p.prompt.tokens.all(),
                       .prompts = p.prompts.tokens.all()};
@@ -374,6 +374,15 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
     if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill);
 
+    if (!generates(j.model)) {  // each rank computes one input after another, and that is all
+        const duration prompt = speed.prefill.expected();
+        const std::int64_t ranks = l.all_data_ranks() < j.batch ? l.all_data_ranks() : j.batch;
+        speed.step = {};
+        speed.tokens_per_second = approx(computed_prompt_of(j)) * static_cast<double>(ranks) / prompt;
+        speed.flops = work.flops * static_cast<double>(ranks);
+        speed.mfu = work.at_peak / prompt / static_cast<double>(l.pipeline);
+        return speed;
+    }
     // Prompts are computed together; then every step makes one token of each sequence.
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
     const duration step = speed.step.expected();

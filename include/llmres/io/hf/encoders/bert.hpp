@@ -35,7 +35,7 @@ inline void add_bert_heads(config_fields& c, model& m, const bert_form& form) {
     const bool generating = generates(c);
     if (!generating || form.always_pools) m.add(head_transform(m.hidden, m.hidden, model_part::output));
     if (generating) {
-        m.head_bias = true;
+        m.head.bias = true;
         if (!form.transforms) return;
         m.add(head_transform(m.hidden, m.hidden, model_part::output));
         m.add(layer_norm(m.hidden, model_part::output));
@@ -92,7 +92,7 @@ inline model read_big_bird(config_fields& c) {
 inline model read_bert_generation(config_fields& c) {
     model m = read_bert_frame(c, {});
     add_bert_embeddings(c, m, {.types = 0}, m.hidden);
-    if (generates(c)) m.head_bias = true;
+    if (generates(c)) m.head.bias = true;
     return m;
 }
 
@@ -123,7 +123,7 @@ inline model read_electra(config_fields& c) {
         m.add(head_transform(width, m.hidden, model_part::output));
     }
     m.add(layer_norm(width, model_part::output));
-    m.head_bias = true;
+    m.head.bias = true;
     return m;
 }
 
@@ -158,7 +158,7 @@ inline model read_roformer(config_fields& c) {
     if (!generates(c) && !is_architecture(c, "ForMaskedLM")) return m;
     m.add(head_transform(m.hidden, m.hidden, model_part::output));
     m.add(layer_norm(m.hidden, model_part::output));
-    m.head_bias = true;
+    m.head.bias = true;
     return m;
 }
 
@@ -196,7 +196,7 @@ inline model read_xlm(config_fields& c) {
     m.hidden = feature_count(c, "emb_dim");
     m.max_context = tokens(feature_count(c, context_field, 512));
     m.tied_head = true;
-    m.head_bias = is_architecture(c, "LMHeadModel");
+    m.head.bias = is_architecture(c, "LMHeadModel");
     m.final_norm = norm_kind::none;
     m.add(positions(m.max_context.in(tokens), m.hidden));
     const std::int64_t languages = c.number_or("n_langs", 1, 1, 65536);
@@ -210,7 +210,7 @@ inline model read_xlm(config_fields& c) {
 inline model read_xlnet(config_fields& c) {
     model m = read_frame(c);
     m.tied_head = true;
-    m.head_bias = is_architecture(c, "LMHeadModel");
+    m.head.bias = is_architecture(c, "LMHeadModel");
     m.final_norm = norm_kind::none;
     const std::int64_t heads = c.number(heads_field, 1, most_heads);
     layer l = transformer_layer(heads, m.hidden, feature_count(c, "d_inner"));

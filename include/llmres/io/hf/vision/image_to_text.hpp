@@ -15,7 +15,7 @@ namespace llmres::inline v0::detail::hf {
 inline model read_git(config_fields& c) {
     model m = read_bert_frame(c, {});
     m.tied_head = c.flag_or("tie_word_embeddings", false);
-    m.head_bias = true;
+    m.head.bias = true;
     add_bert_embeddings(c, m, {.types = 0}, m.hidden);
     vision_fields v{c};
     const tower_shape t = read_tower_shape(v, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12});
@@ -46,7 +46,7 @@ inline tower_shape add_blip_tower(config_fields& v, model& m, const tower_shape&
 /// BLIP: BERT's layers with cross-attention to the tower.
 inline model read_blip_text(config_fields& c) {
     model m = read_bert_frame(c, {});
-    m.head_bias = true;
+    m.head.bias = true;
     add_bert_embeddings(c, m, {.types = 0}, m.hidden);
     m.add(head_transform(m.hidden, m.hidden, model_part::output));
     m.add(layer_norm(m.hidden, model_part::output));
