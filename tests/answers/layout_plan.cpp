@@ -388,6 +388,34 @@ TEST_CASE("on unified memory a job may reach what the host frees, but for Apple'
           verdict::does_not_fit);
 }
 
+TEST_CASE(
+    "on unified memory a job starts for sure where weights, pages of their files and the profiling run have room") {
+    int hangs = 0, starts = 0;
+    const cluster spark{.gpu = gpus::gb10_dgx_spark};
+    for (const model* m : {&models::gemma_4_26b_a4b, &models::llama_3_1_8b, &models::qwen3_32b, &models::qwen3_4b}) {
+        job j{.model = *m, .context = tokens(4096), .runtime = runtimes::vllm};
+        j.runtime.cache.fraction = 0.7;
+        const job_plan p = plan(j, {}, spark).value();
+        if (p.verdict == verdict::does_not_fit) continue;
+        const byte_count most = p.memory[memory_term::weights].high * 2;
+        const bool sure = p.memory.phase != phase::start;
+        (sure ? starts : hangs) += 1;
+        CHECK((!sure || p.verdict != verdict::fits || most < available_memory(spark)));
+        CHECK((sure || p.verdict == verdict::tight));
+        CHECK((sure || last_reason(p).needed > most));
+        CHECK(memory_fits(j, {}, spark) == (p.verdict == verdict::fits));
+        // The same model on a card of its own memory, of the same size, starts.
+        cluster apart = standard_cluster(gpus::h200_sxm5_141gb, 1).value();
+        CHECK(plan(j, {}, apart)->memory.phase != phase::start);
+    }
+    CHECK(hangs >= 1);
+    CHECK(starts >= 2);
+    job gemma{.model = models::gemma_4_26b_a4b, .runtime = runtimes::vllm};
+    gemma.runtime.cache.fraction = 0.7;
+    CHECK(plan(gemma, {}, spark)->verdict == verdict::tight);
+    CHECK(plan(gemma, {}, spark)->memory.phase == phase::start);
+}
+
 TEST_CASE("caches and recurrent states are held against the pool that a caller sized") {
     job j{.model = models::llama_3_1_8b, .context = tokens(1024), .runtime = runtimes::vllm};
     job_plan p{.verdict = verdict::fits};

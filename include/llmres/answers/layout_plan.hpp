@@ -80,6 +80,15 @@ constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, c
         p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), asked, p.usable});
 }
 
+/// On unified memory: whether a job that may fit starts for sure.
+constexpr void judge_start(job_plan& p, const job& j, const cluster& c) {
+    const byte_count most = most_at_start(j, p.memory, c.gpu), free = available_memory(c);
+    if (p.verdict == verdict::does_not_fit || most <= free) return;
+    p.verdict = verdict::tight;
+    p.memory.phase = phase::start;
+    p.because({reason_code::memory_tight, p.gpu, memory_term::weights, most, free});
+}
+
 /// Whether the caches have room in a pool that the caller sized.
 constexpr void judge_pool(job_plan& p, const job& j) {
     if (trains(j) || pool_holds(j, p.layout, p.memory)) return;
@@ -135,6 +144,7 @@ constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() :
 constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c,
                      layout_folds* known) {
     judge_gpu_memory(p, need, c);
+    judge_start(p, j, c);
     judge_pool(p, j);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;

@@ -75,6 +75,11 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
             return detail::sentence("the weights alone take {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight:
+            if (p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu))
+                return detail::sentence(
+                    "may need up to {}{} while it starts, has {}: the weights, the pages of the files that they are "
+                    "read from, and the profiling run; drop the page cache first, or keep the files out of it",
+                    {to_string(r.needed), where, to_string(r.available)});
             return detail::sentence("may need up to {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";

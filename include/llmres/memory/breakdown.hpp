@@ -42,11 +42,12 @@ enum class phase : std::uint8_t {
     forward,    ///< training: a layer's forward pass; all layers before it have saved theirs
     decode,     ///< serving: the last token of every sequence is computed while the cache is full
     load,       ///< serving: weights are converted, beside what they are converted to, before the first step
+    start,      ///< serving on unified memory: weights are read from files whose pages lie in the same memory
 };
 /// The names of the phases, in their order.
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<phase>{"prefill", "loss",   "backward", "optimizer",
-                                                                 "forward", "decode", "load"};
+inline constexpr std::array<std::string_view, 8> names_of<phase>{"prefill", "loss",   "backward", "optimizer",
+                                                                 "forward", "decode", "load",     "start"};
 
 /// A training step by its passes: the most bytes of tensors that are alive in each.
 struct training_passes {

@@ -162,6 +162,22 @@ constexpr byte_count usable_memory(const job& j, const cluster& c) {
     return fraction + beside < free ? fraction + beside : free;
 }
 
+/// The most that serving takes of unified memory while it starts, where the engine's pool is a fraction of what CUDA
+/// calls free or of the whole: the weights on the GPU, and once more as pages of the files that they are read from,
+/// which CUDA does not count as free (vLLM issue 48140: mem_get_info() is the kernel's MemFree), and the largest step,
+/// before the cache is allocated; what the host needs is in `workspace`. Zero where the GPU has memory of its own, and
+/// where Metal's working set leaves pages of files out. In-sample: vLLM issue 46307, 48 GiB of bf16 weights on a GB10
+/// with 119 GiB, of which 112 were in use in the profiling run at gpu_memory_utilization 0.70; the host hung.
+constexpr byte_count most_at_start(const job& j, const memory_breakdown& m, const gpu& card) {
+    if (trains(j) || !shares_host_memory(card) || card.vendor == gpu_vendor::apple || !takes_fraction(j.runtime.cache))
+        return {};
+    byte_count most = m[memory_term::weights].high * 2;
+    for (const memory_term t : {memory_term::adapter, memory_term::activations, memory_term::logits,
+                                memory_term::communication, memory_term::workspace, memory_term::runtime})
+        most += m[t].high;
+    return most;
+}
+
 namespace detail {
 
 /// Whether a job asks for a kernel that the GPU cannot run.
@@ -181,13 +197,13 @@ constexpr bool host_memory_fits(const job& j, const layout& l, const cluster& c,
 }  // namespace detail
 
 /// True if the busiest GPU surely holds the job's memory (memory_breakdown::surely_within()), and the pool that the
-/// caller sized its caches, if main memory has room for what lies there, and if the GPU has the job's attention kernel.
-/// Preconditions: validate() holds for job, layout and cluster.
+/// caller sized its caches, on unified memory while the job starts, too, if main memory has room for what lies there,
+/// and if the GPU has the job's attention kernel. Preconditions: validate() holds for job, layout and cluster.
 constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
     if (detail::lacks_flash_attention(j, c.gpu)) return false;
     const memory_breakdown m = memory_of(j, l, c);
-    return m.surely_within(usable_memory(j, c)) && (trains(j) || detail::pool_holds(j, l, m)) &&
-           detail::host_memory_fits(j, l, c, m);
+    return m.surely_within(usable_memory(j, c)) && most_at_start(j, m, c.gpu) <= available_memory(c) &&
+           (trains(j) || detail::pool_holds(j, l, m)) && detail::host_memory_fits(j, l, c, m);
 }
 
 }  // namespace llmres::inline v0
