@@ -468,11 +468,14 @@ inline constexpr gpu mi50_32gb{
     .mig_instances = 0, .listing = {.ecc = "yes", .form_factor = "PCIe",
     .confidence = "medium", .sources = "TPU;ROCM;CALC"}};
 
+/// hipDeviceProp_t.totalGlobalMem is 122,880 MiB where the host is set to give the GPU as much as it can spare (a pull
+/// request of 1bit-MONSTER, 833). Linux gives half of the memory (63,968 MiB of GTT) unless ttm.pages_limit says more,
+/// Windows at most 96 GiB: say so with `cluster.gpu_memory`.
 inline constexpr gpu ryzen_ai_max_395{
     .id = "ryzen-ai-max-395", .name = "Ryzen AI Max+ 395 (Radeon 8060S)", .vendor = gpu_vendor::amd,
     .architecture = "RDNA3.5 (Strix Halo)", .target = "gfx1151", .launch_year = 2025,
     .sm_count = 40, .cuda_cores = 2560, .tensor_cores = 80, .boost_clock = mhz(2900),
-    .memory = {.marketing = gb(128), .fitted = gib(128), .type = "LPDDR5X unified", .bus_bits = 256,
+    .memory = {.marketing = gb(128), .fitted = gib(128), .cuda_visible = mib(122880), .type = "LPDDR5X unified", .bus_bits = 256,
                .bandwidth = gb_per_s(256)},
     .l2_cache = mib(2),
     .rates = {.fp64 = tflops(0.46), .fp64_tensor = tflops(0), .fp32 = tflops(29.7), .fp16_vector = tflops(59.4),
