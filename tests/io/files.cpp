@@ -64,6 +64,22 @@ TEST_CASE("a config is read from its file or its folder, and named after it") {
     CHECK(file->layers.counts()[1] == 3);
 }
 
+TEST_CASE("a decoder beside a modules.json that pools embeds texts") {
+    const scratch here;
+    json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
+    config["architectures"] = {"LlamaForCausalLM"};
+    here.file("config.json", config.dump());
+    CHECK(generates(*load_hf_config(here.path())));
+    here.file("modules.json", R"([{"idx": 0, "type": "sentence_transformers.models.Transformer"}])");
+    CHECK(generates(*load_hf_config(here.path())));
+    here.file("modules.json", R"([{"idx": 1, "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+    CHECK(load_hf_config(here.path())->head.kind == head_kind::pooled);
+    here.file("modules.json", "[]");
+    config["architectures"] = {"LlamaForSequenceClassification"};
+    here.file("config.json", config.dump());
+    CHECK(load_hf_config(here.path())->head.kind == head_kind::pooled);
+}
+
 TEST_CASE("a file that is not there is refused with its path") {
     const auto read = load_hf_config(data / "configs/nowhere/config.json");
     REQUIRE_FALSE(read);

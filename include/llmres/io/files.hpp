@@ -112,6 +112,14 @@ inline result<nlohmann::json> read_config_document(const std::filesystem::path& 
     return root;
 }
 
+/// Whether the modules.json of sentence-transformers beside a config.json pools what the model outputs. Its class may
+/// be that of a model which generates, as Qwen3-Embedding's is. (vLLM, transformers_utils/config.py:
+/// get_pooling_config.)
+inline bool has_pooling_beside(const std::filesystem::path& config) {
+    const result<std::string> text = read_text("modules.json", config.parent_path() / "modules.json", 1u << 20, "");
+    return text && text->find("sentence_transformers.models.Pooling") != std::string::npos;
+}
+
 /// The model under the name of its config.json's place.
 inline model named_after(model m, const std::filesystem::path& file) {
     const std::string name = config_name(file);
@@ -250,7 +258,9 @@ inline result<model> load_hf_config(const std::filesystem::path& path) {
     const result<nlohmann::json> document = detail::read_config_document(file);
     if (!document) return document.error();
     const result<model> read = detail::hf::read_config(*document);
-    return read ? result<model>{detail::named_after(*read, file)} : read;
+    if (!read) return read;
+    const model named = detail::named_after(*read, file);
+    return generates(named) && detail::has_pooling_beside(file) ? pooled(named) : named;
 }
 
 inline result<maybe<denoiser>> find_denoiser(std::string_view source) {
