@@ -253,10 +253,13 @@ TEST_CASE("llama.cpp's rows are shared by the GPUs of its pipeline, as two and s
         c.scale_up = links::pcie_gen4_x16;
         return plan(j, {.pipeline = gpus}, c).value().speed.step.total();
     };
+    const interval<duration> by_rows = token(2);
+    j.runtime = runtimes::llama_cpp_2399;
     const interval<duration> layers = token(2);
     CHECK(token(6).expected.in(seconds) == doctest::Approx(layers.expected.in(seconds)).epsilon(0.02));
     const interval<duration> alone = token(1);
     j.options.splits_rows = true;
+    CHECK(token(2) == by_rows);  // as builds before b1842 always do
     CHECK(token(2).contains(seconds(1 / 38.5)));
     CHECK(token(6).contains(seconds(1 / 22.3)));
     CHECK(token(6).expected > token(2).expected);

@@ -140,25 +140,41 @@ constexpr void write_cache(const serving_stages& stages, const placement& here, 
     to.add("draft_kv", grown_by(stages.caches.of_draft(here.stage)), part.copies);
 }
 
+/// What the sequences keep, and adapters.
 template <class Writer>
-constexpr void write_serving(const job& j, const layout& l, const runtime& r, const file_layers* file,
-                             const memory_breakdown& m, Writer& to) {
-    const serving_stages stages{j, l, r, file};
-    const placement here = placement_of(j, l, m.stage);
-    memory_breakdown tensors;
-    const serving_peak peak = add_peak(tensors, stages.stage(here), stages.step, r);
+constexpr void write_beside_weights(const serving_stages& stages, const placement& here, const cache_part& part,
+                                    Writer& to) {
     const auto each_layer = [&](std::string_view name, auto&& size_of_layer) {
-        to.in_each_layer(here.layers, [&](std::int32_t index) { to.add(name, size_of_layer(j.model.layers[index])); });
+        to.in_each_layer(here.layers,
+                         [&](std::int32_t index) { to.add(name, size_of_layer(stages.job.model.layers[index])); });
     };
-    to.term = memory_term::weights;
-    write_serving_weights(stages, here, peak.joined, to);
     to.term = memory_term::adapter;
     each_layer("lora", [&](const layer& kind) { return stages.weights.adapters_of(kind); });
     to.term = memory_term::kv_cache;
-    write_cache(stages, here, peak.cache, to);
+    write_cache(stages, here, part, to);
     to.term = memory_term::recurrent_state;
-    each_layer("state",
-               [&](const layer& kind) { return layer_state(kind.recurrent, j, r, l, stages.caches.sequences); });
+    each_layer("state", [&](const layer& kind) {
+        return layer_state(kind.recurrent, stages.job, stages.runtime, stages.layout, stages.caches.sequences);
+    });
+}
+
+template <class Writer>
+constexpr void write_serving(const job& j, const layout& l, const runtime& r, const file_layers* file,
+                             const memory_breakdown& m, Writer& to) {
+    memory_breakdown tensors;
+    to.term = memory_term::weights;
+    if (shares_rows(j, l)) {
+        const row_sharing_gpus gpus{j, l, r, file};
+        const serving_stage stage = gpus.stage(m.stage);
+        to.add("shared_rows", stage.weights);
+        return write_beside_weights(gpus.stages(), gpus.of(m.stage),
+                                    add_peak(tensors, stage, gpus.stages().step, r).cache, to);
+    }
+    const serving_stages stages{j, l, r, file};
+    const placement here = placement_of(j, l, m.stage);
+    const serving_peak peak = add_peak(tensors, stages.stage(here), stages.step, r);
+    write_serving_weights(stages, here, peak.joined, to);
+    write_beside_weights(stages, here, peak.cache, to);
 }
 
 template <class Writer>

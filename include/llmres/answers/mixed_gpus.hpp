@@ -69,7 +69,8 @@ struct dealt_layers {
 };
 
 /// Deals the layers of a serving job. Errors: a field of the job out of its bounds; no GPU, or more than
-/// `most_dealt_gpus`; an engine that takes fractions of devices and splits matrices, whose ranks must be equal.
+/// `most_dealt_gpus`; an engine that takes fractions of devices and splits matrices, whose ranks must be equal; GPUs
+/// that share the rows of each matrix.
 constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_share> devices);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_
     if (const status s = validate(j); !s) return s.error();
     if (trains(j))
         return refused(error_code::unsupported, "task", name_of(j.task), "serving: training deals layers evenly");
-    if (j.runtime.cache.pool != cache_pool::grows && j.runtime.cache.pool != cache_pool::allotted)
+    if ((j.runtime.cache.pool != cache_pool::grows && j.runtime.cache.pool != cache_pool::allotted) || splits_rows(j))
         return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        "an engine that splits by layers, such as llama.cpp");
     if (!j.gguf) return detail::deal_head_first(j, nullptr, devices);

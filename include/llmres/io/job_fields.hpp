@@ -222,7 +222,7 @@ inline constexpr std::array all{
     job_field{"runtime", "Runtime", "embedding_on_host", flag, 0, 0, "the token embedding is read from main memory"},
     job_field{"runtime", "Runtime", "experts_on_host", flag, 0, 0, "routed experts are computed by the CPU"},
     job_field{"runtime", "Runtime", "split_rows", flag, 0, 0,
-        "the GPUs of a pipeline share the rows of each matrix (--split-mode row; what builds before b1842 did)"},
+        "the GPUs of a pipeline share the rows of each matrix (--split-mode row; builds before b1842 always do)"},
     job_field{"runtime", "Runtime", "max_loras", integer, 0, 65536, "LoRA adapters that are resident at once"},
     job_field{"runtime", "Runtime", "max_lora_rank", integer, 1, 65536, "largest rank of the resident LoRA adapters"},
     job_field{"runtime", "Runtime", "encoder_tokens", integer, 0, most_tokens,

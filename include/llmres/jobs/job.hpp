@@ -251,6 +251,11 @@ constexpr token_count computed_prompt_of(const job& j) {
     return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
 }
 
+/// Whether the GPUs of a pipeline share the rows of each matrix when they serve.
+constexpr bool splits_rows(const job& j) {
+    return !trains(j) && (j.options.splits_rows || j.runtime.layouts.always_splits_rows);
+}
+
 /// Prompt tokens that pass the layers at once.
 constexpr token_count batched_tokens_of(const job& j) {
     const token_count whole = prompt_of(j) * j.batch;

@@ -27,8 +27,8 @@ struct serving_options {
     bool experts_on_host = false;
     /// Those of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all.
     std::int32_t host_expert_layers = 0;
-    /// The GPUs of a pipeline share the rows of each matrix instead of the layers (llama.cpp: --split-mode row, and
-    /// what builds before b1842 did with several GPUs). Times know of it; memory is planned as if each had its layers.
+    /// The GPUs of a pipeline share the rows of each matrix instead of the layers (llama.cpp: --split-mode row). Some
+    /// runtimes have no other way (layout_rules::always_splits_rows).
     bool splits_rows = false;
     /// Bytes of each GPU that the pool of caches takes, in place of what the runtime would choose (vLLM:
     /// kv_cache_memory_bytes); 0: it chooses.

@@ -83,7 +83,7 @@ constexpr const runtime& remembered_device(const job& j, const layout& l, const 
 }
 
 /// Whether the weights of the first stage alone exceed so much, whatever the batch. False, too, where layers are not
-/// dealt evenly.
+/// dealt evenly, or GPUs share the rows of each matrix.
 constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster& c, byte_count room,
                                     serving_folds& known) {
     const auto held = [&] {
@@ -92,6 +92,7 @@ constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster
         stages.fold_layers();
         return stages.without_caches(placement_of(j, l, 0), nullptr).weights;
     };
+    if (detail::shares_rows(j, l)) return false;
     return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
 }
 

@@ -37,6 +37,11 @@ struct layout_rules {
     tensor_split split{};                      ///< how it splits matrix products over tensor ranks
     std::int32_t most_zero = 3;                ///< the highest ZeRO stage
     std::int32_t most_zero_with_pipeline = 1;  ///< the highest ZeRO stage beside pipeline stages
+    /// Serving: the GPUs of a pipeline share the rows of each matrix, whether or not a caller asks for it.
+    bool always_splits_rows = false;
+    /// Where GPUs share the rows of each matrix, the first one holds all else: caches, states, norms and the buffer of
+    /// a step. Else each GPU has what belongs to its layers.
+    bool first_holds_rest = false;
 };
 
 }  // namespace llmres::inline v0

@@ -101,9 +101,15 @@ inline constexpr runtime llama_cpp_base{
     .layouts{.tensor = false, .expert = false},
 };
 
+/// Until b1842 GPUs shared the rows of each matrix, and nothing else (pull request 4766 brought --split-mode).
+constexpr runtime llama_cpp_in_rows(runtime r) {
+    r.layouts.always_splits_rows = true;
+    return r;
+}
 /// Until then attention's output took the place of its queries.
 constexpr runtime llama_cpp_first() {
     runtime r = llama_cpp_base;
+    r.layouts.first_holds_rest = true;
     r.launches.stages = stage_overlap::none;  // chunks since pull request 6017, of March 2024
     r.serving_kernels.output_over_query = true;
     r.serving_kernels.graph.laid_out = false;
@@ -113,6 +119,13 @@ constexpr runtime llama_cpp_first() {
 constexpr runtime llama_cpp_turns() {
     runtime r = llama_cpp_base;
     r.step.copies = 4;
+    return r;
+}
+/// With --split-mode row the first GPU had all but the matrices until pull request 10026, of 30 October 2024; which
+/// build was its first is not known here, so profiles up to b4000 count as before it.
+constexpr runtime llama_cpp_main_gpu() {
+    runtime r = llama_cpp_turns();
+    r.layouts.first_holds_rest = true;
     return r;
 }
 /// Since April 2025 latent attention reads its cache as it is (12801). Until January 2026 (19067) values had a cache of
@@ -215,8 +228,11 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
 
 }  // namespace detail
 
-inline constexpr runtime llama_cpp_2023 = for_versions(detail::llama_cpp_first(), "b1600 to b2399", {}, {2400});
-inline constexpr runtime llama_cpp_2024 = for_versions(detail::llama_cpp_turns(), "b2400 to b5139", {2400}, {5140});
+inline constexpr runtime llama_cpp_2023 =
+    for_versions(detail::llama_cpp_in_rows(detail::llama_cpp_first()), "b1600 to b1841", {}, {1842});
+inline constexpr runtime llama_cpp_2399 = for_versions(detail::llama_cpp_first(), "b1842 to b2399", {1842}, {2400});
+inline constexpr runtime llama_cpp_2024 = for_versions(detail::llama_cpp_main_gpu(), "b2400 to b4000", {2400}, {4001});
+inline constexpr runtime llama_cpp_5139 = for_versions(detail::llama_cpp_turns(), "b4001 to b5139", {4001}, {5140});
 inline constexpr runtime llama_cpp_5426 = for_versions(detail::llama_cpp_latent(), "b5140 to b5426", {5140}, {5427});
 inline constexpr runtime llama_cpp_2025 = for_versions(detail::llama_cpp_windows(), "b5427 to b6324", {5427}, {6325});
 inline constexpr runtime llama_cpp_6888 = for_versions(detail::llama_cpp_flash(), "b6325 to b6888", {6325}, {6889});
@@ -233,9 +249,9 @@ inline constexpr runtime ik_llama_cpp_4155 = detail::ik_llama_cpp_as("b3745 to b
 inline constexpr runtime ik_llama_cpp_3744 = detail::ik_llama_cpp_as("b3683 to b3744", 3683, 3745);
 inline constexpr runtime ik_llama_cpp_3682 = detail::ik_llama_cpp_as("b3500 to b3682", 3500, 3683);
 
-inline constexpr std::array all_llama_cpp{&llama_cpp,         &llama_cpp_11063,  &llama_cpp_9479, &llama_cpp_8671,
-                                          &llama_cpp_6929,    &llama_cpp_6888,   &llama_cpp_2025, &llama_cpp_5426,
-                                          &llama_cpp_2024,    &llama_cpp_2023,   &ik_llama_cpp,   &ik_llama_cpp_4155,
-                                          &ik_llama_cpp_3744, &ik_llama_cpp_3682};
+inline constexpr std::array all_llama_cpp{&llama_cpp,      &llama_cpp_11063,   &llama_cpp_9479,    &llama_cpp_8671,
+                                          &llama_cpp_6929, &llama_cpp_6888,    &llama_cpp_2025,    &llama_cpp_5426,
+                                          &llama_cpp_5139, &llama_cpp_2024,    &llama_cpp_2399,    &llama_cpp_2023,
+                                          &ik_llama_cpp,   &ik_llama_cpp_4155, &ik_llama_cpp_3744, &ik_llama_cpp_3682};
 
 }  // namespace llmres::inline v0::runtimes

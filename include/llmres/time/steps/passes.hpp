@@ -58,7 +58,7 @@ public:
     [[gnu::noinline]] static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with,
                                                         const token_passes& passes) {
         pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, run_long(passes)};
-        if (j.options.splits_rows && !trains(j)) made.parts = l.pipeline;
+        if (splits_rows(j)) made.parts = l.pipeline;
         return made;
     }
 

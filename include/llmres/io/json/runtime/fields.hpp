@@ -296,7 +296,10 @@ inline constexpr auto fields_of<llmres::layout_rules> = std::to_array<profile_fi
      {"uneven_stages", "training: stages may have unequal numbers of layers"},
      {"split", "how matrix products are split over tensor ranks"},
      {"most_zero", "the highest ZeRO stage", "stage"},
-     {"most_zero_with_pipeline", "the highest ZeRO stage beside pipeline stages", "stage"}});
+     {"most_zero_with_pipeline", "the highest ZeRO stage beside pipeline stages", "stage"},
+     {"always_splits_rows", "serving: the GPUs of a pipeline share the rows of each matrix, asked for or not"},
+     {"first_holds_rest",
+      "the first of GPUs that share the rows of each matrix holds caches, norms and a step's buffer"}});
 template <>
 inline constexpr auto fields_of<llmres::runtime_accuracy> = std::to_array<profile_field>(
     {{"activations", "measured activations over those that the inventory counts", "ratio"},
