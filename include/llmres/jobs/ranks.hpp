@@ -28,4 +28,21 @@ constexpr std::int64_t prompts_before_token(const job& j, const layout& l) {
     return j.runtime.cache.whole_batches ? sequences_per_rank(j, l) : 1;
 }
 
+namespace detail {
+
+/// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
+/// its slots.
+constexpr std::int64_t slots_of(const job& j, const runtime& r, std::int64_t sequences) {
+    if (r.cache.pool != cache_pool::allotted) return sequences;
+    const std::int64_t slots = j.options.max_num_seqs > 0 ? j.options.max_num_seqs : r.step.max_num_seqs;
+    return slots > sequences ? slots : sequences;
+}
+
+/// Sequences whose whole context has cells in a cache that is allotted at start.
+constexpr std::int64_t sequences_with_cells(const job& j, const runtime& r, std::int64_t sequences) {
+    return r.cache.slots == slot_cells::of_sequences || sequences == 0 ? sequences : slots_of(j, r, sequences);
+}
+
+}  // namespace detail
+
 }  // namespace llmres::inline v0

@@ -34,6 +34,13 @@ enum class steps_in_flight : std::uint8_t {
     stages_ahead,  ///< and the one that is scheduled meanwhile (vLLM: async_scheduling)
 };
 
+/// Whose tokens have cells in a cache that is allotted at start.
+enum class slot_cells : std::uint8_t {
+    of_sequences,  ///< the sequences of the job, whose cells all slots share
+    of_slots,      ///< each slot has its whole context, in one run of cells
+    apart,         ///< each slot has its whole context, and a cache of its own (llama.cpp: streams, not kv_unified)
+};
+
 /// How a runtime allocates its KV cache.
 struct runtime_cache {
     cache_pool pool = cache_pool::grows;  ///< where the memory of the cache comes from
@@ -68,6 +75,7 @@ struct runtime_cache {
     bool whole_batches = false;
     /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.
     std::int32_t copies = 1;
+    slot_cells slots = slot_cells::of_sequences;  ///< cells of a cache that is allotted at start
 };
 
 /// True if the cache is a fraction of the device, and the runtime has a knob for it.

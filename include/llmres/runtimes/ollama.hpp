@@ -12,8 +12,9 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
-inline constexpr auto ollama_knobs = with_knobs(llama_cpp_knobs, knob{"num_batch", knob_setting::batched_tokens},
-                                                knob{"num_gpu", knob_setting::gpu_layers});
+inline constexpr auto ollama_knobs =
+    with_knobs(llama_cpp_knobs, knob{"num_batch", knob_setting::batched_tokens},
+               knob{"num_gpu", knob_setting::gpu_layers}, knob{"num_parallel", knob_setting::sequences});
 
 constexpr runtime ollama_with(runtime r) {
     r.identity.name = "ollama";
@@ -22,10 +23,21 @@ constexpr runtime ollama_with(runtime r) {
     // It spreads over GPUs only what one does not hold, and asks for a margin of its own (OLLAMA_GPU_OVERHEAD apart).
     r.process.workspace = {mib(0), mib(128), mib(512)};
     r.step.max_num_seqs = 0;  // it names `--parallel`
+    // It starts its server with num_ctx x OLLAMA_NUM_PARALLEL tokens of context (its FAQ; server/sched.go), which
+    // llama-server divides: gpt-oss-120b with two slots has 9,306 MiB of caches, windows with cells for a step in each
+    // (ollama#16416).
+    r.cache.slots = slot_cells::apart;
     r.step.context = tokens(4096);
     r.step.larger_devices =
         device_classes({.from = gib(23), .context = tokens(32768)}, {.from = gib(47), .context = tokens(262144)});
     r.loading.fits_memory = false;  // its own choice of layers is not modelled
+    return r;
+}
+
+/// Its own engine has one run of cells for all (kvcache/causal.go: maxSequences * capacity).
+constexpr runtime ollama_of_its_own() {
+    runtime r = ollama_with(llama_cpp_2025);
+    r.cache.slots = slot_cells::of_slots;
     return r;
 }
 
@@ -35,8 +47,7 @@ constexpr runtime ollama_with(runtime r) {
 inline constexpr runtime ollama = for_versions(detail::ollama_with(llama_cpp), "0.30.4 and later", {0, 30, 4});
 inline constexpr runtime ollama_0_30 =
     for_versions(detail::ollama_with(llama_cpp_9479), "0.30.0 to 0.30.3", {0, 30, 0}, {0, 30, 4});
-inline constexpr runtime ollama_0_29 =
-    for_versions(detail::ollama_with(llama_cpp_2025), "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
+inline constexpr runtime ollama_0_29 = for_versions(detail::ollama_of_its_own(), "0.9 to 0.29", {0, 9, 0}, {0, 30, 0});
 inline constexpr std::array all_ollama{&ollama, &ollama_0_30, &ollama_0_29};
 
 }  // namespace llmres::inline v0::runtimes

@@ -2,7 +2,13 @@
 #include <llmres/memory/serving/cache.hpp>
 
 #include <doctest/doctest.h>
-#include <llmres/models/mistral.hpp>
+#include <llmres/jobs/knobs.hpp>
+#include <llmres/memory/serving.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/runtimes/ollama.hpp>
+
+#include <string>
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -89,6 +95,38 @@ TEST_CASE("an engine that allots its cache at start has windows and states for i
     CHECK(slots_of(j, r, 1) == 1);
     j.options.max_num_seqs = 5;
     CHECK(slots_of(j, r, 3) == 5);
+}
+
+TEST_CASE("Ollama starts its server with a context for each slot, and llama.cpp's slots share that of the sequences") {
+    for (const runtime* r : runtimes::all_ollama)
+        for (const model* m :
+             {&models::llama_3_1_8b, &models::gpt_oss_20b, &models::gemma_3_4b, &models::mamba2_2_7b}) {
+            INFO(std::string{r->identity.versions.view()} << ", " << std::string{m->name.view()});
+            const auto held = [&](std::int64_t parallel, std::int64_t batch) {
+                job j{.model = *m, .batch = batch, .context = tokens(8192), .runtime = *r};
+                REQUIRE(set_knob(j.runtime, j.options, "num_parallel", static_cast<double>(parallel)));
+                const memory_breakdown all = serving_memory(j, {});
+                return all[memory_term::kv_cache].expected + all[memory_term::recurrent_state].expected;
+            };
+            CHECK(held(2, 1) == held(2, 2));
+            CHECK(held(4, 1) == held(1, 4));
+            CHECK(held(2, 1) > scaled_up(held(1, 1), 1.2));
+        }
+    job two{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+    const byte_count one = serving_memory(two, {})[memory_term::kv_cache].expected;
+    two.options.max_num_seqs = 2;
+    CHECK(serving_memory(two, {})[memory_term::kv_cache].expected == one);
+}
+
+TEST_CASE("two slots of Ollama have the caches and the buffer of a step that it printed") {
+    // ollama#16416: gpt-oss-120b on a Radeon 8060S, a context of 131,072, steps of 1,024: 9,306 and 796 MiB.
+    job j{.model = models::gpt_oss_120b, .context = tokens(131072), .runtime = runtimes::ollama_0_30};
+    j.gguf = find_gguf_mix("weights", "MXFP4_MOE").value();
+    j.max_batched_tokens = tokens(1024);
+    j.options.max_num_seqs = 2;
+    const memory_breakdown m = serving_memory(j, {});
+    CHECK(m[memory_term::kv_cache].expected == mib(9306));
+    CHECK(ratio(m[memory_term::activations].expected, mib(1)) == doctest::Approx(796).epsilon(0.05));
 }
 
 TEST_CASE("a caller bounds a pool in tokens, in blocks, or in both") {

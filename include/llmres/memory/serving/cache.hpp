@@ -6,6 +6,7 @@
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/block_pool.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
@@ -46,14 +47,6 @@ constexpr std::int64_t cached_sequences_of(const job& j, const runtime& r, std::
     return some < sequences ? some : sequences;
 }
 
-/// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
-/// its slots.
-constexpr std::int64_t slots_of(const job& j, const runtime& r, std::int64_t sequences) {
-    if (r.cache.pool != cache_pool::allotted) return sequences;
-    const std::int64_t slots = j.options.max_num_seqs > 0 ? j.options.max_num_seqs : r.step.max_num_seqs;
-    return slots > sequences ? slots : sequences;
-}
-
 /// Tokens that the caller lets the pool hold; 0: as many as the engine chooses.
 constexpr token_count tokens_set(const job& j, const runtime& r) {
     if (j.options.cache_blocks <= 0) return j.options.cache_tokens;
@@ -80,11 +73,16 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
     const bool blocks = r.cache.block > token_count{};
     if (r.cache.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences;
-    token_count cells = set > token_count{} ? set : kept * sequences;
+    const std::int64_t whole = sequences_with_cells(j, r, sequences);
+    token_count cells = set > token_count{} ? set : kept * whole;
     if (r.cache.windows == window_cells::window_batch && kept < context) {
-        cells = kept * slots_of(j, r, sequences);
-        cells += j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
-        if (cells > context * sequences) cells = context * sequences;
+        const token_count step =
+            j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
+        const bool apart = r.cache.slots == slot_cells::apart;
+        const token_count held = kept * (apart ? 1 : slots_of(j, r, sequences)) + step;
+        const token_count most = context * (apart ? 1 : whole);
+        cells = held < most ? held : most;
+        if (apart) return (blocks ? aligned_up(cells, r.cache.block) : cells) * whole;
     }
     return blocks ? aligned_up(cells, r.cache.block) : cells;
 }

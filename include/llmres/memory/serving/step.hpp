@@ -94,8 +94,10 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
         limit = j.model.encoders[0].image_tokens.in(tokens);
     if (r.cache.pool == cache_pool::allotted && limit > 0 &&
         !r.step.profiles) {  // the graph is laid out for the largest batch the cells allow
-        const std::int64_t cells = product(context, sequences);
-        return {1, limit < cells ? limit : cells, cells};
+        const std::int64_t cells = product(context, sequences_with_cells(j, r, sequences));
+        // Of caches apart, tokens attend to their own alone.
+        const bool apart = r.cache.slots == slot_cells::apart;
+        return {1, limit < cells ? limit : cells, apart ? context : cells};
     }
     if (r.step.profiles && limit > 0) return {1, limit, context};
     // An engine that chunks mixes sequences in one run of tokens.

@@ -144,7 +144,7 @@ constexpr std::int64_t tokens_of_chunk(const job& j, std::int64_t all) {
 /// Batches into which the sequences of a data rank are split, so that each stage computes another one.
 constexpr std::int64_t batches_in_flight(const job& j, const layout& l) {
     const std::int64_t sequences = sequences_per_rank(j, l);
-    if (!overlaps_sequences(j) || j.options.splits_rows) return 1;
+    if (!overlaps_sequences(j) || splits_rows(j)) return 1;
     return sequences < l.pipeline ? sequences : l.pipeline;
 }
 
@@ -318,7 +318,7 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
                       .decode = p.decode.tokens,
                       .prompt = p.prompt.tokens.all(),
                       .prompts = p.prompts.tokens.all()};
-    if (l.pipeline > 1 && !j.options.splits_rows) {
+    if (l.pipeline > 1 && !splits_rows(j)) {
         const std::array chunks{1.0, p.prompt_chunks, 1.0};
         const priced_passes busiest = through_busiest_stage(j, l, 2, priced, chunks);
         work.step = seen_by_busiest(work.step, busiest[0].terms(with.reach, launches),

@@ -127,7 +127,8 @@ inline constexpr auto fields_of<llmres::runtime_cache> = std::to_array<profile_f
      {"fp32_states",
       "all of a recurrent layer's state is fp32; else the convolution's part is in the activations' format"},
      {"whole_batches", "all prompts are computed before the first token is generated"},
-     {"copies", "copies of the whole cache that exist while a token is appended", "caches"}});
+     {"copies", "copies of the whole cache that exist while a token is appended", "caches"},
+     {"slots", "whose tokens have cells in a cache that is allotted at start"}});
 template <>
 inline constexpr auto fields_of<llmres::device_default> = std::to_array<profile_field>(
     {{"from", "the memory from which on devices are of this class; 0: there is no such class"},
@@ -361,6 +362,8 @@ constexpr void each_member(Part& part, Visit&& visit) {
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n); }
     else if constexpr (Count == 15) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o); }
+    else if constexpr (Count == 16) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = part;
+        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p); }
     else if constexpr (Count == 17) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q); }
     else if constexpr (Count == 18) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = part;

@@ -25,6 +25,9 @@ inline constexpr std::array<std::string_view, 5> names_of<window_cells>{"window"
 /// The names of the values of steps_in_flight, in their order.
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<steps_in_flight>{"one", "stages", "stages_ahead"};
+/// The names of the values of slot_cells, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<slot_cells>{"of_sequences", "of_slots", "apart"};
 /// The names of the values of rope_tables, in their order.
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<rope_tables>{"computed", "shared", "own", "cached"};

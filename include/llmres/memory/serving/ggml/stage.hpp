@@ -227,11 +227,13 @@ private:
             const attention& a = kind.attention;
             if (a.kind == attention_kind::none) continue;
             const token_count block = runtime.cache.block > token_count{} ? runtime.cache.block : tokens(256);
-            if (a.window > token_count{})
+            if (a.window > token_count{}) {
+                const std::int64_t sequences = sequences_per_rank(job, layout);
+                const std::int64_t caches =
+                    runtime.cache.slots == slot_cells::apart ? slots_of(job, runtime, sequences) : 1;
                 s.window_cells =
-                    aligned_up(allotted_tokens(a, job, runtime, layout, sequences_per_rank(job, layout)), block)
-                        .in(tokens);
-            else
+                    aligned_up(div_up(allotted_tokens(a, job, runtime, layout, sequences), caches), block).in(tokens);
+            } else
                 s.cells = aligned_up(tokens(step.shape.keys), block).in(tokens);
             const std::int64_t values = a.kind == attention_kind::latent
                                             ? (runtime.cache.latent_values ? a.kv_rank : 0)
