@@ -15,6 +15,11 @@ constexpr bool is_feed_forward(weight_role role) {
     return role == weight_role::gate_proj || role == weight_role::up_proj || role == weight_role::down_proj;
 }
 
+/// Of attention or of a feed-forward, the router apart.
+constexpr bool is_layer_projection(weight_role role) {
+    return role >= weight_role::q_proj && role <= weight_role::down_proj;
+}
+
 }  // namespace detail
 
 /// The formats of weight_formats where they lie, which must last as long: small to hand on, and null where a checkpoint
@@ -28,12 +33,16 @@ struct weight_format_view {
     const precision* head = nullptr;          ///< weight_formats::head
     const precision* embedding = nullptr;     ///< weight_formats::embedding
     std::uint64_t wide_roles = 0;             ///< weight_formats::wide_roles
+    /// No projection is left in `rest`: a GGUF file quantises those, too, that the published checkpoint leaves wide
+    /// (gpt-oss: attention).
+    bool quantises_all = false;
 
     /// The format of a weight.
     constexpr const precision& of(const weight& w) const {
         if (w.role == weight_role::lm_head && head) return *head;
         if (w.role == weight_role::embed_tokens && embedding) return *embedding;
-        if (!w.quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return *rest;
+        const bool quantised = w.quantised || (quantises_all && detail::is_layer_projection(w.role));
+        if (!quantised || (wide_roles >> static_cast<unsigned>(w.role) & 1) != 0) return *rest;
         if (w.routed && w.role == weight_role::down_proj && experts_down) return *experts_down;
         if (detail::is_feed_forward(w.role)) return feed_forward && !w.routed ? *feed_forward : *matrices;
         return attention && w.role != weight_role::projector ? *attention : *matrices;

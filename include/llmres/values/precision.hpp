@@ -205,8 +205,8 @@ inline constexpr precision iq4_xs{"iq4_xs", arithmetic_kind::fp16, {{{1, 256, 13
 inline constexpr precision tq1_0{"tq1_0", arithmetic_kind::fp16, {{{1, 256, 54}}}};
 inline constexpr precision tq2_0{"tq2_0", arithmetic_kind::fp16, {{{1, 256, 66}}}};
 /// OCP MXFP4 and NVFP4 with the scales inside the block. NVFP4's tensor scale is a tensor of its own there.
-inline constexpr precision mxfp4_gguf{"mxfp4_gguf", arithmetic_kind::fp4, {{{1, 32, 17}}}};
-inline constexpr precision nvfp4_gguf{"nvfp4_gguf", arithmetic_kind::fp4, {{{1, 64, 36}}}};
+inline constexpr precision mxfp4_gguf{"mxfp4_gguf", arithmetic_kind::fp16, {{{1, 32, 17}}}};
+inline constexpr precision nvfp4_gguf{"nvfp4_gguf", arithmetic_kind::fp16, {{{1, 64, 36}}}};
 
 // ik_llama.cpp's own (its ggml-common.h, and ggml.c's row_meta_size: the scale of a row, in two or four bytes). Its
 // types that end in _r4 and _r8 interleave rows of these and of the ones above, and take as much.

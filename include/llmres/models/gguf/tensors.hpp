@@ -186,6 +186,28 @@ constexpr gguf_tensor output(const model& m, const gguf_mix& mix) {
     return tensor;
 }
 
+/// The type that most layers of a file store a matrix in; nothing where no layer has it, or the rules decide.
+constexpr maybe<gguf_type> usual_type(const model& m, const gguf_stored_types& stored, weight_role role) {
+    constexpr bool stacked = false;
+    maybe<gguf_type> usual{};
+    std::int32_t most = 0;
+    for (std::int32_t i = 0; stored.count > 0 && i < m.layers.size; ++i) {
+        const maybe<gguf_type> own = stored.type_of(i, role, stacked);
+        std::int32_t alike = 0;
+        for (std::int32_t k = i; own && k < m.layers.size; ++k)
+            if (const maybe<gguf_type> other = stored.type_of(k, role, stacked); other && *other == *own) ++alike;
+        if (alike > most) usual = own, most = alike;
+    }
+    return usual;
+}
+/// The type of matrices of that role that are no stacks, where a quantiser stores these in another type than stacks of
+/// routed experts; nothing where it treats both alike.
+constexpr maybe<gguf_type> type_beside_stacks(const model& m, const gguf_mix& mix, weight_role role) {
+    if (mix.stored.count > 0) return usual_type(m, mix.stored, role);
+    if (mix.quantisation != q::MXFP4_MOE) return {};
+    return matrix_type(mix, traits_of(m, mix), {.role = role, .columns = m.hidden}, 0, {});
+}
+
 }  // namespace detail::gguf
 
 template <class Visit>

@@ -54,6 +54,11 @@ inline constexpr double triton_launches = 3.0;
         const bool embedded = j.model.tied_head && !j.gguf->tied_head_stored;
         const gguf_tensor head = embedded ? gguf::embedding(j.model, *j.gguf) : gguf::output(j.model, *j.gguf);
         formats.weights.head = &gguf::types[gguf::index_of(head.type)].format;
+        formats.weights.quantises_all = true;
+        if (const maybe<gguf_type> own = gguf::type_beside_stacks(j.model, *j.gguf, weight_role::o_proj))
+            formats.weights.attention = &gguf::types[gguf::index_of(*own)].format;
+        if (const maybe<gguf_type> own = gguf::type_beside_stacks(j.model, *j.gguf, weight_role::gate_proj))
+            formats.weights.feed_forward = &gguf::types[gguf::index_of(*own)].format;
     }
     return formats;
 }
