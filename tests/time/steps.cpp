@@ -1,19 +1,25 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <llmres/hardware/gpus/amd.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/gpus/other.hpp>
 #include <llmres/hardware/interconnects/network.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/gguf/types.hpp>
+#include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/tensorrt_llm.hpp>
 #include <llmres/runtimes/vllm.hpp>
+
+#include <string>
 
 using namespace llmres;
 
@@ -163,9 +169,15 @@ TEST_CASE("multiprocessor clocks follow from the boost clock, or from the rate o
     CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 1.41e9));
     card.boost_clock = {};
     CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 1.41e9).epsilon(0.01));
+    // Of 128 cores each, where that is not published: A100's have 64.
     card.cuda_cores = {};
-    CHECK(multiprocessor_clocks(card) == 0);
+    CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 1.41e9 / 2).epsilon(0.01));
     card.boost_clock = mhz(1410), card.sm_count = {};
+    CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 1.41e9 / 2).epsilon(0.01));
+    CHECK(multiprocessor_clocks(gpus::b100_sxm_192gb) < multiprocessor_clocks(gpus::b200_sxm_180gb));
+    card.vendor = gpu_vendor::other;  // as a CPU
+    CHECK(multiprocessor_clocks(card) == 0);
+    card.vendor = gpu_vendor::nvidia, card.rates.fp32 = {};
     CHECK(multiprocessor_clocks(card) == 0);
     job j = decoded(runtimes::llama_cpp_2024);
     job unlimited = j;
@@ -404,6 +416,64 @@ TEST_CASE(
     CHECK(idle({.pipeline = 4, .schedule = pipeline_schedule::zb_h1}) < plain * 0.5);
     j.global_batch = 32;
     CHECK(idle({.pipeline = 4}) == doctest::Approx(plain / 2).epsilon(0.15));
+}
+
+TEST_CASE(
+    "a GGUF file in MXFP4 has routed experts in it, all other matrices in q8_0, and computes as every such file") {
+    for (const model* m : {&models::gpt_oss_20b, &models::gpt_oss_120b, &models::qwen3_30b_a3b, &models::llama_2_7b}) {
+        job j = decoded(runtimes::llama_cpp);
+        j.model = *m;
+        j.gguf = find_gguf_mix("weights", "MXFP4_MOE").value();
+        const operation_formats formats = detail::serving_formats(j);
+        for (const layer& kind : m->layers.distinct())
+            for_each_weight(kind, m->hidden, [&](const weight& w) {
+                if (!detail::is_layer_projection(w.role)) return;
+                INFO(std::string{name_of(w.role)});
+                CHECK(formats.weights.of(w) == (w.routed ? mxfp4_gguf : q8_0));
+            });
+    }
+    for (const auto& type : detail::gguf::types)
+        if (is_packed(type.format)) CHECK(type.format.arithmetic == arithmetic_kind::fp16);
+}
+
+TEST_CASE("gpt-oss makes tokens under llama.cpp as fast as an RTX 3090 and a Strix Halo did") {
+    // Of the smaller one 147 and 70 a second, of the larger one 52.
+    const auto speed = [](const model& m, const gpu& card) {
+        job j{.model = m, .context = tokens(1024), .runtime = runtimes::llama_cpp};
+        j.gguf = find_gguf_mix("weights", "MXFP4_MOE").value();
+        return plan(j, {}, standard_cluster(card, 1).value()).value().speed.step.total();
+    };
+    CHECK(speed(models::gpt_oss_20b, gpus::rtx_3090).contains(seconds(1 / 147.0)));
+    CHECK(speed(models::gpt_oss_20b, gpus::ryzen_ai_max_395).contains(seconds(1 / 70.0)));
+    CHECK(speed(models::gpt_oss_120b, gpus::ryzen_ai_max_395).contains(seconds(1 / 52.0)));
+    CHECK(speed(models::gpt_oss_20b, gpus::rtx_3090).expected.in(milliseconds) == doctest::Approx(6.8).epsilon(0.25));
+}
+
+TEST_CASE("GPUs without CUDA graphs generate more slowly under llama.cpp, within bounds that hold what was measured") {
+    const auto speed = [](const model& m, const char* recipe, const gpu& card, const runtime& r) {
+        job j{.model = m, .context = tokens(1024), .runtime = r};
+        j.gguf = find_gguf_mix("weights", recipe).value();
+        return plan(j, {}, standard_cluster(card, 1).value()).value().speed.step.total();
+    };
+    const runtime& r = runtimes::llama_cpp;
+    CHECK(speed(models::qwen3_8b, "Q4_K_M", gpus::mi300x_192gb, r).contains(seconds(1 / 161.0)));
+    CHECK(speed(models::tinyllama_1_1b, "Q4_0", gpus::apple_m1_ultra, r).contains(seconds(1 / 243.0)));
+    CHECK(speed(models::qwen3_8b, "Q4_K_M", gpus::b100_sxm_192gb, r).expected >
+          speed(models::qwen3_8b, "Q4_K_M", gpus::b200_sxm_180gb, r).expected);
+    // The same card, but for what it can: bounds are wider and the expected time longer without.
+    for (const runtime* of : {&runtimes::llama_cpp, &runtimes::llama_cpp_2024, &runtimes::ollama, &runtimes::vllm}) {
+        gpu without = gpus::rtx_3090;
+        without.vendor = gpu_vendor::amd;
+        const bool vllm = of->identity.name == "vllm";
+        const char* recipe = "Q4_K_M";
+        const interval<duration> with = speed(models::llama_3_1_8b, recipe, gpus::rtx_3090, *of);
+        const interval<duration> one_by_one = speed(models::llama_3_1_8b, recipe, without, *of);
+        CHECK((one_by_one.expected > with.expected) == !vllm);
+        CHECK((one_by_one.high > with.high) == !vllm);
+        CHECK(one_by_one.low.in(seconds) == doctest::Approx(with.low.in(seconds)));
+        without.vendor = gpu_vendor::other;  // a CPU's, which launches nothing
+        CHECK(speed(models::llama_3_1_8b, recipe, without, *of) == with);
+    }
 }
 
 TEST_CASE("the head of a GGUF file is read in its tensor's own type") {

@@ -3,6 +3,7 @@
 
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/runtimes/launches.hpp>
+#include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/square_root.hpp>
 #include <llmres/values/units.hpp>
@@ -76,6 +77,11 @@ struct ggml_rates {
 };
 inline constexpr ggml_rates default_ggml{};  ///< the constants of this header
 
+/// Floors of a generated token's kernels of ggml where no CUDA graph holds them, relative to those above. Low: as with
+/// a graph (gpt-oss on Strix Halo). In-sample: a layer takes 48 to 93 us longer on M2 Ultra and M3 Max (26 rows in 4
+/// bits), 77 on M1 Ultra, 87 on MI300X and 95 on V100, beside the 53 of these floors: 1.9 to 2.8 times as long.
+inline constexpr interval<double> ungraphed_floors{1.0, 2.0, 3.0};
+
 /// The shapes of ggml's kernels, from its code (ggml-cuda: mmvq.cuh, mmq.cu, mmq.cuh, quantize.cu, ggml-cuda.cu).
 struct ggml_shape {
     /// Products of so many tokens read each weight once, for all of them (MMVQ_MAX_BATCH_SIZE).
@@ -144,12 +150,31 @@ constexpr flop_rate sustained_rate(const gpu& card, double bytes_per_element = 2
 }
 
 /// Clocks of all multiprocessors a second: at the boost clock, or where that is not published, as often as the rate of
-/// fp32 needs (two FLOPs a core and clock). Zero if neither is known.
+/// fp32 needs (two FLOPs a core and clock), with the 128 cores of a multiprocessor of Ampere's desktop cards, Hopper
+/// and Blackwell where their number is not published either. Zero where even that rate is not known, and for a CPU.
 constexpr double multiprocessor_clocks(const gpu& card) {
     const auto multiprocessors = static_cast<double>(card.sm_count.value_or(0));
-    if (card.boost_clock) return multiprocessors * card.boost_clock.value.in(mhz) * 1e6;
-    if (!card.cuda_cores || *card.cuda_cores <= 0 || !card.rates.fp32) return 0;
-    return multiprocessors * card.rates.fp32.value.in(flops_per_s) / (2.0 * *card.cuda_cores);
+    if (multiprocessors > 0 && card.boost_clock) return multiprocessors * card.boost_clock.value.in(mhz) * 1e6;
+    if (!card.rates.fp32) return 0;
+    constexpr double usual_cores = 128;
+    const auto cores = static_cast<double>(card.cuda_cores.value_or(0));
+    const bool counted = multiprocessors > 0 && cores > 0;
+    if (!counted && card.vendor == gpu_vendor::other) return 0;
+    const double each = counted ? cores / multiprocessors : usual_cores;
+    return card.rates.fp32.value.in(flops_per_s) / (2.0 * each);
+}
+
+/// Whether the kernels of a generated token are one CUDA graph under ggml: on NVIDIA's GPUs from Ampere on
+/// (ggml-cuda.cu: cc < GGML_CUDA_CC_AMPERE has none); Metal, HIP and Vulkan launch them one by one.
+constexpr bool has_ggml_graphs(const gpu& card) {
+    return card.vendor == gpu_vendor::nvidia && card.capability.major >= 8;
+}
+
+/// Floors of the kernels of a generated token, relative to those of default_kernels. (A CPU calls its kernels.)
+constexpr interval<double> floors_of_token(const runtime_launches& by, const gpu& card) {
+    const bool of_ggml = by.packed == packed_code::ggml || by.packed == packed_code::dequantised;
+    const bool is_gpu = card.vendor != gpu_vendor::other;
+    return of_ggml && is_gpu && !has_ggml_graphs(card) ? ungraphed_floors : interval<double>{1.0, 1.0, 1.0};
 }
 
 /// What ggml takes to issue a product whose rows GPUs share, on one thread: it copies the inputs to each other GPU,

@@ -238,10 +238,20 @@ constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
     together += copied.expected;
 }
 
-/// What the launches of a job's generated tokens and of its prompts take.
-constexpr runtime_launches launches_of_step(const job& j, const serving_passes& p) {
+/// What the launches of a job's generated tokens take on a GPU.
+constexpr runtime_launches launches_of_step(const job& j, const serving_passes& p, const gpu& card) {
     const token_count captured = j.runtime.launches.graph_context;
-    return launches_of(j, launch_mode{captured == token_count{} || tokens(p.decode.tokens.keys) <= captured});
+    runtime_launches made =
+        launches_of(j, launch_mode{captured == token_count{} || tokens(p.decode.tokens.keys) <= captured});
+    made.floors *= floors_of_token(made, card).expected;
+    return made;
+}
+/// The efficiencies with the bounds of those launches.
+constexpr efficiency with_floors_of_token(efficiency e, const runtime_launches& by, const gpu& card) {
+    const interval<double> floors = floors_of_token(by, card);
+    e.launch.low *= floors.low / floors.expected;
+    e.launch.high *= floors.high / floors.expected;
+    return e;
 }
 
 /// The time of a job's steps, without what stages send each other. Its terms are the busiest stage's, and
@@ -315,8 +325,9 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     model_pricer priced{
         j, l, with, formats, passes, known ? &known->passes : nullptr, known ? &known->products : nullptr};
     const priced_passes all = through_all_layers(j, passes.size(), priced, times);
-    const runtime_launches launches = launches_of_step(j, p), of_prompts = launches_of(j, launch_mode::eager);
-    serving_work work{.step = all[0].terms(with.reach, launches),
+    const gpu& card = with.on.gpu;
+    const runtime_launches launches = launches_of_step(j, p, card), of_prompts = launches_of(j, launch_mode::eager);
+    serving_work work{.step = all[0].terms(with_floors_of_token(with.reach, launches, card), launches),
                       .prefill = all[1].terms(with.reach, of_prompts),
                       .flops = all[generates(j.model) ? 0 : 1].flops,
                       .at_peak = all[generates(j.model) ? 0 : 1].at_peak,
@@ -354,7 +365,7 @@ constexpr const serving_work& serving_work_of(const job& j, const layout& l, con
 [[gnu::cold]] constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const pricing& with) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
-    const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches_of_step(j, p));
+    const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches_of_step(j, p, with.on.gpu));
     for (std::size_t t = 0; t < drafted.terms.size(); ++t) speed.step.terms[t] += drafted.terms[t];
     speed.step = speed.step * (1.0 / tokens_a_step(j.options));
 }
