@@ -212,6 +212,8 @@ inline const std::map<std::string, example>& examples() {
         {"runtime.sub_group_size", {500000000, [](r q) { return q.job.runtime.sharding.sub_group_size == 500000000; }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.options.draft_kv == bytes_a_token(32768); }}},
         {"runtime.split_rows", {true, [](r q) { return q.job.options.splits_rows; }}},
+        {"runtime.ggml_backend", {"vulkan", [](r q) { return q.job.options.backend == ggml_backend::vulkan; }}},
+        {"runtime.largest_buffer", {1 << 30, [](r q) { return q.job.options.largest_buffer == gib(1); }}},
         {"runtime.draft_tokens", {3, [](r q) { return q.job.options.draft_tokens == 3; }}},
         {"runtime.acceptance", {0.25, [](r q) { return q.job.options.acceptance == maybe{0.25}; }}},
         {"runtime.speculates_ahead", {true, [](r q) { return q.job.options.speculates_ahead; }}},

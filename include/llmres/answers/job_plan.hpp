@@ -44,16 +44,17 @@ enum class reason_code : std::uint8_t {
     pool_exceeded,     ///< the caches need more than the pool that the caller sized: `needed` bytes, `available` there
     experts_left_out,  ///< the adapter's targets have routed experts, which the runtime stacks in bare parameters
     from_tensors,      ///< no formula describes the model: it is planned from its stored tensors
+    buffer_exceeded,   ///< the driver allocates no buffer of `needed` bytes, but `available`; `term` is in it
     states_evicted,    ///< a paged optimizer's states do not all stay on the GPU: `needed` bytes of main memory a node
 };
 /// The names of the codes, in their order.
 template <>
-inline constexpr std::array<std::string_view, 17> names_of<reason_code>{
+inline constexpr std::array<std::string_view, 18> names_of<reason_code>{
     "memory_exceeded",         "weights_exceed",   "memory_tight",        "flash_attention_unsupported",
     "host_memory_exceeded",    "format_emulated",  "host_memory_unknown", "not_described",
     "sequence_assumed",        "context_extended", "weights_dequantised", "power_unknown",
     "multiprocessors_unknown", "pool_exceeded",    "experts_left_out",    "from_tensors",
-    "states_evicted"};
+    "buffer_exceeded",         "states_evicted"};
 
 /// Why a job does not fit, or may not.
 struct reason {

@@ -98,6 +98,17 @@ constexpr void judge_pool(job_plan& p, const job& j) {
                pool_as_set(j, j.runtime, p.layout, own, p.memory.stage).value_or(own)});
 }
 
+/// Whether the driver allocates the largest single buffer.
+constexpr void judge_buffers(job_plan& p, const job& j) {
+    const byte_count limit = trains(j) ? byte_count{} : largest_buffer_of(j.options);
+    if (limit == byte_count{}) return;
+    const largest_buffer largest = largest_serving_buffer(j, p.layout, p.memory);
+    if (largest.size.high <= limit) return;
+    const verdict most = largest.size.low > limit ? verdict::does_not_fit : verdict::tight;
+    if (most > p.verdict) p.verdict = most;
+    p.because({reason_code::buffer_exceeded, p.gpu, largest.term, largest.size.high, limit});
+}
+
 /// Whether the job keeps in main memory what else would lie on GPUs.
 constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() : computes_on_host(j); }
 
@@ -146,6 +157,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     judge_gpu_memory(p, need, c);
     judge_start(p, j, c);
     judge_pool(p, j);
+    judge_buffers(p, j);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         note(p, reason_code::flash_attention_unsupported);

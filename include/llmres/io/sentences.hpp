@@ -116,6 +116,9 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
                 {to_string(r.needed)});
         case reason_code::multiprocessors_unknown:
             return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
+        case reason_code::buffer_exceeded:
+            return detail::sentence("one buffer of {} takes up to {}{}, and the driver allocates {} at once",
+                                    {name_of(r.term), to_string(r.needed), where, to_string(r.available)});
         case reason_code::pool_exceeded:
             return detail::sentence("the caches of the job's sequences take {}{}, and the pool was given {}",
                                     {to_string(r.needed), where, to_string(r.available)});

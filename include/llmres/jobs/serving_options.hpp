@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// What a caller asks of the runtime that serves a model, beside the model: none of it is a property of the runtime.
 namespace llmres::inline v0 {
@@ -15,6 +18,19 @@ struct draft_work {
     std::int32_t layers = 0;  ///< its layers
     std::int64_t hidden = 0;  ///< features of its residual stream
 };
+
+/// The code that ggml computes with on a GPU.
+enum class ggml_backend : std::uint8_t {
+    native,  ///< that of its vendor: CUDA, HIP, Metal, SYCL, ...
+    vulkan,  ///< Vulkan, whose drivers allocate no buffer above a size
+};
+/// The names of the back ends, in their order.
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<ggml_backend>{"native", "vulkan"};
+
+/// The largest buffer that Vulkan's drivers allocate: of Mesa's RADV and NVIDIA's 4 GiB (maxMemoryAllocationSize; AMD's
+/// own for Windows 2 GiB).
+inline constexpr byte_count largest_vulkan_buffer = gib(4);
 
 /// In a job document these stand under `runtime`.
 struct serving_options {
@@ -30,6 +46,9 @@ struct serving_options {
     /// The GPUs of a pipeline share the rows of each matrix instead of the layers (llama.cpp: --split-mode row). Some
     /// runtimes have no other way (layout_rules::always_splits_rows).
     bool splits_rows = false;
+    ggml_backend backend = ggml_backend::native;  ///< of ggml on GPUs
+    /// The largest single buffer that the driver allocates; 0: largest_vulkan_buffer under Vulkan, else any.
+    byte_count largest_buffer{};
     /// Bytes of each GPU that the pool of caches takes, in place of what the runtime would choose (vLLM:
     /// kv_cache_memory_bytes); 0: it chooses.
     byte_count cache_bytes{};
@@ -63,6 +82,12 @@ struct serving_options {
     /// arXiv:2309.00071; vLLM: rope_scaling.factor, llama.cpp: --rope-scaling yarn); 1: it does not.
     double rope_scaling = 1.0;
 };
+
+/// The largest single buffer that the driver allocates; 0: any.
+constexpr byte_count largest_buffer_of(const serving_options& asked) {
+    if (asked.largest_buffer > byte_count{}) return asked.largest_buffer;
+    return asked.backend == ggml_backend::vulkan ? largest_vulkan_buffer : byte_count{};
+}
 
 /// Tokens that a step makes of a sequence on average: its own, and those of the draft that it accepts (vLLM: "Mean
 /// acceptance length").

@@ -158,10 +158,12 @@ constexpr runtime llama_cpp_flash() {
     return r;
 }
 /// For a week of October and November 2025 caches were not padded (16812, until 17046), as b6900 prints. The build of
-/// either is not known here; later profiles pad.
+/// either is not known here; later profiles pad. Since September 2025 a graph's buffer is several where the driver
+/// allocates none as large (15815); profiles up to b6888 count it as one.
 constexpr runtime llama_cpp_unpadded() {
     runtime r = llama_cpp_flash();
     r.cache.block = tokens(1);
+    r.serving_kernels.graph.in_chunks = true;
     return r;
 }
 /// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells
@@ -170,6 +172,7 @@ constexpr runtime llama_cpp_unpadded() {
 /// what fits where the job asks for that (answers/capacity.hpp, fit_to_memory()).
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
+    r.serving_kernels.graph.in_chunks = true;
     r.loading.fits_memory = true;
     r.step.max_num_seqs = 4;
     r.serving_kernels.graph.values_first = true;

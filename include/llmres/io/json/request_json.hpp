@@ -61,6 +61,8 @@ private:
     static auto written(const Value& v) {
         if constexpr (requires { v.in(tokens); })
             return v.in(tokens);
+        else if constexpr (requires { v.in(bytes); })
+            return v.in(bytes);
         else if constexpr (std::is_enum_v<Value>)
             return name_of(v);
         else if constexpr (requires { *v; })

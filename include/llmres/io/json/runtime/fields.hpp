@@ -178,7 +178,8 @@ inline constexpr auto fields_of<llmres::ggml_graphs> = std::to_array<profile_fie
      {"copies_states", "recurrent states are copied before they are read"},
      {"values_first", "values are made before keys, and queries in the latent's width before rotary ones"},
      {"inputs_of_embedding", "inputs of the hidden width beside the stream where the embedding is on this device",
-      "vectors a token"}});
+      "vectors a token"},
+     {"in_chunks", "the buffer is several where it exceeds what the driver allocates at once"}});
 template <>
 inline constexpr auto fields_of<llmres::serving_kernels> = std::to_array<profile_field>(
     {{"fp32_activations", "activations are fp32 whatever the format of weights"},

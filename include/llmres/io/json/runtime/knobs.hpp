@@ -19,6 +19,8 @@ void for_each_serving_knob(Runtime& r, Options& asked, const runtime& usual, Tur
     turn.value("embedding_on_host", r.loading.embedding_on_host, usual.loading.embedding_on_host);
     turn.value("experts_on_host", asked.experts_on_host, unasked.experts_on_host);
     turn.value("split_rows", asked.splits_rows, unasked.splits_rows);
+    turn.value("ggml_backend", asked.backend, unasked.backend);
+    turn.value("largest_buffer", asked.largest_buffer, unasked.largest_buffer);
     turn.value("max_loras", asked.max_loras, unasked.max_loras);
     turn.value("max_lora_rank", asked.max_lora_rank, unasked.max_lora_rank);
     turn.value("encoder_tokens", asked.encoder_tokens, unasked.encoder_tokens);

@@ -112,6 +112,8 @@ struct knobs_read {
             read.choice(name, into);
         else if constexpr (std::is_same_v<Value, token_count>)
             read.count(name, into);
+        else if constexpr (std::is_same_v<Value, byte_count>)
+            read.size(name, into);
         else if constexpr (std::is_same_v<Value, double>)
             into = read.real(name, into);
         else if constexpr (std::is_same_v<Value, maybe<double>>)
