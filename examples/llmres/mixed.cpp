@@ -57,12 +57,15 @@ std::vector<llmres::device_share> devices_of(const std::string& typed, llmres::b
     return devices;
 }
 
-llmres::verdict verdict_of(const llmres::dealt_layers& dealt) {
-    if (dealt.fits()) return llmres::verdict::fits;
-    if (!dealt.complete) return llmres::verdict::does_not_fit;
-    for (std::size_t i = 0; i < dealt.gpus; ++i)
-        if (dealt.shares[i].needed.low > dealt.shares[i].free) return llmres::verdict::does_not_fit;
-    return llmres::verdict::tight;
+/// Takes the wish that what fits be chosen out of a document, whose GPU is one of several: whether it was there.
+bool take_fit(nlohmann::json& document) {
+    if (!document.contains("runtime") || !document["runtime"].is_object()) return false;
+    nlohmann::json& runtime = document["runtime"];
+    const bool layers = runtime.value("gpu_layers", nlohmann::json{}) == "auto";
+    const bool fit = runtime.value("fit", nlohmann::json{}) == true;
+    if (layers) runtime.erase("gpu_layers");
+    if (fit) runtime.erase("fit");
+    return layers || fit;
 }
 
 /// The layers of a share: "0 to 31".
@@ -107,11 +110,16 @@ int run_mixed(const plan_options& o) {
                                           "absent where --gpu names several kinds: layers are dealt to all of them")};
     plan_options one = o;
     one.fields["gpu"] = words_of(typed.substr(0, typed.find(','))).name;
-    const nlohmann::json document = merged(one);
-    const llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.source)));
+    nlohmann::json document = merged(one);
+    const bool fitted = take_fit(document);
+    llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.source)));
     const std::vector<llmres::device_share> devices = devices_of(typed, asked.cluster.in_use);
+    const bool says_length = document.contains("context") || document.contains("prompt") || document.contains("output");
+    if (fitted && !says_length) asked.job.context = accept(llmres::context_for_devices(asked.job, devices));
     const llmres::dealt_layers dealt = accept(llmres::deal_layers(asked.job, devices));
-    const llmres::verdict verdict = verdict_of(dealt);
+    const llmres::verdict verdict = verdict_of(asked.job, dealt, asked.cluster.host.memory);
+    asked.fitted = fitted || !dealt.complete;
+    asked.job = with_dealt_layers(asked.job, dealt);
     const int exit = verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
     const llmres::job_plan planned = accept(plan(asked.job, llmres::layout{}, asked.cluster));
     llmres::json_value assumed = llmres::assumptions_of(document, asked, planned);

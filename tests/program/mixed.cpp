@@ -42,12 +42,47 @@ TEST_CASE("layers of a model on two kinds of GPU, and how llama.cpp is told so")
 }
 
 TEST_CASE("layers that have no room on any of them stay on the host, and are told") {
-    const json answer = dealt("rtx-3090,rtx-3060-12gb", does_not_fit);
+    const json answer = dealt("rtx-3090,rtx-3060-12gb", fits);
+    CHECK(answer["verdict"] == "tight");  // nobody said how much main memory there is
     CHECK(answer["on_host"].get<int>() > 0);
     CHECK(answer["head_on_host"] == false);  // it is loaded first
     CHECK(answer["launch"].get<std::string>().find(
               "--n-gpu-layers " + std::to_string(81 - answer["on_host"].get<int>()) + " ") != std::string::npos);
     CHECK(run(local + arguments{"--gpu", "rtx-3090,rtx-3060-12gb"}).out.find("have no room") != std::string::npos);
+}
+
+TEST_CASE("what unlike GPUs leave on the host is the same with and without --fit, and as if it had been asked for") {
+    const arguments asked{"plan",      "qwen2.5-32b", "--gpu", "3060,1080ti", "-q",    "q4_k_m",
+                          "--runtime", "llama.cpp",   "-c",    "8k",          "--json"};
+    const json plain = run(asked + arguments{"--ram", "32GB"}).json();
+    CHECK(plain["verdict"] == "fits");
+    CHECK(plain["on_host"] == 5);
+    CHECK(plain["assumed"]["gpu_layers"] == 60);
+    const json fitted = run(asked + arguments{"--ram", "32GB", "--fit"}).json();
+    const json layers_auto = run(asked + arguments{"--ram", "32GB", "--gpu_layers", "auto"}).json();
+    const json named = run(asked + arguments{"--ram", "32GB", "--gpu_layers", "60"}).json();
+    for (const json* other : {&fitted, &layers_auto, &named}) {
+        CHECK((*other)["verdict"] == "fits");
+        CHECK((*other)["shares"] == plain["shares"]);
+        CHECK((*other)["launch"] == plain["launch"]);
+    }
+    CHECK(run(asked).json()["verdict"] == "tight");
+    CHECK(run(asked + arguments{"--ram", "2GB"}).json()["verdict"] == "tight");  // pages of a file may be dropped
+    CHECK(run(asked + arguments{"--ram", "32GB", "--gpu_layers", "64"}).json()["verdict"] == "does_not_fit");
+}
+
+TEST_CASE("--fit shortens a context that nobody named before unlike GPUs leave layers on the host") {
+    const arguments asked{"plan",  "qwen2.5-32b", "--gpu",     "rtx-3060-12gb:2,rtx-3070",
+                          "-q",    "q4_k_m",      "--runtime", "llama.cpp",
+                          "--ram", "32GB",        "--fit",     "--json"};
+    const json answer = run(asked).json();
+    CHECK(answer["verdict"] == "fits");
+    CHECK(answer["on_host"] == 0);
+    const int context = answer["assumed"]["context"].get<int>();
+    CHECK(context > 4096);
+    CHECK(context < 32768);
+    CHECK(run(asked + arguments{"--context", std::to_string(context)}).json()["on_host"] == 0);
+    CHECK(run(asked + arguments{"--context", std::to_string(context + 256)}).json()["on_host"] != 0);
 }
 
 TEST_CASE("a number of one kind is the number of GPUs") {

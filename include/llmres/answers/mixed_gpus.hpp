@@ -4,6 +4,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/answers/capacity.hpp>
+#include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/inventory/placement.hpp>
 #include <llmres/jobs/checks.hpp>
@@ -14,6 +16,7 @@
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/weights.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
@@ -68,6 +71,18 @@ struct dealt_layers {
     }
 };
 
+/// The verdict on layers that were dealt, beside a host of so much main memory (0: unknown). Layers that found no room
+/// stay on the host as if the job had asked for it, where the runtime computes them there; not where the job says how
+/// many are on GPUs, nor where none found room. What the host then needs of an unknown memory makes it tight at best.
+constexpr verdict verdict_of(const job& j, const dealt_layers& dealt, byte_count host_memory);
+
+/// The job with the layers on GPUs that were dealt.
+constexpr job with_dealt_layers(job j, const dealt_layers& dealt);
+
+/// The longest context, in steps of 256 tokens, at which all layers of a job have room: as llama.cpp's `--fit` shortens
+/// what nobody asked for before it leaves layers on the host, and not below 4,096. Errors: as deal_layers().
+constexpr result<token_count> context_for_devices(const job& j, std::span<const device_share> devices);
+
 /// Deals the layers of a serving job. Errors: a field of the job out of its bounds; no GPU, or more than
 /// `most_dealt_gpus`; an engine that takes fractions of devices and splits matrices, whose ranks must be equal; GPUs
 /// that share the rows of each matrix.
@@ -76,6 +91,13 @@ constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
+
+/// Whether a runtime has a setting for layers that stay on the host.
+constexpr bool leaves_layers_on_host(const runtime& r) {
+    for (const knob& k : r.identity.knobs)
+        if (k.setting == knob_setting::gpu_layers) return true;
+    return false;
+}
 
 /// What one of several GPUs needs for a part of the layers: of a pipeline whose stage it is, as serving_memory() has
 /// it.
@@ -182,6 +204,45 @@ constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_
     if (!j.gguf) return detail::deal_head_first(j, nullptr, devices);
     const detail::file_layers file{j, j.runtime};
     return detail::deal_head_first(j, &file, devices);
+}
+
+constexpr job with_dealt_layers(job j, const dealt_layers& dealt) {
+    if (!dealt.complete) j.options.gpu_layers = j.model.layers.size - dealt.on_host + (dealt.head_on_host ? 0 : 1);
+    return j;
+}
+
+constexpr verdict verdict_of(const job& j, const dealt_layers& dealt, byte_count host_memory) {
+    verdict most = verdict::fits;
+    for (std::size_t i = 0; i < dealt.gpus; ++i) {
+        const dealt_share& share = dealt.shares[i];
+        if (share.needed.low > share.free) return verdict::does_not_fit;
+        if (!share.fits()) most = verdict::tight;
+    }
+    if (!dealt.complete &&
+        (j.options.gpu_layers || !detail::leaves_layers_on_host(j.runtime) || dealt.on_host == j.model.layers.size))
+        return verdict::does_not_fit;
+    const interval<byte_count> held = serving_host_memory(with_dealt_layers(j, dealt), {}, 1);
+    if (dealt.on_host == 0 || held.high == byte_count{}) return most;
+    if (host_memory > byte_count{} && held.low > host_memory) return verdict::does_not_fit;
+    return held.high > host_memory ? verdict::tight : most;
+}
+
+constexpr result<token_count> context_for_devices(const job& j, std::span<const device_share> devices) {
+    constexpr std::int64_t least = 4096, step = 256;  // --fit-ctx; llama_params_fit_impl
+    const auto dealt_at = [&](token_count context) {
+        job tried = j;
+        tried.context = context;
+        return deal_layers(tried, devices);
+    };
+    const token_count whole = context_of(j);
+    const result<dealt_layers> all = dealt_at(whole);
+    if (!all) return all.error();
+    if (all->complete || whole <= tokens(least)) return whole;
+    const std::int64_t steps = (whole - tokens(least)).in(tokens) / step;
+    return tokens(least + step * detail::largest_that_holds(steps, [&](std::int64_t n) {
+                              const result<dealt_layers> dealt = dealt_at(tokens(least + step * n));
+                              return dealt && dealt->complete;
+                          }));
 }
 
 }  // namespace llmres::inline v0
