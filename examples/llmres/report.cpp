@@ -8,8 +8,10 @@
 
 #include <fmt/format.h>
 #include <array>
+#include <cctype>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/remedies.hpp>
+#include <llmres/io/model_source.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
@@ -118,6 +120,25 @@ void print_reserved(const llmres::job_plan& p, const llmres::plan_request& reque
                to_string(device.low), to_string(device.high));
 }
 
+/// A name's letters and digits, in lower case.
+std::string letters_of(std::string_view name) {
+    std::string letters;
+    for (const char c : name)
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0)
+            letters += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return letters;
+}
+
+/// The model's name; behind the one that was asked for, where that says another model: deepseek-r1:8b (qwen3-8b).
+std::string model_text(const llmres::plan_request& request) {
+    const std::string own{request.job.model.name.view()};
+    const std::string& asked = request.model_name;
+    if (asked.empty() || llmres::detail::looks_like_a_path(asked) ||
+        letters_of(asked).find(letters_of(own)) != std::string::npos)
+        return own;
+    return asked + " (" + own + ")";
+}
+
 }  // namespace
 
 /// What lies in main memory, wherever anything does.
@@ -134,8 +155,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
     const auto total = p.memory.total();
-    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(std::string{j.model.name.view()}), name_of(j.task),
-               c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), shown(p.verdict));
+    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(model_text(request)), name_of(j.task), c.gpus,
+               c.gpu.name.view(), j.runtime.identity.name.view(), shown(p.verdict));
     print_measured(c.gpu);
     const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"
                                     : request.data_ranks_chosen ? " (data ranks chosen)"

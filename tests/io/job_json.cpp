@@ -290,6 +290,40 @@ TEST_CASE("weights whose format nobody names are a file of llama.cpp's usual mix
     CHECK_FALSE(read(document).job.gguf);
 }
 
+TEST_CASE("a name of Ollama's library means the model of its tag latest under Ollama, and with a tag its job") {
+    json document = minimal();
+    document.erase("runtime");
+    for (const auto& [name, tag] : detail::ollama_latest) {
+        INFO(std::string{name});
+        json tagged = document;
+        tagged["model"] = std::string{name} + ":" + std::string{tag};
+        const plan_request by_tag = read(tagged);
+        CHECK(by_tag.job.runtime.identity.name == "ollama");
+        CHECK(by_tag.job.gguf);
+        CHECK(by_tag.model_name == tagged["model"]);
+        json plain = document;
+        plain["model"] = std::string{name};
+        plain["runtime"] = "ollama@0.12";
+        CHECK(read(plain).job.model.name == by_tag.job.model.name);
+        plain["runtime"] = {{"name", "ollama"}, {"num_parallel", 2}};
+        CHECK(read(plain).job.model.name == by_tag.job.model.name);
+        tagged["runtime"] = "llama.cpp";
+        CHECK(read(tagged).job.runtime.identity.name == "llama.cpp");
+        tagged.erase("runtime");
+        tagged["task"] = "finetuning";
+        CHECK(read(tagged).job.runtime.identity.name == "none");
+    }
+    document["model"] = "deepseek-r1";
+    CHECK(read(document).job.model.name == "deepseek-r1");  // 671 B
+    CHECK(read(document).job.runtime.identity.name == "none");
+    document["runtime"] = "ollama";
+    CHECK(read(document).job.model.name == "qwen3-8b");
+    document["model"] = "deepseek-r1:671b";
+    CHECK(read(document).job.model.name == "deepseek-r1");
+    document["model"] = "llama-3.1-70b";  // no name of that library
+    CHECK(read(document).job.model.name == "llama-3.1-70b");
+}
+
 TEST_CASE("Ollama takes a context by the memory of all GPUs where nobody says how long sequences are") {
     json document = minimal();
     document["model"] = "llama-3.1-8b";

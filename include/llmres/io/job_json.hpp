@@ -49,8 +49,9 @@ struct plan_request {
     /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
     /// (answers/disaggregated.hpp).
     maybe<pool_request> prefill{};
-    std::string warning{};  ///< what a person should know of how the model was read; empty: nothing
-    std::string device{};   ///< the device file that the cluster's GPU was read from; empty if it is from a table
+    std::string warning{};     ///< what a person should know of how the model was read; empty: nothing
+    std::string model_name{};  ///< the model's name as the document has it; empty: it gives no name
+    std::string device{};      ///< the device file that the cluster's GPU was read from; empty if it is from a table
     /// The runtime's profile, without the knobs that the job turns, and where its constants come from.
     runtime_profile profile{.runtime = no_runtime};
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
@@ -319,16 +320,33 @@ inline nlohmann::json in_training(nlohmann::json named) {
     return named;
 }
 
-/// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in.
-inline status take_runtime(job_reader& read, const nlohmann::json& document, const job_sources& sources,
-                           plan_request& request) {
+/// The model of a document; one without a tag as the library of the document's runtime has it, if that has one.
+inline nlohmann::json named_in_library(const nlohmann::json& model, const nlohmann::json& document,
+                                       const job_sources& sources) {
+    const auto named = document.find("runtime");
+    if (!model.is_string() || named == document.end()) return model;
+    const result<runtime_request> r =
+        read_runtime(named->is_object() && named->contains("name") ? (*named)["name"] : *named, bf16, sources.model,
+                     sources.runtime);
+    if (!r || !r->runtime.loading.own_library) return model;
+    return with_latest_tag(model.get_ref<const std::string&>());
+}
+
+/// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in; where it
+/// names none, the one whose `library` has the model that is served.
+inline status take_runtime(job_reader& read, const nlohmann::json& document, std::string_view library,
+                           const job_sources& sources, plan_request& request) {
     job& j = request.job;
-    if (const auto named = document.find("runtime"); named != document.end()) {
-        const result<runtime_request> r =
-            read_runtime(trains(j) ? in_training(*named) : *named, kv_cache_of(j), sources.model, sources.runtime);
+    nlohmann::json named;
+    if (const auto given = document.find("runtime"); given != document.end() && !given->is_null())
+        named = trains(j) ? in_training(*given) : *given;
+    else if (!trains(j) && !library.empty())
+        named = std::string{library};
+    if (!named.is_null()) {
+        const result<runtime_request> r = read_runtime(named, kv_cache_of(j), sources.model, sources.runtime);
         if (!r) return r.error();
         if (trains(j) && r->options.draft_weights > byte_count{})
-            return refused(error_code::inconsistent, "runtime.draft", shown((*named)["draft"]),
+            return refused(error_code::inconsistent, "runtime.draft", shown(named["draft"]),
                            "no draft where task is not serving");
         request.profile = r->profile;
         j.runtime = r->runtime;
@@ -412,8 +430,10 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     const auto model_field = document.find("model");
     if (model_field == document.end())
         return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
-    const result<model_source> described = read_model_source(*model_field, sources.model);
+    const result<model_source> described =
+        read_model_source(detail::named_in_library(*model_field, document, sources), sources.model);
     if (!described) return described.error();
+    if (model_field->is_string()) request.model_name = model_field->template get<std::string>();
     request.warning = described->warning;
     j.model = described->model;
 
@@ -428,7 +448,8 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
         return detail::read_layout(object, j.model.layers.size);
     };
     if (const status s = detail::read_part(read, "layout", request.layout, read_own_layout); !s) return s.error();
-    if (const status s = detail::take_runtime(read, document, sources, request); !s) return s.error();
+    if (const status s = detail::take_runtime(read, document, described->library, sources, request); !s)
+        return s.error();
     if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
         return s.error();
     if (const status s = detail::read_adapters(read, *described, j); !s) return s.error();

@@ -32,6 +32,7 @@ struct model_source {
     /// What a person should know of how it was read; empty: nothing.
     std::string warning{};
     maybe<llmres::adapter> adapter{};  ///< only of a folder that holds an adapter, whose base the model is
+    std::string_view library{};        ///< the runtime whose library has a model by that name and tag; empty: none
 };
 
 /// How a MODEL, as a document or a command line names it, becomes a model.
@@ -75,6 +76,9 @@ inline status validate_source(std::string_view source) {
                    "a name or a path");
 }
 
+/// The runtime whose library has names of the form "llama3.1:8b".
+inline constexpr std::string_view ollama_library = "ollama";
+
 /// Models of Ollama's library whose tag says another model than its words.
 inline constexpr std::array<std::array<std::string_view, 2>, 9> ollama_names{
     {{"deepseek-r1:1.5b", "deepseek-r1-distill-qwen-1.5b"},
@@ -86,6 +90,24 @@ inline constexpr std::array<std::array<std::string_view, 2>, 9> ollama_names{
      {"deepseek-r1:671b", "deepseek-r1"},
      {"mistral:7b", "mistral-7b-v0.3"},
      {"phi3:mini", "phi-3-mini-4k"}}};
+
+/// Models of Ollama's library whose tag `latest` is another than the only one of that name here, with that tag
+/// (ollama.com/library).
+inline constexpr std::array<std::array<std::string_view, 2>, 22> ollama_latest{{
+    {"deepseek-r1", "8b"}, {"llama3.1", "8b"},      {"llama3.2", "3b"},    {"llama3.3", "70b"},
+    {"llama3", "8b"},      {"llama2", "7b"},        {"qwen3", "8b"},       {"qwen2.5", "7b"},
+    {"qwen2", "7b"},       {"qwen2.5-coder", "7b"}, {"gemma3", "4b"},      {"gemma2", "9b"},
+    {"mistral", "7b"},     {"mixtral", "8x7b"},     {"phi3", "mini"},      {"gpt-oss", "20b"},
+    {"qwq", "32b"},        {"codellama", "7b"},     {"tinyllama", "1.1b"}, {"mistral-small", "24b"},
+    {"olmo2", "7b"},       {"mistral-nemo", "12b"},
+}};
+
+/// The name with the tag that it has in Ollama's library where it has none.
+inline std::string with_latest_tag(std::string_view name) {
+    for (const auto& [known, tag] : ollama_latest)
+        if (llmres::detail::same_letters(known, name)) return std::string{name} + ":" + std::string{tag};
+    return std::string{name};
+}
 
 /// The mix that a repository of GGUF files, or Ollama's library, gives of a model where none is named: MXFP4 as
 /// published for gpt-oss, else Q4_K_M (llama.cpp's common/arg.cpp, `-hf`; Ollama's library). Nothing for weights that
@@ -123,7 +145,9 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
     }
     const result<model> found = find_model(wanted);
     if (!found) return result<model_source>{refused(found.error().code, "model", name, found.error().expected)};
-    return result<model_source>{model_source{.model = *found, .gguf = mix ? mix : usual_mix(*found)}};
+    return result<model_source>{model_source{.model = *found,
+                                             .gguf = mix ? mix : usual_mix(*found),
+                                             .library = repository ? std::string_view{} : ollama_library}};
 }
 
 /// A preset by its name; `expected` says what else could have been given where the name resembles none.

@@ -73,6 +73,8 @@ struct runtime_loading {
     /// Of so many layers on GPUs the head is the first; else it comes to a GPU when all layers are there (llama.cpp
     /// until pull request 18148 of December 2025).
     bool head_first = false;
+    /// Names of models are those of its own library, where one without a tag is that of its tag `latest` (Ollama).
+    bool own_library = false;
 };
 
 /// True if weights of that family's formats can be loaded.

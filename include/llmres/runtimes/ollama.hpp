@@ -31,6 +31,7 @@ constexpr runtime ollama_with(runtime r) {
     r.step.larger_devices =
         device_classes({.from = gib(23), .context = tokens(32768)}, {.from = gib(47), .context = tokens(262144)});
     r.loading.fits_memory = false;  // its own choice of layers is not modelled
+    r.loading.own_library = true;
     return r;
 }
 

@@ -96,7 +96,7 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     }
     const std::string runtime = name_in(document, "runtime", "name");
     if (runtime.empty())
-        a.list()["runtime"] = "none";
+        a.list()["runtime"] = j.runtime.identity.name.view();
     else if (runtime.find('@') == std::string::npos)
         a.list()["runtime_versions"] = j.runtime.identity.versions.view();
     if (a.says("cluster") && document["cluster"].is_object())

@@ -105,7 +105,9 @@ inline constexpr auto fields_of<llmres::runtime_loading> = std::to_array<profile
      {"towers_everywhere", "each stage of a pipeline has vision and audio towers"},
      {"fits_memory", "layers and context that nobody set are chosen so that they fit free memory"},
      {"fetches_quantised", "weights whose format nobody names are fetched as a quantised GGUF file"},
-     {"head_first", "of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there"}});
+     {"head_first", "of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there"},
+     {"own_library",
+      "names of models are those of its own library, where one without a tag is that of the tag latest"}});
 template <>
 inline constexpr auto fields_of<llmres::runtime_cache> = std::to_array<profile_field>(
     {{"pool", "where the memory of the cache comes from"},
