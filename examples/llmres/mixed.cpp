@@ -116,10 +116,12 @@ int run_mixed(const plan_options& o) {
     const std::vector<llmres::device_share> devices = devices_of(typed, asked.cluster.in_use);
     const bool says_length = document.contains("context") || document.contains("prompt") || document.contains("output");
     if (fitted && !says_length) asked.job.context = accept(llmres::context_for_devices(asked.job, devices));
-    const llmres::dealt_layers dealt = accept(llmres::deal_layers(asked.job, devices));
+    llmres::dealt_layers dealt = accept(llmres::deal_layers(asked.job, devices));
     const llmres::verdict verdict = verdict_of(asked.job, dealt, asked.cluster.host.memory);
     asked.fitted = fitted || !dealt.complete;
     asked.job = with_dealt_layers(asked.job, dealt);
+    // With layers on the host GPUs do not compute batches in turn, and need less.
+    if (!dealt.complete && verdict != llmres::verdict::does_not_fit) dealt = accept(deal_layers(asked.job, devices));
     const int exit = verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
     const llmres::job_plan planned = accept(plan(asked.job, llmres::layout{}, asked.cluster));
     llmres::json_value assumed = llmres::assumptions_of(document, asked, planned);

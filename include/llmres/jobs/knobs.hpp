@@ -66,10 +66,15 @@ constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
             if (value != 0) r.cache.windows = window_cells::whole;
             return;
         case knob_setting::latent_part:
-            if (whole > 0) r.serving_kernels.latent.expanded = mib(whole);
+            if (whole <= 0) return;
+            if (r.serving_kernels.latent.expanded > byte_count{}) r.serving_kernels.latent.expanded = mib(whole);
+            r.serving_kernels.latent.scores = mib(whole);
             return;
         case knob_setting::latent_use:
-            if (whole < 2) r.serving_kernels.latent.expanded = {};
+            if (whole >= 2) return;
+            r.serving_kernels.latent.expanded = {};
+            r.serving_kernels.latent.copies_values = false;
+            r.cache.transposed_values = true;
             return;
         case knob_setting::no_mapped_weights: r.loading.maps_weights = value == 0; return;
         case knob_setting::repacks_on_host:

@@ -69,6 +69,8 @@ struct runtime_cache {
     /// Latent attention caches the values' part of the latent once more, as values (llama.cpp before its pull request
     /// 19067).
     bool latent_values = false;
+    /// The same in 16 bits, where attention is no flash attention (ik_llama.cpp: -mla 1, kv^T).
+    bool transposed_values = false;
     /// All of a recurrent layer's state is fp32; else the convolution's part of it is in the activations' format.
     bool fp32_states = false;
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.

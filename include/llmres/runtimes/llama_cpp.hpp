@@ -207,7 +207,8 @@ constexpr runtime llama_cpp_mixed_inputs() {
 }
 
 /// ik_llama.cpp, the fork for latent attention and experts on the host: full cells, no copies for taking turns beyond
-/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, in parts of -amb MiB (256
+/// masks and inputs, and with -mla 2 or 3 keys and values expanded for the whole context, or without flash attention
+/// scores of the latent (build_deepseek2), in parts of -amb MiB (256
 /// since August 2026, all at once until then; its guides give 512). Versions are build numbers, as llama.cpp's.
 constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since, std::int32_t before) {
     runtime r = for_versions(llama_cpp_flash(), versions, {since}, {before});
@@ -218,7 +219,8 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     r.cache.windows = window_cells::whole;
     r.cache.latent_values = false;
     r.serving_kernels.graph = {.laid_out = true};
-    r.serving_kernels.latent.expanded = mib(before == 0 ? 256 : 512);
+    r.serving_kernels.latent.expanded = r.serving_kernels.latent.scores = mib(before == 0 ? 256 : 512);
+    r.serving_kernels.latent.copies_values = true;
     r.serving_kernels.latent.expands_all = since < 4156;  // commit b85a2a5
     r.loading.host_experts.fused_gates = true;
     // Pull request 405 added what is fused to what comes from the host (until then, the way down alone), 520 counts by

@@ -17,6 +17,10 @@ struct latent_kernels {
     byte_count expanded{};
     /// All groups are expanded before the first of them is read.
     bool expands_all = false;
+    /// Without flash attention: scores are computed in groups of heads of at most this size in fp32; 0: of all heads.
+    byte_count scores{};
+    /// Without flash attention: values are read transposed, from a 16-bit copy that each layer makes of them.
+    bool copies_values = false;
 };
 
 /// How a version of llama.cpp writes the graph of a step, whose tensors ggml lays out in a buffer at start.

@@ -99,7 +99,9 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
         return of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()});
     if (r.cache.latent_values && a.kind == attention_kind::latent)
         return of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank});
-    return of(a);
+    const bool transposed = r.cache.transposed_values && a.kind == attention_kind::latent &&
+                            !r.serving_kernels.flash_attention.value_or(false);
+    return of(a) + (transposed ? bytes_a_token(2) * a.kv_rank : bytes_per_token{});
 }
 
 /// One layer's cache of all sequences of a rank.

@@ -126,6 +126,8 @@ inline constexpr auto fields_of<llmres::runtime_cache> = std::to_array<profile_f
       "tokens over tokens"},
      {"expands_latent", "latent attention caches keys and values of every head, not the latent"},
      {"latent_values", "latent attention caches the values' part of the latent once more"},
+     {"transposed_values",
+      "without flash attention the values' part of the latent is cached once more, transposed, in 16 bits"},
      {"fp32_states",
       "all of a recurrent layer's state is fp32; else the convolution's part is in the activations' format"},
      {"whole_batches", "all prompts are computed before the first token is generated"},
@@ -167,7 +169,9 @@ template <>
 inline constexpr auto fields_of<llmres::latent_kernels> = std::to_array<profile_field>(
     {{"absorbed", "queries and outputs are made as wide as the latent, which is read as it is cached"},
      {"expanded", "keys and values of the whole context are expanded in groups of heads of at most this size; 0: not"},
-     {"expands_all", "all groups are expanded before the first of them is read"}});
+     {"expands_all", "all groups are expanded before the first of them is read"},
+     {"scores", "without flash attention scores are computed in groups of heads of at most this size; 0: of all heads"},
+     {"copies_values", "without flash attention each layer makes a transposed copy of the latent's values"}});
 template <>
 inline constexpr auto fields_of<llmres::ggml_graphs> = std::to_array<profile_field>(
     {{"laid_out", "the buffer is laid out tensor by tensor; else the fuller half of a layer is its peak"},

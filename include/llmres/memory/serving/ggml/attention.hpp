@@ -119,16 +119,40 @@ protected:
             output = add_rows(heads * rank);
             free(queries);
         } else {
-            const tensor scores = add_rows(heads * shape.cells);
-            free(queries);
-            output = add_rows(heads * rank);
-            free(scores);
+            output = attend_in_parts(a, queries);
         }
         const tensor values = add_rows(heads * a.value_width());
         free(output);
         at(operand_name::attended) = add_rows(heads * a.value_width());
         free(values);
         free_mask(l);
+    }
+    /// Scores of the latent, in parts of so many heads that these fit (ik_llama.cpp: build_deepseek2, -amb), and what
+    /// they weigh of it: its values, or their transposed copy.
+    constexpr tensor attend_in_parts(const attention& a, tensor queries) {
+        const std::int64_t heads = a.heads, rank = a.kv_rank;
+        const tensor values = options.copies_values ? add(bytes(2) * shape.cells * rank) : tensor{};
+        const std::int64_t limit = whole_mib(options.part_limit), all = whole_mib(rows_of(heads * shape.cells));
+        const std::int64_t wanted = limit > 0 && all > limit ? ceil_quotient(all, limit) : 1;
+        const std::int64_t part = ceil_quotient(heads, wanted < heads ? wanted : heads);
+        tensor joined{};
+        for (std::int64_t first = 0; first < heads; first += part) {
+            const std::int64_t end = first + part < heads ? first + part : heads;
+            const tensor scores = add_rows((end - first) * shape.cells);
+            if (end == heads) free(queries);
+            const tensor one = add_rows((end - first) * rank);
+            free(scores);
+            if (first == 0) {
+                joined = one;
+                continue;
+            }
+            const tensor more = add_rows(end * rank);
+            free(joined);
+            free(one);
+            joined = more;
+        }
+        free(values);
+        return joined;
     }
     /// A selective state space (llama.cpp: build_mamba2_layer, build_mamba_layer): the convolution's input joined with
     /// its state, its output, the scan's outputs with the new states, and the gate taken out of the projection. The

@@ -302,7 +302,9 @@ private:
             .inputs_here = runtime.loading.embedding_on_host ? 0 : runtime.serving_kernels.graph.inputs_of_embedding,
             .joined_heads = gguf::is_fused(job.model.architecture.view()),
             .joined_gate = gguf::is_any(job.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
-            .part_limit = runtime.serving_kernels.latent.expanded,
+            .part_limit = step.kernel == attention_kernel::flash ? runtime.serving_kernels.latent.expanded
+                                                                 : runtime.serving_kernels.latent.scores,
+            .copies_values = runtime.serving_kernels.latent.copies_values,
             .all_parts = runtime.serving_kernels.latent.expands_all,
             .unpacked = is_packed(kv_cache_of(job)),
             .first = index == 0,

@@ -58,6 +58,7 @@ struct graph_options {
     bool joined_heads = false;      ///< files have one matrix for queries, keys and values
     bool joined_gate = false;       ///< files have one matrix for a feed-forward's gate and product
     byte_count part_limit{};        ///< -amb
+    bool copies_values = false;     ///< of the latent, transposed, where there is no flash attention
     bool all_parts = false;         ///< are made before the first of them is read
     bool unpacked = false;          ///< the cache is quantised, and its rotary part is unpacked first
     bool first = true;              ///< of the GPUs: it casts the mask, others get it in 16 bit
