@@ -253,7 +253,7 @@ constexpr token_count computed_prompt_of(const job& j) {
 
 /// Whether the GPUs of a pipeline share the rows of each matrix when they serve.
 constexpr bool splits_rows(const job& j) {
-    return !trains(j) && (j.options.splits_rows || j.runtime.layouts.always_splits_rows);
+    return !trains(j) && (j.options.splits_rows || j.runtime.layouts.rows == row_split::always_beside_first);
 }
 
 /// Prompt tokens that pass the layers at once.

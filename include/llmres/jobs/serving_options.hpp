@@ -44,7 +44,7 @@ struct serving_options {
     /// Those of that many first layers only (llama.cpp: --n-cpu-moe); 0: of all.
     std::int32_t host_expert_layers = 0;
     /// The GPUs of a pipeline share the rows of each matrix instead of the layers (llama.cpp: --split-mode row). Some
-    /// runtimes have no other way (layout_rules::always_splits_rows).
+    /// runtimes have no other way (layout_rules::rows).
     bool splits_rows = false;
     ggml_backend backend = ggml_backend::native;  ///< of ggml on GPUs
     /// The largest single buffer that the driver allocates; 0: largest_vulkan_buffer under Vulkan, else any.

@@ -651,7 +651,7 @@ private:
         r.step.copies = 1;
         return r;
     }
-    constexpr bool first_holds_rest() const { return runtime_.layouts.first_holds_rest; }
+    constexpr bool first_holds_rest() const { return runtime_.layouts.rows != row_split::beside_layers; }
     constexpr byte_count experts_of(const placement& here) const {
         if (whole_.weights.file) return whole_.weights.file->sum(here.expert_layers).experts;
         byte_count all;
@@ -732,7 +732,7 @@ constexpr memory_breakdown serving_memory(const job& j, const layout& l) { retur
 
 constexpr largest_buffer largest_serving_buffer(const job& j, const layout& l, const memory_breakdown& m) {
     largest_buffer largest;
-    if (!j.runtime.serving_kernels.graph.in_chunks)
+    if (!j.runtime.allocator.splits_buffers)
         largest.reach(m[memory_term::activations] + m[memory_term::logits], memory_term::activations);
     const std::int64_t sequences = sequences_per_rank(j, l);
     for (const layer& kind : j.model.layers.distinct()) {

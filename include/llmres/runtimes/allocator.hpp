@@ -44,6 +44,9 @@ struct runtime_allocator {
     /// Freed blocks of one phase stay cached while the next phase allocates others: what is reserved is nearer the sum
     /// of the phases' peaks than their maximum (PyTorch's caching allocator).
     bool caches_freed_blocks = false;
+    /// The buffer of a graph is several where it exceeds what the driver allocates at once (ggml-alloc.c: vbuffer, pull
+    /// request 15815).
+    bool splits_buffers = false;
 };
 
 /// What lies unused between allocated blocks, as a part of these.

@@ -22,6 +22,13 @@ struct tensor_split {
     bool refuses_uneven = false;
 };
 
+/// What lies where if the GPUs of a pipeline share the rows of each matrix.
+enum class row_split : std::uint8_t {
+    beside_layers,       ///< where a caller asks for it; each GPU has caches, norms and routed experts of its layers
+    beside_first,        ///< where a caller asks for it; the first GPU has all that is no matrix, and a step's buffer
+    always_beside_first  ///< the same whether or not a caller asks for it: there is no other way
+};
+
 /// The ways in which a runtime distributes a job over GPUs.
 struct layout_rules {
     bool tensor = true;             ///< it splits matrix products
@@ -34,14 +41,10 @@ struct layout_rules {
     /// Training: stages with unequal numbers of layers, where the embedding or the loss counts as a layer or the last
     /// stage has fewer.
     bool uneven_stages = false;
-    tensor_split split{};                      ///< how it splits matrix products over tensor ranks
-    std::int32_t most_zero = 3;                ///< the highest ZeRO stage
-    std::int32_t most_zero_with_pipeline = 1;  ///< the highest ZeRO stage beside pipeline stages
-    /// Serving: the GPUs of a pipeline share the rows of each matrix, whether or not a caller asks for it.
-    bool always_splits_rows = false;
-    /// Where GPUs share the rows of each matrix, the first one holds all else: caches, states, norms and the buffer of
-    /// a step. Else each GPU has what belongs to its layers.
-    bool first_holds_rest = false;
+    tensor_split split{};                       ///< how it splits matrix products over tensor ranks
+    std::int32_t most_zero = 3;                 ///< the highest ZeRO stage
+    std::int32_t most_zero_with_pipeline = 1;   ///< the highest ZeRO stage beside pipeline stages
+    row_split rows = row_split::beside_layers;  ///< serving: GPUs that share the rows of each matrix
 };
 
 }  // namespace llmres::inline v0

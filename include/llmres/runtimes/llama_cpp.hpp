@@ -103,13 +103,13 @@ inline constexpr runtime llama_cpp_base{
 
 /// Until b1842 GPUs shared the rows of each matrix, and nothing else (pull request 4766 brought --split-mode).
 constexpr runtime llama_cpp_in_rows(runtime r) {
-    r.layouts.always_splits_rows = true;
+    r.layouts.rows = row_split::always_beside_first;
     return r;
 }
 /// Until then attention's output took the place of its queries.
 constexpr runtime llama_cpp_first() {
     runtime r = llama_cpp_base;
-    r.layouts.first_holds_rest = true;
+    r.layouts.rows = row_split::beside_first;
     r.launches.stages = stage_overlap::none;  // chunks since pull request 6017, of March 2024
     r.serving_kernels.output_over_query = true;
     r.serving_kernels.graph.laid_out = false;
@@ -125,7 +125,7 @@ constexpr runtime llama_cpp_turns() {
 /// build was its first is not known here, so profiles up to b4000 count as before it.
 constexpr runtime llama_cpp_main_gpu() {
     runtime r = llama_cpp_turns();
-    r.layouts.first_holds_rest = true;
+    r.layouts.rows = row_split::beside_first;
     return r;
 }
 /// Since April 2025 latent attention reads its cache as it is (12801). Until January 2026 (19067) values had a cache of
@@ -163,7 +163,7 @@ constexpr runtime llama_cpp_flash() {
 constexpr runtime llama_cpp_unpadded() {
     runtime r = llama_cpp_flash();
     r.cache.block = tokens(1);
-    r.serving_kernels.graph.in_chunks = true;
+    r.allocator.splits_buffers = true;
     return r;
 }
 /// Since November 2025 the server has four slots where `--parallel` names no other number, which share all cells
@@ -172,7 +172,7 @@ constexpr runtime llama_cpp_unpadded() {
 /// what fits where the job asks for that (answers/capacity.hpp, fit_to_memory()).
 constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
-    r.serving_kernels.graph.in_chunks = true;
+    r.allocator.splits_buffers = true;
     r.loading.fits_memory = true;
     r.step.max_num_seqs = 4;
     r.serving_kernels.graph.values_first = true;

@@ -42,8 +42,6 @@ struct ggml_graphs {
     /// Inputs of the hidden width that are there beside the stream where the embedding is looked up on this device:
     /// none, embeddings given instead of tokens, or those and their mixture with tokens.
     std::int32_t inputs_of_embedding = 0;
-    /// The buffer is several where it exceeds what the driver allocates (ggml-alloc.c: vbuffer, pull request 15815).
-    bool in_chunks = false;
 };
 
 /// What serving keeps alive in a layer.

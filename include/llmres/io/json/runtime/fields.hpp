@@ -80,7 +80,8 @@ inline constexpr auto fields_of<llmres::runtime_allocator> = std::to_array<profi
      {"activation_fragmentation", "training: reserved but not allocated, over activations", "part of one"},
      {"gaps_by_step", "training: gaps between activations follow from the step's tensors"},
      {"rounds_to_segments", "tensors of 10 MiB and more are segments of their own in steps of 2 MiB"},
-     {"caches_freed_blocks", "freed blocks of one phase stay cached while the next phase allocates others"}});
+     {"caches_freed_blocks", "freed blocks of one phase stay cached while the next phase allocates others"},
+     {"splits_buffers", "the buffer of ggml's graph is several where it exceeds what the driver allocates at once"}});
 template <>
 inline constexpr auto fields_of<llmres::host_experts> = std::to_array<profile_field>(
     {{"copied", "in steps of 32 tokens and more, one stack of experts at a time is copied to the GPU"},
@@ -184,8 +185,7 @@ inline constexpr auto fields_of<llmres::ggml_graphs> = std::to_array<profile_fie
      {"copies_states", "recurrent states are copied before they are read"},
      {"values_first", "values are made before keys, and queries in the latent's width before rotary ones"},
      {"inputs_of_embedding", "inputs of the hidden width beside the stream where the embedding is on this device",
-      "vectors a token"},
-     {"in_chunks", "the buffer is several where it exceeds what the driver allocates at once"}});
+      "vectors a token"}});
 template <>
 inline constexpr auto fields_of<llmres::serving_kernels> = std::to_array<profile_field>(
     {{"fp32_activations", "activations are fp32 whatever the format of weights"},
@@ -305,9 +305,7 @@ inline constexpr auto fields_of<llmres::layout_rules> = std::to_array<profile_fi
      {"split", "how matrix products are split over tensor ranks"},
      {"most_zero", "the highest ZeRO stage", "stage"},
      {"most_zero_with_pipeline", "the highest ZeRO stage beside pipeline stages", "stage"},
-     {"always_splits_rows", "serving: the GPUs of a pipeline share the rows of each matrix, asked for or not"},
-     {"first_holds_rest",
-      "the first of GPUs that share the rows of each matrix holds caches, norms and a step's buffer"}});
+     {"rows", "serving: what lies where if the GPUs of a pipeline share the rows of each matrix"}});
 template <>
 inline constexpr auto fields_of<llmres::runtime_accuracy> = std::to_array<profile_field>(
     {{"activations", "measured activations over those that the inventory counts", "ratio"},

@@ -28,6 +28,10 @@ inline constexpr std::array<std::string_view, 3> names_of<steps_in_flight>{"one"
 /// The names of the values of slot_cells, in their order.
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<slot_cells>{"of_sequences", "of_slots", "apart"};
+/// The names of the values of row_split, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<row_split>{"beside_layers", "beside_first",
+                                                                     "always_beside_first"};
 /// The names of the values of rope_tables, in their order.
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<rope_tables>{"computed", "shared", "own", "cached"};
