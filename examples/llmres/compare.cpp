@@ -15,6 +15,7 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/plan_json.hpp>
+#include <llmres/jobs/checks.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
 #include <string_view>
@@ -52,6 +53,11 @@ struct row {
 
     bool refused() const { return !answer; }
     const llmres::job_plan& plan() const { return answer->planned.plan; }
+    /// The runtime does not start on the GPU.
+    bool cannot_start() const {
+        return llmres::device_start_of(answer->request.job, answer->request.cluster.gpu).support ==
+               llmres::device_support::absent;
+    }
     bool trains() const { return llmres::trains(answer->request.job); }
     bool runs() const { return answer && answer->planned.verdict() != llmres::verdict::does_not_fit; }
     /// 0 fits, 1 tight, 2 does not fit.
@@ -102,14 +108,20 @@ std::vector<std::string> models_of(const std::vector<std::string>& typed) {
     return all;
 }
 
-/// What differs between the plans. `--gpu any` stands for every GPU of `llmres gpus`.
+/// Whether plans are asked for on every GPU there is.
+bool names_any_gpu(const plan_options& asked) {
+    const auto given = asked.fields.find("gpu");
+    return given != asked.fields.end() && given->second == "any";
+}
+
+/// What differs between the plans. `--gpu any` stands for every GPU of `llmres gpus` that the runtime starts on.
 std::vector<axis> axes_of(const compare_options& o) {
     std::vector<axis> axes{{"model", models_of(o.models)}};
     for (const std::string_view flag : axis_flags) {
         const auto given = o.job.fields.find(std::string{flag});
         if (given == o.job.fields.end()) continue;
         axis a{std::string{flag}, {}};
-        if (flag == "gpu" && given->second == "any")
+        if (flag == "gpu" && names_any_gpu(o.job))
             for (const llmres::gpu* card : llmres::gpus::all) a.values.emplace_back(card->id.view());
         else
             a.values = parted(a.flag, given->second);
@@ -167,12 +179,14 @@ compared compare(const std::vector<axis>& axes, const plan_options& shared) {
         if (a.flag == "gpu")
             std::for_each(a.values.begin(), a.values.end(), [](const auto& name) { say_which_gpu(name); });
     compared all_rows;
+    const bool any_gpu = names_any_gpu(shared);
     progress watch;
     for (std::size_t i = 0; i < all; ++i) {
         watch.tell([&] { return fmt::format("{} {} of {} plans", progress_bar(i, all), i, all); });
         row r = asked_at(i, axes, shared);
         r.answer = llmres::answer_job(merged(r.asked), sources);
         if (r.refused() && is_misspelt(r.answer.error().code)) throw refusal{r.answer.error()};
+        if (any_gpu && !r.refused() && r.cannot_start()) continue;
         (r.refused() ? all_rows.refused : all_rows.planned).push_back(std::move(r));
     }
     return all_rows;
@@ -311,6 +325,9 @@ int run_compare(const compare_options& o) {
     if (o.top < 0) throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "0 (all) or more")};
     const std::vector<axis> axes = axes_of(o);
     auto [rows, refused_rows] = compare(axes, o.job);
+    if (rows.empty() && refused_rows.empty())
+        throw refusal{
+            llmres::refused(llmres::error_code::unsupported, "gpu", "any", "a GPU that the runtime starts on")};
     if (rows.empty()) throw refusal{refused_rows.front().answer.error()};
     const bool any_runs = std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.runs(); });
     const std::size_t of_all = rows.size() + refused_rows.size();

@@ -46,6 +46,7 @@ inline bool is_searched_training(const job& j, const layout& l) {
     if (l.virtual_pipeline > 1 && j.global_batch / (j.micro_batch * l.data) % l.pipeline != 0) return false;
     const std::int32_t most = l.pipeline > 1 ? rules.most_zero_with_pipeline : rules.most_zero;
     if (j.offload.parameters != offload_place::none) return l.zero == 3 && most >= 3;
+    if (l.zero > 0 && l.zero < rules.least_zero) return false;
     return l.zero <= (l.data * l.context_parallel == 1 ? 0 : most);
 }
 

@@ -3,9 +3,14 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <llmres/hardware/gpus/amd.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/runtimes/mlx.hpp>
+#include <llmres/runtimes/ollama.hpp>
+#include <llmres/runtimes/tensorrt_llm.hpp>
+#include <llmres/runtimes/vllm.hpp>
 #include <string>
 
 using namespace llmres;
@@ -50,12 +55,56 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
             r.code == reason_code::not_described || r.code == reason_code::sequence_assumed ||
             r.code == reason_code::weights_dequantised || r.code == reason_code::experts_left_out ||
             r.code == reason_code::context_extended || r.code == reason_code::power_unknown ||
-            r.code == reason_code::multiprocessors_unknown || r.code == reason_code::from_tensors;
+            r.code == reason_code::multiprocessors_unknown || r.code == reason_code::from_tensors ||
+            r.code == reason_code::layout_not_run || r.code == reason_code::layout_unproven ||
+            r.code == reason_code::gpu_not_supported || r.code == reason_code::gpu_unmeasured ||
+            r.code == reason_code::groups_cut;
         CHECK(mentions(sentences[i], "90") != (of_arithmetic || of_assumptions));
         // What is unknown has no figure, nor has what is compared in a reason of its own.
         const bool of_need_alone = r.code == reason_code::host_memory_unknown || r.code == reason_code::states_evicted;
         CHECK(mentions(sentences[i], "80") != (of_arithmetic || of_assumptions || of_need_alone));
     }
+}
+
+TEST_CASE("a degree that a runtime does not run is said with its name, how many, and what says so") {
+    const auto said = [](reason_code code, const runtime& r, const layout& l) {
+        job_plan p;
+        p.layout = l;
+        return to_text({.code = code}, p, job{.model = models::llama_3_1_8b, .runtime = r}, cluster{});
+    };
+    CHECK(said(reason_code::layout_not_run, runtimes::ollama, {.tensor = 8}) ==
+          "ollama does not run tensor 8 (llm/server.go: layers are assigned to GPUs, and no split mode is passed on)");
+    CHECK(said(reason_code::layout_unproven, runtimes::mlx, {.pipeline = 2}) ==
+          "mlx may run pipeline 2, of which no run is known (mlx_lm/utils.py: sharded_load(), of models that have "
+          "shard() or pipeline())");
+}
+
+TEST_CASE("a GPU that a runtime does not start on is said with what it lacks, and what says so") {
+    const auto said = [](reason_code code, const job& j, const gpu& card) {
+        return to_text({.code = code}, {}, j, cluster{.gpu = card});
+    };
+    job j{.model = models::llama_3_1_8b, .runtime = runtimes::mlx};
+    CHECK(said(reason_code::gpu_not_supported, j, gpus::mi300x_192gb) ==
+          "mlx does not start on Instinct MI300X (mlx/backend: metal, cuda, cpu)");
+    CHECK(said(reason_code::gpu_unmeasured, j, gpus::h200_sxm5_141gb) ==
+          "no run of mlx on H200 SXM 141GB was measured here: memory and times are as on the GPUs that were "
+          "(mlx/backend: metal, cuda, cpu)");
+    j.runtime = runtimes::tensorrt_llm;
+    CHECK(mentions(said(reason_code::gpu_not_supported, j, gpus::v100_sxm2_32gb),
+                   "tensorrt-llm needs compute capability 8.0 or newer, and Tesla V100 SXM2 32GB has 7.0"));
+    j.kv_cache = fp8_e4m3;
+    CHECK(mentions(said(reason_code::gpu_not_supported, j, gpus::a100_sxm4_80gb),
+                   "tensorrt-llm with a cache in fp8 needs compute capability 8.9 or newer"));
+}
+
+TEST_CASE("groups that tensor ranks cut are said with the width that would not be cut") {
+    job j{.model = models::llama_2_7b, .runtime = runtimes::vllm};
+    j.weights = awq(4, 128);
+    job_plan p;
+    p.layout.tensor = 4;
+    CHECK(to_text({.code = reason_code::groups_cut}, p, j, cluster{}) ==
+          "tensor 4 cuts groups of 128 in 11008 feed-forward features: it starts only with a checkpoint whose width is "
+          "padded to a multiple of 512, as Qwen2.5-72B's AWQ files are");
 }
 
 TEST_CASE("which GPU is meant is said where there are several, and which term is the largest") {

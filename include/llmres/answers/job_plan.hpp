@@ -41,20 +41,26 @@ enum class reason_code : std::uint8_t {
     weights_dequantised,  ///< weights are published in a format that is not trained, and widened when loaded
     power_unknown,        ///< the board's power is not published: times of long runs have wider bounds
     multiprocessors_unknown,  ///< their number is not published: times have wider bounds
-    pool_exceeded,     ///< the caches need more than the pool that the caller sized: `needed` bytes, `available` there
-    experts_left_out,  ///< the adapter's targets have routed experts, which the runtime stacks in bare parameters
-    from_tensors,      ///< no formula describes the model: it is planned from its stored tensors
-    buffer_exceeded,   ///< the driver allocates no buffer of `needed` bytes, but `available`; `term` is in it
-    states_evicted,    ///< a paged optimizer's states do not all stay on the GPU: `needed` bytes of main memory a node
+    pool_exceeded,      ///< the caches need more than the pool that the caller sized: `needed` bytes, `available` there
+    experts_left_out,   ///< the adapter's targets have routed experts, which the runtime stacks in bare parameters
+    from_tensors,       ///< no formula describes the model: it is planned from its stored tensors
+    buffer_exceeded,    ///< the driver allocates no buffer of `needed` bytes, but `available`; `term` is in it
+    states_evicted,     ///< a paged optimizer's states do not all stay on the GPU: `needed` bytes of main memory a node
+    layout_not_run,     ///< the runtime does not have a degree of the layout (jobs/layouts.hpp, unrun_degree_of())
+    layout_unproven,    ///< the runtime may run a degree of the layout, and no run of it is known
+    gpu_not_supported,  ///< the runtime does not start on the GPU, or not with a format of the job (jobs/checks.hpp)
+    gpu_unmeasured,     ///< the runtime has a port for the GPU, of which no run was measured here
+    groups_cut,         ///< tensor ranks cut groups of quantised weights, unless the checkpoint's width is padded
 };
 /// The names of the codes, in their order.
 template <>
-inline constexpr std::array<std::string_view, 18> names_of<reason_code>{
+inline constexpr std::array<std::string_view, 23> names_of<reason_code>{
     "memory_exceeded",         "weights_exceed",   "memory_tight",        "flash_attention_unsupported",
     "host_memory_exceeded",    "format_emulated",  "host_memory_unknown", "not_described",
     "sequence_assumed",        "context_extended", "weights_dequantised", "power_unknown",
     "multiprocessors_unknown", "pool_exceeded",    "experts_left_out",    "from_tensors",
-    "buffer_exceeded",         "states_evicted"};
+    "buffer_exceeded",         "states_evicted",   "layout_not_run",      "layout_unproven",
+    "gpu_not_supported",       "gpu_unmeasured",   "groups_cut"};
 
 /// Why a job does not fit, or may not.
 struct reason {

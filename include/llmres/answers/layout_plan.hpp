@@ -10,6 +10,7 @@
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/models/modeling.hpp>
@@ -109,6 +110,31 @@ constexpr void judge_buffers(job_plan& p, const job& j) {
     p.because({reason_code::buffer_exceeded, p.gpu, largest.term, largest.size.high, limit});
 }
 
+/// Whether the runtime runs all degrees of the layout.
+constexpr void judge_layout(job_plan& p, const job& j) {
+    const unrun_degree lacked = unrun_degree_of(j, p.layout);
+    if (lacked.name.empty()) return;
+    const verdict at_best = lacked.untried ? verdict::tight : verdict::does_not_fit;
+    if (at_best > p.verdict) p.verdict = at_best;
+    note(p, lacked.untried ? reason_code::layout_unproven : reason_code::layout_not_run);
+}
+
+/// Whether the layout runs only with a checkpoint whose width is padded.
+constexpr void judge_groups(job_plan& p, const job& j) {
+    if (!cut_blocks_of(j, p.layout).may_be_padded) return;
+    if (p.verdict == verdict::fits) p.verdict = verdict::tight;
+    note(p, reason_code::groups_cut);
+}
+
+/// Whether the runtime starts on the GPU.
+constexpr void judge_device(job_plan& p, const job& j, const gpu& card) {
+    const device_support support = device_start_of(j, card).support;
+    if (support == device_support::runs) return;
+    const bool absent = support == device_support::absent;
+    if (absent) p.verdict = verdict::does_not_fit;
+    note(p, absent ? reason_code::gpu_not_supported : reason_code::gpu_unmeasured);
+}
+
 /// Whether the job keeps in main memory what else would lie on GPUs.
 constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() : computes_on_host(j); }
 
@@ -158,6 +184,9 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     judge_start(p, j, c);
     judge_pool(p, j);
     judge_buffers(p, j);
+    judge_layout(p, j);
+    judge_groups(p, j);
+    judge_device(p, j, c.gpu);
     if (lacks_flash_attention(j, c.gpu)) {
         p.verdict = verdict::does_not_fit;
         note(p, reason_code::flash_attention_unsupported);

@@ -144,7 +144,7 @@ struct running_search {
         if (counts.tried % 1024 == 0 && !watch(counts)) return counts.cancelled = true;
         ++counts.tried;
         status s = validate_partition(l, j.model);  // layouts_of() and the walk keep degrees within their bounds
-        if (s) s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts);
+        if (s) s = validate_ranks(j, l);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
         if (bounded && known && is_beaten(j, l)) return ++counts.skipped, false;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/ranks.hpp>
 #include <llmres/models/gguf/tensors.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -18,23 +19,6 @@
 /// What lies on a GPU: which layers, which end of the model, and which part of each weight. Memory, time and the list
 /// of buffers all ask here.
 namespace llmres::inline v0 {
-
-/// What of a weight one GPU holds.
-struct weight_shape {
-    std::int64_t rows = 1;     ///< rows
-    std::int64_t columns = 1;  ///< columns
-    std::int64_t copies = 1;   ///< equal tensors
-
-    /// Parameters.
-    constexpr parameter_count count() const { return parameters(rows) * columns * copies; }
-};
-
-/// The largest part of a weight that one GPU of the layout holds (ZeRO apart). Heads stay whole; where there are fewer
-/// of them than ranks, ranks hold copies.
-constexpr weight_shape local_shape(const weight& w, const layout& l);
-
-/// The same as a weight.
-constexpr weight local_part(weight w, const layout& l);
 
 /// How many layers there are of each of a model's kinds, in the order of layer_stack::kinds.
 using kind_counts = std::array<std::int32_t, layer_stack::max_kinds>;
@@ -84,36 +68,6 @@ template <class Visit>
 constexpr void for_each_gguf_end_tensor(const job& j, const placement& p, Visit&& visit);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
-
-namespace detail {
-
-/// local_shape(), compiled where it is called: where most weights of a plan are asked for.
-[[gnu::always_inline]] constexpr weight_shape inlined_local_shape(const weight& w, const layout& l) {
-    const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
-    weight_shape held{w.rows, w.columns, w.routed && l.expert > 1 ? ceil_quotient(w.copies, l.expert) : w.copies};
-    if (ranks == 1 || w.split == weight_split::replicated) return held;
-    std::int64_t& size = w.split == weight_split::rows ? held.rows : held.columns;
-    const std::int64_t most = ceil_quotient(ceil_quotient(size, w.granule), ranks) * w.granule;
-    if (most < size) size = most;
-    return held;
-}
-/// local_shape(), compiled once.
-[[gnu::noinline]] constexpr weight_shape called_local_shape(const weight& w, const layout& l) {
-    return inlined_local_shape(w, l);
-}
-
-}  // namespace detail
-
-constexpr weight_shape local_shape(const weight& w, const layout& l) { return detail::called_local_shape(w, l); }
-
-constexpr weight local_part(weight w, const layout& l) {
-    const weight_shape held = local_shape(w, l);
-    w.rows = held.rows;
-    w.columns = held.columns;
-    w.copies = held.copies;
-    w.active = w.active < held.copies ? w.active : held.copies;
-    return w;
-}
 
 namespace detail {
 

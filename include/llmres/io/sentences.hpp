@@ -8,8 +8,10 @@
 #include <llmres/answers/remedies.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpu.hpp>
+#include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/jobs/layouts.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/precision.hpp>
@@ -56,6 +58,48 @@ inline std::string converted_format(const job& j, const gpu& card) {
         "{} {}: {} has no {} arithmetic, and converts values before it multiplies them; {} {}, or a GPU with "
         "{} arithmetic, needs no conversion",
         {field, format.name.view(), card.name.view(), lacked, field, plain.name.view(), lacked});
+}
+
+/// Which degree a runtime does not run, or is not known to, and what says so: "llama.cpp does not run tensor 8
+/// (common/arg.cpp: --split-mode is none, layer or row)".
+inline std::string unrun_layout(bool unproven, const job& j, const layout& l) {
+    const unrun_degree lacked = unrun_degree_of(j, l);
+    const std::string_view source = j.runtime.layouts.source.view();
+    return sentence(unproven ? "{} may run {}{}, of which no run is known{}" : "{} does not run {}{}{}",
+                    {j.runtime.identity.name.view(), lacked.name,
+                     lacked.degree > 1 ? " " + std::to_string(lacked.degree) : std::string{},
+                     source.empty() ? std::string{} : sentence(" ({})", {source})});
+}
+
+/// Why a runtime does not start on a GPU, or that its port to it is not measured, and what says so.
+inline std::string start_on(bool unmeasured, const job& j, const gpu& card) {
+    const device_start start = device_start_of(j, card);
+    const std::string_view name = j.runtime.identity.name.view();
+    const std::string_view source = j.runtime.devices.source.view();
+    const std::string named = source.empty() ? std::string{} : sentence(" ({})", {source});
+    const auto written = [](const compute_capability& c) {
+        return std::to_string(c.major) + "." + std::to_string(c.minor);
+    };
+    if (unmeasured)
+        return sentence("no run of {} on {} was measured here: memory and times are as on the GPUs that were{}",
+                        {name, card.name.view(), named});
+    if (start.needed == compute_capability{} && start.before == compute_capability{})
+        return sentence("{} does not start on {}{}", {name, card.name.view(), named});
+    const bool within = start.before != compute_capability{};
+    return sentence("{}{} needs compute capability {}{}, and {} has {}{}",
+                    {name, start.what.empty() ? std::string{} : sentence(" with {}", {start.what}),
+                     written(start.needed), within ? " to below " + written(start.before) : " or newer",
+                     card.name.view(), written(card.capability), named});
+}
+
+/// Which groups tensor ranks cut, and which width would not be: the next multiple of a group for each rank.
+inline std::string cut_groups(const job& j, const layout& l) {
+    const cut_blocks cut = cut_blocks_of(j, l);
+    return sentence(
+        "tensor {} cuts groups of {} in {} {}: it starts only with a checkpoint whose width is padded to a multiple of "
+        "{}, as Qwen2.5-72B's AWQ files are",
+        {std::to_string(l.tensor), std::to_string(cut.block), std::to_string(cut.size), cut.what,
+         std::to_string(cut.block * l.tensor)});
 }
 
 }  // namespace detail
@@ -119,6 +163,12 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
         case reason_code::buffer_exceeded:
             return detail::sentence("one buffer of {} takes up to {}{}, and the driver allocates {} at once",
                                     {name_of(r.term), to_string(r.needed), where, to_string(r.available)});
+        case reason_code::layout_not_run:
+        case reason_code::layout_unproven:
+            return detail::unrun_layout(r.code == reason_code::layout_unproven, j, p.layout);
+        case reason_code::gpu_not_supported:
+        case reason_code::gpu_unmeasured: return detail::start_on(r.code == reason_code::gpu_unmeasured, j, c.gpu);
+        case reason_code::groups_cut: return detail::cut_groups(j, p.layout);
         case reason_code::pool_exceeded:
             return detail::sentence("the caches of the job's sequences take {}{}, and the pool was given {}",
                                     {to_string(r.needed), where, to_string(r.available)});

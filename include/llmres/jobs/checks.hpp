@@ -16,6 +16,7 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
+#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/layout_rules.hpp>
@@ -26,7 +27,7 @@
 #include <llmres/values/units.hpp>
 #include <string_view>
 
-/// Which jobs, layouts and adapters are refused, and why?
+/// Which jobs, layouts and adapters are refused, and why? On which GPUs does a runtime not start?
 namespace llmres::inline v0 {
 
 namespace detail {
@@ -399,10 +400,29 @@ constexpr status validate_ranks(const layout& l, const model& m, const runtime_i
         {" splits evenly: a divisor of the ", uneven.what, ", ", digits(uneven.size), copied ? ", or a multiple" : ""});
 }
 
+/// Refuses tensor ranks with which the runtime does not start, whatever cluster they are on.
+constexpr status validate_ranks(const job& j, const layout& l) {
+    if (const status s = validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts); !s) return s;
+    const cut_blocks cut = cut_blocks_of(j, l);
+    if (cut.what.empty() || cut.may_be_padded) return done{};
+    text<191> expected{"what "};
+    for (const std::string_view part :
+         {j.runtime.identity.name.view(), std::string_view{" runs: ranks that leave whole the blocks of "}})
+        expected.append(part);
+    expected.append(digits(cut.block));
+    expected.append(" that share a scale in ");
+    expected.append(weights_of(j).name);
+    expected.append(", of ");
+    expected.append(digits(cut.size));
+    expected.append(" ");
+    expected.append(cut.what);
+    return refused(error_code::inconsistent, "layout.tensor", l.tensor, expected);
+}
+
 /// Refuses a layout that this model cannot be partitioned into, or whose tensor ranks the runtime refuses.
 constexpr status validate_split(const job& j, const layout& l) {
     if (const status s = validate(l, j.model); !s) return s;
-    return validate_ranks(l, j.model, j.runtime.identity, j.runtime.layouts);
+    return validate_ranks(j, l);
 }
 
 /// Refuses a job, layout or cluster that is wrong on its own, and tensor ranks that the runtime refuses.
@@ -426,5 +446,52 @@ constexpr status validate_placed(const job& j, const layout& l, const cluster& c
 }
 
 }  // namespace detail
+
+/// Whether a runtime starts on a GPU, and if not, what keeps it: the vendor, or a compute capability for something.
+struct device_start {
+    device_support support = device_support::runs;  ///< whether it starts
+    std::string_view what{};      ///< what needs the compute capability: "weights in fp8"; empty: the runtime itself
+    compute_capability needed{};  ///< the least that it needs; zero: the vendor is the reason
+    compute_capability before{};  ///< the first above it that will not do; zero: none
+};
+
+namespace detail {
+
+/// Whether a format is NVFP4, but for GGUF's.
+constexpr bool is_nvfp4(const precision& format) {
+    return family_of(format) == format_family::microscaling && format.name.starts_with("nvfp4");
+}
+
+}  // namespace detail
+
+/// Whether the job's runtime starts on a GPU with the job's formats (runtimes/layout_rules.hpp). A GPU of NVIDIA whose
+/// compute capability is not known is taken for a recent one.
+constexpr device_start device_start_of(const job& j, const gpu& card) {
+    const runtime_devices& d = j.runtime.devices;
+    const device_support vendor = support_of(d, card);
+    if (vendor == device_support::absent) return {vendor};
+    if (card.vendor != gpu_vendor::nvidia || card.capability == compute_capability{}) return {vendor};
+    const precision& weights = weights_of(j);
+    const format_family family = family_of(weights);
+    const bool caches = !trains(j);
+    const format_family cache = caches ? family_of(kv_cache_of(j)) : format_family::plain;
+    struct need {
+        bool asked;
+        std::string_view what;
+        compute_capability least, before;
+    };
+    for (const need& of :
+         {need{d.least != compute_capability{}, {}, d.least, {}},
+          need{family == format_family::eight_bit_float, "weights in fp8", d.fp8, {}},
+          need{detail::is_nvfp4(weights), "weights in NVFP4", d.nvfp4, {}},
+          need{family == format_family::awq_words, "weights in AWQ's words", d.awq, {}},
+          need{cache == format_family::eight_bit_float, "a cache in fp8", d.fp8_cache, {}},
+          need{caches && detail::is_nvfp4(kv_cache_of(j)), "a cache in NVFP4", d.nvfp4_cache, d.nvfp4_cache_before}}) {
+        const bool above = of.before != compute_capability{} && card.capability >= of.before;
+        if (of.asked && (card.capability < of.least || above))
+            return {device_support::absent, of.what, of.least, of.before};
+    }
+    return {vendor};
+}
 
 }  // namespace llmres::inline v0

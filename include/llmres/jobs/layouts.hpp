@@ -9,8 +9,12 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -55,6 +59,36 @@ constexpr layout with_data_ranks(layout l, const job& j, const cluster& c);
 /// bytes (arXiv 2205.05198, 4.2.2). Preconditions: validate() holds for job and cluster.
 template <class Try>
 constexpr bool for_each_layout(const job& j, const layout_space& space, const cluster& c, Try&& try_layout);
+
+/// A degree of a layout that its runtime does not have, or may run though no run is known; without a name where it runs
+/// them all.
+struct unrun_degree {
+    std::string_view name{};  ///< as layout's: "tensor"
+    std::int32_t degree = 1;  ///< how many
+    bool untried = false;     ///< it may run
+};
+
+/// The first degree of a layout that the job's runtime does not have; if it has all, the first of which no run is
+/// known.
+constexpr unrun_degree unrun_degree_of(const job& j, const layout& l);
+
+/// A part of a model whose blocks or groups of scales a layout's tensor ranks cut; without a name where they cut none.
+struct cut_blocks {
+    std::string_view what{};  ///< "features of an expert"
+    std::int64_t size = 0;    ///< how many there are
+    std::int64_t block = 0;   ///< how many share a scale
+    /// The checkpoint is not at hand, and publishers pad such a width until groups are whole (Qwen2.5-72B's AWQ and
+    /// GPTQ files have 29,696 features in place of 29,568).
+    bool may_be_padded = false;
+};
+
+/// The first part of a served model whose blocks of fp8, or groups of GPTQ, AWQ or packed integers, are cut under a
+/// runtime that refuses it, by the runtime's own check: what a rank holds of a matrix that is split by outputs or by
+/// inputs is a multiple of the block (vLLM: fp8_utils.py, validate_fp8_block_shape(); awq.py and gptq.py,
+/// create_weights()). Groups of routed experts are halved down to 32 where that makes them whole (moe_wna16.py,
+/// group_size_div_factor). Projections to heads whose blocks are not whole to begin with run (linear.py,
+/// _maybe_allow_fp8_block_shape_mismatch()), and a matrix that is no whole number of groups is in no such format.
+constexpr cut_blocks cut_blocks_of(const job& j, const layout& l);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -106,6 +140,25 @@ constexpr bool splits_experts(const model& m, std::int32_t expert, std::int32_t 
         if (e.count % expert != 0 || e.width % expert_tensor != 0) return false;
     }
     return routes || expert == 1;
+}
+
+/// Whether a weight projects to heads, or from them.
+constexpr bool is_of_attention(weight_role role) {
+    return role >= weight_role::q_proj && role <= weight_role::kv_b_proj;
+}
+
+/// How many rows, or columns, of a weight that tensor ranks split that way share a scale; 1: each has its own, or all
+/// have one. `halved`: groups are halved down to 32 where it helps.
+constexpr std::int64_t shared_scale(const precision& format, const weight& w, bool halved) {
+    const tile& scale = format.parts[1];
+    const std::int32_t size = w.split == weight_split::rows ? scale.rows : scale.columns;
+    if (scale.bytes == 0 || size <= 1 || size == tile::whole) return 1;
+    return halved && size > 32 ? 32 : size;
+}
+
+/// The name of a part of a model, as people say it.
+constexpr std::string_view name_of_part(const weight& w) {
+    return w.routed ? "features of an expert" : is_feed_forward(w.role) ? "feed-forward features" : name_of(w.role);
 }
 
 /// The most routed experts of a layer.
@@ -313,7 +366,7 @@ private:
         std::int32_t most = l_.pipeline > 1 ? rules_.most_zero_with_pipeline : rules_.most_zero;
         if (l_.dense_data_ranks() == 1) most = offloads ? most : 0;
         for (l_.zero = offloads ? 3 : 0; l_.zero <= most; ++l_.zero)
-            if (try_(l_)) return true;
+            if ((l_.zero == 0 || l_.zero >= rules_.least_zero) && try_(l_)) return true;
         return reset(l_.zero, before);
     }
 
@@ -338,6 +391,58 @@ private:
 };
 
 }  // namespace detail
+
+constexpr unrun_degree unrun_degree_of(const job& j, const layout& l) {
+    const layout_rules& r = j.runtime.layouts;
+    const untried_degrees& may = r.untried;
+    const std::int32_t zero = trains(j) ? l.zero : 0;
+    struct rule {
+        std::string_view name;
+        std::int32_t degree;
+        bool asked, runs, may_run;
+    };
+    const rule rules[] = {
+        {"tensor", l.tensor, l.tensor > 1, r.tensor, may.tensor},
+        {"sequence_parallel", 1, l.sequence_parallel && trains(j), r.sequence_parallel, may.sequence_parallel},
+        {"pipeline", l.pipeline, l.pipeline > 1, r.pipeline, may.pipeline},
+        {"virtual_pipeline", l.virtual_pipeline, l.virtual_pipeline > 1, r.virtual_pipeline, false},
+        {"context_parallel", l.context_parallel, l.context_parallel > 1, r.context_parallel, may.context_parallel},
+        {"expert", l.expert, l.expert > 1, r.expert, may.expert},
+        {"zero", zero, zero > 0, zero >= r.least_zero && zero <= r.most_zero, false},
+    };
+    unrun_degree first{};
+    for (const rule& of : rules) {
+        if (!of.asked || of.runs) continue;
+        if (!of.may_run) return {.name = of.name, .degree = of.degree};
+        if (first.name.empty()) first = {.name = of.name, .degree = of.degree, .untried = true};
+    }
+    return first;
+}
+
+constexpr cut_blocks cut_blocks_of(const job& j, const layout& l) {
+    if (!j.runtime.layouts.split.refuses_cut_blocks || l.tensor == 1 || trains(j)) return {};
+    const format_family family = family_of(weights_of(j));
+    const bool groups =
+        family == format_family::gptq_words || family == format_family::awq_words || family == format_family::packed;
+    if (!groups && family != format_family::eight_bit_float) return {};
+    const weight_format_view formats = formats_of(j, activations_of(j));
+    cut_blocks first{};
+    for (const layer& kind : j.model.layers.distinct())
+        for_each_weight(kind, j.model.hidden, [&](const weight& w) {
+            const bool feeds = detail::is_feed_forward(w.role);
+            const bool asked = w.quantised && w.split != weight_split::replicated;
+            if (!first.what.empty() || !asked || !(feeds || detail::is_of_attention(w.role))) return;
+            const std::int64_t block = detail::shared_scale(formats.of(w), w, groups && w.routed);
+            const weight_shape held = local_shape(w, l);
+            const bool by_rows = w.split == weight_split::rows;
+            const std::int64_t size = by_rows ? w.rows : w.columns, part = by_rows ? held.rows : held.columns;
+            if (part == size || part % block == 0) return;
+            if (size % block != 0 && (groups || (by_rows && !feeds))) return;
+            const bool at_hand = weights_of(j) == j.model.weights;  // the model is described by its checkpoint
+            first = {detail::name_of_part(w), size, block, groups && feeds && !w.routed && !at_hand};
+        });
+    return first;
+}
 
 constexpr layout_space free_data_ranks(const layout& given) {
     return {.given = given,

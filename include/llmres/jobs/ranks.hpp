@@ -4,9 +4,10 @@
 #include <cstdint>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
 
-/// How much of a job does one data rank have?
+/// How much of a job does one rank have: of its sequences, and of a weight?
 namespace llmres::inline v0 {
 
 /// Sequences that all data ranks train on at once.
@@ -28,6 +29,25 @@ constexpr std::int64_t prompts_before_token(const job& j, const layout& l) {
     return j.runtime.cache.whole_batches ? sequences_per_rank(j, l) : 1;
 }
 
+/// What of a weight one GPU holds.
+struct weight_shape {
+    std::int64_t rows = 1;     ///< rows
+    std::int64_t columns = 1;  ///< columns
+    std::int64_t copies = 1;   ///< equal tensors
+
+    /// Parameters.
+    constexpr parameter_count count() const { return parameters(rows) * columns * copies; }
+};
+
+/// The largest part of a weight that one GPU of the layout holds (ZeRO apart). Heads stay whole; where there are fewer
+/// of them than ranks, ranks hold copies.
+constexpr weight_shape local_shape(const weight& w, const layout& l);
+
+/// The same as a weight.
+constexpr weight local_part(weight w, const layout& l);
+
+// ---- detail ---------------------------------------------------------------------------------------------------------
+
 namespace detail {
 
 /// Sequences that have a window and a recurrent state of their own: an engine that allots them at start has them for
@@ -43,6 +63,32 @@ constexpr std::int64_t sequences_with_cells(const job& j, const runtime& r, std:
     return r.cache.slots == slot_cells::of_sequences || sequences == 0 ? sequences : slots_of(j, r, sequences);
 }
 
+/// local_shape(), compiled where it is called: where most weights of a plan are asked for.
+[[gnu::always_inline]] constexpr weight_shape inlined_local_shape(const weight& w, const layout& l) {
+    const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
+    weight_shape held{w.rows, w.columns, w.routed && l.expert > 1 ? ceil_quotient(w.copies, l.expert) : w.copies};
+    if (ranks == 1 || w.split == weight_split::replicated) return held;
+    std::int64_t& size = w.split == weight_split::rows ? held.rows : held.columns;
+    const std::int64_t most = ceil_quotient(ceil_quotient(size, w.granule), ranks) * w.granule;
+    if (most < size) size = most;
+    return held;
+}
+/// local_shape(), compiled once.
+[[gnu::noinline]] constexpr weight_shape called_local_shape(const weight& w, const layout& l) {
+    return inlined_local_shape(w, l);
+}
+
 }  // namespace detail
+
+constexpr weight_shape local_shape(const weight& w, const layout& l) { return detail::called_local_shape(w, l); }
+
+constexpr weight local_part(weight w, const layout& l) {
+    const weight_shape held = local_shape(w, l);
+    w.rows = held.rows;
+    w.columns = held.columns;
+    w.copies = held.copies;
+    w.active = w.active < held.copies ? w.active : held.copies;
+    return w;
+}
 
 }  // namespace llmres::inline v0

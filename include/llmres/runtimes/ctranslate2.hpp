@@ -23,6 +23,15 @@ inline constexpr runtime ctranslate2{
     .cache{.windows = window_cells::whole},
     .step{.logits{.bytes = {2.0, 4.0, 8.0}}},
     .serving_kernels{.score_bytes = 8},
+    .layouts{.pipeline = false, .expert = false, .source = "docs/parallel.md: data and tensor parallelism alone"},
+    .devices =
+        [] {
+            runtime_devices d = cuda_alone;
+            d.amd = device_support::unmeasured;  // since 4.7 (pull request 1989)
+            d.least = {3, 5};
+            d.source = "docs/hardware_support.md: CUDA from compute capability 3.5 on, and HIP";
+            return d;
+        }(),
 };
 
 }  // namespace llmres::inline v0::runtimes

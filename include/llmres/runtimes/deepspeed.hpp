@@ -49,8 +49,18 @@ inline constexpr runtime deepspeed{
     },
     .pipeline{.keeps_stage_outputs = true, .partitions_sends = true},
     // runtime/pipe/module.py partitions layers by parameters; PipelineEngine asserts ZeRO 1 at most (pipe/engine.py);
-    // sequence/layer.py splits sequences (Ulysses).
-    .layouts{.context_parallel = true, .uneven_stages = true},
+    // sequence/layer.py splits sequences (Ulysses). Tensor ranks are those of the caller's mpu.
+    .layouts{.context_parallel = true,
+             .uneven_stages = true,
+             .untried{.sequence_parallel = true},
+             .source = "runtime/pipe, sequence/layer.py, moe/layer.py, and the caller's mpu"},
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.google = d.aws = d.moore_threads = device_support::absent;
+            d.source = "accelerator/real_accelerator.py: cuda, xpu, npu, mps, hpu, mlu, sdaa, cpu";
+            return d;
+        }(),
 };
 
 /// Before 0.19.0, ZeRO 1 and 2 joined the weights in main memory.
@@ -72,6 +82,11 @@ inline constexpr runtime megatron_deepspeed = [] {
     r.allocator.fragmentation = {0.0, 0.035, 0.20};
     r.allocator.gaps_by_step = false;
     r.accuracy.activations = {0.9, 1.0, 1.1};  // In-sample: its layers, against bloom_prequel's runs
+    r.layouts = {.uneven_stages = true,
+                 .source = "megatron/arguments.py: tensor and pipeline ranks, ZeRO, and DeepSpeed's experts"};
+    r.devices = cuda_alone;
+    r.devices.amd = r.devices.hygon = r.devices.gaudi = device_support::unmeasured;
+    r.devices.source = "megatron/fused_kernels: CUDA, and ports by AMD and Intel";
     r.kernels.norm = norm_code::fused;
     r.kernels.modules = module_code::own;  // megatron/model/fused_bias_gelu.py
     r.kernels.loss.code = loss_code::vocabulary_parallel;

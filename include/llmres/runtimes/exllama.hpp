@@ -41,7 +41,17 @@ inline constexpr runtime exllama_base{
         .logits{.bytes = {4.0, 6.0, 8.0}},
     },
     .serving_kernels{.flash_attention = true, .dequantised_from = 0},
-    .layouts{.tensor = false, .expert = false},  // gpu_split: whole layers
+    .layouts{.tensor = false,
+             .expert = false,
+             .untried{.tensor = true},
+             .source = "model.py: gpu_split gives whole layers; load_tp() since 0.1.9"},
+    .devices =
+        [] {
+            runtime_devices d = cuda_alone;
+            d.amd = device_support::unmeasured;
+            d.source = "README.md, setup.py: CUDA, and ROCm by hipify";
+            return d;
+        }(),
 };
 
 constexpr runtime exllama_second() {
@@ -54,6 +64,8 @@ constexpr runtime exllama_all_scores() {
     runtime r = exllama_second();
     r.step.logits.rows = scored_tokens::chunk;
     r.step.logits.bytes = {4.0, 4.0, 6.0};
+    r.layouts.untried = {};
+    r.layouts.source = "model.py: gpu_split gives whole layers";
     return r;
 }
 
@@ -66,6 +78,10 @@ constexpr runtime exllama_third() {
     r.loading.formats = {format_family::exllama3};
     r.serving_kernels.dequantised_from = 145;
     r.accuracy.activations = {0.6, 1.0, 1.5};
+    r.layouts.untried.expert = true;
+    r.devices = cuda_alone;
+    r.devices.source = "README.md: CUDA; ROCm is on the to-do list";
+    r.layouts.source = "README.md: tensor and expert parallelism since 0.0.6, beside layers on several GPUs";
     return r;
 }
 
@@ -80,6 +96,8 @@ constexpr runtime exllama_first() {
     r.accuracy.activations = {0.7, 1.0,
                               1.3};  // prompts that leave room for 128 tokens more have an eighth fewer scores
     r.loading.embedding_on_host = false;
+    r.layouts.untried = {};
+    r.layouts.source = "model.py: auto_map gives whole layers";
     return r;
 }
 

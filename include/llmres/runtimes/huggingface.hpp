@@ -67,7 +67,16 @@ inline constexpr runtime huggingface{
               .adapted_layers = adapted_layer_units::by_trained_matrix},
     .pipeline{.naive = true},
     // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).
-    .layouts{.tensor = false, .expert = false},
+    .layouts{.tensor = false,
+             .expert = false,
+             .untried{.tensor = true, .context_parallel = true, .expert = true},
+             .source = "training_args.py: fsdp, deepspeed, device_map; parallelism_config of accelerate by model"},
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.source = "docs/source/en/hardware.md: each device that PyTorch has a back end for";
+            return d;
+        }(),
 };
 
 namespace detail {
@@ -83,6 +92,11 @@ constexpr runtime huggingface_as(std::string_view versions, runtime_version sinc
     if (before <= runtime_version{4, 50})
         e.kernels.loss.code =
             loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
+    if (before <= runtime_version{5}) e.layouts.untried.expert = false;
+    if (before <= runtime_version{4, 50}) {
+        e.layouts.untried = {};
+        e.layouts.source = "training_args.py: fsdp and deepspeed over data ranks, or one process with a device_map";
+    }
     if (before <= runtime_version{4, 46}) e.kernels.loss.returns_logits = false;  // logits = logits.float()
     if (before <= runtime_version{4, 43})
         r.loading.rope =

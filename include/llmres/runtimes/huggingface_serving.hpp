@@ -58,8 +58,16 @@ inline constexpr runtime huggingface_base{
         // eager_attention_forward).
         .score_bytes = 8,
     },
-    // device_map="auto" (accelerate) gives each GPU whole layers.
-    .layouts{.tensor = false, .expert = false},
+    .layouts{.tensor = false,
+             .expert = false,
+             .untried{.tensor = true, .expert = true},  // of models that have a plan for it
+             .source = "device_map (accelerate) gives whole layers; tp_plan and enable_expert_parallel by model"},
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.source = "docs/source/en/hardware.md: each device that PyTorch has a back end for";
+            return d;
+        }(),
 };
 
 /// Until 4.50 each tensor was allotted as it was loaded; since then they are cut from one block
@@ -67,6 +75,8 @@ inline constexpr runtime huggingface_base{
 constexpr runtime huggingface_tensor_by_tensor() {
     runtime r = huggingface_base;
     r.allocator.rounds_to_segments = true;
+    r.layouts.untried.expert = false;
+    r.layouts.source = "device_map (accelerate) gives whole layers; tp_plan by model since 4.47";
     return r;
 }
 
@@ -77,6 +87,8 @@ constexpr runtime huggingface_all_logits() {
     r.step.logits.rows = scored_tokens::prompt;
     r.step.logits.bytes = {6.0, 6.0, 6.2};
     r.loading.rope = rope_tables::own;
+    r.layouts.untried = {};
+    r.layouts.source = "device_map (accelerate) gives whole layers";
     return r;
 }
 
@@ -108,6 +120,11 @@ constexpr runtime autoawq_fused(window_cells windows) {
     r.serving_kernels.more_hidden = 1;  // a layer's input (awq/modules/fused/model.py)
     r.serving_kernels.flash_attention = false;
     r.serving_kernels.score_bytes = 10;
+    r.layouts.source = "awq/models/base.py: from_quantized() takes a device_map, which gives whole layers";
+    r.devices = cuda_alone;
+    r.devices.amd = r.devices.intel = device_support::unmeasured;
+    r.devices.least = {7, 5};
+    r.devices.source = "README.md: CUDA from compute capability 7.5 on, ROCm, Intel";
     return r;
 }
 

@@ -41,8 +41,18 @@ inline constexpr runtime litgpt{
     // finetune/*.py and pretrain.py: fabric.no_backward_sync(model, enabled=is_accumulating), which is FSDP's and DDP's
     // no_sync (lightning_fabric/strategies/fsdp.py, ddp.py); DDPStrategy leaves torch's default of bucket views.
     .sharding{.code = sharding_code::fsdp1, .gradient_as_bucket_view = false, .sync_each_batch = false},
-    // finetune/full.py and pretrain.py: Fabric's FSDPStrategy alone.
-    .layouts{.tensor = false, .pipeline = false, .expert = false},
+    .layouts{.tensor = false,
+             .pipeline = false,
+             .expert = false,
+             .least_zero = 3,
+             .source = "finetune/full.py, pretrain.py: Fabric's FSDPStrategy, FULL_SHARD or HYBRID_SHARD"},
+    .devices =
+        [] {
+            runtime_devices d = cuda_alone;
+            d.amd = d.hygon = d.google = d.apple = device_support::unmeasured;
+            d.source = "Fabric's accelerators: CUDA (or ROCm), MPS; extensions/xla for TPUs";
+            return d;
+        }(),
 };
 
 /// Until lit_gpt/model.py's change of 2023-08-16 (#297) repeat_interleave copied keys and values, be it once.

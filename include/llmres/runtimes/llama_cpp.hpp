@@ -98,7 +98,17 @@ inline constexpr runtime llama_cpp_base{
         .feed_forward_under_logits = true,
     },
     // --split-mode layer, the default
-    .layouts{.tensor = false, .expert = false},
+    .layouts{.tensor = false, .expert = false, .source = "common/arg.cpp: --split-mode is none, layer or row"},
+    .devices{.amd = device_support::unmeasured,
+             .intel = device_support::unmeasured,
+             .gaudi = device_support::absent,
+             .google = device_support::absent,
+             .aws = device_support::absent,
+             .huawei = device_support::unmeasured,
+             .cambricon = device_support::absent,
+             .hygon = device_support::unmeasured,
+             .moore_threads = device_support::unmeasured,
+             .source = "docs/build.md: CUDA, Metal, HIP, Vulkan, SYCL, CANN, MUSA"},
 };
 
 /// Until b1842 GPUs shared the rows of each matrix, and nothing else (pull request 4766 brought --split-mode).
@@ -188,6 +198,9 @@ constexpr runtime llama_cpp_keys_alone() {
     r.loading.head_first = true;
     r.serving_kernels.graph.rotates_quantised = true;
     r.serving_kernels.graph.all_states = true;
+    // Pull request 19378, of April 2026, which calls it experimental: for some architectures, with flash attention.
+    r.layouts.untried.tensor = true;
+    r.layouts.source = "common/arg.cpp: --split-mode is none, layer, row or, EXPERIMENTAL, tensor";
     return r;
 }
 /// Since June 2026 the server makes room for the scores of one token a slot, not of a whole micro-batch (23861; between
@@ -228,6 +241,12 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     r.loading.host_experts.copied = since >= 3683;
     r.loading.host_experts.copied_by_expert = since >= 3745;
     r.accuracy.activations = {0.95, 1.0, 1.15};
+    r.devices.apple = device_support::unmeasured;
+    r.devices.huawei = r.devices.hygon = r.devices.moore_threads = device_support::absent;
+    r.devices.source = "README.md: CUDA and CPUs are maintained; Metal, ROCm and Vulkan may work";
+    // Since December 2025 (pull request 1022), in the middle of b3745 to b4155.
+    if (since >= 3745) r.layouts.untried.tensor = true;
+    if (since >= 3745) r.layouts.source = "common/common.cpp: --split-mode is none, layer, row or graph";
     return r;
 }
 

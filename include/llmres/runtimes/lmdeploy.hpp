@@ -59,7 +59,19 @@ inline constexpr runtime lmdeploy{
     .serving_kernels{.flash_attention = true},
     // TurbomindEngineConfig asserts a power of two; its converter pads widths and vocabulary and repeats key-value
     // heads
-    .layouts{.pipeline = false, .split{.pads_width = true, .power_of_two = true, .refuses_uneven = true}},
+    .layouts{.pipeline = false,
+             .expert = false,
+             .split{.pads_width = true, .power_of_two = true, .refuses_uneven = true},
+             .untried{.context_parallel = true, .expert = true},  // later than 0.9
+             .source = "messages.py: TurbomindEngineConfig has tp; dp, cp and ep after 0.9"},
+    .devices =
+        [] {
+            runtime_devices d = cuda_alone;
+            d.huawei = d.cambricon = device_support::unmeasured;
+            d.least = {7, 0};
+            d.source = "docs/en/get_started/installation.md: sm70 and above; messages.py: cuda, ascend, maca, camb";
+            return d;
+        }(),
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -84,7 +84,19 @@ inline constexpr runtime megatron{
     .sharding{.keeps_gradients = true},
     // training/arguments.py: interleaving, sequence and context parallelism, and the embedding and the loss as layers.
     // Its distributed optimizer is ZeRO 1; what it calls FSDP goes to 3, without stages.
-    .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},
+    .layouts{.virtual_pipeline = true,
+             .sequence_parallel = true,
+             .context_parallel = true,
+             .uneven_stages = true,
+             .source = "training/arguments.py"},
+    // Ports are the vendors' own: ROCm's and HabanaAI's Megatron-LM, MindSpeed, Neuron's NeMo, MT-MegatronLM.
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.intel = d.google = d.apple = d.cambricon = device_support::absent;
+            d.source = "training/initialize.py: \"Megatron requires CUDA\"; ports are the vendors' own";
+            return d;
+        }(),
 };
 
 /// Built with Transformer Engine before 2.3 (Dockerfile.ci.dev of core_v0.12.0: a commit of 2025-03-18), which made a

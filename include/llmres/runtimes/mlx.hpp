@@ -33,7 +33,15 @@ constexpr runtime mlx_lm() {
     r.step.logits.bytes = {2.0, 2.0, 2.5};
     r.step.logits.on_first_gpu = false;
     r.cache.block = tokens(256);  // mlx_lm/models/cache.py: KVCache.step
-    r.layouts.pipeline = false;
+    r.devices = cuda_alone;
+    r.devices.nvidia = device_support::unmeasured;  // mlx[cuda]
+    r.devices.apple = device_support::runs;
+    r.devices.source = "mlx/backend: metal, cuda, cpu";
+    r.layouts = {.tensor = false,
+                 .pipeline = false,
+                 .expert = false,
+                 .untried{.tensor = true, .pipeline = true},
+                 .source = "mlx_lm/utils.py: sharded_load(), of models that have shard() or pipeline()"};
     return r;
 }
 

@@ -32,6 +32,15 @@ inline constexpr runtime nanotron = [] {
     r.optimizer.foreach_tensors = false;
     r.optimizer.gradients = fp32;
     r.sharding = {.keeps_gradients = true};
+    r.devices = cuda_alone;
+    r.devices.amd = device_support::unmeasured;
+    r.devices.least = {8, 0};
+    r.devices.source = "models/llama.py: flash_attn, which needs Ampere";
+    r.layouts = {.sequence_parallel = true,
+                 .uneven_stages = true,
+                 .most_zero = 1,
+                 .untried{.context_parallel = true},
+                 .source = "config/parallelism_config.py: dp, tp, pp, expert_parallel_size; helpers.py: ZeRO 1"};
     return r;
 }();
 

@@ -31,6 +31,11 @@ constexpr runtime ollama_with(runtime r) {
     r.step.larger_devices =
         device_classes({.from = gib(23), .context = tokens(32768)}, {.from = gib(47), .context = tokens(262144)});
     r.loading.fits_memory = false;  // its own choice of layers is not modelled
+    r.layouts.untried = {};
+    r.devices.huawei = r.devices.hygon = device_support::absent;
+    r.devices.least = {5, 0};
+    r.devices.source = "docs/gpu.md: CUDA from compute capability 5.0 on, ROCm, Metal, Vulkan";
+    r.layouts.source = "llm/server.go: layers are assigned to GPUs, and no split mode is passed on";
     r.loading.own_library = true;
     return r;
 }

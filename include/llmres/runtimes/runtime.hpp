@@ -51,6 +51,7 @@ struct runtime {
     training_sharding sharding{};  ///< sharding over data ranks
     training_pipeline pipeline{};  ///< pipelines
     layout_rules layouts{};        ///< the layouts it runs
+    runtime_devices devices{};     ///< the devices it starts on
 
     /// Profiles are told apart by name and versions.
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }

@@ -119,7 +119,19 @@ inline constexpr runtime sglang_base{
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
     // models/llama.py, layers/linear.py and layers/vocab_parallel_embedding.py assert what vLLM's do
-    .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true}},
+    // quantization/fp8_utils.py, fp8.py, awq.py and gptq.py refuse what vLLM's do
+    .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true, .refuses_cut_blocks = true},
+             .untried{.context_parallel = true},  // attn_cp_size, of DeepSeek's sparse attention
+             .source = "server_args.py: tp_size, pp_size, dp_size, ep_size, attn_cp_size"},
+    // Hardware platforms of its documentation (AMD, Ascend, TPU, XPU), `--device hpu` and `musa`, and since 2026 MLX.
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.aws = d.cambricon = device_support::absent;
+            d.least = {7, 5};
+            d.source = "docs/hardware-platforms; docs/start/install.md: FlashInfer needs sm75 and above";
+            return d;
+        }(),
 };
 
 constexpr runtime sglang_sizes() {
@@ -127,6 +139,9 @@ constexpr runtime sglang_sizes() {
     r.cache.default_fraction = sglang_by_size;
     r.cache.window_part = {};
     r.step.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
+    r.layouts.untried = {};
+    r.layouts.source = "server_args.py: tp_size, pp_size, dp_size and ep_size";
+    r.devices.apple = device_support::absent;
     return r;
 }
 constexpr runtime sglang_ranks() {
@@ -136,6 +151,9 @@ constexpr runtime sglang_ranks() {
     r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
     // layers/quantization/gptq.py: GPTQMarlinConfig.get_quant_method gives routed experts vLLM's GPTQMarlinMoEMethod
     r.launches.experts = routed_code::each;
+    r.layouts.untried = {};
+    r.layouts.source = "server_args.py: tp_size, pp_size, dp_size and ep_size";
+    r.devices.apple = r.devices.google = device_support::absent;
     return r;
 }
 

@@ -73,7 +73,19 @@ inline constexpr runtime tensorrt_llm_base{
     },
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // layers/attention.py and linear.py assert divisors; the vocabulary is padded to the ranks (pad_vocab_size)
-    .layouts{.split{.refuses_uneven = true}},
+    .layouts{.split{.refuses_uneven = true},
+             .untried{.context_parallel = true},  // of some models and attention back ends
+             .source = "mapping.py: tp_size, pp_size, cp_size, moe_ep_size"},
+    // Its support matrix: fp8 on Ada and Hopper, NVFP4 on Blackwell. Earlier releases listed Volta.
+    .devices =
+        [] {
+            runtime_devices d = cuda_alone;
+            d.least = {7, 0};
+            d.fp8 = d.fp8_cache = {8, 9};
+            d.nvfp4 = d.nvfp4_cache = {10, 0};
+            d.source = "docs/source/reference/support-matrix.md: hardware and precision by architecture";
+            return d;
+        }(),
 };
 /// From 1.0 on models run in PyTorch: 0.3 to 4.5 GiB more were held beside the cache in two logs. The cache is still a
 /// fraction of what a profiling run leaves, and at most max_tokens (_torch/pyexecutor/_util.py: KvCacheCreator).
@@ -82,6 +94,7 @@ constexpr runtime tensorrt_llm_on_pytorch() {
     // Only its own kernels start before those before them have ended; PyTorch's and cuBLAS's wait.
     r.launches.floors = 0.7;
     r.process.workspace.high = mib(4608);
+    r.devices.least = {8, 0};  // supported-hardware: Ampere to Blackwell
     return r;
 }
 

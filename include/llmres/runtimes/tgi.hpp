@@ -39,7 +39,21 @@ inline constexpr runtime tgi{
     .step{.max_batched_tokens = tokens(4096), .profiles = true, .logits{.bytes = {6.0, 12.0, 40.0}}},
     .serving_kernels{.flash_attention = true, .more_hidden = 1},
     // custom_modeling/flash_llama_modeling.py: num_heads must be divisible by num_shards; utils/weights.py: get_sharded
-    .layouts{.pipeline = false, .split{.copies_kv_heads = false, .refuses_uneven = true}},
+    .layouts{.pipeline = false,
+             .expert = false,
+             .split{.copies_kv_heads = false, .refuses_uneven = true},
+             .source = "launcher/src/main.rs: --num-shard alone; layers/moe splits each expert"},
+    .devices{.amd = device_support::unmeasured,
+             .intel = device_support::unmeasured,
+             .gaudi = device_support::unmeasured,
+             .google = device_support::unmeasured,
+             .aws = device_support::unmeasured,
+             .huawei = device_support::absent,
+             .apple = device_support::absent,
+             .cambricon = device_support::absent,
+             .hygon = device_support::absent,
+             .moore_threads = device_support::absent,
+             .source = "docs/source: CUDA, ROCm, Intel XPU; backends/gaudi, backends/neuron; optimum-tpu"},
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -71,7 +71,17 @@ inline constexpr runtime torchtitan{
              .sequence_parallel = true,
              .context_parallel = true,
              .uneven_stages = true,
-             .most_zero_with_pipeline = 2},
+             .least_zero = 2,
+             .most_zero_with_pipeline = 2,
+             .source = "distributed/parallel_dims.py; fsdp_reshard_after_forward: never or always"},
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.amd = device_support::runs;  // measured on MI300X
+            d.google = d.apple = device_support::absent;
+            d.source = "tools/utils.py: get_device_info(), the accelerators of torch with a distributed back end";
+            return d;
+        }(),
 };
 
 /// Since 2025-07 (#1094) embedding and head are units of FSDP2.

@@ -29,8 +29,19 @@ inline constexpr runtime torchtune{
         .compilation{.loss_with_layers = loss_compiling::chunked},
     },
     .optimizer{.steps_weights = true},
-    // recipes/full_finetune_distributed.py: FSDP2, and no stages.
-    .layouts{.tensor = false, .pipeline = false, .expert = false},
+    .layouts{.tensor = false,
+             .pipeline = false,
+             .expert = false,
+             .least_zero = 2,                                     // fsdp_reshard_after_forward is false or true
+             .untried{.tensor = true, .context_parallel = true},  // of 0.6 and 0.7
+             .source = "recipes/full_finetune_distributed.py: FSDP2; tensor_parallel_dim, context_parallel_dim later"},
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.google = d.aws = d.cambricon = d.moore_threads = device_support::absent;
+            d.source = "torchtune/utils/_device.py: cuda (or ROCm), xpu, npu, hpu, mps";
+            return d;
+        }(),
 };
 
 }  // namespace llmres::inline v0::runtimes

@@ -120,7 +120,22 @@ inline constexpr runtime vllm_base{
     // vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
     // config/model.py: verify_with_parallel_config (attention heads); models/llama.py: LlamaAttention (key-value heads,
     // copied where ranks are more); layers/linear.py (widths) and layers/vocab_parallel_embedding.py: divide()
-    .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true}},
+    // fp8_utils.py: validate_fp8_block_shape(); fp8.py: Fp8MoEMethod; awq.py and gptq.py: create_weights()
+    .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true, .refuses_cut_blocks = true},
+             .source = "engine/arg_utils.py: tensor, pipeline and data ranks, and enable_expert_parallel"},
+    // Ports are those of docs/getting_started/installation, and the vendors' own: vllm-ascend, vllm-mlu, vllm-musa. The
+    // cache in NVFP4: flashinfer.py, supports_kv_cache_dtype(): is_device_capability_family(100).
+    .devices =
+        [] {
+            runtime_devices d = any_of_pytorch;
+            d.apple = device_support::absent;
+            d.least = {7, 0};
+            d.fp8 = d.awq = {7, 5};
+            d.nvfp4_cache = {10, 0};
+            d.nvfp4_cache_before = {11, 0};
+            d.source = "docs/getting_started/installation, quantization/*.py: get_min_capability()";
+            return d;
+        }(),
 };
 
 // ---- the first engine (V0) ------------------------------------------------------------------------------------------
@@ -171,6 +186,13 @@ constexpr runtime vllm_v0_whole_device() {
     r.process.context = {};
     r.process.workspace = {mib(400), mib(785), mib(1536)};
     r.process.communicator = {mib(1024), mib(6310), mib(6900)};
+    r.layouts.pipeline = false;
+    r.layouts.source = "config.py: ParallelConfig._verify_args() raises NotImplementedError for stages";
+    r.devices = cuda_alone;
+    r.devices.amd = device_support::unmeasured;
+    r.devices.least = {7, 0};
+    r.devices.awq = {7, 5};
+    r.devices.source = "docs/source/getting_started: CUDA from compute capability 7.0 on, and ROCm";
     return r;
 }
 /// 0.6.4 takes torch's peak, and all else that the device has lost, its context included: 0.35 GiB on an RTX 3090.
@@ -238,6 +260,10 @@ constexpr runtime vllm_looks_late() {
     runtime r = vllm_base;
     r.process.communicator = {mib(200), mib(430), mib(900)};
     r.process.communicator_once = true;
+    // Since 0.12 (prefill_context_parallel_size), which few attention back ends take.
+    r.layouts.untried.context_parallel = true;
+    r.layouts.source = "config/parallel.py: tensor, pipeline, data, expert and prefill context ranks";
+    r.devices.apple = device_support::unmeasured;  // vllm-metal, since December 2025
     return r;
 }
 /// Triton's kernel filters, and all-reduces are joined with norms by default. That takes 1.40 to 1.55 GiB more of two
@@ -299,6 +325,7 @@ constexpr runtime vllm_consumed() {
     runtime r = vllm_reserves_in_flight();
     r.process.workspace = {mib(10), mib(200), mib(650)};
     r.step.larger_devices[1] = {gib(160), tokens(16384), 1024};
+    r.devices.least = {7, 5};  // gpu.cuda.inc.md: compute capability 7.5 or higher
     return r;
 }
 

@@ -292,7 +292,15 @@ inline constexpr auto fields_of<llmres::tensor_split> = std::to_array<profile_fi
      {"power_of_two", "tensor ranks are a power of two"},
      {"vocabulary_multiple", "the vocabulary is padded to a multiple of this before it is split; 0: of the ranks",
       "words"},
-     {"refuses_uneven", "does not start where heads, widths or the vocabulary are not split evenly"}});
+     {"refuses_uneven", "does not start where heads, widths or the vocabulary are not split evenly"},
+     {"refuses_cut_blocks", "does not start where tensor ranks cut a block or group of weights that share a scale"}});
+template <>
+inline constexpr auto fields_of<llmres::untried_degrees> =
+    std::to_array<profile_field>({{"tensor", "tensor ranks may run, and no run is known"},
+                                  {"pipeline", "pipeline stages may run, and no run is known"},
+                                  {"sequence_parallel", "training: sequence parallelism may run, and no run is known"},
+                                  {"context_parallel", "context-parallel ranks may run, and no run is known"},
+                                  {"expert", "expert ranks may run, and no run is known"}});
 template <>
 inline constexpr auto fields_of<llmres::layout_rules> = std::to_array<profile_field>(
     {{"tensor", "matrix products are split over ranks"},
@@ -303,9 +311,36 @@ inline constexpr auto fields_of<llmres::layout_rules> = std::to_array<profile_fi
      {"expert", "ranks have whole routed experts"},
      {"uneven_stages", "training: stages may have unequal numbers of layers"},
      {"split", "how matrix products are split over tensor ranks"},
+     {"least_zero", "the lowest ZeRO stage that shards anything", "stage"},
      {"most_zero", "the highest ZeRO stage", "stage"},
-     {"most_zero_with_pipeline", "the highest ZeRO stage beside pipeline stages", "stage"},
-     {"rows", "serving: what lies where if the GPUs of a pipeline share the rows of each matrix"}});
+     {"most_zero_with_pipeline", "the highest ZeRO stage that a search tries beside pipeline stages", "stage"},
+     {"rows", "serving: what lies where if the GPUs of a pipeline share the rows of each matrix"},
+     {"untried", "degrees that may run, of which no run is known"},
+     {"source", "what these rules were read from, in the software's own files"}});
+template <>
+inline constexpr auto fields_of<llmres::compute_capability> = std::to_array<profile_field>(
+    {{"major", "NVIDIA's generation: 9 is Hopper", "generation"}, {"minor", "the variant within it", "variant"}});
+template <>
+inline constexpr auto fields_of<llmres::runtime_devices> = std::to_array<profile_field>(
+    {{"nvidia", "whether it starts on NVIDIA's GPUs"},
+     {"amd", "whether it starts on AMD's GPUs"},
+     {"intel", "whether it starts on Intel's Arc and Data Center GPU Max"},
+     {"gaudi", "whether it starts on Intel's Gaudi"},
+     {"google", "whether it starts on TPUs"},
+     {"aws", "whether it starts on Trainium and Inferentia"},
+     {"huawei", "whether it starts on Ascend"},
+     {"apple", "whether it starts on Apple's GPUs"},
+     {"cambricon", "whether it starts on Cambricon's MLUs"},
+     {"hygon", "whether it starts on Hygon's DCUs"},
+     {"moore_threads", "whether it starts on Moore Threads' GPUs"},
+     {"least", "NVIDIA: it starts from this compute capability on; 0.0: on any"},
+     {"fp8", "NVIDIA: the least compute capability with weights in fp8; 0.0: least"},
+     {"nvfp4", "NVIDIA: the least compute capability with weights in NVFP4; 0.0: least"},
+     {"awq", "NVIDIA: the least compute capability with AWQ's weights; 0.0: least"},
+     {"fp8_cache", "NVIDIA: the least compute capability with a cache in fp8; 0.0: least"},
+     {"nvfp4_cache", "NVIDIA: the least compute capability with a cache in NVFP4; 0.0: least"},
+     {"nvfp4_cache_before", "NVIDIA: the first compute capability above it without such a cache; 0.0: none"},
+     {"source", "what this was read from, in the software's own files"}});
 template <>
 inline constexpr auto fields_of<llmres::runtime_accuracy> = std::to_array<profile_field>(
     {{"activations", "measured activations over those that the inventory counts", "ratio"},
@@ -327,7 +362,8 @@ inline constexpr auto fields_of<llmres::runtime> = std::to_array<profile_field>(
      {"optimizer", "how the optimizer's step is taken"},
      {"sharding", "how training shards over data ranks"},
      {"pipeline", "how pipeline stages work together when training"},
-     {"layouts", "the layouts that the runtime runs"}});
+     {"layouts", "the layouts that the runtime runs"},
+     {"devices", "the devices that the runtime starts on"}});
 
 /// Whether a type is a part of a profile, which holds fields.
 template <class Part>

@@ -79,6 +79,9 @@ template <>
 inline constexpr std::array<std::string_view, 14> names_of<format_family>{
     "plain", "eight_bit_float", "eight_bit", "microscaling", "gptq_words",     "awq_words", "packed", "bitsandbytes",
     "gguf",  "gguf_ik",         "exllama2",  "exllama3",     "half_quadratic", "mlx"};
+/// The names of the values of device_support, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<device_support>{"runs", "unmeasured", "absent"};
 /// The names of the values of knob_setting, in their order.
 template <>
 inline constexpr std::array<std::string_view, 22> names_of<knob_setting>{

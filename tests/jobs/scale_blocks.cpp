@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+#include <doctest/doctest.h>
+
+#include <llmres/jobs/checks.hpp>
+#include <llmres/jobs/layouts.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/all.hpp>
+
+using namespace llmres;
+
+namespace {
+
+job serving(const model& m, const precision& weights, const runtime& r = runtimes::vllm) {
+    job j{.model = m, .context = tokens(4096), .runtime = r};
+    j.weights = weights;
+    return j;
+}
+
+}  // namespace
+
+TEST_CASE("tensor ranks that cut a block of fp8 are those that vLLM and SGLang refuse") {
+    for (const runtime* r : {&runtimes::vllm, &runtimes::vllm_v1_9, &runtimes::sglang, &runtimes::sglang_0_4}) {
+        const job small = serving(models::qwen3_30b_a3b, fp8_block, *r);  // experts of 768 features
+        CHECK(cut_blocks_of(small, {.tensor = 2}).what.empty());
+        const cut_blocks four = cut_blocks_of(small, {.tensor = 4});  // 192 of them
+        CHECK(four.what == "features of an expert");
+        CHECK(four.size == 768);
+        CHECK(four.block == 128);
+        CHECK_FALSE(four.may_be_padded);
+        const job large = serving(models::qwen3_235b_a22b, fp8_block, *r);  // of 1,536
+        CHECK(cut_blocks_of(large, {.tensor = 4}).what.empty());
+        CHECK(cut_blocks_of(large, {.tensor = 8}).size == 1536);
+        CHECK(cut_blocks_of(large, {.tensor = 8, .expert = 8, .expert_tensor = 1}).what.empty());
+        const job latent = serving(models::deepseek_v3, fp8_block, *r);  // the first layers have 18,432 features
+        CHECK(cut_blocks_of(latent, {.tensor = 16}).what.empty());
+        CHECK(cut_blocks_of(latent, {.tensor = 32}).size == 18432);
+    }
+}
+
+TEST_CASE("such ranks are refused with the block and what it is of; one scale a tensor or a row is cut by none") {
+    const status s = detail::validate_ranks(serving(models::qwen3_30b_a3b, fp8_block), {.tensor = 4});
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "layout.tensor");
+    CHECK(s.error().value == "4");
+    CHECK(
+        s.error().expected ==
+        "what vllm runs: ranks that leave whole the blocks of 128 that share a scale in fp8_block128, of 768 features "
+        "of an expert");
+    for (const precision* one : {&fp8_tensor, &fp8_channel, &fp8_e4m3, &bf16, &nvfp4})
+        CHECK(detail::validate_ranks(serving(models::qwen3_30b_a3b, *one), {.tensor = 4}));
+    CHECK(detail::validate_ranks(serving(models::qwen3_30b_a3b, fp8_block, runtimes::pytorch), {.tensor = 4}));
+    CHECK(detail::validate_ranks(serving(models::qwen3_30b_a3b, fp8_block, no_runtime), {.tensor = 4}));
+}
+
+TEST_CASE("groups of AWQ and GPTQ are cut along the inputs; a checkpoint that is not at hand may be padded") {
+    for (const precision& format : {awq(4, 128), gptq(4, 128), packed_int(4, 128)}) {
+        const job named = serving(models::qwen2_5_72b, format);  // 29,568 features are 231 groups
+        CHECK(cut_blocks_of(named, {.tensor = 2}).may_be_padded);
+        CHECK(cut_blocks_of(named, {.tensor = 2}).size == 29568);
+        CHECK(detail::validate_ranks(named, {.tensor = 2}));
+
+        job at_hand = named;
+        at_hand.model.weights = format;
+        at_hand.weights = {};
+        CHECK_FALSE(detail::validate_ranks(at_hand, {.tensor = 2}));
+        for (layer& kind : at_hand.model.layers.kinds)
+            if (kind.feed_forward.width > 0) kind.feed_forward.width = 29696;
+        for (const std::int32_t ranks : {2, 4, 8}) CHECK(detail::validate_ranks(at_hand, {.tensor = ranks}));
+        CHECK(cut_blocks_of(serving(models::llama_3_1_70b, format), {.tensor = 8}).what.empty());
+    }
+    CHECK(cut_blocks_of(serving(models::qwen2_5_72b, awq(4, 64)), {.tensor = 2}).what.empty());
+    CHECK(cut_blocks_of(serving(models::deepseek_v2_lite, awq(4, 128)), {.tensor = 2}).what.empty());  // 10,944
+    CHECK(cut_blocks_of(serving(models::qwen2_5_72b, gptq(4, -1)), {.tensor = 2}).what.empty());
+}
+
+TEST_CASE("groups of routed experts are halved where that makes them whole") {
+    CHECK(
+        cut_blocks_of(serving(models::qwen3_235b_a22b, gptq(4, 128)), {.tensor = 8}).what.empty());  // 192 are 3 of 64
+    CHECK(cut_blocks_of(serving(models::qwen3_30b_a3b, gptq(4, 128)), {.tensor = 4}).what.empty());
+}
