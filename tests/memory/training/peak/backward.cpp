@@ -161,6 +161,22 @@ TEST_CASE("FSDP1 gathers the unit of the layer before ahead, of which the first 
     CHECK(backward(later, first, 1).ends_with(without));
 }
 
+TEST_CASE("gradients of a unit of frozen and trained weights are joined when the layer's activations are gone") {
+    made_stage m;
+    m.cut = {.data = 4, .zero = 3};
+    m.asked.runtime.sharding = {.code = sharding_code::fsdp1};
+    CHECK(joined_gradients(m.in) == byte_count{});
+    m.folded.context.frozen = true;
+    CHECK(m.grows_with([&] { return joined_gradients(m.in); }) == "2 unit");
+    const auto at_last = [&] { return m.now([&] { return at_layer_backward(m.in, last, 1); }).tensors; };
+    CHECK(at_last().activations == m.stage.saved.all + m.in.residual);
+    CHECK(at_last().communication == m.in.backward_communication + joined_gradients(m.in));
+    m.layers[1].peak = m.layers[1].fresh_peak = m.layers[1].added_peak = mib(10);  // more than joined gradients
+    CHECK(at_last().communication == m.in.backward_communication);
+    m.asked.runtime.sharding.adapted_layers = adapted_layer_units::by_trained_matrix;
+    CHECK(joined_gradients(m.in) == byte_count{});
+}
+
 TEST_CASE("a recomputed layer with adapters: all that it saves, what its adapters make, and its output's gradient") {
     made_stage m;
     CHECK(at_recomputation(m, last_again, 1) ==

@@ -9,6 +9,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training/encoder.hpp>
+#include <llmres/memory/training/fsdp.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training/layer/masks.hpp>
 #include <llmres/memory/training/overheads.hpp>
@@ -190,6 +191,14 @@ constexpr byte_count score_bias(const stage_step& in) {
     return (recomputed > peak ? recomputed : peak) + bias + cross;
 }
 
+/// Where FSDP1's units have frozen and trained weights: the gradients of all weights of a unit, and these joined to the
+/// unit's own, when the layer's backward pass ends and its activations are gone.
+constexpr byte_count joined_gradients(const stage_step& in) {
+    const folded_job& f = in.folded;
+    const bool mixed = has_mixed_units(f.context, f.layout);
+    return mixed ? whole_gradient_of(f.widest, f.context, f.layout) * 2 : byte_count{};
+}
+
 /// The backward pass of a kind's last or first layer.
 constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
     const training_layer& layer = in.folded.layers[kind];
@@ -202,6 +211,8 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
         peak = first_biased_layer(in, layer, peak);
     t.activations = b.saved + (peak - layer.kept);
     t.communication = in.steps_in_backward ? in.gathered_in_backward : in.backward_communication;
+    const byte_count joined = joined_gradients(in), at_end = b.saved + in.residual;
+    if (joined > byte_count{} && at_end + joined > t.activations) t.activations = at_end, t.communication += joined;
     if (in.steps_in_backward) t.optimizer_scratch = layer.state.optimizer.largest_step;
     return without_unit_ahead(in, {point, static_cast<std::int32_t>(kind), t, in.backward_streams},
                               point == peak_point::first_layer_backward);

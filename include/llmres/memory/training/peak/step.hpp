@@ -222,9 +222,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     in.gathered_in_backward = in.resident + units.in_backward;
     in.ahead_in_backward = units.ahead;
     // Of DeepSpeed's, one tensor's gradient, until it is copied into the bucket.
-    const byte_count unit =
-        has_mixed_units(f.context, l) ? whole_gradient_of(f.widest, f.context, l) : f.widest.gradients.whole;
-    const byte_count fresh = in.shards_tensors && f.widest.largest < unit ? f.widest.largest : unit;
+    const byte_count fresh =
+        in.shards_tensors && f.widest.largest < f.widest.gradients.whole ? f.widest.largest : f.widest.gradients.whole;
     in.backward_communication = in.gathered_in_backward + (shards ? fresh : byte_count{}) + in.gathered.reduced +
                                 s.zero.backward + s.zero.joined;
     if (by_parameter && runtime.sharding.separate_streams && runtime.sharding.reshards_after_forward)
