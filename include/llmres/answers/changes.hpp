@@ -65,7 +65,7 @@ struct placed_job {
 };
 
 /// The job with a change.
-constexpr placed_job with_change(placed_job p, const change& made);
+constexpr placed_job with_change(const placed_job& asked, const change& made);
 
 /// Calls visit(change) for each change that can make a job need less memory, the least intrusive first; stops where it
 /// returns true. An amount is the largest that fits alone, or that which a smaller change beside it leaves room for;
@@ -217,7 +217,8 @@ constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) 
 
 }  // namespace detail
 
-constexpr placed_job with_change(placed_job p, const change& made) {
+constexpr placed_job with_change(const placed_job& asked, const change& made) {
+    placed_job p = asked;
     job& j = p.job;
     switch (made.what) {
         case change::kind::known_host: break;

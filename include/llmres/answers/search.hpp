@@ -466,6 +466,27 @@ constexpr result<search_counts> search(const job& j, const cluster& c, const sea
     return search(j, c, r, best, {}, objective::throughput, detail::unwatched{});
 }
 
+namespace detail {
+
+/// The layout that comes nearest, where a search has found none that fits within its limits; or why there is none.
+template <class Watch>
+constexpr result<found_layout> nearest_to_fit(running_search<Watch>& running, const job& j, const cluster& c,
+                                              const search_request& r) {
+    if (running.any_slow) {
+        const job_speed& speed = running.fastest_too_slow.plan.speed;
+        return too_slow(r.limits, speed.prefill.expected(), speed.step.expected(),
+                        "at least the microseconds of the best layout that fits, ");
+    }
+    if (running.first_refusal && !running.any_near) return *running.first_refusal;
+    if (!running.any_near) return no_layout(j, *layouts_of(r, j, c), c);
+    job_plan& nearest = running.nearest.plan;
+    if (nearest.verdict == verdict::fits) return no_margin(r.limits.memory_margin, nearest);
+    nearest.speed = speed_of(with_choice(j, running.nearest.choice), nearest.layout, c, nearest.memory);
+    return running.nearest;
+}
+
+}  // namespace detail
+
 constexpr result<found_layout> search(const job& j, const cluster& c, const search_request& r) {
     found_layout best{};
     detail::unwatched watch;
@@ -478,17 +499,7 @@ constexpr result<found_layout> search(const job& j, const cluster& c, const sear
                                                       .bounded = true};
     if (const status s = detail::run(running, j, c); !s) return s.error();
     if (running.counts.best > 0) return best;
-    if (running.any_slow) {
-        const job_speed& speed = running.fastest_too_slow.plan.speed;
-        return detail::too_slow(r.limits, speed.prefill.expected(), speed.step.expected(),
-                                "at least the microseconds of the best layout that fits, ");
-    }
-    if (running.first_refusal && !running.any_near) return *running.first_refusal;
-    if (!running.any_near) return detail::no_layout(j, *detail::layouts_of(r, j, c), c);
-    job_plan& nearest = running.nearest.plan;
-    if (nearest.verdict == verdict::fits) return detail::no_margin(r.limits.memory_margin, nearest);
-    nearest.speed = speed_of(with_choice(j, running.nearest.choice), nearest.layout, c, nearest.memory);
-    return running.nearest;
+    return detail::nearest_to_fit(running, j, c, r);
 }
 
 constexpr result<job_plan> plan(const job& j, const cluster& c) {
