@@ -64,6 +64,13 @@ TEST_CASE("an indexer keeps one key a token, in eight bits with a scale") {
     CHECK(kv_cache_bytes(a, bf16, tokens(10)) == bytes(10 * (1152 + 132)));
 }
 
+TEST_CASE("MiniMax-M3's indexer keeps its keys in 16 bits, every rank all of them") {
+    // vLLM's models/minimax_m3/common/indexer.py: MiniMaxM3IndexerCache, indexer_kv_dtype "bf16", 57 of 60 layers
+    const model m = find_model("minimax-m3").value();
+    CHECK(kv_bytes_per_token(m, bf16) == bytes_a_token(60 * 2 * 4 * 128 * 2 + 57 * 128 * 2));
+    CHECK(kv_bytes_per_token(m, fp8_e4m3) == bytes_a_token(60 * 2 * 4 * 128 + 57 * 128 * 2));
+}
+
 TEST_CASE("a recurrence's state does not depend on the context") {
     constexpr recurrent r{
         .kind = recurrent_kind::delta_net, .heads = 48, .head_dim = 128, .key_heads = 16, .state = 128, .kernel = 4};

@@ -46,9 +46,11 @@ constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision
 }
 
 /// Bytes that one token adds to the cache of a layer's indexer: one key for all heads, held by every rank. Runtimes
-/// store it in E4M3 with one fp32 scale whatever the format of the cache (DeepSeek-V3.2-Exp).
+/// store it in E4M3 with one fp32 scale (DeepSeek-V3.2-Exp), or in 16 bits (MiniMax-M3: vLLM's models/minimax_m3,
+/// indexer_kv_dtype), whatever the format of the cache.
 constexpr bytes_per_token indexer_bytes_per_token(const attention& a) {
-    return bytes_a_token(a.indexer.heads > 0 ? a.indexer.head_dim + 4 : 0);
+    if (a.indexer.heads == 0) return {};
+    return bytes_a_token(a.indexer.quantised ? a.indexer.head_dim + 4 : 2 * a.indexer.head_dim);
 }
 
 /// Tokens of one sequence that a layer keeps at the given context: no more than its window or chunk; none if it attends

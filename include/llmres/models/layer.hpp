@@ -64,6 +64,7 @@ struct indexer {
     std::int64_t head_dim = 0;  ///< features of an indexer head
     token_count selected{};     ///< tokens attended to, at most
     bool weighed = true;        ///< a matrix weighs its heads for each token (MiniMax-M3 has none)
+    bool quantised = true;      ///< keys are cached in E4M3 with a scale; else in 16 bits (MiniMax-M3)
     friend constexpr bool operator==(const indexer&, const indexer&) = default;
 };
 

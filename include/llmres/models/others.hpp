@@ -196,7 +196,8 @@ inline constexpr model minimax_m3{
                                             .qk_norm = query_key_norm::shared},
                               .feed_forward = {.width = 12288}}}
         .then(57, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = query_key_norm::shared,
-                                 .indexer = {.heads = 4, .head_dim = 128, .selected = tokens(2048), .weighed = false}},
+                                 .indexer = {.heads = 4, .head_dim = 128, .selected = tokens(2048), .weighed = false,
+                                             .quantised = false}},
                    .feed_forward = {.width = 12288, .experts = {.count = 128, .per_token = 4, .width = 3072,
                                                                 .shared_width = 3072, .score_bias = true}}}),
     .max_context = tokens(1048576), .weights = bf16};

@@ -149,8 +149,11 @@ inline model read_minimax_m3(config_fields& c) {
         const bool indexed = s.holds_list("sparse_attention_freq") ? s.number_at("sparse_attention_freq", at, 0, 1) == 1
                                                                    : layer_is(c, "minimax_m3_sparse", i);
         if (indexed)
-            l.attention.indexer = {
-                .heads = heads, .head_dim = width, .selected = tokens(blocks * block), .weighed = false};
+            l.attention.indexer = {.heads = heads,
+                                   .head_dim = width,
+                                   .selected = tokens(blocks * block),
+                                   .weighed = false,
+                                   .quantised = false};
         return l;
     });
     return m;
