@@ -134,10 +134,17 @@ TEST_CASE("flash attention on a GPU older than Ampere is a reason by name") {
 }
 
 TEST_CASE("a format that the GPU must convert is named") {
-    const job j{.model = models::llama_3_2_1b, .context = tokens(1024)};
-    const job_plan p = plan(j, {}, standard_cluster(gpus::v100_sxm2_32gb, 1).value()).value();
+    const cluster v100 = standard_cluster(gpus::v100_sxm2_32gb, 1).value();
+    job j{.model = models::llama_3_2_1b, .context = tokens(1024), .runtime = runtimes::transformers};
+    const job_plan p = plan(j, {}, v100).value();
     CHECK(p.verdict == verdict::fits);
     CHECK(p.reasons[0].code == reason_code::format_emulated);
+    j.runtime = runtimes::vllm;  // which computes in fp16 there
+    const job_plan in_fp16 = plan(j, {}, v100).value();
+    for (std::int32_t i = 0; i < in_fp16.reason_count; ++i)
+        CHECK(in_fp16.reasons[static_cast<std::size_t>(i)].code != reason_code::format_emulated);
+    j.weights = fp8_e4m3;
+    CHECK(plan(j, {}, v100).value().reasons[0].code == reason_code::format_emulated);
 }
 
 TEST_CASE("a layout that cannot be is refused by the name of its field") {

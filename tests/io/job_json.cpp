@@ -3,6 +3,7 @@
 
 #include <llmres/io/device_json.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/io/plan_json.hpp>
 
 #include <doctest/doctest.h>
 
@@ -79,6 +80,28 @@ TEST_CASE("the load of the busiest experts is asked for in training and in servi
     CHECK(to_json(read(document).job)["expert_load"] == 1.5);
     document["expert_load"] = 0.5;
     CHECK(read_job(document).error().field == "expert_load");
+}
+
+TEST_CASE("where nobody names an arithmetic, it is fp16 on a GPU that has no bf16; vLLM does not start in bf16 there") {
+    const auto compute = [](const char* card, const char* runtime, const char* asked) {
+        json document = minimal();
+        document["cluster"] = {{"gpu", card}, {"gpus", 1}};
+        document["runtime"] = runtime;
+        if (*asked != 0) document["compute"] = asked;
+        const result<plan_request> made = read_job(document);
+        return made ? std::string{made->job.compute.name.view()} : std::string{made.error().field.view()} + " refused";
+    };
+    for (const char* card : {"v100-sxm2-32gb", "t4-16gb", "p100-pcie-16gb"}) {
+        for (const char* runtime : {"vllm", "sglang", "llama.cpp", "transformers", "none"}) {
+            CHECK(compute(card, runtime, "") == "fp16");
+            CHECK(compute(card, runtime, "fp32") == "fp32");
+        }
+        CHECK(compute(card, "vllm", "bf16") == "compute refused");
+        CHECK(compute(card, "sglang", "bf16") == "bf16");
+        CHECK(compute(card, "transformers", "bf16") == "bf16");
+    }
+    CHECK(compute("a100-sxm4-80gb", "vllm", "") == "bf16");
+    CHECK(compute("rtx-4090", "vllm", "bf16") == "bf16");
 }
 
 TEST_CASE("a document without a layout leaves it to the planner") {

@@ -7,7 +7,11 @@
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/huggingface_serving.hpp>
+#include <llmres/runtimes/lmdeploy.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/throughput.hpp>
 
 using namespace llmres;
@@ -245,6 +249,24 @@ TEST_CASE("pipeline stages idle less with more micro-batches and with interleavi
     CHECK(idle(4, 1) == doctest::Approx(others / (4 + others)).epsilon(0.05));
     CHECK(idle(64, 1) < idle(4, 1));
     CHECK(idle(8, 2) < idle(8, 1));
+}
+
+TEST_CASE("where a GPU has no bf16 arithmetic, engines that compute in fp16 there are as fast as in fp16") {
+    const auto prompt = [](const runtime& by, const precision& compute, const gpu& card) {
+        const job j{.model = models::llama_3_1_8b, .compute = compute, .prompt = tokens(512), .runtime = by};
+        return speed(j, {}, standard_cluster(card, 1).value()).prefill.total().expected.in(seconds);
+    };
+    for (const gpu& card : {gpus::v100_sxm2_32gb, gpus::t4_16gb, gpus::p100_sxm2_16gb}) {
+        CAPTURE(card.id.view());
+        for (const runtime& by : {runtimes::vllm, runtimes::sglang, runtimes::lmdeploy, no_runtime})
+            CHECK(prompt(by, bf16, card) == prompt(by, fp16, card));
+        if (card.capability.major == 7)  // Pascal has no fp16 matrix units either
+            CHECK(prompt(runtimes::transformers, bf16, card) > prompt(runtimes::transformers, fp16, card) * 1.5);
+    }
+    CHECK(prompt(runtimes::vllm, bf16, gpus::v100_sxm2_32gb) < 0.1);
+    CHECK(prompt(runtimes::vllm, fp32, gpus::v100_sxm2_32gb) > 0.5);
+    CHECK(prompt(runtimes::transformers, bf16, gpus::a100_sxm4_80gb) ==
+          prompt(runtimes::transformers, fp16, gpus::a100_sxm4_80gb));
 }
 
 TEST_CASE("gradients are exchanged more slowly between hosts than inside one") {

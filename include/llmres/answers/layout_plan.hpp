@@ -192,8 +192,10 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         note(p, reason_code::flash_attention_unsupported);
     }
     judge_host_memory(p, j, c, known);
-    if (!has_arithmetic(c.gpu, j.compute.arithmetic) || !has_arithmetic(c.gpu, weight_arithmetic_of(j)))
-        note(p, reason_code::format_emulated);
+    const auto converts = [&](arithmetic_kind kind) {
+        return !has_arithmetic(c.gpu, kind) && !(kind == arithmetic_kind::bf16 && serves_in_fp16(j, c.gpu));
+    };
+    if (converts(j.compute.arithmetic) || converts(weight_arithmetic_of(j))) note(p, reason_code::format_emulated);
     if (j.model.from_tensors)
         note(p, reason_code::from_tensors, memory_term::activations);
     else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&

@@ -243,6 +243,12 @@ constexpr bool has_bf16(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia ? card.capability >= compute_capability{8, 0}
                                              : card.rates.bf16.value_or({}) > flop_rate{};
 }
+/// Whether software that could compute in bf16 or fp16 takes fp16, as the GPU has no bf16 arithmetic: on NVIDIA by its
+/// compute capability (V100, T4, Pascal), elsewhere where fp16 is faster.
+constexpr bool prefers_fp16(const gpu& card) {
+    if (card.vendor == gpu_vendor::nvidia) return !has_bf16(card);
+    return !has_bf16(card) && matrix_rate(card, arithmetic_kind::fp16) > matrix_rate(card, arithmetic_kind::bf16);
+}
 /// Whether software may use fp8: from compute capability 8.9 on NVIDIA; elsewhere where an fp8 rate is published.
 constexpr bool has_fp8(const gpu& card) {
     return card.vendor == gpu_vendor::nvidia ? card.capability >= compute_capability{8, 9}

@@ -363,6 +363,20 @@ inline bool says_length(const job_reader& read) {
     return read.fields().has("context") || read.fields().has("prompt") || read.fields().has("output");
 }
 
+/// What software computes in where the GPU has no bf16 arithmetic: fp16, unless bf16 is asked for and converted.
+inline status take_arithmetic(const job_reader& read, const cluster& c, job& j) {
+    if (!(j.compute == bf16) || !prefers_fp16(c.gpu)) return done{};
+    if (!read.fields().has("compute")) {
+        j.compute = fp16;
+        return done{};
+    }
+    if (trains(j) || j.runtime.serving_kernels.without_bf16 != bf16_code::refuses) return done{};
+    text<191> expected{"fp16: "};
+    expected.append(j.runtime.identity.name);
+    expected.append(" does not start in bf16 on a GPU without bf16 arithmetic");
+    return refused(error_code::unsupported, "compute", "bf16", expected);
+}
+
 /// The context of a runtime that does not take the model's longest where nobody says how long sequences are.
 inline void take_usual_context(const job_reader& read, const cluster& c, job& j) {
     if (trains(j) || says_length(read)) return;
@@ -468,6 +482,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
+    if (const status s = detail::take_arithmetic(read, request.cluster, j); !s) return s.error();
     if (request.layout && !document["layout"].contains("data")) {
         const layout given = *request.layout;
         request.layout = with_data_ranks(given, j, request.cluster);

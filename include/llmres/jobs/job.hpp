@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/hardware/gpu.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/layer_parts.hpp>
 #include <llmres/jobs/offload.hpp>
@@ -119,6 +120,11 @@ struct job {
 
 /// Whether the job trains.
 constexpr bool trains(const job& j) { return j.task != task::serving; }
+/// Whether the runtime serves in fp16 on that GPU though the job says bf16.
+constexpr bool serves_in_fp16(const job& j, const gpu& card) {
+    return !trains(j) && j.runtime.serving_kernels.without_bf16 != bf16_code::converts && prefers_fp16(card) &&
+           j.compute.arithmetic == arithmetic_kind::bf16;
+}
 /// Format of what training saves for its backward pass: 16 bits or more, also where matrix products are computed in 8
 /// bits, because each product casts its inputs and the originals are saved (torchao, float8_linear.py).
 constexpr const precision& activations_of(const job& j) { return is_wide(j.compute) ? j.compute : bf16; }

@@ -96,6 +96,7 @@ inline constexpr runtime llama_cpp_base{
         .attention_mask = true,
         .flash_attention = false,
         .feed_forward_under_logits = true,
+        .without_bf16 = bf16_code::takes_fp16,  // ggml-cuda.cu: ggml_cuda_op_mul_mat_cublas
     },
     // --split-mode layer, the default
     .layouts{.tensor = false, .expert = false, .source = "common/arg.cpp: --split-mode is none, layer or row"},

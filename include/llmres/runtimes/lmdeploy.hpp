@@ -56,7 +56,8 @@ inline constexpr runtime lmdeploy{
         // 16-bit scores and their fp32 copy; whether both are alive at once is assumed in the bounds.
         .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 6.0, 10.0}},
     },
-    .serving_kernels{.flash_attention = true},
+    // turbomind/deploy/converter.py: "data type fallback to float16"
+    .serving_kernels{.flash_attention = true, .without_bf16 = bf16_code::takes_fp16},
     // TurbomindEngineConfig asserts a power of two; its converter pads widths and vocabulary and repeats key-value
     // heads
     .layouts{.pipeline = false,

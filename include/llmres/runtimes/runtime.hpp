@@ -70,6 +70,7 @@ constexpr runtime for_versions(runtime r, std::string_view versions, runtime_ver
 inline constexpr runtime no_runtime{
     .identity = {.name = "none"},
     .launches = {.small_kernels = 4, .joined = true, .stages = stage_overlap::both},
+    .serving_kernels = {.without_bf16 = bf16_code::takes_fp16},
     .layouts = {.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true}};
 
 }  // namespace llmres::inline v0

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// How a runtime computes layers when serving: what its kernels keep alive beside the inventory of
 /// inventory/activation.hpp.
@@ -44,6 +47,16 @@ struct ggml_graphs {
     std::int32_t inputs_of_embedding = 0;
 };
 
+/// What a runtime does where it serves in bf16 on a GPU that has no bf16 arithmetic and has that of fp16.
+enum class bf16_code : std::uint8_t {
+    converts,    ///< each product converts its inputs to a wider format
+    takes_fp16,  ///< it computes in fp16, whatever it was asked for
+    refuses,     ///< it computes in fp16 unless it was asked for bf16, with which it does not start
+};
+/// The names of these ways, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<bf16_code>{"converts", "takes_fp16", "refuses"};
+
 /// What serving keeps alive in a layer.
 struct serving_kernels {
     /// Activations are fp32 whatever the format of weights (ggml).
@@ -73,6 +86,7 @@ struct serving_kernels {
     bool keeps_expert_scratch = false;
     /// Where weights and activations are int8, the 8-bit copy of a product's input is a tensor beside it.
     bool copies_int8 = false;
+    bf16_code without_bf16 = bf16_code::converts;  ///< on a GPU without bf16 arithmetic
 };
 
 /// True if a product of that many rows reads a matrix that was dequantised before it.

@@ -116,7 +116,11 @@ inline constexpr runtime sglang_base{
         .larger_devices = device_classes({gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
         .logits{.bytes = {6.0, 8.0, 12.0}},  // assumed: 16-bit scores, their fp32 copy, and the sampler's
     },
-    .serving_kernels{.flash_attention = true, .more_hidden = 1},
+    .serving_kernels{
+        .flash_attention = true,
+        .more_hidden = 1,
+        .without_bf16 = bf16_code::takes_fp16,  // model_executor/model_runner.py: below compute capability 8.0
+    },
     // layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE
     // models/llama.py, layers/linear.py and layers/vocab_parallel_embedding.py assert what vLLM's do
     // quantization/fp8_utils.py, fp8.py, awq.py and gptq.py refuse what vLLM's do

@@ -109,9 +109,16 @@ constexpr job_speed speed_with(const job& j, const layout& l, const memory_break
                      : serving_speed(j, l, with, known ? &known->of.served.times : nullptr);
 }
 
+/// A GPU on which what is said to be bf16 is computed in fp16.
+[[gnu::cold]] constexpr cluster with_fp16_for_bf16(cluster c) {
+    c.gpu.rates.bf16 = c.gpu.rates.fp16;
+    c.gpu.measured.bf16 = c.gpu.measured.fp16;
+    return c;
+}
+
 /// What use() makes of the rates that a job's kernels are priced with: on a measured GPU, those that it reached.
 template <class Use>
-constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e, const Use& use) {
+constexpr auto with_rates(const job& j, const cluster& c, const efficiency& e, const Use& use) {
     const gpu_measured& m = c.gpu.measured;
     if (!m.bandwidth && !m.any_rate()) return use(pricing{c, c.gpu, e});
     cluster here = c;
@@ -120,6 +127,12 @@ constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e,
         m.rate(j.compute.arithmetic) && m.rate(arithmetic_of(weights_of(j), linear_arithmetic_of(j)));
     const efficiency relative = efficiency_of_measured(arithmetic, m.bandwidth.known, e, m.reach);
     return use(pricing{here, c.gpu, relative});
+}
+
+/// The same of a GPU as the job's runtime computes on it.
+template <class Use>
+constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e, const Use& use) {
+    return serves_in_fp16(j, c.gpu) ? with_rates(j, with_fp16_for_bf16(c), e, use) : with_rates(j, c, e, use);
 }
 
 /// speed_of(), with what earlier layouts of the same job and cluster had in common with this one. `held` null: a speed
