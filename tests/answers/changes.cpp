@@ -9,6 +9,7 @@
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/mlx.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <set>
 #include <string>
@@ -145,6 +146,10 @@ TEST_CASE("a model that is published in four bits is offered its own format, and
     CHECK(offered(j).size() == 6);
     j.runtime = runtimes::vllm;
     CHECK(offered(j) == names{"fp8_e4m3", "awq_int4_g128"});
+    j.runtime = runtimes::mlx;
+    CHECK(offered(j) == names{"mlx_int8_g64", "mlx_int6_g64", "mlx_int4_g64"});
+    j.weights = mlx(6, 64);
+    CHECK(offered(j) == names{"mlx_int4_g64"});
 }
 
 TEST_CASE("a card without flash attention may take another kernel") {

@@ -81,7 +81,7 @@ TEST_CASE("a name that means several models, or none, is refused with up to thre
 
 TEST_CASE("a short name that several models have all words of is refused with them") {
     for (const auto& [typed, first, second] :
-         {std::tuple{"qwen3.5", "qwen3.5-27b", "qwen3.5-122b-a10b"},
+         {std::tuple{"qwen3.5", "qwen3.5-27b", "qwen3.5-35b-a3b"},
           {"llama-nemotron", "llama-3.1-nemotron-51b", "llama-3.3-nemotron-super-49b"}}) {
         const auto found = find_model(typed);
         REQUIRE_FALSE(found);

@@ -147,7 +147,7 @@ constexpr bool for_each_narrower_format(const job& j, const Visit& visit) {
     if (trains(j))  // a frozen model beside an adapter (QLoRA, arXiv 2305.14314)
         return j.adapter.trains() && loads(j.runtime.loading, format_family::bitsandbytes) &&
                visit(change{.what = change::kind::narrower_weights, .format = nf4_double});
-    const std::array formats{fp8_e4m3, awq(4, 128)};
+    const std::array formats{fp8_e4m3, awq(4, 128), mlx(8, 64), mlx(6, 64), mlx(4, 64)};  // mlx_lm/convert.py
     for (const precision& format : formats) {
         const bool narrower = bits_per_element(format) < bits_per_element(weights_of(j));
         if (narrower && loads(j.runtime.loading, family_of(format)) &&

@@ -79,7 +79,8 @@ struct token_pass {
     bool training = false;    ///< the pass is one of training: narrow weights are unpacked, and there is a loss
     bool backward = false;    ///< gradients pass from the last layer to the first
     pair_scores scores = pair_scores::in_registers;  ///< attention scores of all pairs of tokens
-    bool dropout = false;                            ///< attention probabilities have dropout
+    std::int32_t widest_fused_head = 0;  ///< scores of wider heads lie in memory, whatever `scores` says; 0: of none
+    bool dropout = false;                ///< attention probabilities have dropout
     bool adds_gradients = false;  ///< gradients of weights are added to those of earlier micro-batches, by a kernel of
                                   ///< its own (PyTorch's AccumulateGrad)
     bool copies_cache = false;    ///< decoding: each step copies the cache, and again for every query head

@@ -42,7 +42,8 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
     const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
     // A prompt's token sees on average half of what comes before the prompt's end, and all that was cached. Scores
     // that are written out are those of all pairs.
-    const bool writes_scores = pass.scores != pair_scores::in_registers;
+    const bool writes_scores =
+        pass.scores != pair_scores::in_registers || (!pass.decode && a.wider_than(pass.widest_fused_head));
     const bool every_pair = pass.decode || writes_scores;
     const std::int64_t keys = kept.in(tokens), before = pass.cached < keys ? pass.cached : keys;
     const double seen = static_cast<double>(every_pair ? 2 * keys : keys + before) / 2.0;

@@ -107,6 +107,10 @@ struct attention {
     constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
     /// Features of one query (or key) head.
     constexpr std::int64_t query_width() const { return head_dim + rope_dim; }
+    /// Whether its query heads are wider than the widest for which there is a fused kernel; 0: there is for any.
+    constexpr bool wider_than(std::int32_t widest_fused) const {
+        return widest_fused > 0 && query_width() > widest_fused;
+    }
     /// Features of a head that rotary embeddings (RoPE) rotate, in architectures that have them.
     constexpr std::int64_t rotated_width() const {
         return kind == attention_kind::none ? 0 : rope_dim > 0 ? rope_dim : head_dim;

@@ -317,6 +317,29 @@ inline constexpr model qwen3_5_27b = with_vision_tower({
                              .feed_forward = {.width = 17408}},
                    .norms = 3}}, qwen3_vision);
 
+/// Its caches and states are those that llama.cpp printed (20,480 B a token; 60 MiB of state in fp32). Qwen3.6-35B-A3B is
+/// the same.
+inline constexpr model qwen3_5_35b_a3b = with_vision_tower({
+    .name = "qwen3.5-35b-a3b", .architecture = "qwen3_5_moe",
+    .vocabulary = 248320, .hidden = 2048,
+    .layers = in_order("aaab", {
+        layer{.attention = no_attention,
+              .recurrent = {.kind = recurrent_kind::delta_net, .heads = 32, .head_dim = 128, .key_heads = 16,
+                            .state = 128, .kernel = 4},
+              .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 512, .shared_width = 512,
+                                           .shared_gate = true}}},
+        layer{.attention = {.heads = 16, .kv_heads = 2, .head_dim = 256, .qk_norm = query_key_norm::shared,
+                            .gate = output_gate::features},
+              .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 512, .shared_width = 512,
+                                           .shared_gate = true}}}}, 40),
+    .max_context = tokens(262144), .weights = bf16,
+    .prediction = {.layers = 1,
+                   .block = {.attention = {.heads = 16, .kv_heads = 2, .head_dim = 256,
+                                           .qk_norm = query_key_norm::shared, .gate = output_gate::features},
+                             .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 512,
+                                                          .shared_width = 512, .shared_gate = true}}},
+                   .norms = 3}}, qwen3_vision);
+
 inline constexpr model qwen3_5_122b_a10b = with_vision_tower({
     .name = "qwen3.5-122b-a10b", .architecture = "qwen3_5_moe",
     .vocabulary = 248320, .hidden = 3072,
@@ -386,7 +409,7 @@ inline constexpr std::array all_qwen{
     &qwen3_0_6b, &qwen3_1_7b, &qwen3_4b, &qwen3_8b, &qwen3_14b, &qwen3_32b, &qwen3_30b_a3b, &qwen3_235b_a22b,
     &qwen3_coder_480b_a35b,
     &qwen3_embedding_0_6b, &qwen3_next_80b_a3b, &qwen3_vl_2b, &qwen3_vl_4b, &qwen3_vl_8b, &qwen3_vl_32b,
-    &qwen3_vl_235b_a22b, &qwen3_5_27b, &qwen3_5_122b_a10b, &qwen3_5_397b_a17b, &qwen2_vl_7b};
+    &qwen3_vl_235b_a22b, &qwen3_5_27b, &qwen3_5_35b_a3b, &qwen3_5_122b_a10b, &qwen3_5_397b_a17b, &qwen2_vl_7b};
 
 }  // namespace llmres::inline v0::models
 

@@ -46,11 +46,14 @@ enum class routed_code : std::uint8_t {
     /// Integer weights: a kernel for each expert, chosen by a token or not (vLLM's csrc/moe/marlin_moe_ops.cu, up to
     /// 0.8.4: marlin_mm_moe() loops over all experts); else grouped.
     each,
+    /// Experts of few tokens are products of a matrix and a vector each, those of many one product of sorted tokens as
+    /// fast as any (MLX's quantized.cpp, GatherQMM: gather_qmv, gather_qmm_rhs).
+    gathered,
 };
 
 /// The names of these kernels, in their order.
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<routed_code>{"grouped", "blackwell", "each"};
+inline constexpr std::array<std::string_view, 4> names_of<routed_code>{"grouped", "blackwell", "each", "gathered"};
 
 /// What the stages of a pipeline compute at the same time when serving.
 enum class stage_overlap : std::uint8_t {

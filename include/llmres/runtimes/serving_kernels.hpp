@@ -87,6 +87,8 @@ struct serving_kernels {
     /// Where weights and activations are int8, the 8-bit copy of a product's input is a tensor beside it.
     bool copies_int8 = false;
     bf16_code without_bf16 = bf16_code::converts;  ///< on a GPU without bf16 arithmetic
+    /// Prompts pass attention with heads wider than this in scores that lie in memory; 0: heads of any width are fused.
+    std::int32_t widest_fused_head = 0;
 };
 
 /// True if a product of that many rows reads a matrix that was dequantised before it.

@@ -353,7 +353,7 @@ private:
         priced_product made{.at_peak = seconds(work * at.peak * o.counted),
                             .flops = o.flops * (degrees.tensor * o.counted)};
         double computing = 0, moving = streamed / parts, tile = 0;
-        if (o.kind == operation_kind::experts) {
+        if (o.kind == operation_kind::experts && launches.experts != routed_code::gathered) {
             // Each expert's product has few tokens: its tiles are filled in part.
             const double each = static_cast<double>(o.tokens) / o.groups;
             const double filled = each / (each + default_kernels.experts_tokens);

@@ -177,7 +177,9 @@ struct serving_step {
     /// The fuller half of a layer.
     constexpr byte_count layer_peak(const layer& kind, std::int64_t width, const token_shape& s) const {
         byte_count halves[2];
-        for_each_live_activation(kind, width, s, kernel, format(), [&](const activation& a, layer_half half) {
+        const bool fused = !kind.attention.wider_than(runtime.serving_kernels.widest_fused_head);
+        const attention_kernel by = fused ? kernel : attention_kernel::eager;
+        for_each_live_activation(kind, width, s, by, format(), [&](const activation& a, layer_half half) {
             byte_count size = inlined_local_bytes(a, layout);
             if (runtime.serving_kernels.written_in_place &&
                 (a.role == activation_role::key || a.role == activation_role::value ||

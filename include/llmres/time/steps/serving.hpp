@@ -185,7 +185,8 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                           .scored = sequences,
                           .expert_load = j.expert_load,
                           .cached = (prompt - computed).in(tokens),
-                          .scores = scores};
+                          .scores = scores,
+                          .widest_fused_head = j.runtime.serving_kernels.widest_fused_head};
     };
     p.prompt = chunk(prompts_before_token(j, l), p.prompt_chunks);
     p.prompts = chunk(p.sequences, p.prompts_chunks);

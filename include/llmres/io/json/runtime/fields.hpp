@@ -202,7 +202,9 @@ inline constexpr auto fields_of<llmres::serving_kernels> = std::to_array<profile
      {"feed_forward_under_logits", "a tensor of the last feed-forward may lie in the buffer while logits are computed"},
      {"keeps_expert_scratch", "buffers of routed experts stay allocated while logits are computed"},
      {"copies_int8", "the 8-bit copy of an int8 product's input is a tensor beside it"},
-     {"without_bf16", "what it does with bf16 on a GPU that has no bf16 arithmetic"}});
+     {"without_bf16", "what it does with bf16 on a GPU that has no bf16 arithmetic"},
+     {"widest_fused_head", "wider heads compute prompts' attention in scores that lie in memory; 0: none do",
+      "features"}});
 template <>
 inline constexpr auto fields_of<llmres::training_loss> = std::to_array<profile_field>(
     {{"code", "how the loss is computed from the logits"},
