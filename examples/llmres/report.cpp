@@ -202,11 +202,14 @@ void print_profile(const llmres::runtime_profile& profile) {
                                    ? std::string{}
                                    : fmt::format("; {} of its constants learnt from logs", origin.sources.size());
     const std::string_view evidence = llmres::evidence_of(origin.rows);
-    fmt::print("profile  {} {}: {}{}{}{}\n", plain(std::string{r.name.view()}), plain(std::string{r.versions.view()}),
+    const std::string_view timed = llmres::evidence_of(origin.times);
+    const std::string times =
+        origin.rows == 0 || timed == "measured" ? std::string{} : fmt::format("; its times are {}", timed);
+    fmt::print("profile  {} {}: {}{}{}{}{}\n", plain(std::string{r.name.view()}), plain(std::string{r.versions.view()}),
                evidence == "measured" ? std::string{} : fmt::format("{}, ", evidence),
                origin.rows == 0 ? std::string{"no published row"}
                                 : fmt::format("{} measurement{}", origin.rows, origin.rows == 1 ? "" : "s"),
-               gpus.empty() ? std::string{} : plain(" on " + gpus), learnt);
+               gpus.empty() ? std::string{} : plain(" on " + gpus), times, learnt);
 }
 
 void print_assumed(const llmres::json_value& assumed, const std::string& of) {

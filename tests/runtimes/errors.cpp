@@ -26,6 +26,12 @@ TEST_CASE("a profile is measured from five rows of one figure on, and hardly mea
     CHECK(rows_behind(errors_of(no_runtime)) == 0);
 }
 
+TEST_CASE("a profile says how many measured times it was held against, apart from its memory") {
+    CHECK(timed_rows_of(runtimes::vllm_v1_18) > 100);
+    CHECK(timed_rows_of(runtimes::vllm_v1_9) == 0);
+    CHECK(rows_behind(errors_of(runtimes::vllm_v1_9)) > 0);
+}
+
 TEST_CASE("a profile that nobody measured has no errors") {
     runtime unmeasured = runtimes::vllm;
     unmeasured.identity.versions = "99";

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "profile_times.hpp"
+
 #include <iterator>
 #include <llmres/runtimes/errors.hpp>
 
@@ -25,5 +27,17 @@ TEST_CASE("the errors published with the profiles are those that the measurement
         CHECK(std::fabs(said.mean - shown[i].mean()) < 1e-4);
         CHECK(std::fabs(said.bias - shown[i].bias()) < 1e-4);
         CHECK(std::fabs(said.worst - shown[i].worst) < 1e-4);
+    }
+}
+
+// `table_profile_times > include/llmres/runtimes/times.inc` writes what is checked here.
+
+TEST_CASE("the jobs that times of the profiles were held against are those whose times are published") {
+    const auto counted = profile_times::all();
+    REQUIRE(counted.size() == std::size(llmres::runtimes::times));
+    for (std::size_t i = 0; i < counted.size(); ++i) {
+        CHECK(llmres::runtimes::times[i].runtime == counted[i].first->identity.name.view());
+        CHECK(llmres::runtimes::times[i].versions == counted[i].first->identity.versions.view());
+        CHECK(llmres::runtimes::times[i].rows == counted[i].second);
     }
 }

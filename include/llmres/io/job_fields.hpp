@@ -47,8 +47,8 @@ inline constexpr std::array all{
         "precision of the routed experts' down projections, where a recipe stores them in another than weights "
         "(llama-quantize --tensor-type ffn_down_exps=TYPE)"},
     job_field{"", "Job", "compute", text, 0, 0,
-        "precision of the arithmetic and of activations; default: bf16. fp8_e4m3 in training: inputs of matrix "
-        "products are cast to it (torchao)"},
+        "precision of the arithmetic and of activations; default: bf16, or fp16 on a GPU that has no bf16 arithmetic. "
+        "fp8_e4m3 in training: inputs of matrix products are cast to it (torchao)"},
     job_field{"", "Job", "attention", text, 0, 0, "attention kernel: eager, sdpa, flash or cudnn; default: sdpa"},
     job_field{"", "Job", "expert_load", real, 1, 1024,
         "tokens routed to the busiest rank's experts, divided by the mean over ranks; default: 1"},

@@ -145,6 +145,7 @@ inline result<requested_plan> plan(const plan_request& r) {
 inline json_value runtime_to_json(const plan_request& r) {
     json_value out = to_json(r.job.runtime, r.job.options, &r.profile.runtime);
     out["evidence"] = evidence_of(r.profile.origin.rows);
+    out["evidence_of_times"] = evidence_of(r.profile.origin.times);
     out["origin"] = to_json(r.profile.origin);
     return out;
 }

@@ -117,6 +117,7 @@ inline json_value to_json(const profile_origin& origin) {
                                 {"gpus", list(origin.gpus)},
                                 {"rows", origin.rows},
                                 {"measurements", origin.measurements},
+                                {"times", origin.times},
                                 {"sources", std::move(sources)}});
 }
 

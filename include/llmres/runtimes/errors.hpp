@@ -25,6 +25,13 @@ struct profile_error {
     literal gpus;         ///< on which they were taken, by their ids: "a100-sxm4-80gb, l4-24gb"
 };
 
+/// How many published jobs, whose times were measured, times under a profile are held against.
+struct profile_times {
+    literal runtime;    ///< the profile's name
+    literal versions;   ///< and versions
+    std::int32_t rows;  ///< jobs with a measured time
+};
+
 namespace runtimes {
 
 /// In the order of runtimes::all, a profile's together. `table_profile_errors > include/llmres/runtimes/errors.inc`
@@ -33,7 +40,20 @@ inline constexpr profile_error errors[] = {
 #include "errors.inc"
 };
 
+/// In the order of runtimes::all. `table_profile_times > include/llmres/runtimes/times.inc` counts them anew.
+inline constexpr profile_times times[] = {
+#include "times.inc"
+};
+
 }  // namespace runtimes
+
+/// Published jobs with a measured time that times under a profile were held against; 0: its memory alone was measured,
+/// or nothing.
+constexpr std::int64_t timed_rows_of(const runtime& profile) {
+    for (const profile_times& t : runtimes::times)
+        if (t.runtime == profile.identity.name.view() && t.versions == profile.identity.versions.view()) return t.rows;
+    return 0;
+}
 
 /// The errors of a profile, figure by figure; none where nothing of it was measured.
 constexpr std::span<const profile_error> errors_of(const runtime& profile) {

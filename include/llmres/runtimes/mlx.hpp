@@ -16,8 +16,8 @@ inline constexpr std::array mlx_knobs{
     knob{"max_kv_size", knob_setting::cache_tokens},  // mlx_lm/models/cache.py: RotatingKVCache
 };
 
-/// MLX's allocator keeps freed buffers for reuse until a step of the prompt ends, and prompts pass in steps of 2048 tokens
-/// (mlx_lm/generate.py: prefill_step_size). It runs inside the memory that the host shares: no CUDA context.
+/// MLX's allocator keeps freed buffers for reuse until a step of the prompt ends, and prompts pass in steps of 2048
+/// tokens (mlx_lm/generate.py: prefill_step_size). It runs inside the memory that the host shares: no CUDA context.
 constexpr runtime mlx_lm() {
     runtime r = huggingface_base;
     r.identity.name = "mlx";

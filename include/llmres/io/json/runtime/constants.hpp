@@ -249,6 +249,7 @@ inline json_value profile_schema() {
                           {"gpus", texts},
                           {"rows", {{"type", "integer"}, {"minimum", 0}}},
                           {"measurements", {{"type", "integer"}, {"minimum", 0}}},
+                          {"times", {{"type", "integer"}, {"minimum", 0}}},
                           {"sources", {{"type", "object"}, {"additionalProperties", {{"type", "string"}}}}}}},
                         {"additionalProperties", false}};
     return schema;

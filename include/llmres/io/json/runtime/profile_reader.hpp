@@ -35,6 +35,7 @@ struct profile_origin {
     std::vector<std::string> gpus{};               ///< on which it was measured
     std::int64_t rows = 0;                         ///< published rows or logs behind it: of the figure that has most
     std::int64_t measurements = 0;                 ///< figures of them that its constants were held against
+    std::int64_t times = 0;                        ///< published jobs whose times were measured
     std::map<std::string, std::string> sources{};  ///< by constant ("process.cuda_graphs"): "12 logs"; others inherited
     friend bool operator==(const profile_origin&, const profile_origin&) = default;
 };
@@ -296,13 +297,15 @@ inline status read_origin(const nlohmann::json& said, profile_origin& into) {
     if (!said.is_object()) return refused(error_code::malformed, "origin", shown(said), "an object");
     into = {};
     for (const auto& [key, value] : said.items())
-        if (key != "versions" && key != "gpus" && key != "rows" && key != "measurements" && key != "sources")
+        if (key != "versions" && key != "gpus" && key != "rows" && key != "measurements" && key != "times" &&
+            key != "sources")
             return refused(error_code::unknown, "origin." + key, shown(value),
-                           "versions, gpus, rows, measurements or sources");
+                           "versions, gpus, rows, measurements, times or sources");
     if (const status s = read_texts(said, "versions", into.versions); !s) return s;
     if (const status s = read_texts(said, "gpus", into.gpus); !s) return s;
     if (const status s = read_count(said, "rows", into.rows); !s) return s;
     if (const status s = read_count(said, "measurements", into.measurements); !s) return s;
+    if (const status s = read_count(said, "times", into.times); !s) return s;
     if (const auto sources = said.find("sources"); sources != said.end()) {
         if (!sources->is_object())
             return refused(error_code::malformed, "origin.sources", shown(*sources), "an object of strings");
@@ -324,6 +327,7 @@ inline result<runtime_profile> find_compiled_profile(std::string_view name) {
     profile.origin.versions.emplace_back(found->identity.versions.view());
     std::set<std::string_view> gpus;
     profile.origin.rows = rows_behind(errors_of(*found));
+    profile.origin.times = timed_rows_of(*found);
     for (const profile_error& e : errors_of(*found)) {
         profile.origin.measurements += e.rows;
         for (std::string_view rest = e.gpus; !rest.empty();) {
