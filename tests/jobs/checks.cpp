@@ -146,6 +146,19 @@ TEST_CASE("no number of tokens of a serving job is below zero, or beyond 2^40") 
         }
 }
 
+TEST_CASE("a context holds the prompt and the output, to the token") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    j.prompt = tokens(4000);
+    j.output = tokens(96);
+    CHECK(validate(j));
+    j.output = tokens(97);
+    const status refused = validate(j);
+    REQUIRE(!refused);
+    CHECK(refused.error().code == error_code::inconsistent);
+    CHECK(refused.error().field.view() == "context");
+    CHECK(refused.error().value.view() == "4096");
+}
+
 TEST_CASE("serving takes no schedule of training") {
     job j = training();
     j.task = task::serving;
