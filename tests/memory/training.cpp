@@ -356,7 +356,7 @@ TEST_CASE("DeepSpeed's ZeRO 3 may have gathered the largest tensor ahead, of sev
     j.runtime = runtimes::deepspeed;
     j.runtime.accuracy = {};
     j.runtime.process.communicator = {};
-    j.runtime.sharding.bucket_size_known = true;
+    j.runtime.sharding.deepspeed.bucket_size_known = true;
     const auto more = [&](const layout& l) {
         const interval<byte_count> sent = training_memory(j, l)[memory_term::communication];
         return sent.high - sent.expected;

@@ -26,15 +26,15 @@ TEST_CASE("transformers' Trainer and lit-gpt share the last micro-batch's gradie
 TEST_CASE("DeepSpeed has buckets and sub-groups, and no other profile has") {
     for (const runtime* r : runtimes::all) {
         const bool deepspeed = r->sharding.code == sharding_code::deepspeed;
-        CHECK((r->sharding.reduce_bucket_size > 0) == deepspeed);
-        CHECK((r->sharding.sub_group_size > 0) == deepspeed);
+        CHECK((r->sharding.deepspeed.reduce_bucket_size > 0) == deepspeed);
+        CHECK((r->sharding.deepspeed.sub_group_size > 0) == deepspeed);
     }
 }
 
 TEST_CASE("DeepSpeed flattens weights on the GPU from 0.19.0 on, and no other profile does") {
     for (const runtime* r : runtimes::all) {
         CAPTURE(r->identity.name.view());
-        CHECK(r->sharding.flattens_on_gpu == (r == &runtimes::deepspeed));
+        CHECK(r->sharding.deepspeed.flattens_on_gpu == (r == &runtimes::deepspeed));
     }
     CHECK(find_runtime("deepspeed", "0.18.9", "runtime")->identity == runtimes::deepspeed_0_18.identity);
     CHECK(find_runtime("deepspeed", "0.19.2", "runtime")->identity == runtimes::deepspeed.identity);

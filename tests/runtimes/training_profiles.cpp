@@ -180,9 +180,9 @@ TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a
     CHECK(stepped[memory_term::communication].expected - j.runtime.process.communicator.expected ==
           bytes(1'000'000'000));
     CHECK(stepped[memory_term::optimizer_scratch].expected == bytes(6'000'000'000));
-    j.runtime.sharding.sub_group_size = 900'000'000;
+    j.runtime.sharding.deepspeed.sub_group_size = 900'000'000;
     CHECK(stepped.ideal - peak(j, four) == bytes(600'000'000));
-    j.runtime.sharding.reduce_bucket_size = 50'000'000;
+    j.runtime.sharding.deepspeed.reduce_bucket_size = 50'000'000;
     CHECK(stepped.ideal - peak(j, four) == bytes(1'500'000'000));
 
     // Stepped on the host: what is joined of a bucket is on its way while layers pass back.
@@ -191,13 +191,13 @@ TEST_CASE("DeepSpeed's ZeRO 3 keeps a bucket of gradients, and widens those of a
     j.sequence = tokens(65536);
     j.offload.optimizer = offload_place::host;
     const memory_breakdown wide = training_memory(j, four);
-    j.runtime.sharding.reduce_bucket_size =
+    j.runtime.sharding.deepspeed.reduce_bucket_size =
         75'000'000;  // two of which hold the head's gradient, of which a rank has 131 million values
     const memory_breakdown narrow = training_memory(j, four);
     REQUIRE(wide.phase == phase::backward);
     CHECK(wide.ideal - narrow.ideal == bytes(2) * (2 * 425'000'000));
-    CHECK(wide.reserved.low <= narrow.reserved.low);  // a launcher may ask for less
-    j.runtime.sharding.bucket_size_known = true;      // the caller says what it asks for
+    CHECK(wide.reserved.low <= narrow.reserved.low);        // a launcher may ask for less
+    j.runtime.sharding.deepspeed.bucket_size_known = true;  // the caller says what it asks for
     const memory_breakdown said = training_memory(j, four);
     CHECK(said.reserved.low > narrow.reserved.low);
     CHECK(said.reserved.expected == narrow.reserved.expected);
@@ -213,7 +213,7 @@ TEST_CASE(
     j.offload.optimizer = offload_place::host;
     for (const std::int64_t bucket : {500'000'000, 50'000'000})
         for (const std::int64_t samples : {4, 32}) {
-            j.runtime.sharding.reduce_bucket_size = bucket;
+            j.runtime.sharding.deepspeed.reduce_bucket_size = bucket;
             j.global_batch = samples;
             CHECK(training_memory(j, four)[memory_term::gradients].expected <= bytes(2) * (2 * bucket));
         }
@@ -235,7 +235,7 @@ TEST_CASE(
     less.runtime.pipeline.keeps_stage_outputs = false;
     CHECK(whole.ideal - training_memory(less, l, 0).ideal == bytes(2) * (4 * 16384 * 4096));
     less = j;
-    less.runtime.sharding.reduce_bucket_size = 0;
+    less.runtime.sharding.deepspeed.reduce_bucket_size = 0;
     const memory_breakdown none = training_memory(less, l, 0);
     CHECK(whole.ideal == none.ideal);
     CHECK(whole.reserved.expected - none.reserved.expected == bytes(1'000'000'000));

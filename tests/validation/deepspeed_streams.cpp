@@ -495,7 +495,7 @@ job planned(const shape& s, std::int64_t length, std::int64_t rows = 1) {
     j.runtime.kernels.norm = norm_code::fused;
     j.runtime.kernels.gate = gate_code::in_place;
     j.runtime.kernels.loss.code = loss_code::fused_linear;
-    j.runtime.sharding.bucket_size_known = true;
+    j.runtime.sharding.deepspeed.bucket_size_known = true;
     return j;
 }
 

@@ -43,9 +43,7 @@ inline constexpr runtime deepspeed{
     .optimizer{.foreach_tensors = false, .widens_gradients = true, .copies_master_weights = true},
     .sharding{
         .code = sharding_code::deepspeed,
-        .reduce_bucket_size = 500'000'000,
-        .flattens_on_gpu = true,
-        .sub_group_size = 1'000'000'000,
+        .deepspeed{.reduce_bucket_size = 500'000'000, .flattens_on_gpu = true, .sub_group_size = 1'000'000'000},
     },
     .pipeline{.keeps_stage_outputs = true, .partitions_sends = true},
     // runtime/pipe/module.py partitions layers by parameters; PipelineEngine asserts ZeRO 1 at most (pipe/engine.py);
@@ -66,7 +64,7 @@ inline constexpr runtime deepspeed{
 /// Before 0.19.0, ZeRO 1 and 2 joined the weights in main memory.
 inline constexpr runtime deepspeed_0_18 = [] {
     runtime r = for_versions(deepspeed, "DeepSpeed 0.12 to 0.18", {0, 12}, {0, 19});
-    r.sharding.flattens_on_gpu = false;
+    r.sharding.deepspeed.flattens_on_gpu = false;
     return r;
 }();
 inline constexpr std::array all_deepspeed{&deepspeed, &deepspeed_0_18};

@@ -28,6 +28,23 @@ enum class adapted_layer_units : std::uint8_t {
     by_trained_matrix,
 };
 
+/// What DeepSpeed's ZeRO is told, and does of its own.
+struct deepspeed_zero {
+    /// Values of gradients that are exchanged at once (runtime/zero/config.py).
+    std::int64_t reduce_bucket_size = 0;
+    /// The caller has said `reduce_bucket_size`; else a launcher may set another one than the default (transformers'
+    /// Trainer writes the square of the hidden width where a configuration says "auto").
+    bool bucket_size_known = false;
+    /// Gradients are exchanged on a stream of their own while the backward pass goes on; ZeRO 1 and 2 fill a second
+    /// bucket meanwhile (stage_1_and_2.py, setup_buckets). ZeRO 3 always does (zero/config.py, overlap_comm_valid).
+    bool overlap_comm = false;
+    /// ZeRO 1 and 2 copy the weights into one tensor on the GPU, beside the ones that were loaded, whose blocks the
+    /// allocator keeps (stage_1_and_2.py, flatten_on_accelerator).
+    bool flattens_on_gpu = false;
+    /// Values of a rank's own that ZeRO 3 steps at once (runtime/zero/config.py).
+    std::int64_t sub_group_size = 0;
+};
+
 /// How training shards weights, gradients and states over data ranks.
 struct training_sharding {
     sharding_code code = sharding_code::buckets;  ///< the implementation
@@ -52,20 +69,7 @@ struct training_sharding {
     bool separate_streams = false;
     /// FSDP2: the embedding is a unit, and the head is another; else both are the root unit's, gathered throughout.
     bool separate_ends = false;
-    /// DeepSpeed: values of gradients that are exchanged at once (runtime/zero/config.py).
-    std::int64_t reduce_bucket_size = 0;
-    /// DeepSpeed: the caller has said `reduce_bucket_size`; else a launcher may set another one than the default
-    /// (transformers' Trainer writes the square of the hidden width where a configuration says "auto").
-    bool bucket_size_known = false;
-    /// DeepSpeed: gradients are exchanged on a stream of their own while the backward pass goes on; ZeRO 1 and 2 fill a
-    /// second bucket meanwhile (stage_1_and_2.py, setup_buckets). ZeRO 3 always does (zero/config.py,
-    /// overlap_comm_valid).
-    bool overlap_comm = false;
-    /// DeepSpeed's ZeRO 1 and 2 copy the weights into one tensor on the GPU, beside the ones that were loaded, whose
-    /// blocks the allocator keeps (stage_1_and_2.py, flatten_on_accelerator).
-    bool flattens_on_gpu = false;
-    /// DeepSpeed: values of a rank's own that ZeRO 3 steps at once (runtime/zero/config.py).
-    std::int64_t sub_group_size = 0;
+    deepspeed_zero deepspeed{};  ///< what DeepSpeed's ZeRO is told
 };
 
 /// How the optimizer's step is taken.

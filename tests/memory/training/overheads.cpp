@@ -22,7 +22,7 @@ job bare() {
     j.runtime.process = {};
     j.runtime.allocator = {.fragmentation = {}, .expandable_fragmentation = {}};
     j.runtime.accuracy = {.activations = {0.5, 1.0, 2.0}, .undescribed = {0.5, 1.0, 3.0}};
-    j.runtime.sharding.bucket_size_known = true;
+    j.runtime.sharding.deepspeed.bucket_size_known = true;
     return j;
 }
 memory_breakdown terms(const tensor_memory& t, const job& j, sdpa_backend sdpa = sdpa_backend::flash,
@@ -93,7 +93,7 @@ TEST_CASE("buckets whose size nobody said may not be there, as far as they are c
     const tensor_memory t{.communication = mib(60)};
     const tensor_details some{.buckets = mib(20)}, more{.buckets = mib(90)};
     CHECK(unsure_buckets(t, some, j.runtime) == byte_count{});
-    j.runtime.sharding.bucket_size_known = false;
+    j.runtime.sharding.deepspeed.bucket_size_known = false;
     CHECK(unsure_buckets(t, some, j.runtime) == mib(20));
     CHECK(unsure_buckets(t, more, j.runtime) == mib(60));
     CHECK(terms(t, j, sdpa_backend::flash, some)[memory_term::communication] == mib_of(20, 60, 120));
@@ -153,7 +153,7 @@ TEST_CASE("what is reserved is allocated or a gap, or a free segment, which the 
     CHECK(m.reserved == mib_of(110, 510, 1010));
     CHECK(m[memory_term::fragmentation] == mib_of(30, 110, 210));
     CHECK(m.releasable == mib_of(10, 10, 10));
-    j.runtime.sharding.bucket_size_known = false;
+    j.runtime.sharding.deepspeed.bucket_size_known = false;
     // The lower bound has neither 360 MiB of buckets nor free segments that may be theirs: 40 MiB, and their gaps.
     const tensor_memory t{.communication = mib(360)};
     m = reserved(t, {.releasable = mib_of(10, 10, 10)});

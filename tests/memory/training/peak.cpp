@@ -300,7 +300,7 @@ TEST_CASE("nothing is taken off twice: no term of the fullest moment is below ze
     host.offload = {.optimizer = offload_place::host, .activations = offload_place::host};
     host.attention = attention_kernel::eager;
     host.micro_batch = 4;
-    const byte_count buckets = size_of(gradients_of(host), host.runtime.sharding.reduce_bucket_size, 2);
+    const byte_count buckets = size_of(gradients_of(host), host.runtime.sharding.deepspeed.reduce_bucket_size, 2);
     CHECK(terms_of(host,
                    {.tensor = 2, .sequence_parallel = true, .context_parallel = 2, .zero = 1})[memory_term::gradients]
               .high <= buckets);

@@ -462,7 +462,7 @@ TEST_CASE("DeepSpeed hands gradients to main memory by two buckets, where they a
     m.asked.runtime = runtimes::deepspeed;
     m.cut.data = 2, m.cut.zero = 2;
     const auto kept = [&](std::int64_t bucket) {
-        m.asked.runtime.sharding.reduce_bucket_size = bucket;
+        m.asked.runtime.sharding.deepspeed.reduce_bucket_size = bucket;
         const folded_job f{m.asked, m.cut};
         return training_stage_of(f, m.here());
     };

@@ -394,11 +394,11 @@ TEST_CASE(
     CHECK(buffers({.data = 8, .zero = 2}).backward == bucket);
     CHECK(buffers({.data = 8, .zero = 2}).joined == bucket);  // flattened (stage_1_and_2.py, allreduce_bucket)
     CHECK(buffers({.data = 8, .zero = 1}).joined == byte_count{});
-    j.runtime.sharding.overlap_comm = true;  // setup_buckets: "Use double buffers"
+    j.runtime.sharding.deepspeed.overlap_comm = true;  // setup_buckets: "Use double buffers"
     CHECK(buffers({.data = 8, .zero = 2}).backward == bucket * 2);
     CHECK(buffers({.data = 8, .zero = 1}).joined == bucket);
     CHECK(buffers({.data = 8, .zero = 3}).throughout == bucket);
-    j.runtime.sharding.overlap_comm = false;
+    j.runtime.sharding.deepspeed.overlap_comm = false;
     CHECK(buffers({.data = 8, .zero = 2}).throughout == byte_count{});
     // Behind a pipeline all gradients are there first, and ZeRO 1 joins its own part of them (stage_1_and_2.py,
     // copy_grads_in_partition).
@@ -481,7 +481,7 @@ TEST_CASE("weights that ZeRO 3 released and gradients that it copied wait for th
     CHECK(waiting == gb(5));
     j.micro_batch = 2;
     CHECK(weights(gb(16), gb(5)).expected == waiting);
-    j.runtime.sharding.reduce_bucket_size = 1'000'000;
+    j.runtime.sharding.deepspeed.reduce_bucket_size = 1'000'000;
     CHECK(weights(gb(16), gb(5)).expected == waiting);
     CHECK(gradients(gb(16)) == waiting_gradients);
 }

@@ -34,7 +34,7 @@ struct zero_buffers {
                                                      const training_state& state) {
     zero_buffers b;
     const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
-    const byte_count bucket = size_of(made, context.runtime.sharding.reduce_bucket_size, 1);
+    const byte_count bucket = size_of(made, context.runtime.sharding.deepspeed.reduce_bucket_size, 1);
     const bool on_host = j.offload.optimizer != offload_place::none;
     const bool in_16_bits = size_of(made, 1, 1) <= size_of(fp16, 1, 1);
     if (l.zero >= 3) {
@@ -49,7 +49,7 @@ struct zero_buffers {
         }
         // Gradients of a sub-group are flattened, and cast to fp32 where the master weights are
         // (_prepare_fp32_grad_for_sub_group).
-        const byte_count most = size_of(made, context.runtime.sharding.sub_group_size, 1);
+        const byte_count most = size_of(made, context.runtime.sharding.deepspeed.sub_group_size, 1);
         const byte_count joined = state.gradients.kept < most ? state.gradients.kept : most;
         b.stepping = joined + (in_16_bits && size_of(j.master_weights.value_or(fp32), 1, 1) > size_of(fp16, 1, 1)
                                    ? joined * 2
@@ -60,7 +60,7 @@ struct zero_buffers {
     // As many values of weights are gathered at once (allgather_bucket_size), in the memory that the bucket leaves.
     // Where gradients are kept in both formats (runtime/bf16_optimizer.py), they are exchanged in fp32, and weights
     // gathered in 16 bits: 6 bytes a value.
-    const bool overlaps = context.runtime.sharding.overlap_comm;
+    const bool overlaps = context.runtime.sharding.deepspeed.overlap_comm;
     const bool in_backward = l.pipeline == 1 && in_16_bits;
     (in_backward ? b.backward : b.in_pieces) += bucket * (overlaps ? 2 : 1);
     // A full bucket is flattened by the ranks that its parts belong to (allreduce_and_scatter, allreduce_bucket).
@@ -162,8 +162,9 @@ constexpr byte_count gathered_embedding(const job& j, const layout& l, const tra
     const byte_count embedding = gathered_embedding(j, l, context);
     const byte_count of_waiting = at_most(embedding <= unit ? unit : embedding * 2);
     if (!waits_in_attention(j, context)) {  // as far ahead as a host that waits, at least
-        const byte_count buckets = at_most(
-            size_of(context.formats.compute, context.runtime.sharding.reduce_bucket_size, 1) * reductions_under_way);
+        const byte_count buckets =
+            at_most(size_of(context.formats.compute, context.runtime.sharding.deepspeed.reduce_bucket_size, 1) *
+                    reductions_under_way);
         const byte_count expected = buckets > of_waiting ? buckets : of_waiting;
         // The backward pass gathers the weights of those buckets anew, while the forward pass's blocks wait.
         const byte_count both = others + buckets;
@@ -177,7 +178,7 @@ constexpr byte_count gathered_embedding(const job& j, const layout& l, const tra
 /// One bucket of gradients, of `all` at most.
 constexpr byte_count bucket_of(const job& j, const training_context& context, byte_count all) {
     const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
-    const byte_count bucket = size_of(made, context.runtime.sharding.reduce_bucket_size, 1);
+    const byte_count bucket = size_of(made, context.runtime.sharding.deepspeed.reduce_bucket_size, 1);
     return bucket < all ? bucket : all;
 }
 
@@ -201,7 +202,8 @@ constexpr byte_count left_beside(byte_count block, byte_count stream) {
 constexpr byte_count left_by_flattening(const job& j, const layout& l, const training_context& context,
                                         const placement& here, byte_count stream) {
     byte_count left;
-    if (!context.runtime.sharding.flattens_on_gpu || l.zero == 0 || l.zero >= 3 || context.frozen) return left;
+    if (!context.runtime.sharding.deepspeed.flattens_on_gpu || l.zero == 0 || l.zero >= 3 || context.frozen)
+        return left;
     for_each_weight(j, here, [&](const weight& w, std::int32_t times, weight_place) {
         const byte_count size = size_of(context.formats.compute, ceil_quotient(w.rows, l.tensor), w.columns);
         if (size >= mib(1)) left += left_beside(size, stream) * (times * w.copies);

@@ -58,7 +58,7 @@ inline constexpr byte_count nccl_once = mib(740);
 
 /// Of buckets whose sizes are settings, those that may not be there: all, unless the caller has said their size.
 constexpr byte_count unsure_buckets(const tensor_memory& t, const tensor_details& d, const runtime& r) {
-    if (r.sharding.bucket_size_known) return {};
+    if (r.sharding.deepspeed.bucket_size_known) return {};
     return d.buckets < t.communication ? d.buckets : t.communication;
 }
 
@@ -156,7 +156,7 @@ constexpr void reserve(memory_breakdown& m, const tensor_memory& t, const tensor
     const interval<byte_count> in_use = in_use_of(m.allocated);
     m.reserved = independent_sum(in_use, idle.releasable);
     const byte_count buckets = unsure_buckets(t, d, r);
-    const byte_count idle_buckets = r.sharding.bucket_size_known ? byte_count{} : buckets + idle.buckets;
+    const byte_count idle_buckets = r.sharding.deepspeed.bucket_size_known ? byte_count{} : buckets + idle.buckets;
     if (idle_buckets > byte_count{}) {
         const byte_count certain = independent_sum(in_use_of(without_buckets(m.allocated, buckets)),
                                                    without_buckets(idle.releasable, idle_buckets))

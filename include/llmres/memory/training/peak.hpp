@@ -195,8 +195,8 @@ constexpr byte_count blocks_of_wrapping(const stage_step& in) {
 /// accelerate's zero3_init_flag says by default (utils/dataclasses.py, DeepSpeedPlugin). A model that is made outside
 /// of it is moved to each GPU whole, which is not counted.
 constexpr byte_count weights_flattened_on_gpu(const folded_job& f, const training_stage& s) {
-    const bool copies = f.context.runtime.sharding.flattens_on_gpu && f.layout.zero > 0 && f.layout.zero < 3 &&
-                        !f.context.frozen && f.job.offload.parameters == offload_place::none;
+    const bool copies = f.context.runtime.sharding.deepspeed.flattens_on_gpu && f.layout.zero > 0 &&
+                        f.layout.zero < 3 && !f.context.frozen && f.job.offload.parameters == offload_place::none;
     return copies ? s.weights.all.weights : byte_count{};
 }
 

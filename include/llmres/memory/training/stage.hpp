@@ -466,7 +466,7 @@ constexpr void complete(training_stage& s, const folded_job& f) {
     all.weights += mask_table(f, s.holds);
     if (f.context.runtime.sharding.code == sharding_code::deepspeed) {
         // It hands gradients to the host by the bucket, of which there are two (contiguous_gradients, overlap_comm).
-        const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.reduce_bucket_size, 2);
+        const byte_count buckets = size_of(gradients_of(j), f.context.runtime.sharding.deepspeed.reduce_bucket_size, 2);
         if (j.offload.optimizer != offload_place::none && all.gradients.kept > buckets) all.gradients.kept = buckets;
         s.zero = zero_buffers_of(j, l, f.context, all);
     }

@@ -261,7 +261,7 @@ TEST_CASE("FSDP1's wrapping leaves three copies of the root unit and of a layer,
 TEST_CASE("ZeRO 1 and 2 copy loaded weights into one tensor, on the GPU where the software does so") {
     made_stage m;
     m.stage.weights.all.weights = mib(6);
-    m.asked.runtime.sharding.flattens_on_gpu = true;
+    m.asked.runtime.sharding.deepspeed.flattens_on_gpu = true;
     const auto copied = [&] { return weights_flattened_on_gpu(m.folded, m.stage); };
     CHECK(copied() == byte_count{});
     for (const std::int32_t zero : {1, 2}) {
@@ -274,9 +274,9 @@ TEST_CASE("ZeRO 1 and 2 copy loaded weights into one tensor, on the GPU where th
     m.asked.offload.parameters = offload_place::host;
     CHECK(copied() == byte_count{});
     m.asked.offload.parameters = offload_place::none;
-    m.asked.runtime.sharding.flattens_on_gpu = false;
+    m.asked.runtime.sharding.deepspeed.flattens_on_gpu = false;
     CHECK(copied() == byte_count{});
-    m.asked.runtime.sharding.flattens_on_gpu = true;
+    m.asked.runtime.sharding.deepspeed.flattens_on_gpu = true;
     m.cut.zero = 3;
     CHECK(copied() == byte_count{});
 }

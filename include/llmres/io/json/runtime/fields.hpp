@@ -255,6 +255,13 @@ inline constexpr auto fields_of<llmres::training_kernels> = std::to_array<profil
      {"fp8", "8-bit training by Transformer Engine"},
      {"checkpointing", "activations that are recomputed or offloaded"}});
 template <>
+inline constexpr auto fields_of<llmres::deepspeed_zero> = std::to_array<profile_field>(
+    {{"reduce_bucket_size", "values of gradients that are exchanged at once", "values"},
+     {"bucket_size_known", "the caller has said reduce_bucket_size"},
+     {"overlap_comm", "gradients are exchanged on a stream of their own, ZeRO 1 and 2 with two buckets"},
+     {"flattens_on_gpu", "ZeRO 1 and 2 join the weights beside the ones that were loaded, on the GPU"},
+     {"sub_group_size", "values of a rank's own that ZeRO 3 steps at once", "values"}});
+template <>
 inline constexpr auto fields_of<llmres::training_sharding> = std::to_array<profile_field>(
     {{"code", "the implementation that shards what is trained"},
      {"keeps_gradients", "gradients lie in a buffer of their own, from the first step to the last"},
@@ -265,11 +272,7 @@ inline constexpr auto fields_of<llmres::training_sharding> = std::to_array<profi
      {"reshards_after_forward", "ZeRO 3 frees gathered units after their forward pass"},
      {"separate_streams", "gathered weights and sharded gradients are allocated on streams of their own"},
      {"separate_ends", "FSDP2: the embedding is a unit, and the head is another; else both are the root unit's"},
-     {"reduce_bucket_size", "DeepSpeed: values of gradients that are exchanged at once", "values"},
-     {"bucket_size_known", "DeepSpeed: the caller has said reduce_bucket_size"},
-     {"overlap_comm", "DeepSpeed: gradients are exchanged on a stream of their own, ZeRO 1 and 2 with two buckets"},
-     {"flattens_on_gpu", "DeepSpeed: ZeRO 1 and 2 join the weights beside the ones that were loaded, on the GPU"},
-     {"sub_group_size", "DeepSpeed: values of a rank's own that ZeRO 3 steps at once", "values"}});
+     {"deepspeed", "what DeepSpeed's ZeRO is told"}});
 template <>
 inline constexpr auto fields_of<llmres::optimizer_step> = std::to_array<profile_field>(
     {{"foreach_tensors", "all tensors are stepped in one call, with a temporary for each; else one by one, or fused"},

@@ -68,9 +68,10 @@ void for_each_training_knob(Runtime& r, const runtime& usual, Turn& turn) {
     turn.value("defer_embedding_wgrad_compute", r.pipeline.defer_embedding_wgrad_compute,
                usual.pipeline.defer_embedding_wgrad_compute);
     turn.value("wgrad_deferral_limit", r.pipeline.wgrad_deferral_limit, usual.pipeline.wgrad_deferral_limit);
-    turn.value("reduce_bucket_size", r.sharding.reduce_bucket_size, usual.sharding.reduce_bucket_size);
-    turn.value("overlap_comm", r.sharding.overlap_comm, usual.sharding.overlap_comm);
-    turn.value("sub_group_size", r.sharding.sub_group_size, usual.sharding.sub_group_size);
+    turn.value("reduce_bucket_size", r.sharding.deepspeed.reduce_bucket_size,
+               usual.sharding.deepspeed.reduce_bucket_size);
+    turn.value("overlap_comm", r.sharding.deepspeed.overlap_comm, usual.sharding.deepspeed.overlap_comm);
+    turn.value("sub_group_size", r.sharding.deepspeed.sub_group_size, usual.sharding.deepspeed.sub_group_size);
 }
 
 }  // namespace llmres::inline v0::detail

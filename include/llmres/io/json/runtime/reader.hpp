@@ -136,8 +136,8 @@ inline void read_knobs(job_reader& read, const llmres::runtime& profile, runtime
     std::int32_t cuda = 12;
     read.integer("cuda", cuda);
     if (cuda < 12) r.runtime.process.context = context_of_cuda_11;
-    if (read.fields().has("reduce_bucket_size")) r.runtime.sharding.bucket_size_known = true;
-    if (r.runtime.sharding.overlap_comm) r.runtime.launches.overlaps_gradients = true;
+    if (read.fields().has("reduce_bucket_size")) r.runtime.sharding.deepspeed.bucket_size_known = true;
+    if (r.runtime.sharding.deepspeed.overlap_comm) r.runtime.launches.overlaps_gradients = true;
 }
 
 /// Whether a key beside `from` is a constant of the profile; else it is a knob.
