@@ -250,6 +250,7 @@ TEST_CASE("the same for every optimizer, in its first step and later ones") {
 }
 
 TEST_CASE("the same where the driver evicts a part of a paged optimizer's states, and the rest has no names") {
+    cases all;
     int evicted = 0;
     for (const char* name : {"llama-3.1-8b", "mixtral-8x7b"})
         for (const gpu& card : {gpus::rtx_4090, gpus::a100_sxm4_80gb})
@@ -266,10 +267,11 @@ TEST_CASE("the same where the driver evicts a part of a paged optimizer's states
                                         .runtime = *r};
                             cluster c = h100s;
                             c.gpu = card;
-                            check_sums(j, l, c);
+                            check_sums(all, j, l, c);
                             const auto p = plan(j, l, c);
                             if (p && p->memory.evicted.expected > byte_count{}) ++evicted;
                         }
+    all.arise(60, {"llama-3.1-8b", "mixtral-8x7b", "huggingface", "deepspeed", "pytorch"});
     CHECK(evicted > 20);
 }
 
