@@ -129,6 +129,9 @@ TEST_CASE("memory surely fits where its upper bound does, and where that was cut
     CHECK_FALSE(within(gib(12)));  // expected to need what is freed
     CHECK_FALSE(within(gib(11)));
     CHECK_FALSE(within(gib(10) - bytes(1)));
+    m.caches_many_sizes = true;
+    CHECK(within(gib(11)));  // blocks of many sizes fill any device
+    CHECK_FALSE(within(gib(10) - bytes(1)));
     memory_breakdown exact;
     exact[memory_term::weights] = gib(10);
     CHECK(exact.surely_within(gib(10)));

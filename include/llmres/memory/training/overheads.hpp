@@ -192,6 +192,7 @@ constexpr memory_breakdown with_runtime(const tensor_memory& t, const tensor_det
     m.allocated = m.total();
     m.allocated.low -= t.paged, m.allocated.expected -= t.paged, m.allocated.high -= t.paged;
     reserve(m, t, d, r, idle);
+    m.caches_many_sizes = j.varied_lengths;
     m[memory_term::runtime] = r.process.context + r.process.cuda_graphs;
     m[memory_term::communication] += communicators_of(r, l);
     return m;
