@@ -57,6 +57,7 @@ json runtime_schema() {
         {"name", {{"type", "string"}}},
         {"versions", {{"description", "which of its profiles, as a plan's answer tells it"}, {"type", "string"}}},
         {"evidence", {{"description", "as a plan's answer tells it; changes nothing"}, {"type", "string"}}},
+        {"evidence_of_times", {{"description", "as a plan's answer tells it; changes nothing"}, {"type", "string"}}},
         {"origin", {{"description", "as a plan's answer tells it; changes nothing"}, {"type", "object"}}}};
     fields.update(fields_of("runtime"));
     const auto knob = [&](std::string_view name) {

@@ -34,7 +34,8 @@ struct runtime_request {
 
 /// Keys by which a plan's answer tells which profile it took, and where that comes from. `name` and `versions` choose
 /// it again; the others change nothing.
-inline constexpr std::array<std::string_view, 4> told_runtime_keys{"name", "versions", "evidence", "origin"};
+inline constexpr std::array<std::string_view, 5> told_runtime_keys{"name", "versions", "evidence", "evidence_of_times",
+                                                                   "origin"};
 
 /// Reads knobs under the runtime's own names: mem_fraction_static, n_gpu_layers.
 inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
