@@ -187,8 +187,7 @@ constexpr gguf_tensor output(const model& m, const gguf_mix& mix) {
 }
 
 /// The type that most layers of a file store a matrix in; nothing where no layer has it, or the rules decide.
-constexpr maybe<gguf_type> usual_type(const model& m, const gguf_stored_types& stored, weight_role role) {
-    constexpr bool stacked = false;
+constexpr maybe<gguf_type> usual_type(const model& m, const gguf_stored_types& stored, weight_role role, bool stacked) {
     maybe<gguf_type> usual{};
     std::int32_t most = 0;
     for (std::int32_t i = 0; stored.count > 0 && i < m.layers.size; ++i) {
@@ -200,10 +199,12 @@ constexpr maybe<gguf_type> usual_type(const model& m, const gguf_stored_types& s
     }
     return usual;
 }
-/// The type of matrices of that role that are no stacks, where a quantiser stores these in another type than stacks of
-/// routed experts; nothing where it treats both alike.
+/// The type of matrices of that role that are no stacks, where a file has stacks of routed experts and a quantiser may
+/// store these in another type; nothing where it treats both alike, or there are no stacks.
 constexpr maybe<gguf_type> type_beside_stacks(const model& m, const gguf_mix& mix, weight_role role) {
-    if (mix.stored.count > 0) return usual_type(m, mix.stored, role);
+    if (mix.stored.count > 0)
+        return usual_type(m, mix.stored, weight_role::down_proj, true) ? usual_type(m, mix.stored, role, false)
+                                                                       : maybe<gguf_type>{};
     if (mix.quantisation != q::MXFP4_MOE) return {};
     return matrix_type(mix, traits_of(m, mix), {.role = role, .columns = m.hidden}, 0, {});
 }

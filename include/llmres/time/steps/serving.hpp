@@ -55,8 +55,10 @@ inline constexpr double triton_launches = 3.0;
         const gguf_tensor head = embedded ? gguf::embedding(j.model, *j.gguf) : gguf::output(j.model, *j.gguf);
         formats.weights.head = &gguf::types[gguf::index_of(head.type)].format;
         formats.weights.quantises_all = true;
-        if (const maybe<gguf_type> own = gguf::type_beside_stacks(j.model, *j.gguf, weight_role::o_proj))
-            formats.weights.attention = &gguf::types[gguf::index_of(*own)].format;
+        // Queries' type, where a file has them apart: quantisers take a wider one for attention's output in many mixes.
+        for (const weight_role role : {weight_role::o_proj, weight_role::q_b_proj, weight_role::q_proj})
+            if (const maybe<gguf_type> own = gguf::type_beside_stacks(j.model, *j.gguf, role))
+                formats.weights.attention = &gguf::types[gguf::index_of(*own)].format;
         if (const maybe<gguf_type> own = gguf::type_beside_stacks(j.model, *j.gguf, weight_role::gate_proj))
             formats.weights.feed_forward = &gguf::types[gguf::index_of(*own)].format;
     }
