@@ -334,12 +334,12 @@ TEST_CASE("every knob that is turned is told with the answer, under its name") {
 TEST_CASE("every knob that software has under its own name moves a figure of some plan when it is turned") {
     using enum knob_setting;
     const std::map<knob_setting, json> values{
-        {batched_tokens, 1024},   {sequences, 2},         {cache_block, 1024},       {cache_bytes, 1LL << 30},
-        {cache_tokens, 2048},     {cache_blocks, 4096},   {window_part, 0.1},        {max_loras, 8},
-        {max_lora_rank, 256},     {no_cuda_graphs, true}, {graph_context, 64},       {gpu_layers, 4},
-        {flash_attention, false}, {whole_windows, true},  {experts_on_host, true},   {host_expert_layers, 2},
-        {latent_part, 64},        {latent_use, 0},        {no_mapped_weights, true}, {repacks_on_host, true},
-        {host_computes, true},
+        {batched_tokens, 1024},   {sequences, 2},          {cache_block, 1024},       {cache_bytes, 1LL << 30},
+        {cache_tokens, 2048},     {cache_blocks, 4096},    {window_part, 0.1},        {max_loras, 8},
+        {max_lora_rank, 256},     {no_cuda_graphs, true},  {graph_context, 64},       {gpu_layers, 4},
+        {flash_attention, false}, {whole_windows, true},   {experts_on_host, true},   {host_expert_layers, 2},
+        {latent_part, 64},        {latent_use, 0},         {no_mapped_weights, true}, {repacks_on_host, true},
+        {host_computes, true},    {overlaps_steps, false},
     };
     const json on_host = object({{"gpu_layers", 2}});
     const json adapters = object({{"max_loras", 4}});
@@ -349,6 +349,7 @@ TEST_CASE("every knob that software has under its own name moves a figure of som
         {"llama-3.2-1b", on_host},
         {"llama-3.2-1b", adapters},
         {"gemma-3-4b", json::object()},
+        {"gemma-3-4b", object({{"max_batched_tokens", 512}})},
         {"mixtral-8x7b", on_host},
         {"deepseek-v2-lite", json::object()},
         {"mixtral-8x7b", object({{"experts_on_host", true}})},
