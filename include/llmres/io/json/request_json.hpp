@@ -57,13 +57,11 @@ struct knobs_written {
     }
 
 private:
+    static auto written(token_count v) { return v.in(tokens); }
+    static auto written(byte_count v) { return v.in(bytes); }
     template <class Value>
     static auto written(const Value& v) {
-        if constexpr (requires { v.in(tokens); })
-            return v.in(tokens);
-        else if constexpr (requires { v.in(bytes); })
-            return v.in(bytes);
-        else if constexpr (std::is_enum_v<Value>)
+        if constexpr (std::is_enum_v<Value>)
             return name_of(v);
         else if constexpr (requires { *v; })
             return v ? json_value(*v) : json_value(nullptr);

@@ -169,11 +169,15 @@ struct shared_blocks {
     token_count decoded{};    ///< tokens of one sequence in these steps
 
     constexpr shared_blocks(const job& j, const runtime& r, const layout& l)
-        : pool{block_pool_of(j.model.layers.counts(), j, r, l)}, length{context_of(j)} {
-        const bool ahead = r.cache.in_flight == steps_in_flight::stages_ahead;
-        const std::int64_t steps = r.cache.in_flight == steps_in_flight::one ? 1 : l.pipeline + (ahead ? 1 : 0);
-        in_flight = (j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) * steps;
-        decoded = tokens(steps);
+        : pool{block_pool_of(j.model.layers.counts(), j, r, l)},
+          length{context_of(j)},
+          in_flight{(j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) *
+                    steps_at_once(r, l)},
+          decoded{tokens(steps_at_once(r, l))} {}
+    /// Steps that run at once.
+    static constexpr std::int64_t steps_at_once(const runtime& r, const layout& l) {
+        if (r.cache.in_flight == steps_in_flight::one) return 1;
+        return l.pipeline + (r.cache.in_flight == steps_in_flight::stages_ahead ? 1 : 0);
     }
     /// Blocks of one group of a kind.
     constexpr std::int64_t of_group(const layer_kind& kind, std::int64_t sequences) const {
