@@ -58,7 +58,7 @@ TEST_CASE("a pool has the blocks and the concurrency that vLLM 0.26's own planne
         const std::int64_t blocks = times_in(s.pool.block_size(), gib(20));
         CHECK(blocks == s.blocks);
         const std::int64_t needed = s.pool.blocks_of_sequence(tokens(s.length), tokens(2 * 8192));
-        CHECK(static_cast<double>(blocks) / static_cast<double>(needed) == doctest::Approx(s.sequences).epsilon(1e-4));
+        CHECK(static_cast<double>(blocks) / static_cast<double>(needed) == doctest::Approx(s.sequences).epsilon(5e-4));
     }
 }
 
