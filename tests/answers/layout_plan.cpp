@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <llmres/answers/layout_plan.hpp>
@@ -140,11 +141,14 @@ TEST_CASE("a format that the GPU must convert is named") {
     CHECK(p.verdict == verdict::fits);
     CHECK(p.reasons[0].code == reason_code::format_emulated);
     j.runtime = runtimes::vllm;  // which computes in fp16 there
-    const job_plan in_fp16 = plan(j, {}, v100).value();
-    for (std::int32_t i = 0; i < in_fp16.reason_count; ++i)
-        CHECK(in_fp16.reasons[static_cast<std::size_t>(i)].code != reason_code::format_emulated);
-    j.weights = fp8_e4m3;
-    CHECK(plan(j, {}, v100).value().reasons[0].code == reason_code::format_emulated);
+    const auto converts = [&] {
+        const job_plan there = plan(j, {}, v100).value();
+        return std::any_of(there.reasons.begin(), there.reasons.begin() + there.reason_count,
+                           [](const reason& r) { return r.code == reason_code::format_emulated; });
+    };
+    CHECK_FALSE(converts());
+    j.weights = fp8_e4m3;  // with which vLLM does not start there, another reason
+    CHECK(converts());
 }
 
 TEST_CASE("a layout that cannot be is refused by the name of its field") {
