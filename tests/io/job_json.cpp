@@ -330,6 +330,8 @@ TEST_CASE("a name of Ollama's library means the model of its tag latest under Ol
         CHECK(read(plain).job.model.name == by_tag.job.model.name);
         plain["runtime"] = {{"name", "ollama"}, {"num_parallel", 2}};
         CHECK(read(plain).job.model.name == by_tag.job.model.name);
+        plain["model"] = {{"from", std::string{name}}, {"layers", 2}};
+        CHECK(read(plain).job.model.name == by_tag.job.model.name);
         tagged["runtime"] = "llama.cpp";
         CHECK(read(tagged).job.runtime.identity.name == "llama.cpp");
         tagged.erase("runtime");

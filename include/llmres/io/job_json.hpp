@@ -320,16 +320,19 @@ inline nlohmann::json in_training(nlohmann::json named) {
     return named;
 }
 
-/// The model of a document; one without a tag as the library of the document's runtime has it, if that has one.
-inline nlohmann::json named_in_library(const nlohmann::json& model, const nlohmann::json& document,
+/// The model of a document, or the one that it is made from; one without a tag as the library of the document's runtime
+/// has it, if that has one.
+inline nlohmann::json named_in_library(nlohmann::json model, const nlohmann::json& document,
                                        const job_sources& sources) {
     const auto named = document.find("runtime");
-    if (!model.is_string() || named == document.end()) return model;
+    nlohmann::json& name = model.is_object() && model.contains("from") ? model["from"] : model;
+    if (!name.is_string() || named == document.end()) return model;
     const result<runtime_request> r =
         read_runtime(named->is_object() && named->contains("name") ? (*named)["name"] : *named, bf16, sources.model,
                      sources.runtime);
     if (!r || !r->runtime.loading.own_library) return model;
-    return with_latest_tag(model.get_ref<const std::string&>());
+    name = with_latest_tag(name.get_ref<const std::string&>());
+    return model;
 }
 
 /// The document's runtime with what the job asks of it, and the format that its files store a checkpoint in; where it
