@@ -180,6 +180,19 @@ TEST_CASE("of GPTQ's weights each rank has scales and the order of groups, which
     CHECK(weights({.data = 8, .zero = 3}) < div_up(weights({}) - scales, 8) + scales + mib(1));
 }
 
+TEST_CASE("FSDP's ZeRO 2 gathers no more of packed weights than there is of them, wherever routed experts lie") {
+    // They stay as they are: kernels unpack them. What is not quantised is widened, shared and gathered in 16 bits.
+    job j = full();
+    j.adapter = {.kind = adapter_kind::prompt, .rank = 1};
+    j.weights = nf4;
+    for (const runtime& r : {runtimes::huggingface, runtimes::huggingface_4_57}) {
+        j.runtime = r;
+        const layout two{.data = 4, .zero = 2};
+        CHECK(state_of(j, two, matrix).weights == size_of(nf4, matrix.rows, matrix.columns));
+        CHECK(training_state_of(j, two).weights <= training_state_of(j, {.data = 4, .zero = 1}).weights);
+    }
+}
+
 TEST_CASE("adapters of fused functions are whole on each rank of FSDP, with their gradients and states") {
     job j = full();
     j.adapter = {.kind = adapter_kind::lora, .rank = 8};

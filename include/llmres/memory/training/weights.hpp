@@ -47,8 +47,8 @@ struct weight_training {
     weight_format_view formats;
     const precision& gradients;
     maybe<precision> master;
-    bool casts_matrices;      ///< matrices that may be quantised are computed in another format than they are stored in
-    bool casts_others;        ///< all other weights are computed in another format than they are stored in
+    bool casts_matrices;      ///< what is stored in formats.matrices is computed in another format
+    bool casts_rest;          ///< what is stored in formats.rest is computed in another format
     bool element_wise;        ///< optimizer states of a tensor depend on the number of its values, not on its shape
     bool stacks_experts;      ///< one tensor of three dimensions holds all experts
     const precision& states;  ///< of the optimizer, for the weights of the model
@@ -69,8 +69,8 @@ struct weight_training {
           master{l.zero > 0 && c.runtime.optimizer.copies_master_weights && !steps_in_backward(j.optimizer)
                      ? maybe<precision>{j.master_weights.value_or(fp32)}
                      : master_weights_of(j)},
-          casts_matrices{!(*formats.matrices == c.formats.compute) && !is_packed(*formats.matrices)},
-          casts_others{!(*formats.rest == c.formats.compute)},
+          casts_matrices{is_cast(*formats.matrices, c)},
+          casts_rest{is_cast(*formats.rest, c)},
           element_wise{is_element_wise(j.optimizer)},
           stacks_experts{stacks_weights(c.runtime.kernels.experts)},
           states{optimizer_states_of(j)},
@@ -103,9 +103,21 @@ struct weight_training {
                !(layout.zero >= 2 && context.runtime.sharding.code == sharding_code::fsdp1);
     }
 
+    /// Whether matrices that are stored in one of `formats` are computed in another format.
+    constexpr bool casts(const precision& stored) const {
+        if (&stored == formats.matrices) return casts_matrices;
+        return &stored == formats.rest ? casts_rest : is_cast(stored, context);
+    }
+
     /// A rank's part of what ZeRO shards from this stage on.
     constexpr byte_count sharded(byte_count size, const prepared_divisor& ranks, int from_stage) const {
         return layout.zero >= from_stage ? div_up(size, ranks) : size;
+    }
+
+private:
+    /// What is packed stays so: kernels unpack it as they multiply.
+    static constexpr bool is_cast(const precision& stored, const training_context& c) {
+        return !(stored == c.formats.compute) && !is_packed(stored);
     }
 };
 
@@ -317,11 +329,12 @@ template <bool Plain>
 [[gnu::always_inline]] constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape,
                                                         const prepared_divisor& ranks, bool in_layer) {
     const training_context& c = how_.context;
-    const byte_count size = shape.all_as<Plain>(how_.formats.of(whole));
+    const precision& stored = how_.formats.of(whole);
+    const byte_count size = shape.all_as<Plain>(stored);
     const bool matrix = shape.is_matrix();
-    const bool casts = matrix && (whole.quantised ? how_.casts_matrices : how_.casts_others);
+    const bool casts = matrix && how_.casts(stored);
     const bool has_scales = !Plain && whole.quantised && how_.layout.zero >= 3;
-    const byte_count scales = has_scales ? beside_parameters(c.quantised, how_.formats.of(whole), shape) : byte_count{};
+    const byte_count scales = has_scales ? beside_parameters(c.quantised, stored, shape) : byte_count{};
     const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
     const bool sharded_from_two = how_.stays_gathered && casts;
     state_.weights += scales;
