@@ -329,11 +329,14 @@ void check_narrower_weights(const document& d, const planned& p, findings& broke
     }
 }
 
-/// What fits under a runtime that reserves a pool has room in it for all sequences of the batch.
+/// What fits under a runtime that reserves a pool has room in it for all sequences of the batch that it caches.
 void check_pool(const document& d, const planned& p, findings& broken) {
     if (p.plan.verdict != verdict::fits) return;
-    const result<pool_size> pool = cache_pool_of(p.asked.job, p.plan.layout, p.asked.cluster);
-    if (pool && pool->sequences.low < static_cast<double>(p.asked.job.batch))
+    const job& j = p.asked.job;
+    const layout& l = p.plan.layout;
+    const result<pool_size> pool = cache_pool_of(j, l, p.asked.cluster);
+    const runtime r = on_device(j.runtime, p.asked.cluster.gpu, l);
+    if (pool && pool->sequences.low < static_cast<double>(detail::cached_sequences_of(j, r, sequences_per_rank(j, l))))
         broken.found("what fits has a pool for the batch", d, std::to_string(pool->sequences.low) + " sequences");
 }
 
