@@ -146,11 +146,12 @@ TEST_CASE("the weights beside the layers are known by what lies there: each of 3
     CHECK_FALSE(key_of_ends({.tensor = 2}, {}).in_words() == key_of_ends(one, {}).in_words());
 }
 
-TEST_CASE("caches of layers are known by the ranks that share a sequence, and by the sequences of a rank") {
+TEST_CASE("caches of layers are known by the ranks that share a sequence, by stages, and by the sequences of a rank") {
     const auto words = [](const layout& l, std::int64_t sequences) { return key_of_caches(l, sequences).in_words(); };
     const auto first = words({}, 1);
-    CHECK(first == words({.pipeline = 2, .data = 2, .expert = 2}, 1));
+    CHECK(first == words({.data = 2, .expert = 2}, 1));
     CHECK_FALSE(first == words({}, 2));
+    CHECK_FALSE(first == words({.pipeline = 2}, 1));  // each stage has a step's tokens in flight
     CHECK_FALSE(first == words({.tensor = 2}, 1));
     CHECK_FALSE(first == words({.context_parallel = 2}, 1));
 }
