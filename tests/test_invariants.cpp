@@ -300,7 +300,11 @@ void check_sharding(const document& d, findings& broken) {
                             !steps_in_backward(p->asked.job.optimizer) && !master_weights_of(p->asked.job);
         // accelerate's FSDP widens weights that nobody named.
         const bool widens = p && zero == 2 && upcasts(p->asked.job, p->plan.layout);
-        if (p && before && !copies && !widens && state(*p) > state(*before))
+        // FSDP gathers what it casts, be it as wide (bf16 on a GPU that computes in fp16), beside the rank's part of
+        // it.
+        const bool casts = p && zero == 2 && !(weights_of(p->asked.job) == p->asked.job.compute) &&
+                           weights_of(p->asked.job).element_bytes == p->asked.job.compute.element_bytes;
+        if (p && before && !copies && !widens && !casts && state(*p) > state(*before))
             broken.found("ZeRO " + std::to_string(zero) + " keeps no more of a rank's state", changed,
                          more_than(state(*p), state(*before)));
         if (p) before = p;
