@@ -36,18 +36,25 @@ TEST_CASE("two times overlap to the root of their squares") {
     static_assert(detail::overlapped(0, 2) == 2);
 }
 
-TEST_CASE("without a boost clock, the clock follows from the rate of fp32, where that and the cores are known") {
+TEST_CASE(
+    "without a boost clock, clocks follow from the rate of fp32, with 128 cores a multiprocessor if not counted") {
     gpu card = gpus::a100_sxm4_80gb;
     card.boost_clock = {};
     CHECK(multiprocessor_clocks(card) == doctest::Approx(108 * 19.5e12 / (2.0 * 6912)));
-    gpu without = card;
-    without.cuda_cores = 0;
-    CHECK(multiprocessor_clocks(without) == 0);
-    without = card;
-    without.rates.fp32 = {};
-    CHECK(multiprocessor_clocks(without) == 0);
-    without.cuda_cores = {};
-    CHECK(multiprocessor_clocks(without) == 0);
+    for (const maybe<std::int32_t>& unknown : {maybe<std::int32_t>{}, maybe<std::int32_t>{0}}) {
+        gpu uncounted = card;
+        uncounted.cuda_cores = unknown;
+        CHECK(multiprocessor_clocks(uncounted) == doctest::Approx(19.5e12 / (2.0 * 128)));
+        uncounted = card;
+        uncounted.sm_count = unknown;
+        CHECK(multiprocessor_clocks(uncounted) == doctest::Approx(19.5e12 / (2.0 * 128)));
+        uncounted.boost_clock = mhz(1410);  // of how many multiprocessors is not known
+        CHECK(multiprocessor_clocks(uncounted) == doctest::Approx(19.5e12 / (2.0 * 128)));
+        uncounted.vendor = gpu_vendor::other;  // a CPU has none
+        CHECK(multiprocessor_clocks(uncounted) == 0);
+    }
+    card.rates.fp32 = {};
+    CHECK(multiprocessor_clocks(card) == 0);
 }
 
 TEST_CASE("a limit below the board's power replaces it, and one above it changes nothing") {

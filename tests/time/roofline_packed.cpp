@@ -60,7 +60,9 @@ TEST_CASE("while decoding, simple kernels unpack five integer weights a clock an
     CHECK(simple.busy(wide) == doctest::Approx(16 * read).epsilon(1e-3));
     one_kernel unknown{gpus::a100_sxm4_80gb, packed_code::simple};
     unknown.on.gpu.boost_clock = {};
-    unknown.on.gpu.cuda_cores = {};
+    unknown.on.gpu.cuda_cores = {};  // 128 of a multiprocessor, as often as the rate of fp32 needs
+    CHECK(unknown.busy(o) == doctest::Approx(1.6e9 / (19.5e12 / (2 * 128) * 5)).epsilon(1e-3));
+    unknown.on.gpu.rates.fp32 = {};
     CHECK(unknown.busy(o) == doctest::Approx(read).epsilon(1e-3));  // no clock is known: what the memory gives
 }
 
@@ -200,13 +202,17 @@ TEST_CASE("a tile of ggml's routed experts is as wide as if all tokens chose the
     CHECK(h100.takes(o).memory.in(seconds) == doctest::Approx(52 * 768.0 * 2048 / (13 * clocks)).epsilon(2e-3));
 }
 
-TEST_CASE("without int8 arithmetic or a clock, ggml's products are those of the memory") {
+TEST_CASE("without int8 arithmetic, a clock or a rate of fp32, ggml's products are those of the memory") {
     one_kernel v100{gpus::v100_sxm2_32gb, packed_code::ggml};
     CHECK(v100.busy(packed_product(1, 40'000, 40'000)) == doctest::Approx(0.8e9 / (900e9 * 0.797)).epsilon(1e-2));
+    const operation o = packed_product(1, 40'000, 40'000);
+    const double read = 0.8e9 / (3352e9 * 0.797);
     one_kernel unknown{gpus::h100_sxm5_80gb, packed_code::ggml};
     unknown.on.gpu.boost_clock = {};
-    unknown.on.gpu.cuda_cores = {};
-    CHECK(unknown.busy(packed_product(1, 40'000, 40'000)) == doctest::Approx(0.8e9 / (3352e9 * 0.797)).epsilon(1e-2));
+    const double clocks = unknown.on.gpu.rates.fp32.value.in(flops_per_s) / (2 * 128);  // as often as fp32 needs
+    CHECK(unknown.busy(o) == doctest::Approx(1.6e9 / (clocks * 13)).epsilon(1e-2));
+    unknown.on.gpu.rates.fp32 = {};
+    CHECK(unknown.busy(o) == doctest::Approx(read).epsilon(1e-2));
 }
 
 TEST_CASE("until June 2024 ggml wrote a quantised weight in 16 bits for more than 32 tokens, and cuBLAS summed in 16") {
