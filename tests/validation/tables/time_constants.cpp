@@ -35,7 +35,7 @@ void show_constants() {
         std::printf("\n");
     }
     std::printf("%d numbers (at most %d); times in seconds, intervals as low .. expected .. high\n",
-                constants.numbers(), 120);
+                constants.numbers(), 126);
 }
 
 /// A part of what times are made of, and how a job looks without it.

@@ -43,6 +43,7 @@ public:
         add_fields("row_split", default_row_split, std::array{"part"});
         add_intervals("efficiency", default_efficiency,
                       std::array{"arithmetic", "bandwidth", "link", "launch", "overlap"});
+        add("ungraphed_floors", {ungraphed_floors.low, ungraphed_floors.expected, ungraphed_floors.high});
         add_intervals("load", detail::default_load, std::array{"prompts", "queue"});
         add("launches.triton_launches", {detail::triton_launches});
         for (const char* architecture : {"Blackwell", "Hopper", "Ampere"}) {
