@@ -202,9 +202,11 @@ constexpr maybe<gguf_type> usual_type(const model& m, const gguf_stored_types& s
 /// The type of matrices of that role that are no stacks, where a file has stacks of routed experts and a quantiser may
 /// store these in another type; nothing where it treats both alike, or there are no stacks.
 constexpr maybe<gguf_type> type_beside_stacks(const model& m, const gguf_mix& mix, weight_role role) {
-    if (mix.stored.count > 0)
-        return usual_type(m, mix.stored, weight_role::down_proj, true) ? usual_type(m, mix.stored, role, false)
-                                                                       : maybe<gguf_type>{};
+    if (mix.stored.count > 0) {
+        const bool stacked = true;
+        return usual_type(m, mix.stored, weight_role::down_proj, stacked) ? usual_type(m, mix.stored, role, !stacked)
+                                                                          : maybe<gguf_type>{};
+    }
     if (mix.quantisation != q::MXFP4_MOE) return {};
     return matrix_type(mix, traits_of(m, mix), {.role = role, .columns = m.hidden}, 0, {});
 }
