@@ -323,7 +323,7 @@ TEST_CASE("a name of Ollama's library means the model of its tag latest under Ol
         const plan_request by_tag = read(tagged);
         CHECK(by_tag.job.runtime.identity.name == "ollama");
         CHECK(by_tag.job.gguf);
-        CHECK(by_tag.model_name == tagged["model"]);
+        CHECK(by_tag.model_name == tagged["model"].get<std::string>());
         json plain = document;
         plain["model"] = std::string{name};
         plain["runtime"] = "ollama@0.12";
