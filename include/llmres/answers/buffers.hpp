@@ -140,7 +140,7 @@ constexpr void write_cache(const serving_stages& stages, const placement& here, 
     to.add("draft_kv", grown_by(stages.caches.of_draft(here.stage)), part.copies);
 }
 
-/// What the sequences keep, and adapters.
+/// Buffers of caches, recurrent states and adapters.
 template <class Writer>
 constexpr void write_beside_weights(const serving_stages& stages, const placement& here, const cache_part& part,
                                     Writer& to) {

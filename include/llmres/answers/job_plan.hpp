@@ -84,7 +84,7 @@ struct job_plan {
     std::array<reason, 8> reasons{};  ///< storage; the first `reason_count` are in use
     std::int32_t reason_count = 0;    ///< reasons in use
 
-    /// What takes the most time: of a training step, or of making one token; of one input where none is made.
+    /// Largest term of the time of a training step, of one output token, or of one input where no token is made.
     constexpr time_term bottleneck() const {
         return (speed.step.expected() > duration{} ? speed.step : speed.prefill).largest();
     }

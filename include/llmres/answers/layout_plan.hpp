@@ -99,7 +99,7 @@ constexpr void judge_pool(job_plan& p, const job& j) {
                pool_as_set(j, j.runtime, p.layout, own, p.memory.stage).value_or(own)});
 }
 
-/// Whether the driver allocates the largest single buffer.
+/// Judges the largest single buffer by the most that the driver allocates at once.
 constexpr void judge_buffers(job_plan& p, const job& j) {
     const byte_count limit = trains(j) ? byte_count{} : largest_buffer_of(j.options);
     if (limit == byte_count{}) return;
