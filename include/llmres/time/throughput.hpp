@@ -110,7 +110,7 @@ constexpr job_speed speed_with(const job& j, const layout& l, const memory_break
 }
 
 /// A GPU on which what is said to be bf16 is computed in fp16.
-[[gnu::cold]] constexpr cluster with_fp16_for_bf16(cluster c) {
+constexpr cluster with_fp16_for_bf16(cluster c) {
     c.gpu.rates.bf16 = c.gpu.rates.fp16;
     c.gpu.measured.bf16 = c.gpu.measured.fp16;
     return c;
