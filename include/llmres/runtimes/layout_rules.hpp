@@ -117,28 +117,18 @@ constexpr device_support support_of(const runtime_devices& d, const gpu& card) {
     return device_support::runs;
 }
 
+/// Software that runs on NVIDIA's GPUs, and is said to do so much on those of all other vendors.
+constexpr runtime_devices beside_nvidia(device_support others) {
+    runtime_devices d;
+    d.amd = d.intel = d.gaudi = d.google = d.aws = d.huawei = others;
+    d.apple = d.cambricon = d.hygon = d.moore_threads = others;
+    return d;
+}
+
 /// Software for CUDA alone.
-inline constexpr runtime_devices cuda_alone{.amd = device_support::absent,
-                                            .intel = device_support::absent,
-                                            .gaudi = device_support::absent,
-                                            .google = device_support::absent,
-                                            .aws = device_support::absent,
-                                            .huawei = device_support::absent,
-                                            .apple = device_support::absent,
-                                            .cambricon = device_support::absent,
-                                            .hygon = device_support::absent,
-                                            .moore_threads = device_support::absent};
+inline constexpr runtime_devices cuda_alone = beside_nvidia(device_support::absent);
 
 /// Software on PyTorch that takes any device which PyTorch has a back end for: each vendor's own, beside CUDA.
-inline constexpr runtime_devices any_of_pytorch{.amd = device_support::unmeasured,
-                                                .intel = device_support::unmeasured,
-                                                .gaudi = device_support::unmeasured,
-                                                .google = device_support::unmeasured,
-                                                .aws = device_support::unmeasured,
-                                                .huawei = device_support::unmeasured,
-                                                .apple = device_support::unmeasured,
-                                                .cambricon = device_support::unmeasured,
-                                                .hygon = device_support::unmeasured,
-                                                .moore_threads = device_support::unmeasured};
+inline constexpr runtime_devices any_of_pytorch = beside_nvidia(device_support::unmeasured);
 
 }  // namespace llmres::inline v0
