@@ -69,6 +69,7 @@
 #include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/block_pool.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/sharing_rank.hpp>

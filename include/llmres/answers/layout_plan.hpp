@@ -12,6 +12,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/models/modeling.hpp>
 #include <llmres/time/host.hpp>
