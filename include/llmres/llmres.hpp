@@ -109,6 +109,7 @@
 #include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/ctranslate2.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
+#include <llmres/runtimes/devices.hpp>
 #include <llmres/runtimes/errors.hpp>
 #include <llmres/runtimes/exllama.hpp>
 #include <llmres/runtimes/formats.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/runtimes/all.hpp>
-#include <llmres/runtimes/layout_rules.hpp>
+#include <llmres/runtimes/devices.hpp>
 
 using namespace llmres;
 

@@ -16,6 +16,7 @@
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
+#include <llmres/runtimes/devices.hpp>
 #include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
@@ -464,7 +465,7 @@ constexpr bool is_nvfp4(const precision& format) {
 
 }  // namespace detail
 
-/// Whether the job's runtime starts on a GPU with the job's formats (runtimes/layout_rules.hpp). A GPU of NVIDIA whose
+/// Whether the job's runtime starts on a GPU with the job's formats (runtimes/devices.hpp). A GPU of NVIDIA whose
 /// compute capability is not known is taken for a recent one.
 constexpr device_start device_start_of(const job& j, const gpu& card) {
     const runtime_devices& d = j.runtime.devices;

@@ -3,6 +3,7 @@
 
 #include <llmres/runtimes/allocator.hpp>
 #include <llmres/runtimes/cache.hpp>
+#include <llmres/runtimes/devices.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/launches.hpp>
