@@ -18,12 +18,10 @@ namespace llmres::inline v0::detail {
 class form_value {
 public:
     template <std::convertible_to<std::string_view> Text>
-    form_value(const Text& text)
-        : text_{text} {}  // NOLINT(google-explicit-constructor): values of any kind in one list
+    explicit form_value(const Text& text) : text_{text} {}
     template <std::integral Whole>
-    form_value(Whole number)  // NOLINT(google-explicit-constructor)
-        : whole_{static_cast<std::int64_t>(number)}, kind_{kind::whole} {}
-    form_value(double number) : real_{number}, kind_{kind::real} {}  // NOLINT(google-explicit-constructor)
+    explicit form_value(Whole number) : whole_{static_cast<std::int64_t>(number)}, kind_{kind::whole} {}
+    explicit form_value(double number) : real_{number}, kind_{kind::real} {}
 
     /// Appends the value as printf would, whatever the locale: "" and ".1f" and ".3g" and "g".
     void append_to(std::string& written, std::string_view how) const {
