@@ -302,11 +302,11 @@ inline constexpr std::array all{
     job_field{"runtime", "Runtime", "reshard_after_forward", flag, 0, 0,
         "training: ZeRO 3 frees gathered weights after the forward pass and gathers them again for the backward pass"},
     job_field{"runtime", "Runtime", "sync_each_batch", flag, 0, 0,
-        "huggingface, litgpt and pytorch, training: ZeRO 2 and 3 (FSDP) shard gradients after each micro-batch; else they "
-        "stay whole on each GPU until the last one; default: false for huggingface and litgpt"},
+        "huggingface, litgpt and pytorch, training: ZeRO 2 and 3 (FSDP) shard gradients after each micro-batch; else "
+        "they stay whole on each GPU until the last one; default: false for huggingface and litgpt"},
     job_field{"runtime", "Runtime", "gradient_as_bucket_view", flag, 0, 0,
-        "huggingface, litgpt and pytorch, training: gradients are views of DDP's buckets; else the buckets are as large "
-        "beside them; default: false"},
+        "huggingface, litgpt and pytorch, training: gradients are views of DDP's buckets; else the buckets are as "
+        "large beside them; default: false"},
     job_field{"runtime", "Runtime", "fp8_recipe", text, 0, 0,
         "training: linear layers compute in fp8 and keep fp8 copies (Transformer Engine): none, delayed, tensorwise, "
         "blockwise or mxfp8; default: none"},

@@ -58,7 +58,8 @@ inline constexpr model phi_3_5_moe{
                                   .output_bias = true, .window = tokens(131072)},
                     .feed_forward = {.experts = {.count = 16, .per_token = 2, .width = 6400}},
                     .norm = norm_kind::layer}},
-    .max_context = tokens(131072), .rope = {2, 64}, .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = bf16};
+    .max_context = tokens(131072), .rope = {2, 64}, .head = {.bias = true},
+    .final_norm = norm_kind::layer, .weights = bf16};
 
 inline constexpr model phi_4{
     .name = "phi-4", .architecture = "phi3",

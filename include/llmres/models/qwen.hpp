@@ -317,8 +317,8 @@ inline constexpr model qwen3_5_27b = with_vision_tower({
                              .feed_forward = {.width = 17408}},
                    .norms = 3}}, qwen3_vision);
 
-/// Its caches and states are those that llama.cpp printed (20,480 B a token; 60 MiB of state in fp32). Qwen3.6-35B-A3B is
-/// the same.
+/// Qwen3.5-35B-A3B, and Qwen3.6-35B-A3B, which has the same shape. Caches and states are those that llama.cpp printed
+/// (20,480 B a token; 60 MiB of state in fp32).
 inline constexpr model qwen3_5_35b_a3b = with_vision_tower({
     .name = "qwen3.5-35b-a3b", .architecture = "qwen3_5_moe",
     .vocabulary = 248320, .hidden = 2048,
