@@ -418,6 +418,14 @@ inline status take_no_master_weights(job_reader& read, job& j) {
     return done{};
 }
 
+/// As many data ranks as a layout has room for, where the document does not say how many.
+inline void take_data_ranks(const nlohmann::json& document, plan_request& request) {
+    if (!request.layout || document["layout"].contains("data")) return;
+    const layout given = *request.layout;
+    request.layout = with_data_ranks(given, request.job, request.cluster);
+    request.data_ranks_chosen = request.layout->data != given.data;
+}
+
 /// The document's adapter, and that of the model's own files.
 inline status read_adapters(job_reader& read, const model_source& described, job& j) {
     if (const status s = read_part(read, "adapter", j.adapter, read_adapter); !s) return s.error();
@@ -486,11 +494,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
     if (const status s = detail::take_arithmetic(read, request.cluster, j); !s) return s.error();
-    if (request.layout && !document["layout"].contains("data")) {
-        const layout given = *request.layout;
-        request.layout = with_data_ranks(given, j, request.cluster);
-        request.data_ranks_chosen = request.layout->data != given.data;
-    }
+    detail::take_data_ranks(document, request);
     detail::take_usual_context(read, request.cluster, j);
     if (const status s = detail::take_what_fits(read, request); !s) return s.error();
     const auto read_prompts = [&](const nlohmann::json& object) {

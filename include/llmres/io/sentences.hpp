@@ -102,6 +102,22 @@ inline std::string cut_groups(const job& j, const layout& l) {
          std::to_string(cut.block * l.tensor)});
 }
 
+/// How much a GPU may need, in a step or while the job starts.
+inline std::string tight_memory(const reason& r, const std::string& where, bool starts) {
+    return sentence(
+        starts ? "may need up to {}{} while it starts, has {}: the weights, the pages of the files that they are read "
+                 "from, and the profiling run; drop the page cache first, or keep the files out of it"
+               : "may need up to {}{}, has {}",
+        {to_string(r.needed), where, to_string(r.available)});
+}
+
+/// How much main memory offloading takes, of what is there or is not known.
+inline std::string host_memory(const reason& r) {
+    const std::string needed = sentence("offloading takes up to {} of a node's main memory", {to_string(r.needed)});
+    return r.code == reason_code::host_memory_unknown ? sentence("{}; say how much it has (host memory)", {needed})
+                                                      : sentence("{}, which has {}", {needed, to_string(r.available)});
+}
+
 }  // namespace detail
 
 /// A sentence for a reason of the plan of a job on a cluster.
@@ -119,21 +135,11 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
             return detail::sentence("the weights alone take {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight:
-            if (p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu))
-                return detail::sentence(
-                    "may need up to {}{} while it starts, has {}: the weights, the pages of the files that they are "
-                    "read from, and the profiling run; drop the page cache first, or keep the files out of it",
-                    {to_string(r.needed), where, to_string(r.available)});
-            return detail::sentence("may need up to {}{}, has {}",
-                                    {to_string(r.needed), where, to_string(r.available)});
+            return detail::tight_memory(
+                r, where, p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu));
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
         case reason_code::host_memory_exceeded:
-            return detail::sentence("offloading takes up to {} of a node's main memory, which has {}",
-                                    {to_string(r.needed), to_string(r.available)});
-        case reason_code::host_memory_unknown:
-            return detail::sentence(
-                "offloading takes up to {} of a node's main memory; say how much it has (host memory)",
-                {to_string(r.needed)});
+        case reason_code::host_memory_unknown: return detail::host_memory(r);
         case reason_code::format_emulated: return detail::converted_format(j, c.gpu);
         case reason_code::not_described:
             return "not described: computed as Llama, with bounds as wide as other architectures differ from it";

@@ -167,6 +167,15 @@ constexpr byte_count ddp_buckets(const folded_job& f, const training_stage& s) {
     return copies ? s.weights.all.gradients.whole : byte_count{};
 }
 
+/// Gradients of the head, and of a table that is the head's too; in buckets, no more than a stage keeps.
+constexpr byte_count head_gradients_of(const folded_job& f, const training_stage& s) {
+    const bool tied = f.job.model.tied_head && s.last;
+    const byte_count made =
+        s.weights.output.gradients.kept + (tied ? table_gradient(f.weights, s.holds) : byte_count{});
+    const byte_count kept = s.weights.all.gradients.kept;
+    return in_buckets(f, s) && made > kept ? kept : made;
+}
+
 constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s) {
     const job& j = f.job;
     const layout& l = f.layout;
@@ -190,8 +199,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
         .unsharded = unsharded_gradients(f, s),
         .steps_in_backward = llmres::steps_in_backward(j.optimizer) && !f.context.frozen,
         .residual = tokens_in(f, f.context.formats.stream),
-        .head_gradients = s.weights.output.gradients.kept +
-                          (j.model.tied_head && s.last ? table_gradient(f.weights, s.holds) : byte_count{}),
+        .head_gradients = head_gradients_of(f, s),
         .gathered = {},
         .resident = dummies + bucketed + s.zero.throughout,
         .gathered_in_loss = {},
@@ -215,8 +223,6 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
     if (by_parameter)
         in.gathered =
             gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
-    if (in_buckets(f, s) && in.head_gradients > s.weights.all.gradients.kept)
-        in.head_gradients = s.weights.all.gradients.kept;
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
