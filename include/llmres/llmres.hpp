@@ -81,6 +81,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <llmres/models/encoders.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/rules.hpp>
@@ -112,7 +113,6 @@
 #include <llmres/runtimes/devices.hpp>
 #include <llmres/runtimes/errors.hpp>
 #include <llmres/runtimes/exllama.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/identity.hpp>

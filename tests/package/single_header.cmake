@@ -8,13 +8,15 @@ foreach(header IN LISTS headers)
 endforeach()
 execute_process(COMMAND "${PYTHON}" "${ROOT}/packaging/single_header" --io OUTPUT_FILE "${OUTPUT}/llmres.hpp" COMMAND_ERROR_IS_FATAL ANY)
 
-# What was unpacked from an archive, on a machine without git, tells its commit as well.
+# What was unpacked from an archive, on a machine without git, tells its commit as well. (A Python of pyenv's is a script.)
+execute_process(
+  COMMAND "${PYTHON}" -c "import sys; print(sys.executable)" OUTPUT_VARIABLE python OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 file(COPY "${ROOT}/packaging/single_header" DESTINATION "${OUTPUT}/archive/packaging")
 file(COPY "${ROOT}/include" "${ROOT}/LICENSE" DESTINATION "${OUTPUT}/archive")
 foreach(commit IN ITEMS "$Format:%h$" "0123abc")
   file(WRITE "${OUTPUT}/archive/packaging/commit" "${commit}\n")
   execute_process(
-    COMMAND "${CMAKE_COMMAND}" -E env PATH=/nowhere "${PYTHON}" "${OUTPUT}/archive/packaging/single_header" values/units.hpp
+    COMMAND "${CMAKE_COMMAND}" -E env PATH=/nowhere "${python}" "${OUTPUT}/archive/packaging/single_header" values/units.hpp
     OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   string(REGEX MATCH "commit [0-9a-f]+" told "${text}")
   string(REGEX MATCH "^commit 0123abc$" expected "commit ${commit}")

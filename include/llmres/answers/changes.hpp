@@ -11,11 +11,11 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/optimizer.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/command_line.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>

@@ -9,9 +9,9 @@
 #include <llmres/io/json/shape.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/models/all.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>

@@ -13,11 +13,11 @@
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/jobs/runtime_checks.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/runtimes/devices.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/identity.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/layout_rules.hpp>

@@ -10,10 +10,10 @@
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/weight_formats.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/runtime.hpp>

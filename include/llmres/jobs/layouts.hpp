@@ -7,11 +7,11 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/layout_rules.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/models/format_families.hpp>
 #include <llmres/runtimes/command_line.hpp>
-#include <llmres/runtimes/formats.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/precision.hpp>

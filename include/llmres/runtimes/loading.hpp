@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <llmres/runtimes/formats.hpp>
+#include <llmres/models/format_families.hpp>
 
 /// How a runtime holds a model's weights once they are loaded: fused, repacked, twice, or on the host.
 namespace llmres::inline v0 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <llmres/runtimes/formats.hpp>
+#include <llmres/models/format_families.hpp>
 
 #include <doctest/doctest.h>
 
