@@ -71,6 +71,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
+#include <llmres/memory/pool.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/sharing_rank.hpp>
 #include <llmres/memory/tensor_events.hpp>

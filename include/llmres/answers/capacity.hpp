@@ -13,6 +13,7 @@
 #include <llmres/memory/block_pool.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
+#include <llmres/memory/pool.hpp>
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/step.hpp>
@@ -193,57 +194,13 @@ private:
     }
 };
 
-constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count free, byte_count context,
-                                byte_count graphs, byte_count communication, byte_count weights, byte_count rest) {
-    const double part = r.cache.fraction.value_or(1.0);
-    byte_count pool;
-    switch (r.cache.pool) {
-        case cache_pool::share_of_total:
-            pool = scaled_down(total, part) - weights - rest - communication -
-                   (r.cache.graphs_deducted ? graphs : byte_count{});
-            break;
-        case cache_pool::share_with_weights: pool = scaled_down(free - context - communication, part) - weights; break;
-        case cache_pool::share_of_free:
-        case cache_pool::grows:
-        case cache_pool::allotted:
-            pool = scaled_down(free - context - communication - weights - rest - graphs, part);
-            break;
-    }
-    return pool > byte_count{} ? pool : byte_count{};
-}
-
 }  // namespace detail
 
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_all(j, l, c); !s) return s.error();
     const memory_breakdown m = memory_of(j, l, c);
     const runtime r = on_device(j.runtime, c.gpu, l);
-    const interval<byte_count> graphs = detail::graphs_of(j, r, l);
-    // What the allocator holds beyond its tensors is no part of the pool, and leaves it less.
-    const interval<byte_count> slack{m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,
-                                     m.reserved.high - m.allocated.high};
-    const auto left = [&](auto end) {
-        const auto of = [&](memory_term t) { return end(m[t]); };
-        return detail::pool_bytes(
-            r, usable_memory(c.gpu), available_memory(c), end(r.process.context), end(graphs),
-            of(memory_term::communication), of(memory_term::weights) + of(memory_term::adapter),
-            of(memory_term::activations) + of(memory_term::logits) + of(memory_term::workspace) + end(slack));
-    };
-    pool_size pool{.stage = m.stage};
-    pool.memory = {left([](const auto& i) { return i.high; }), left([](const auto& i) { return i.expected; }),
-                   left([](const auto& i) { return i.low; })};
-    // On unified memory, processes of the host free memory while the runtime profiles, and the pool may be larger.
-    // In-sample: 2 to 4 GiB of 122 on a GB10.
-    if (shares_host_memory(c.gpu) && r.cache.pool == cache_pool::share_of_total)
-        pool.memory.high += scaled_up(usable_memory(c.gpu), 0.04);
-    const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
-    if (const maybe<byte_count> set = detail::pool_as_set(j, r, l, own, pool.stage)) {
-        const auto at_most = [&](byte_count chosen) { return chosen < *set ? chosen : *set; };
-        const interval<byte_count>& chosen = pool.memory;
-        pool.memory = r.cache.pool == cache_pool::share_of_total
-                          ? interval<byte_count>{*set}
-                          : interval<byte_count>{at_most(chosen.low), at_most(chosen.expected), at_most(chosen.high)};
-    }
+    pool_size pool{.memory = pool_memory_of(j, l, c, m), .stage = m.stage};
     detail::cached_sequences caches{j, l, c, pool.stage};
     if (caches.one <= byte_count{}) return pool;
     const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;

@@ -11,6 +11,8 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/optimizer.hpp>
+#include <llmres/memory/memory.hpp>
+#include <llmres/memory/pool.hpp>
 #include <llmres/models/format_families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/types.hpp>
@@ -41,6 +43,7 @@ struct change {
         offloaded_activations,  ///< saved activations in main memory
         fewer_gpu_layers,       ///< `amount` layers on GPUs, the others on the host (llama.cpp)
         experts_on_host,        ///< routed experts of `amount` first layers on the host (llama.cpp)
+        fewer_step_sequences,   ///< `amount` sequences in a step at most (vLLM: max_num_seqs)
         smaller_batch,          ///< `amount` sequences in flight
         smaller_micro_batch,    ///< `amount` sequences in a micro-batch
         shorter_context,        ///< `amount` tokens of a sequence
@@ -203,6 +206,10 @@ constexpr maybe<change> most_on_gpus(const placed_job& p, change::kind what) {
 template <class Visit>
 constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) {
     const job& j = p.job;
+    if (const maybe<state_blocks> blocks = state_blocks_of(j, p.layout, p.cluster, memory_of(j, p.layout, p.cluster));
+        blocks && blocks->there.low > 0 && blocks->there.low < blocks->needed &&
+        visit(change{.what = change::kind::fewer_step_sequences, .amount = blocks->there.low}))
+        return true;
     if (const maybe<precision> format = narrower_cache(j))
         if (visit(change{.what = change::kind::narrower_cache, .format = *format})) return true;
     if (for_each_narrower_format(j, visit)) return true;
@@ -238,6 +245,7 @@ constexpr placed_job with_change(const placed_job& asked, const change& made) {
             j.options.experts_on_host = true;
             j.options.host_expert_layers = static_cast<std::int32_t>(made.amount);
             break;
+        case change::kind::fewer_step_sequences: j.options.max_num_seqs = made.amount; break;
         case change::kind::smaller_batch: j.batch = made.amount; break;
         case change::kind::smaller_micro_batch: j.micro_batch = made.amount; break;
         case change::kind::shorter_context: (trains(j) ? j.sequence : j.context) = tokens(made.amount); break;

@@ -14,6 +14,7 @@
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
+#include <llmres/memory/pool.hpp>
 #include <llmres/models/modeling.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/roofline.hpp>
@@ -100,6 +101,16 @@ constexpr void judge_pool(job_plan& p, const job& j) {
                pool_as_set(j, j.runtime, p.layout, own, p.memory.stage).value_or(own)});
 }
 
+/// Whether the pool has a block of states for each sequence that a step may have.
+constexpr void judge_states(job_plan& p, const job& j, const cluster& c) {
+    if (p.verdict == verdict::does_not_fit) return;
+    const maybe<state_blocks> blocks = state_blocks_of(j, p.layout, c, p.memory);
+    if (!blocks || blocks->needed <= blocks->there.low) return;
+    p.verdict = blocks->needed > blocks->there.high ? verdict::does_not_fit : verdict::tight;
+    p.because({reason_code::states_exceeded, p.gpu, memory_term::recurrent_state, blocks->each * blocks->needed,
+               blocks->each * blocks->there.expected});
+}
+
 /// Judges the largest single buffer by the most that the driver allocates at once.
 constexpr void judge_buffers(job_plan& p, const job& j) {
     const byte_count limit = trains(j) ? byte_count{} : largest_buffer_of(j.options);
@@ -184,6 +195,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     judge_gpu_memory(p, need, c);
     judge_start(p, j, c);
     judge_pool(p, j);
+    judge_states(p, j, c);
     judge_buffers(p, j);
     judge_layout(p, j);
     judge_groups(p, j);

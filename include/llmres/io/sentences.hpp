@@ -102,6 +102,17 @@ inline std::string cut_groups(const job& j, const layout& l) {
          std::to_string(cut.block * l.tensor)});
 }
 
+/// How many sequences a step may have, and for how many the pool has blocks.
+inline std::string missing_states(const job_plan& p, const job& j, const cluster& c) {
+    const state_blocks blocks = state_blocks_of(j, p.layout, c, p.memory).value_or({});
+    const interval<std::int64_t>& there = blocks.there;
+    return sentence(
+        "does not start where a step may have {} sequences (max_num_seqs): the pool has {} blocks ({} to {}) "
+        "for their states",
+        {std::to_string(blocks.needed), std::to_string(there.expected), std::to_string(there.low),
+         std::to_string(there.high)});
+}
+
 /// How much a GPU may need, in a step or while the job starts.
 inline std::string tight_memory(const reason& r, const std::string& where, bool starts) {
     return sentence(
@@ -175,6 +186,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
         case reason_code::gpu_not_supported:
         case reason_code::gpu_unmeasured: return detail::start_on(r.code == reason_code::gpu_unmeasured, j, c.gpu);
         case reason_code::groups_cut: return detail::cut_groups(j, p.layout);
+        case reason_code::states_exceeded: return detail::missing_states(p, j, c);
         case reason_code::pool_exceeded:
             return detail::sentence("the caches of the job's sequences take {}{}, and the pool was given {}",
                                     {to_string(r.needed), where, to_string(r.available)});
@@ -245,6 +257,8 @@ inline std::string to_text(const change& made) {
             return detail::sentence("a micro-batch of {}", {std::to_string(made.amount)});
         case change::kind::shorter_context:
             return detail::sentence("{} tokens a sequence", {std::to_string(made.amount)});
+        case change::kind::fewer_step_sequences:
+            return detail::sentence("at most {} sequences in a step (max_num_seqs)", {std::to_string(made.amount)});
         case change::kind::full_recompute: return "full recomputation of activations";
         case change::kind::sdpa_attention: return "attention sdpa";
         case change::kind::eight_bit_optimizer: return "AdamW with 8-bit states";

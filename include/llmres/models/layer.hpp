@@ -150,6 +150,8 @@ struct recurrent {
     bool conv_bias = false;    ///< the convolution has a bias
     bool inner_norms = false;  ///< RMS norms of the time step, B and C (Jamba)
     bool output_norm = true;   ///< mamba2: an RMS norm of the scan's output
+    /// The model asks for a state in fp32 (its config.json: mamba_ssm_dtype), or its kernels know no other.
+    bool fp32_state = false;
 
     /// Value features of all heads.
     constexpr std::int64_t inner() const { return heads * head_dim; }

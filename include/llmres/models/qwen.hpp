@@ -305,7 +305,7 @@ inline constexpr model qwen3_5_27b = with_vision_tower({
     .layers = in_order("aaab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::delta_net, .heads = 48, .head_dim = 128, .key_heads = 16,
-                            .state = 128, .kernel = 4},
+                            .state = 128, .kernel = 4, .fp32_state = true},
               .feed_forward = {.width = 17408}},
         layer{.attention = {.heads = 24, .kv_heads = 4, .head_dim = 256, .qk_norm = query_key_norm::shared,
                             .gate = output_gate::features},
@@ -325,7 +325,7 @@ inline constexpr model qwen3_5_35b_a3b = with_vision_tower({
     .layers = in_order("aaab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::delta_net, .heads = 32, .head_dim = 128, .key_heads = 16,
-                            .state = 128, .kernel = 4},
+                            .state = 128, .kernel = 4, .fp32_state = true},
               .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 512, .shared_width = 512,
                                            .shared_gate = true}}},
         layer{.attention = {.heads = 16, .kv_heads = 2, .head_dim = 256, .qk_norm = query_key_norm::shared,
@@ -346,7 +346,7 @@ inline constexpr model qwen3_5_122b_a10b = with_vision_tower({
     .layers = in_order("aaab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::delta_net, .heads = 64, .head_dim = 128, .key_heads = 16,
-                            .state = 128, .kernel = 4},
+                            .state = 128, .kernel = 4, .fp32_state = true},
               .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 1024, .shared_width = 1024,
                                            .shared_gate = true}}},
         layer{.attention = {.heads = 32, .kv_heads = 2, .head_dim = 256, .qk_norm = query_key_norm::shared,
@@ -368,7 +368,7 @@ inline constexpr model qwen3_5_397b_a17b = with_vision_tower({
     .layers = in_order("aaab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::delta_net, .heads = 64, .head_dim = 128, .key_heads = 16,
-                            .state = 128, .kernel = 4},
+                            .state = 128, .kernel = 4, .fp32_state = true},
               .feed_forward = {.experts = {.count = 512, .per_token = 10, .width = 1024, .shared_width = 1024,
                                            .shared_gate = true}}},
         layer{.attention = {.heads = 32, .kv_heads = 2, .head_dim = 256, .qk_norm = query_key_norm::shared,

@@ -73,6 +73,11 @@ struct runtime_cache {
     bool transposed_values = false;
     /// All of a recurrent layer's state is fp32; else the convolution's part of it is in the activations' format.
     bool fp32_states = false;
+    /// The recurrence's own part is in the activations' format, too, unless the model asks for fp32.
+    bool narrow_states = false;
+    /// With CUDA graphs, the runtime does not start where a step may have more sequences than the pool has blocks, if
+    /// recurrent layers keep their states in these.
+    bool needs_state_blocks = false;
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.
     bool whole_batches = false;
     /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.

@@ -61,6 +61,11 @@ inline constexpr runtime_process training_process{
     .communicator = {mib(300), mib(700), mib(1700)},
 };
 
+/// Whether CUDA graphs are captured.
+constexpr bool captures_graphs(const runtime_process& p) {
+    return p.cuda_graphs.high > byte_count{} || p.layer_graphs.high > byte_count{};
+}
+
 /// True if the profile describes a process at all; ideal bytes are of none.
 constexpr bool takes_memory(const runtime_process& p) { return p.workspace.high > byte_count{}; }
 

@@ -303,6 +303,10 @@ constexpr runtime vllm_graphs_deducted() {
     // vLLM's own planner says so of seven models with windows or chunks (0.26.0). (Gemma 4 keeps the whole context in
     // every layer before 0.21.)
     r.cache.windows = window_cells::grouped;
+    // mamba_utils.py: MambaStateDtypeCalculator. Graphs of decoding whole are captured for max_num_seqs sequences, each
+    // with a block of states (config/compilation.py: resolve_cudagraph_mode_and_sizes; pull request 38270).
+    r.cache.narrow_states = true;
+    r.cache.needs_state_blocks = true;
     r.process.cuda_graphs = {mib(0), mib(0), mib(700)};
     r.process.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;

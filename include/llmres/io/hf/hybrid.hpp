@@ -109,6 +109,11 @@ inline recurrent read_hybrid_mamba2(config_fields& c, std::int64_t hidden) {
             .conv_bias = c.flag_or({"use_conv_bias", "mamba_conv_bias"}, true)};
 }
 
+/// Whether a configuration asks for a recurrence's state in fp32.
+inline bool asks_for_fp32_state(config_fields& c, const char* field, const char* usual) {
+    return c.text_or(field, usual) == "float32";
+}
+
 /// The experts of Nemotron-H's routed layers: without gates; in some models they work on fewer features than the model
 /// has.
 inline experts read_nemotron_experts(config_fields& c) {
@@ -156,7 +161,10 @@ inline model read_nemotron_h(config_fields& c) {
     read_layers(c, m, static_cast<std::int64_t>(letters.size()), [&](std::int64_t i) {
         layer l = base;
         switch (letters[static_cast<std::size_t>(i)]) {
-            case 'M': l.recurrent = read_hybrid_mamba2(c, m.hidden); break;
+            case 'M':
+                l.recurrent = read_hybrid_mamba2(c, m.hidden);
+                l.recurrent.fp32_state = asks_for_fp32_state(c, "mamba_ssm_cache_dtype", "float32");
+                break;
             case '*':
                 l.attention = read_heads(c, m.hidden);
                 l.attention.qkv_bias = l.attention.output_bias = c.flag_or("attention_bias", false);
@@ -243,7 +251,8 @@ inline model read_qwen3_next_like(config_fields& c, std::int64_t prediction_defa
                         .head_dim = c.number("linear_value_head_dim", 1, 65536),
                         .key_heads = c.number("linear_num_key_heads", 1, 65536),
                         .state = c.number("linear_key_head_dim", 1, 65536),
-                        .kernel = c.number_or("linear_conv_kernel_dim", 4, 1, 64)};
+                        .kernel = c.number_or("linear_conv_kernel_dim", 4, 1, 64),
+                        .fp32_state = asks_for_fp32_state(c, "mamba_ssm_dtype", "auto")};
     const experts e = routed ? read_qwen_experts(c) : experts{};
     for (const char* of_experts : {"moe_intermediate_size", "shared_expert_intermediate_size"}) (void)c.has(of_experts);
     const std::int64_t period = c.number_or("full_attention_interval", 4, 1, 256);

@@ -226,7 +226,8 @@ inline recurrent read_kimi_delta(config_fields& c) {
             .key_heads = heads,
             .state = width,
             .rank = width,
-            .kernel = kernel};
+            .kernel = kernel,
+            .fp32_state = true};
 }
 
 /// Kimi Linear: latent attention in some layers (`full_attn_layers`, numbered from 1, or `layer_types`), delta

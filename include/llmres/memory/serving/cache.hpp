@@ -119,11 +119,12 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
 
 /// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
 /// part in the format of the activations (ggml: ssm_conv and ssm_scan states; vLLM: mamba_cache_dtype and
-/// mamba_ssm_cache_dtype).
+/// mamba_ssm_cache_dtype, which are the model's own where nobody sets them).
 constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l,
                                  std::int64_t sequences) {
     if (rec.kind == recurrent_kind::none) return {};
-    return recurrent_state_bytes(rec, {fp32, r.cache.fp32_states ? fp32 : j.compute}, l.tensor) *
+    const bool narrow = r.cache.narrow_states && !rec.fp32_state;
+    return recurrent_state_bytes(rec, {narrow ? j.compute : fp32, r.cache.fp32_states ? fp32 : j.compute}, l.tensor) *
            slots_of(j, r, sequences);
 }
 
@@ -155,8 +156,11 @@ constexpr layer_kind layer_kind_of(const attention& a, std::int64_t layers, cons
 /// How so many layers of each of the model's kinds share blocks.
 constexpr block_pool block_pool_of(const kind_counts& counts, const job& j, const runtime& r, const layout& l) {
     block_pool pool{.block_tokens = r.cache.block};
-    for (std::size_t k = 0; k < j.model.layers.distinct().size(); ++k)
-        pool.add(layer_kind_of(j.model.layers.kinds[k].attention, counts[k], j, r, l));
+    for (std::size_t k = 0; k < j.model.layers.distinct().size(); ++k) {
+        const layer& kind = j.model.layers.kinds[k];
+        pool.add(layer_kind_of(kind.attention, counts[k], j, r, l));
+        pool.add({.layers = counts[k], .state = layer_state(kind.recurrent, j, r, l, 1)});
+    }
     return pool;
 }
 
