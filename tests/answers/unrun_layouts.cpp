@@ -107,6 +107,18 @@ TEST_CASE(
     CHECK(refused.error().field == "layout.tensor");
 }
 
+TEST_CASE("the quantised files of Qwen2.5-72B are padded, so that their tensor ranks cut no group") {
+    for (const char* name : {"Qwen/Qwen2.5-72B-Instruct-AWQ", "qwen2.5-72b-instruct-gptq-int4"})
+        for (const int tensor : {2, 4}) {
+            CAPTURE(name);
+            const job j{.model = find_model(name).value(), .context = tokens(8192), .runtime = runtimes::vllm};
+            CHECK(plan(j, {.tensor = tensor}, four_h100)->verdict == verdict::fits);
+        }
+    job j{.model = models::qwen2_5_72b, .context = tokens(8192), .runtime = runtimes::vllm};
+    j.weights = awq(4, 128);
+    CHECK(says(plan(j, {.tensor = 4}, four_h100).value(), reason_code::groups_cut));
+}
+
 TEST_CASE("a search finds no layout that its runtime refuses for the blocks that it cuts") {
     job j{.model = models::qwen3_30b_a3b, .context = tokens(4096), .runtime = runtimes::vllm};
     j.weights = fp8_block;

@@ -160,6 +160,11 @@ constexpr model held_by(const hub_name& row) {
     for (const model* m : all)
         if (m->name == row.id) held = *m;
     if (row.context > 0) held.max_context = tokens(row.context);
+    if (row.width > 0) {
+        for (layer& kind : held.layers.kinds)
+            if (kind.feed_forward.width > 0) kind.feed_forward.width = row.width;
+        held.published = {};
+    }
     if (!row.weights.empty()) {
         held.weights = *find_precision("weights", row.weights);
         held.mixed = {};

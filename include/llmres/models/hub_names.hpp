@@ -17,11 +17,13 @@ struct hub_name {
     literal id;                ///< the model: "qwen3-8b"
     literal weights = "";      ///< the format of its linear layers; empty: as the model's
     std::int64_t context = 0;  ///< its native context; 0: as the model's
+    std::int64_t width = 0;    ///< features that its feed-forwards are padded to; 0: as the model's
 };
 
 /// One row for each repository. Formats are those of each repository's own quantization_config: Qwen's FP8 has one
 /// scale for 128 x 128 values, the AWQ and GPTQ repositories groups of 128, bitsandbytes' repositories nf4 with
 /// quantised constants, NVIDIA's FP8 one static scale for each tensor. Contexts are `max_position_embeddings`.
+/// Of Qwen2.5-72B the groups of 128 are padded so that eight tensor ranks cut none (`intermediate_size`).
 inline constexpr hub_name hub_names[] = {
     hub_name{"Qwen/Qwen2.5-0.5B", "qwen2.5-0.5b"},
     hub_name{"Qwen/Qwen2.5-0.5B-Instruct", "qwen2.5-0.5b", "", 32768},
@@ -55,9 +57,9 @@ inline constexpr hub_name hub_names[] = {
     hub_name{"Qwen/Qwen2.5-32B-Instruct-GPTQ-Int8", "qwen2.5-32b", "gptq_int8_g128", 32768},
     hub_name{"Qwen/Qwen2.5-72B", "qwen2.5-72b"},
     hub_name{"Qwen/Qwen2.5-72B-Instruct", "qwen2.5-72b", "", 32768},
-    hub_name{"Qwen/Qwen2.5-72B-Instruct-AWQ", "qwen2.5-72b", "awq_int4_g128", 32768},
-    hub_name{"Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4", "qwen2.5-72b", "gptq_int4_g128", 32768},
-    hub_name{"Qwen/Qwen2.5-72B-Instruct-GPTQ-Int8", "qwen2.5-72b", "gptq_int8_g128", 32768},
+    hub_name{"Qwen/Qwen2.5-72B-Instruct-AWQ", "qwen2.5-72b", "awq_int4_g128", 32768, 29696},
+    hub_name{"Qwen/Qwen2.5-72B-Instruct-GPTQ-Int4", "qwen2.5-72b", "gptq_int4_g128", 32768, 29696},
+    hub_name{"Qwen/Qwen2.5-72B-Instruct-GPTQ-Int8", "qwen2.5-72b", "gptq_int8_g128", 32768, 29696},
     hub_name{"Qwen/Qwen2.5-Coder-32B", "qwen2.5-coder-32b"},
     hub_name{"Qwen/Qwen2.5-Coder-32B-Instruct", "qwen2.5-coder-32b", "", 32768},
     hub_name{"Qwen/Qwen2.5-Coder-32B-Instruct-AWQ", "qwen2.5-coder-32b", "awq_int4_g128", 32768},
