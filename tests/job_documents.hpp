@@ -71,6 +71,7 @@ inline const std::map<std::string, example>& examples() {
         {".prompt", {7, [](r q) { return q.job.prompt == tokens(7); }}},
         {".output", {7, [](r q) { return q.job.output == tokens(7); }}},
         {".context", {7, [](r q) { return q.job.context == tokens(7); }}},
+        {".shared_prefix", {100, [](r q) { return q.job.shared_prefix == tokens(100); }}},
         {".prefix_hit_rate", {0.25, [](r q) { return q.job.prefix_hit_rate == 0.25; }}},
         {".max_batched_tokens", {7, [](r q) { return q.job.max_batched_tokens == tokens(7); }}},
         {"lengths.mean", {7, [](r q) { return q.lengths && q.lengths->mean == tokens(7); }}},

@@ -9,7 +9,11 @@
 #include "../serving_jobs.hpp"
 
 #include <cstdint>
+#include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/models/all.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -360,4 +364,41 @@ TEST_CASE(
     const interval<byte_count> free = cache_pool_of(j, {}, c)->memory;
     j.options.cache_tokens = tokens(100'000'000);
     CHECK(cache_pool_of(j, {}, c)->memory == free);
+}
+
+TEST_CASE("sequences that share a prefix are as many as the pool holds beside it, under every engine that shares one") {
+    const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    for (const char* name : {"llama-3.1-8b", "gemma-3-4b", "gpt-oss-20b", "deepseek-v2-lite"})
+        for (const char* runtime : {"vllm", "vllm@0.19", "sglang", "tensorrt-llm"}) {
+            CAPTURE(name);
+            CAPTURE(runtime);
+            job j{.model = find_model(name).value(),
+                  .prompt = tokens(7168),
+                  .output = tokens(1024),
+                  .runtime = find_runtime(runtime).value()};
+            const std::int64_t apart = max_batch(j, {}, card).value();
+            double before = cache_pool_of(j, {}, card)->sequences.low;
+            for (const std::int64_t prefix : {0, 1, 100, 2048, 5000, 7168}) {
+                j.shared_prefix = tokens(prefix);
+                const pool_size pool = cache_pool_of(j, {}, card).value();
+                CHECK(pool.sequences.low >= before - 1e-6);
+                before = pool.sequences.low;
+                const std::int64_t most = max_batch(j, {}, card).value();
+                CHECK(most <= static_cast<std::int64_t>(pool.sequences.low + 1e-6));
+                job full = j;
+                full.batch = most;
+                CHECK(plan(full, {}, card)->verdict != verdict::does_not_fit);
+            }
+            CHECK(max_batch(j, {}, card).value() > apart);
+        }
+    job j{.model = models::llama_3_1_8b, .prompt = tokens(6144), .output = tokens(2048), .runtime = runtimes::vllm};
+    j.batch = 64;
+    const auto cache = [&] { return memory_of(j, {}, card)[memory_term::kv_cache].expected; };
+    CHECK(cache() == gib(64));
+    j.shared_prefix = tokens(6144);
+    CHECK(cache() == gib(64) - kib(128) * (63 * 6144));
+    j.runtime = find_runtime("vllm@0.6.3").value();
+    CHECK(cache() == gib(64));
+    j.shared_prefix = tokens(6145);
+    CHECK(validate(j).error().field == "shared_prefix");
 }

@@ -121,6 +121,7 @@ const std::map<std::string, turn>& turns() {
         {".output", {serving(), 1024}},
         {".context", {serving(), 8192}},
         {".prefix_hit_rate", {serving(), 0.5}},
+        {".shared_prefix", {serving(), 64}},
         {".max_batched_tokens", {serving(), 16384}},
         {"lengths.mean", {serving(object({{"lengths", object({{"mean", 100}})}})), 2000}},
         {"lengths.longest", {serving(object({{"lengths", object({{"mean", 100}})}})), 4000}},

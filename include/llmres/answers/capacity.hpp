@@ -149,7 +149,8 @@ struct cached_sequences {
     std::int32_t stage = 0;
     /// Each takes as much as the first: everywhere but where one run of cells is allotted at start, in which windows
     /// have cells for a step beside them, and slots a state each, however many sequences there are; and where layers
-    /// share blocks in groups, of which the last sequence is admitted with more than it holds while it decodes.
+    /// share blocks in groups, of which the last sequence is admitted with more than it holds while it decodes, or
+    /// sequences begin with the same tokens.
     bool alike = true;
     byte_count one{};  ///< the first's
 
@@ -158,7 +159,8 @@ struct cached_sequences {
           l{of_layout},
           c{on},
           stage{of_stage},
-          alike{j.runtime.cache.pool != cache_pool::allotted && !has_groups(j.model, j.runtime, of_layout)} {
+          alike{j.runtime.cache.pool != cache_pool::allotted && !has_groups(j.model, j.runtime, of_layout) &&
+                shared_tokens(j, j.runtime, context_of(j), {}) == token_count{}} {
         if (!alike) some.options.cache_tokens = {}, some.options.cache_blocks = 0;  // as many cells as they take
         some.batch = l.all_data_ranks();
         if (!alike) {
@@ -217,8 +219,10 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
             tokens(static_cast<std::int64_t>(pool.admitted * static_cast<double>(context_of(j).in(tokens))));
         return pool;
     }
+    const double others = pool.sequences.expected > 1 ? pool.sequences.expected - 1 : 0;
     const double held =
-        pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens));
+        pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens)) -
+        others * static_cast<double>(detail::shared_tokens(j, r, context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
     pool.token_room = tokens(pool.blocks * block);
     return pool;

@@ -62,6 +62,8 @@ inline constexpr std::array all{
         "tokens that a sequence may reach; default: prompt + output, or the model's longest"},
     job_field{"", "Serving", "prefix_hit_rate", real, 0, 1,
         "part of a prompt's tokens that the cache holds from earlier requests (prefix caching), 0 to 1; default: 0"},
+    job_field{"", "Serving", "shared_prefix", integer, 0, most_tokens,
+        "tokens that all prompts in flight begin with, in the cache once where the runtime shares them; default: 0"},
     job_field{"", "Serving", "max_batched_tokens", integer, 0, most_tokens,
         "prompt tokens computed in one step; default: the runtime's"},
     job_field{"lengths", "Serving", "mean", integer, 1, most_tokens,

@@ -281,6 +281,7 @@ inline status read_own_fields(job_reader& read, job& j) {
     read.count("output", j.output);
     read.count("context", j.context);
     j.prefix_hit_rate = read.real("prefix_hit_rate", j.prefix_hit_rate);
+    read.count("shared_prefix", j.shared_prefix);
     read.count("max_batched_tokens", j.max_batched_tokens);
     read.count("sequence", j.sequence);
     read.integer("micro_batch", j.micro_batch);

@@ -265,6 +265,8 @@ constexpr status validate(const job& j) {
             return refused(error_code::out_of_range, "prefix_hit_rate", detail::how_outside(j.prefix_hit_rate, 0, 1),
                            "a part of the prompt's tokens, 0 to 1");
         if (const status s = detail::validate_context(j, most_tokens); !s) return s;
+        if (const status s = in_range("shared_prefix", j.shared_prefix.in(tokens), 0, prompt_of(j).in(tokens)); !s)
+            return s;
         return detail::sizes_fit(j);
     }
     if (const status s = validate(j.adapter, j.model); !s) return s;

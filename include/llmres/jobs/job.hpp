@@ -82,8 +82,13 @@ struct job {
     token_count output{};    ///< tokens generated for a prompt
     token_count context{};   ///< tokens that a sequence may reach
     /// The part of a prompt's tokens whose keys and values an earlier request left in the cache (prefix caching). They
-    /// are not computed again; the cache is planned as if no sequence shared them.
+    /// are not computed again; the cache is planned as if no sequence shared them (`shared_prefix` says so), since they
+    /// may be a sequence's own earlier turns.
     double prefix_hit_rate = 0.0;
+    /// Tokens at the beginning of every prompt that all sequences in flight have in common (a system prompt). Their
+    /// keys and values are in the cache once where the runtime shares them (runtime_cache::shares_prefixes), else with
+    /// each sequence. `prefix_hit_rate` says how much of a prompt is not computed.
+    token_count shared_prefix{};
     token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
 
     // Training.

@@ -13,6 +13,7 @@
 #include <llmres/memory/serving.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/step.hpp>
+#include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
@@ -94,11 +95,9 @@ constexpr interval<byte_count> pool_memory_of(const job& j, const layout& l, con
 constexpr maybe<state_blocks> state_blocks_of(const job& j, const layout& l, const cluster& c,
                                               const memory_breakdown& m) {
     if (trains(j) || !j.runtime.cache.needs_state_blocks || !captures_graphs(j.runtime.process)) return {};
+    if (!has_recurrence(j.model)) return {};
     const runtime r = on_device(j.runtime, c.gpu, l);
     const block_pool pool = detail::block_pool_of(placement_of(j, l, m.stage).counts, j, r, l);
-    bool recurrent = false;
-    for (std::size_t k = 0; k < pool.count; ++k) recurrent = recurrent || pool.kinds[k].state > byte_count{};
-    if (!recurrent) return {};
     const byte_count each = pool.block_size();
     const interval<byte_count> memory = pool_memory_of(j, l, c, m);
     return state_blocks{{times_in(each, memory.low), times_in(each, memory.expected), times_in(each, memory.high)},

@@ -243,6 +243,13 @@ constexpr bool has_experts(const model& m) {
     return false;
 }
 
+/// Whether some layer keeps a recurrent state.
+constexpr bool has_recurrence(const model& m) {
+    for (const layer& kind : m.layers.distinct())
+        if (kind.recurrent.kind != recurrent_kind::none) return true;
+    return false;
+}
+
 /// Refuses dimensions that are zero or beyond any model, query heads that are no multiple of key-value heads, and more
 /// experts for a token than there are.
 constexpr status validate(const model& m);

@@ -78,6 +78,9 @@ struct runtime_cache {
     /// With CUDA graphs, the runtime does not start where a step may have more sequences than the pool has blocks, if
     /// recurrent layers keep their states in these.
     bool needs_state_blocks = false;
+    /// Sequences that begin with the same tokens have these in the cache once, unless a layer keeps a recurrent state:
+    /// prefix caching is on by default.
+    bool shares_prefixes = false;
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.
     bool whole_batches = false;
     /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.

@@ -110,6 +110,7 @@ inline constexpr runtime sglang_base{
         .block = tokens(1),
         // server_args.py: swa_full_tokens_ratio; a log of Gemma 4 has 644,444 tokens for 805,556
         .window_part = 0.8,
+        .shares_prefixes = true,  // server_args.py: disable_radix_cache is False
     },
     .step{
         .max_batched_tokens = tokens(2048),  // chunked_prefill_size

@@ -63,6 +63,7 @@ inline constexpr runtime tensorrt_llm_base{
         .fraction = 0.9,
         .fraction_name = "free_gpu_memory_fraction",
         .block = tokens(32),
+        .shares_prefixes = true,  // llmapi/llm_args.py: KvCacheConfig.enable_block_reuse
     },
     .step{
         .max_batched_tokens = tokens(8192),  // max_num_tokens: the execution context is laid out for it

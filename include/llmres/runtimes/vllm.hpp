@@ -93,7 +93,11 @@ inline constexpr runtime vllm_base{
         // qwen2_5_vl.py and internvl.py, __init__: no rank is asked before the tower is made, as it is for layers
         .towers_everywhere = true,
     },
-    .cache{.pool = cache_pool::share_of_total, .fraction = 0.9, .refuses_less = true, .block = tokens(16)},
+    .cache{.pool = cache_pool::share_of_total,
+           .fraction = 0.9,
+           .refuses_less = true,
+           .block = tokens(16),
+           .shares_prefixes = true},  // engine/arg_utils.py: enable_prefix_caching, by default since 0.8 (V1)
     .step{
         // EngineArgs.get_batch_defaults, API server (the LLM class takes 8192 and 16384 tokens).
         .max_batched_tokens = tokens(2048),
@@ -146,7 +150,7 @@ inline constexpr runtime vllm_base{
 /// 16-bit scores.
 constexpr runtime vllm_v0_base() {
     runtime r = vllm_base;
-    r.cache.refuses_less = false;
+    r.cache.refuses_less = r.cache.shares_prefixes = false;
     r.step.max_batched_tokens = tokens(512);
     r.step.larger_devices = device_classes();
     r.step.images = profiled_images::whole;  // dummy_data_for_profiling pads a prompt to its image

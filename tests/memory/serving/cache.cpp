@@ -232,3 +232,32 @@ TEST_CASE("a recurrent layer has a state for each slot, its convolution in the f
     CHECK(layer_state(mamba, j, r, {}, 1) > narrow);
     CHECK(layer_state(mamba, j, r, {}, 1) == recurrent_state_bytes(mamba, {fp32, fp32}, 1));
 }
+
+TEST_CASE(
+    "tokens that all sequences begin with are in the cache once, in whole blocks, where the runtime shares them") {
+    runtime r;
+    r.cache.pool = cache_pool::share_of_total;
+    r.cache.block = tokens(16);
+    job j = of_context(100);
+    j.shared_prefix = tokens(70);
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(3 * 112));
+    r.cache.shares_prefixes = true;
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(3 * 112 - 2 * 64));
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 1) == tokens(112));
+    CHECK(tokens_of_sequences(j, r, 3) == tokens(3 * 112 - 2 * 64));
+    CHECK(allotted_tokens(grouped_attention, j, r, {.context_parallel = 2}, 3) == tokens(3 * 64));
+    const allotment held = layer_cache(grouped_attention, j, r, {}, 3);
+    CHECK(held.ideal == bytes(2 * 2 * 2 * 64) * (3 * 100 - 2 * 70));
+
+    // A window of 40 tokens keeps the last 10 of the prefix, which fill no block.
+    attention sliding = grouped_attention;
+    sliding.window = tokens(40);
+    CHECK(allotted_tokens(sliding, j, r, {}, 3) == tokens(3 * 48));
+    sliding.window = tokens(60);
+    CHECK(allotted_tokens(sliding, j, r, {}, 3) == tokens(3 * 64 - 2 * 16));
+
+    r.cache.pool = cache_pool::allotted;
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(304));
+    j.model = models::codestral_mamba_7b;  // states are a sequence's own
+    CHECK(shared_tokens(j, r, tokens(100), {}) == token_count{});
+}

@@ -138,6 +138,7 @@ inline json_value to_json(const job& j) {
         out["output"] = j.output.in(tokens);
         out["context"] = context_of(j).in(tokens);
         if (j.prefix_hit_rate > 0) out["prefix_hit_rate"] = j.prefix_hit_rate;
+        if (j.shared_prefix > token_count{}) out["shared_prefix"] = j.shared_prefix.in(tokens);
         out["max_batched_tokens"] =
             j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
     } else {

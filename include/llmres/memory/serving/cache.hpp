@@ -54,10 +54,20 @@ constexpr token_count tokens_set(const job& j, const runtime& r) {
     return j.options.cache_tokens > token_count{} && j.options.cache_tokens < held ? j.options.cache_tokens : held;
 }
 
+/// Tokens of the sequences' common beginning that are in a cache once, in whole blocks, where a sequence keeps the last
+/// `kept` of its tokens. A block that is not filled with them is a sequence's own, and so is a recurrence's state.
+constexpr token_count shared_tokens(const job& j, const runtime& r, token_count kept, token_count block) {
+    const token_count dropped = context_of(j) - kept;
+    if (!r.cache.shares_prefixes || j.shared_prefix <= dropped || has_recurrence(j.model)) return {};
+    const token_count shared = j.shared_prefix - dropped;
+    return block > token_count{} ? block * (shared.in(tokens) / block.in(tokens)) : shared;
+}
+
 /// Tokens that the sequences of a rank take of the pool at their full context, in whole blocks.
 constexpr token_count tokens_of_sequences(const job& j, const runtime& r, std::int64_t sequences) {
-    const token_count context = context_of(j);
-    return (r.cache.block > token_count{} ? aligned_up(context, r.cache.block) : context) * sequences;
+    const token_count context = context_of(j), shared = shared_tokens(j, r, context, r.cache.block);
+    return (r.cache.block > token_count{} ? aligned_up(context, r.cache.block) : context) * sequences -
+           shared * (sequences > 1 ? sequences - 1 : 0);
 }
 
 /// Tokens that a layer keeps of all sequences of a rank.
@@ -70,9 +80,12 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     if (const token_count part = scaled_down(context, r.cache.window_part.value_or(0)); part > kept) kept = part;
     const token_count set = tokens_set(j, r);
     if (r.cache.pool == cache_pool::grows && set > token_count{} && set < kept) kept = set;
+    // Ranks that split sequences share no prefix: each has a part of it, of which blocks may not be whole.
+    const token_count shared = l.context_parallel > 1 ? token_count{} : shared_tokens(j, r, kept, r.cache.block);
     kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
     const bool blocks = r.cache.block > token_count{};
-    if (r.cache.pool != cache_pool::allotted) return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences;
+    if (r.cache.pool != cache_pool::allotted)
+        return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences - shared * (sequences - 1);
     const std::int64_t whole = sequences_with_cells(j, r, sequences);
     token_count cells = set > token_count{} ? set : kept * whole;
     if (r.cache.windows == window_cells::window_batch && kept < context) {
@@ -112,8 +125,11 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
         tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
     const bytes_per_token each = token_in_cache(a, j, r, l);
     const bytes_per_token index = indexer_bytes_per_token(a);
-    const byte_count asked = each * ideal * sequences, allotted = each * allotted_tokens(a, j, r, l, sequences);
-    const byte_count indexed = index * context_of(j) * sequences;
+    const token_count common = l.context_parallel > 1 ? token_count{} : shared_tokens(j, r, ideal, {});
+    const byte_count asked = each * (ideal * sequences - common * (sequences - 1)),
+                     allotted = each * allotted_tokens(a, j, r, l, sequences);
+    const byte_count indexed =
+        index * (context_of(j) * sequences - shared_tokens(j, r, context_of(j), r.cache.block) * (sequences - 1));
     return {(asked < allotted ? asked : allotted) + indexed, allotted + indexed};  // an engine may let old tokens go
 }
 
@@ -171,13 +187,15 @@ struct shared_blocks {
     token_count length{};
     token_count in_flight{};  ///< tokens of all steps that run at once
     token_count decoded{};    ///< tokens of one sequence in these steps
+    token_count prefix{};     ///< tokens that all sequences begin with, where they have them once
 
     constexpr shared_blocks(const job& j, const runtime& r, const layout& l)
         : pool{block_pool_of(j.model.layers.counts(), j, r, l)},
           length{context_of(j)},
           in_flight{(j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) *
                     steps_at_once(r, l)},
-          decoded{tokens(steps_at_once(r, l))} {}
+          decoded{tokens(steps_at_once(r, l))},
+          prefix{shared_tokens(j, r, context_of(j), {})} {}
     /// Steps that run at once.
     static constexpr std::int64_t steps_at_once(const runtime& r, const layout& l) {
         if (r.cache.in_flight == steps_in_flight::one) return 1;
@@ -187,8 +205,10 @@ struct shared_blocks {
     constexpr std::int64_t of_group(const layer_kind& kind, std::int64_t sequences) const {
         if (sequences <= 0) return 0;
         const std::int64_t filled = ceil_quotient(length.in(tokens), pool.tokens_of_block(kind).in(tokens));
-        const std::int64_t held = pool.blocks_of_group(kind, length, decoded);
-        return (sequences - 1) * (held < filled ? held : filled) + pool.blocks_of_group(kind, length, in_flight);
+        const std::int64_t kept = pool.blocks_of_group(kind, length, decoded), held = kept < filled ? kept : filled;
+        // Of a window that sequences have left, they have no block in common.
+        const std::int64_t shared = prefix.in(tokens) / pool.tokens_of_block(kind).in(tokens) - (filled - held);
+        return (sequences - 1) * (held - (shared > 0 ? shared : 0)) + pool.blocks_of_group(kind, length, in_flight);
     }
     /// What one layer has of them.
     constexpr byte_count of_layer(const layer_kind& kind, std::int64_t sequences) const {

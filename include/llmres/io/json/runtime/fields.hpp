@@ -135,6 +135,7 @@ inline constexpr auto fields_of<llmres::runtime_cache> = std::to_array<profile_f
       "the recurrence's own part of its state is in the activations' format, too, unless the model asks for fp32"},
      {"needs_state_blocks",
       "with CUDA graphs, it does not start where a step may have more sequences than the pool has blocks for states"},
+     {"shares_prefixes", "sequences that begin with the same tokens have these in the cache once"},
      {"whole_batches", "all prompts are computed before the first token is generated"},
      {"copies", "copies of the whole cache that exist while a token is appended", "caches"},
      {"slots", "whose tokens have cells in a cache that is allotted at start"}});
