@@ -64,6 +64,33 @@ TEST_CASE("each remedy of training does, a micro-batch that divides the global o
     CHECK(each_remedy_helps(j, {.data = 8, .zero = 3}, eight) >= 3);
 }
 
+TEST_CASE("gradients that data ranks keep whole, and buckets beside them, are remedied by the trainer's own switches") {
+    job j{.model = models::llama_3_1_70b,
+          .task = task::finetuning,
+          .sequence = tokens(2048),
+          .global_batch = 512,
+          .recompute = recompute::full,
+          .runtime = runtimes::huggingface};
+    const cluster sixty_four = standard_cluster(gpus::h100_sxm5_80gb, 64).value();
+    const layout sharded{.data = 64, .zero = 3};
+    CHECK(each_remedy_helps(j, sharded, sixty_four) > 0);
+    CHECK(offers(what_would_help(j, sharded, sixty_four), change::kind::shared_each_batch));
+    j.global_batch = 64;  // one micro-batch a step
+    CHECK_FALSE(offers(what_would_help(j, sharded, sixty_four), change::kind::shared_each_batch));
+
+    job copied{.model = models::llama_2_7b,
+               .task = task::finetuning,
+               .sequence = tokens(512),
+               .global_batch = 2,
+               .recompute = recompute::full,
+               .runtime = runtimes::huggingface};
+    copied.weights = bf16;
+    copied.optimizer = lion;
+    const cluster two = standard_cluster(gpus::l40s_48gb, 2).value();
+    CHECK(each_remedy_helps(copied, {.data = 2}, two) > 0);
+    CHECK(offers(what_would_help(copied, {.data = 2}, two), change::kind::bucket_views));
+}
+
 TEST_CASE("a layout that does not fit is told apart from too few GPUs") {
     const job j{.model = models::llama_3_1_8b,
                 .task = task::pretraining,

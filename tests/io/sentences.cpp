@@ -147,4 +147,10 @@ TEST_CASE("every remedy names what to change, and to what") {
     CHECK(to_text(change{.what = change::kind::smaller_batch, .amount = 2}) == "a batch of 2");
     CHECK(to_text(change{.what = change::kind::shorter_context, .amount = 4096}) == "4096 tokens a sequence");
     CHECK(to_text(change{.what = change::kind::full_recompute}) == "full recomputation of activations");
+    CHECK(to_text(change{.what = change::kind::shared_each_batch}) ==
+          "gradients shared between data ranks in each micro-batch (sync_each_batch)");
+    CHECK(to_text(change{.what = change::kind::bucket_views}) ==
+          "gradients as views of DDP's buckets (gradient_as_bucket_view)");
+    CHECK(to_text(change{.what = change::kind::fewer_step_sequences, .amount = 853}) ==
+          "at most 853 sequences in a step (max_num_seqs)");
 }

@@ -13,12 +13,14 @@
 #include <llmres/jobs/optimizer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/pool.hpp>
+#include <llmres/memory/training/fsdp.hpp>
 #include <llmres/models/format_families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/loading.hpp>
+#include <llmres/runtimes/sharding.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
@@ -33,6 +35,8 @@ struct change {
     /// Which change it is.
     enum class kind : std::uint8_t {
         known_host,             ///< a node has the main memory that the job offloads to, which nobody has said
+        shared_each_batch,      ///< data ranks share the gradients of each micro-batch (`sync_each_batch`)
+        bucket_views,           ///< gradients are views of DDP's buckets (`gradient_as_bucket_view`)
         sdpa_attention,         ///< another attention kernel
         full_recompute,         ///< all activations of a layer are computed a second time
         narrower_cache,         ///< a KV cache in `format`
@@ -174,6 +178,11 @@ template <class Visit>
 constexpr bool for_each_training_change(const placed_job& p, const Visit& visit) {
     using kind = change::kind;
     const job& j = p.job;
+    const training_sharding& sharding = j.runtime.sharding;
+    if (shares_last_gradients(j, p.layout) && visit(change{.what = kind::shared_each_batch})) return true;
+    if (!sharding.gradient_as_bucket_view && p.layout.zero < 2 && p.layout.dense_data_ranks() > 1 &&
+        visit(change{.what = kind::bucket_views}))
+        return true;
     if (j.recompute != recompute::full && visit(change{.what = kind::full_recompute})) return true;
     if (j.optimizer == adamw && !j.adapter.trains() && visit(change{.what = kind::eight_bit_optimizer})) return true;
     if (j.task == task::finetuning && !j.adapter.trains() && visit(change{.what = kind::adapter, .amount = 16}))
@@ -229,6 +238,8 @@ constexpr placed_job with_change(const placed_job& asked, const change& made) {
     job& j = p.job;
     switch (made.what) {
         case change::kind::known_host: break;
+        case change::kind::shared_each_batch: j.runtime.sharding.sync_each_batch = true; break;
+        case change::kind::bucket_views: j.runtime.sharding.gradient_as_bucket_view = true; break;
         case change::kind::sdpa_attention: j.attention = attention_kernel::sdpa; break;
         case change::kind::full_recompute: j.recompute = recompute::full; break;
         case change::kind::narrower_cache: j.kv_cache = made.format; break;

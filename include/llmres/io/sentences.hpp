@@ -246,6 +246,9 @@ inline std::string to_text(const change& made) {
     switch (made.what) {
         case change::kind::known_host:
             return detail::sentence("main memory of {} or more in a node", {to_string(made.host_memory)});
+        case change::kind::shared_each_batch:
+            return "gradients shared between data ranks in each micro-batch (sync_each_batch)";
+        case change::kind::bucket_views: return "gradients as views of DDP's buckets (gradient_as_bucket_view)";
         case change::kind::more_gpus: return to_text(made.layout, made.amount);
         case change::kind::other_layout: return "another layout: " + to_text(made.layout);
         case change::kind::narrower_weights:

@@ -37,6 +37,8 @@ inline nlohmann::json changed_fields(const change& made, const nlohmann::json& d
     json patch = json::object();
     switch (made.what) {
         case kind::known_host: break;
+        case kind::shared_each_batch: patch["runtime"]["sync_each_batch"] = true; break;
+        case kind::bucket_views: patch["runtime"]["gradient_as_bucket_view"] = true; break;
         case kind::sdpa_attention: patch["attention"] = "sdpa"; break;
         case kind::full_recompute: patch["recompute"] = "full"; break;
         case kind::narrower_cache: patch["kv_cache"] = made.format.name.view(); break;
