@@ -32,6 +32,6 @@ TEST_CASE("llama.cpp caches the latent itself since it absorbs the expansion, an
     CHECK_FALSE(runtimes::llama_cpp.cache.expands_latent);
     CHECK_FALSE(runtimes::ik_llama_cpp.cache.expands_latent);
     for (const runtime* r : {&runtimes::llama_cpp, &runtimes::ollama, &runtimes::ik_llama_cpp})
-        CHECK(r->cache.fp32_states);
-    CHECK_FALSE(runtimes::vllm.cache.fp32_states);
+        CHECK(r->cache.states == state_cells::wide);
+    CHECK(runtimes::vllm.cache.states == state_cells::published);
 }

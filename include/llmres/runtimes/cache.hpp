@@ -34,6 +34,13 @@ enum class steps_in_flight : std::uint8_t {
     stages_ahead,  ///< and the one that is scheduled meanwhile (vLLM: async_scheduling)
 };
 
+/// Formats of a recurrent layer's state, which has a part for the recurrence itself and one for its convolution.
+enum class state_cells : std::uint8_t {
+    mixed,      ///< the recurrence's part in fp32, the convolution's in the activations' format
+    wide,       ///< both in fp32 (llama.cpp)
+    published,  ///< both in the activations' format, unless the model asks for fp32 (recurrent::fp32_state; vLLM)
+};
+
 /// Whose tokens have cells in a cache that is allotted at start.
 enum class slot_cells : std::uint8_t {
     of_sequences,  ///< the sequences of the job, whose cells all slots share
@@ -71,10 +78,7 @@ struct runtime_cache {
     bool latent_values = false;
     /// The same in 16 bits, where attention is no flash attention (ik_llama.cpp: -mla 1, kv^T).
     bool transposed_values = false;
-    /// All of a recurrent layer's state is fp32; else the convolution's part of it is in the activations' format.
-    bool fp32_states = false;
-    /// The recurrence's own part is in the activations' format, too, unless the model asks for fp32.
-    bool narrow_states = false;
+    state_cells states = state_cells::mixed;  ///< formats of recurrent layers' states
     /// With CUDA graphs, the runtime does not start where a step may have more sequences than the pool has blocks, if
     /// recurrent layers keep their states in these.
     bool needs_state_blocks = false;

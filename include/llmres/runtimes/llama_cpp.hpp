@@ -84,7 +84,7 @@ inline constexpr runtime llama_cpp_base{
            .block = tokens(32),
            .windows = window_cells::whole,
            .expands_latent = true,
-           .fp32_states = true},
+           .states = state_cells::wide},
     .step{
         .max_batched_tokens = tokens(512),  // n_ubatch
         .logits{.rows = scored_tokens::chunk, .bytes = {4.0, 4.0, 4.0}, .to_host = true},

@@ -309,7 +309,7 @@ constexpr runtime vllm_graphs_deducted() {
     r.cache.windows = window_cells::grouped;
     // mamba_utils.py: MambaStateDtypeCalculator. Graphs of decoding whole are captured for max_num_seqs sequences, each
     // with a block of states (config/compilation.py: resolve_cudagraph_mode_and_sizes; pull request 38270).
-    r.cache.narrow_states = true;
+    r.cache.states = state_cells::published;
     r.cache.needs_state_blocks = true;
     r.process.cuda_graphs = {mib(0), mib(0), mib(700)};
     r.process.layer_graphs = {mib(2), mib(22), mib(28)};

@@ -228,7 +228,12 @@ TEST_CASE("a recurrent layer has a state for each slot, its convolution in the f
     const byte_count narrow = layer_state(mamba, j, r, {}, 1);
     CHECK(layer_state(mamba, j, r, {}, 3) == narrow * 3);
     CHECK(layer_state({}, j, r, {}, 3) == byte_count{});
-    r.cache.fp32_states = true;
+    r.cache.states = state_cells::published;
+    CHECK(layer_state(mamba, j, r, {}, 1) == recurrent_state_bytes(mamba, {bf16, bf16}, 1));
+    recurrent wide = mamba;
+    wide.fp32_state = true;
+    CHECK(layer_state(wide, j, r, {}, 1) == narrow);
+    r.cache.states = state_cells::wide;
     CHECK(layer_state(mamba, j, r, {}, 1) > narrow);
     CHECK(layer_state(mamba, j, r, {}, 1) == recurrent_state_bytes(mamba, {fp32, fp32}, 1));
 }

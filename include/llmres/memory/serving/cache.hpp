@@ -139,8 +139,9 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
 constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l,
                                  std::int64_t sequences) {
     if (rec.kind == recurrent_kind::none) return {};
-    const bool narrow = r.cache.narrow_states && !rec.fp32_state;
-    return recurrent_state_bytes(rec, {narrow ? j.compute : fp32, r.cache.fp32_states ? fp32 : j.compute}, l.tensor) *
+    const bool narrow = r.cache.states == state_cells::published && !rec.fp32_state;
+    const bool wide = r.cache.states == state_cells::wide;
+    return recurrent_state_bytes(rec, {narrow ? j.compute : fp32, wide ? fp32 : j.compute}, l.tensor) *
            slots_of(j, r, sequences);
 }
 

@@ -22,6 +22,9 @@ inline constexpr std::array<std::string_view, 5> names_of<cache_pool>{"grows", "
 template <>
 inline constexpr std::array<std::string_view, 5> names_of<window_cells>{"window", "whole", "window_batch",
                                                                         "longer_part", "grouped"};
+/// The names of the values of state_cells, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<state_cells>{"mixed", "wide", "published"};
 /// The names of the values of steps_in_flight, in their order.
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<steps_in_flight>{"one", "stages", "stages_ahead"};
