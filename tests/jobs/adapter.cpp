@@ -67,3 +67,22 @@ TEST_CASE("a prompt trains its tokens, IA3 a scale of keys, values and the inner
     CHECK(trained({.kind = adapter_kind::prompt, .rank = 20}) == parameters(20 * 4096));
     CHECK(trained({.kind = adapter_kind::ia3}) == parameters(32 * (1024 + 1024 + 14336)));
 }
+
+TEST_CASE("an adapter needs a rank, but for IA3, which has none; a prompt trains tokens in any model") {
+    const model& m = models::llama_3_1_8b;
+    for (const adapter_kind kind : {adapter_kind::lora, adapter_kind::dora, adapter_kind::prompt}) {
+        const status s = validate(adapter{.kind = kind}, m);
+        REQUIRE_FALSE(s);
+        CHECK(s.error().code == error_code::missing);
+        CHECK(s.error().field == "adapter.rank");
+        CHECK(validate(adapter{.kind = kind, .rank = 65536}, m));
+        CHECK(validate(adapter{.kind = kind, .rank = 65537}, m).error().code == error_code::out_of_range);
+    }
+    CHECK(validate(adapter{.kind = adapter_kind::lora}, m).error().expected.view().starts_with("an integer from 1"));
+    CHECK(
+        validate(adapter{.kind = adapter_kind::prompt}, m).error().expected.view().starts_with("a number of trained"));
+    CHECK(validate(adapter{.kind = adapter_kind::ia3}, m));
+    adapter no_targets{.kind = adapter_kind::prompt, .rank = 8};
+    no_targets.targets = {};
+    CHECK(validate(no_targets, m));
+}

@@ -30,3 +30,7 @@ TEST_CASE("parts of a layer are read by name, from those that the field allows")
     CHECK(find_layer_parts("attn_norm", recomputed_parts, "recompute_modules").error().value == "attn_norm");
     CHECK(find_layer_parts("core_attn,,moe", recomputed_parts, "recompute_modules").error().value == "");
 }
+
+TEST_CASE("every optimizer is found by its name") {
+    for (const optimizer& o : optimizers) CHECK(find_optimizer(o.name.view())->name == o.name);
+}

@@ -4,6 +4,7 @@
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/training.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/models/encoders.hpp>
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/gguf/types.hpp>
@@ -170,4 +171,27 @@ TEST_CASE(
     job heard{.model = models::whisper_tiny, .task = task::finetuning, .sequence = tokens(448), .micro_batch = 1 << 12};
     heard.model.encoders[0].output = tokens(std::int64_t{1} << 40);
     CHECK(validate(heard).error().field == "micro_batch");
+}
+
+TEST_CASE("a model that is published in several formats has these, and one of them where a job names it") {
+    const auto routed_and_attention = [](const job& j) {
+        const weight_format_view formats = formats_of(j, bf16);
+        precision routed, attention;
+        for_each_weight(j.model.layers[0], j.model.hidden, [&](const weight& w) {
+            if (w.routed && w.role == weight_role::down_proj) routed = formats.of(w);
+            if (w.role == weight_role::q_proj) attention = formats.of(w);
+        });
+        return std::pair{routed.name, attention.name};
+    };
+    job j{.model = models::gpt_oss_20b};
+    CHECK(routed_and_attention(j) == std::pair{mxfp4.name, bf16.name});
+    j.weights = mxfp4;  // means the routed experts
+    CHECK(routed_and_attention(j) == std::pair{mxfp4.name, bf16.name});
+    j.weights = fp8_e4m3;
+    CHECK(routed_and_attention(j).first == fp8_e4m3.name);
+    j.weights = {};
+    j.model.mixed = {.experts_down = int8};
+    CHECK(routed_and_attention(j).first == int8.name);
+    j.weights = fp8_e4m3;
+    CHECK(routed_and_attention(j).first == fp8_e4m3.name);
 }

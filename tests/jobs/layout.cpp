@@ -172,3 +172,33 @@ TEST_CASE("chunks of a stage follow each other as chunk_layers() counts them, wh
         CHECK(seen == 24);
     }
 }
+
+TEST_CASE("the span of a kind goes from its first layer to its last, and is empty where there is none") {
+    const layer_stack& layers = models::llama_4_scout.layers;  // three chunked layers and a whole one, by turns
+    const stage_range second = span_of(layers, layers.order[3], {0, 48});
+    CHECK(second.first == 3);
+    CHECK(second.last == 48);
+    CHECK(span_of(layers, layers.order[0], {1, 47}).last == 47);
+    CHECK(span_of(layers, layers.order[0], {3, 4}).size() == 0);
+    CHECK(span_of(layers, layers.order[0], {3, 4}).first == 4);
+}
+
+TEST_CASE("layers that the first or the last stage is not given are dealt to the others, one of them being enough") {
+    CHECK(chunk_layers({.pipeline = 4, .first_stage_layers = 1}, 31, 0) == 1);
+    for (const int chunk : {1, 2, 3}) CHECK(chunk_layers({.pipeline = 4, .first_stage_layers = 1}, 31, chunk) == 10);
+    for (const int chunk : {0, 1, 2}) CHECK(chunk_layers({.pipeline = 4, .last_stage_layers = 1}, 31, chunk) == 10);
+    CHECK(chunk_layers({.pipeline = 4, .last_stage_layers = 1}, 31, 3) == 1);
+}
+
+TEST_CASE("stages are partitioned in one way alone") {
+    const model& m = models::llama_3_1_8b;
+    const stage_list stages = read_stages("16|16").value();
+    for (const layout& l : {layout{.pipeline = 2, .stages = stages, .first_stage_layers = 16},
+                            layout{.pipeline = 2, .stages = stages, .embedding_as_layer = true},
+                            layout{.pipeline = 2, .first_stage_layers = 15, .loss_as_layer = true}}) {
+        const status s = validate(l, m);
+        REQUIRE_FALSE(s);
+        CHECK(s.error().field == "layout.stages");
+        CHECK(s.error().expected.view().starts_with("one way to partition layers"));
+    }
+}

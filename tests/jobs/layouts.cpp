@@ -212,6 +212,13 @@ TEST_CASE("a layout without data ranks gets those for which the GPUs have room")
     CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 1), eight).data == 1);
     CHECK(with_data_ranks({.tensor = 16}, serving(models::llama_3_1_8b), eight).data == 1);
     CHECK(with_data_ranks({.tensor = 0}, serving(models::llama_3_1_8b), eight) == layout{.tensor = 0});
+    CHECK(with_data_ranks({.tensor = 2}, training(models::llama_3_1_8b, 7), eight).data == 1);
+    job nothing_at_once = training(models::llama_3_1_8b, 8);
+    nothing_at_once.micro_batch = 0;
+    CHECK(with_data_ranks({.data = 5}, nothing_at_once, eight).data == 5);
+    nothing_at_once.micro_batch = 1;
+    nothing_at_once.batch = 0;
+    CHECK(with_data_ranks({.data = 5}, nothing_at_once, eight).data == 5);
 }
 
 namespace {
@@ -241,4 +248,29 @@ TEST_CASE("who shares a walk passes over pairs of tensor ranks and stages, and t
     CHECK_FALSE(one.empty());
     CHECK_FALSE(other.empty());
     CHECK(one.size() + other.size() == tried(j, 16).size());
+}
+
+TEST_CASE("without a global batch, data ranks are all that there is room for, or those of one node") {
+    const layout_space tensor_given{
+        .given = {.tensor = 4}, .tensor = false, .pipeline = false, .context_parallel = false};
+    const std::vector<layout> all = tried(training(models::llama_3_1_8b, 0), 16, tensor_given);
+    CHECK(values(all, &layout::data) == std::set<std::int32_t>{2, 4});
+}
+
+TEST_CASE("stages that are not equal are for runtimes that have them") {
+    job j = training(models::llama_3_1_8b, 64);
+    j.model.layers = {30, models::llama_3_1_8b.layers[0]};  // with the embedding and the loss they are 32
+    j.runtime.layouts.uneven_stages = true;
+    CHECK(values(tried(j, 8), &layout::pipeline).contains(8));
+    j.runtime.layouts.uneven_stages = false;
+    CHECK_FALSE(values(tried(j, 8), &layout::pipeline).contains(8));
+}
+
+TEST_CASE("serving asks a runtime for no ZeRO stage") {
+    job j = serving(models::llama_3_1_8b);
+    j.runtime.layouts.least_zero = 2;
+    CHECK(unrun_degree_of(j, {}).name.empty());
+    j = training(models::llama_3_1_8b, 64);
+    j.runtime.layouts.least_zero = 2;
+    CHECK(unrun_degree_of(j, {.data = 2, .zero = 1}).name == "zero");
 }

@@ -58,3 +58,12 @@ TEST_CASE("a decomposition's vectors stand beside the matrix while it is stepped
     CHECK(scratch_bytes(soap, fp32, 1, 32) == byte_count{});
     CHECK(scratch_bytes(adamw, fp32, 64, 32) == byte_count{});
 }
+
+TEST_CASE("Adam-mini keeps a moment of the tensor, and another of its rows, or of a vector's values") {
+    CHECK(state_bytes(adam_mini, fp32, 100, 50) == bytes(4 * 100 * 50 + 4 * 100));
+    CHECK(state_bytes(adam_mini, fp32, 1, 50) == bytes(4 * 50 + 4 * 50));
+}
+TEST_CASE("optimizers without decompositions have nothing beside a matrix while it is stepped") {
+    for (const optimizer& o : {adamw, lion, muon, adafactor, adamw_8bit})
+        CHECK(scratch_bytes(o, fp32, 100, 50) == byte_count{});
+}

@@ -30,3 +30,38 @@ TEST_CASE("a prompt alone stands before its first token, or those of a rank's wh
     chat.runtime.cache.whole_batches = true;
     CHECK(prompts_before_token(chat, layout{.data = 4}) == 3);
 }
+
+TEST_CASE("a rank's part of a weight has whole granules, at most the weight") {
+    const layout two{.tensor = 2};
+    const weight heads{.rows = 3 * 128, .columns = 64, .split = weight_split::rows, .granule = 128};
+    CHECK(local_shape(heads, two).rows == 256);
+    CHECK(local_shape(heads, two).count() == parameters(256 * 64));
+    weight one = heads;
+    one.rows = 100;  // less than a granule
+    CHECK(local_shape(one, two).rows == 100);
+    weight copied = heads;
+    copied.copies = 3;
+    CHECK(local_shape(copied, two).count() == parameters(3 * 256 * 64));
+    copied.split = weight_split::columns;
+    copied.granule = 1;
+    CHECK(local_shape(copied, two).columns == 32);
+    CHECK(local_part(copied, two).columns == 32);
+    copied.split = weight_split::replicated;
+    CHECK(local_shape(copied, two).count() == parameters(3 * 3 * 128 * 64));
+}
+
+TEST_CASE("an engine that allots slots at start has one for each sequence at least; others have the sequences") {
+    job chat{.batch = 3};
+    runtime r;
+    r.step.max_num_seqs = 8;
+    CHECK(detail::slots_of(chat, r, 3) == 3);
+    r.cache.pool = cache_pool::allotted;
+    CHECK(detail::slots_of(chat, r, 3) == 8);
+    CHECK(detail::slots_of(chat, r, 9) == 9);
+    chat.options.max_num_seqs = 4;
+    CHECK(detail::slots_of(chat, r, 3) == 4);
+    CHECK(detail::sequences_with_cells(chat, r, 3) == 3);
+    r.cache.slots = slot_cells::of_slots;
+    CHECK(detail::sequences_with_cells(chat, r, 3) == 4);
+    CHECK(detail::sequences_with_cells(chat, r, 0) == 0);
+}

@@ -58,6 +58,12 @@ TEST_CASE("what sizes a pool is refused by the software's own name where it is o
     REQUIRE(set_knob(r, asked, "max_total_tokens", 1e13));
     CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.max_total_tokens");
     asked = {};
-    REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", 1.5));
-    CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.swa_full_tokens_ratio");
+    for (const double part : {1.5, 0.0, -0.1}) {
+        REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", part));
+        CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.swa_full_tokens_ratio");
+    }
+    for (const double part : {0.01, 1.0}) {
+        REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", part));
+        CHECK(validate(r, asked, stored_format{bf16}));
+    }
 }

@@ -78,3 +78,12 @@ TEST_CASE("groups of routed experts are halved where that makes them whole") {
         cut_blocks_of(serving(models::qwen3_235b_a22b, gptq(4, 128)), {.tensor = 8}).what.empty());  // 192 are 3 of 64
     CHECK(cut_blocks_of(serving(models::qwen3_30b_a3b, gptq(4, 128)), {.tensor = 4}).what.empty());
 }
+
+TEST_CASE("a feed-forward that is no whole number of blocks is cut by any ranks, a projection to heads by none") {
+    model odd = models::llama_3_1_8b;
+    for (layer& kind : odd.layers.kinds) kind.feed_forward.width = 1000;
+    CHECK(cut_blocks_of(serving(odd, fp8_block), {.tensor = 2}).size == 1000);
+    model narrow = models::llama_3_1_8b;
+    for (layer& kind : narrow.layers.kinds) kind.attention.head_dim = 100;
+    CHECK(cut_blocks_of(serving(narrow, fp8_block), {.tensor = 2}).what != "attention heads");
+}

@@ -29,6 +29,9 @@ TEST_CASE("accelerate trains 16-bit weights in fp32 once FSDP shards them, and g
     CHECK_FALSE(master_weights_of(wide));
     CHECK_FALSE(autocasts(wide));
     CHECK_FALSE(upcasts(wide, sharded));
+    job casts = j;
+    casts.autocast = true;  // as the job says
+    CHECK(autocasts(upcast(casts)));
 }
 
 TEST_CASE("weights that the job names are trained as it names them, and frozen ones as they are loaded") {
