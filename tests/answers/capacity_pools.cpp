@@ -390,6 +390,10 @@ TEST_CASE("sequences that share a prefix are as many as the pool holds beside it
                 CHECK(plan(full, {}, card)->verdict != verdict::does_not_fit);
             }
             CHECK(max_batch(j, {}, card).value() > apart);
+            const token_count longest = max_context(j, {}, card).value();
+            j.shared_prefix = {};
+            CHECK(longest >= max_context(j, {}, card).value());
+            CHECK(longest > token_count{});
         }
     job j{.model = models::llama_3_1_8b, .prompt = tokens(6144), .output = tokens(2048), .runtime = runtimes::vllm};
     j.batch = 64;

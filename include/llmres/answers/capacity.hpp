@@ -35,8 +35,8 @@ constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cl
 
 /// The longest context (training: sequence) that fits at the job's batch, at most the model's own where that is known;
 /// 0 tokens if not even one does. Shorter ones may not fit, where a runtime computes prompts up to a length whole
-/// (serving_step::chunked_beyond). A prompt or output that is longer than the context is shortened. Errors: a field of
-/// job, layout or cluster out of its bounds.
+/// (serving_step::chunked_beyond). A prompt, its shared prefix or an output that is longer than the context is
+/// shortened. Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<token_count> max_context(const job& j, const layout& l, const cluster& c);
 
 /// The pool that a runtime allocates for caches on the busiest GPU; of runtimes without a pool, the memory that is free
@@ -299,6 +299,7 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
         tried.context = tried.sequence = context;
         tried.prompt = j.prompt < context ? j.prompt : context;
         tried.output = j.output < context - tried.prompt ? j.output : context - tried.prompt;
+        tried.shared_prefix = j.shared_prefix < prompt_of(tried) ? j.shared_prefix : prompt_of(tried);
     };
     set(tokens(1));
     if (const status s = detail::validate_all(tried, l, c); !s) return s.error();

@@ -57,9 +57,10 @@ constexpr token_count tokens_set(const job& j, const runtime& r) {
 /// Tokens of the sequences' common beginning that are in a cache once, in whole blocks, where a sequence keeps the last
 /// `kept` of its tokens. A block that is not filled with them is a sequence's own, and so is a recurrence's state.
 constexpr token_count shared_tokens(const job& j, const runtime& r, token_count kept, token_count block) {
-    const token_count dropped = context_of(j) - kept;
-    if (!r.cache.shares_prefixes || j.shared_prefix <= dropped || has_recurrence(j.model)) return {};
-    const token_count shared = j.shared_prefix - dropped;
+    const token_count context = context_of(j), dropped = context - kept;
+    const token_count common = j.shared_prefix < context ? j.shared_prefix : context;
+    if (!r.cache.shares_prefixes || common <= dropped || has_recurrence(j.model)) return {};
+    const token_count shared = common - dropped;
     return block > token_count{} ? block * (shared.in(tokens) / block.in(tokens)) : shared;
 }
 
