@@ -244,3 +244,29 @@ TEST_CASE("docs/accuracy.md lists which architectures train as described, with w
     const std::string text{std::istreambuf_iterator<char>{page}, {}};
     CHECK_MESSAGE(text.find("<!-- families -->\n" + lists + "<!-- /families -->") != std::string::npos, lists);
 }
+
+TEST_CASE("ranks that cut the features of an expert are refused, unless experts are given whole to ranks") {
+    job j{.model = models::qwen3_30b_a3b, .context = tokens(4096), .runtime = runtimes::vllm};
+    CHECK(detail::validate_ranks(j, {.tensor = 4}));
+    for (layer& kind : j.model.layers.kinds) kind.feed_forward.experts.width = 770;
+    const status s = detail::validate_ranks(j, {.tensor = 4});
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "layout.tensor");
+    CHECK(s.error().expected.view().find("features of an expert") != std::string_view::npos);
+    CHECK(detail::validate_ranks(j, {.tensor = 4, .expert = 4, .expert_tensor = 1}));
+    CHECK(detail::validate_ranks(j, {.tensor = 2}));
+}
+
+TEST_CASE("a cache in NVFP4 is for the compute capabilities that the runtime's kernels are made for") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    j.kv_cache = nvfp4;
+    gpu card = gpus::b200_sxm_180gb;
+    for (const auto& [capability, starts] : {std::pair{compute_capability{10, 0}, true},
+                                             {compute_capability{10, 3}, true},
+                                             {compute_capability{9, 0}, false},
+                                             {compute_capability{11, 0}, false},
+                                             {compute_capability{12, 0}, false}}) {
+        card.capability = capability;
+        CHECK((device_start_of(j, card).support != device_support::absent) == starts);
+    }
+}

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
+#include <initializer_list>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -119,4 +121,68 @@ TEST_CASE(
     CHECK(kv(job_with("exllamav3", "cache_size", 16384)) == 2 * kv(job_with("exllamav3", "", 0)));
     CHECK_FALSE(fits(job_with("exllamav3", "cache_size", 4096), layout{}, one_h100));
     CHECK(2 * kv(job_with("mlx", "max_kv_size", 1024)) == kv(job_with("mlx", "", 0)));
+}
+
+TEST_CASE("each knob sets what the software's own option sets, and its zero what the option left out means") {
+    struct turned {
+        const char *software, *knob;
+        double value;
+        bool (*is_set)(const runtime&, const serving_options&);
+    };
+    using r = const runtime&;
+    using o = const serving_options&;
+    for (const turned& t : std::initializer_list<turned>{
+             {"vllm", "max_num_seqs", 7, [](r, o asked) { return asked.max_num_seqs == 7; }},
+             {"vllm", "kv_cache_memory_bytes", 99, [](r, o asked) { return asked.cache_bytes == bytes(99); }},
+             {"vllm", "num_gpu_blocks_override", 5, [](r, o asked) { return asked.cache_blocks == 5; }},
+             {"vllm", "max_loras", 3, [](r, o asked) { return asked.max_loras == 3; }},
+             {"vllm", "max_lora_rank", 64, [](r, o asked) { return asked.max_lora_rank == 64; }},
+             {"vllm", "block_size", 32, [](r p, o) { return p.cache.block == tokens(32); }},
+             {"vllm", "enforce_eager", 0, [](r p, o) { return captures_graphs(p.process); }},
+             {"vllm", "enforce_eager", 1, [](r p, o) { return !captures_graphs(p.process); }},
+             {"vllm@0.4", "max_seq_len_to_capture", 100,
+              [](r p, o) { return p.launches.graph_context == tokens(100); }},
+             {"vllm", "async_scheduling", 0, [](r p, o) { return p.cache.in_flight == steps_in_flight::stages; }},
+             {"vllm", "async_scheduling", 1, [](r p, o) { return p.cache.in_flight == steps_in_flight::stages_ahead; }},
+             {"vllm", "async_scheduling", 2, [](r p, o) { return p.cache.in_flight == steps_in_flight::stages_ahead; }},
+             {"vllm@0.25", "async_scheduling", 1, [](r p, o) { return p.cache.in_flight == steps_in_flight::one; }},
+             {"sglang", "max_total_tokens", 400, [](r, o asked) { return asked.cache_tokens == tokens(400); }},
+             {"sglang", "swa_full_tokens_ratio", 0.5, [](r p, o) { return p.cache.window_part == maybe<double>{0.5}; }},
+             {"llama.cpp", "parallel", 3, [](r, o asked) { return asked.max_num_seqs == 3; }},
+             {"llama.cpp", "cpu_moe", 0, [](r, o asked) { return !asked.experts_on_host; }},
+             {"llama.cpp", "n_cpu_moe", 4,
+              [](r, o asked) { return asked.experts_on_host && asked.host_expert_layers == 4; }},
+             {"llama.cpp", "n_cpu_moe", 0, [](r, o asked) { return !asked.experts_on_host; }},
+             {"llama.cpp", "flash_attn", 0,
+              [](r p, o) { return p.serving_kernels.flash_attention == maybe<bool>{false}; }},
+             {"llama.cpp", "flash_attn", 1,
+              [](r p, o) { return p.serving_kernels.flash_attention == maybe<bool>{true}; }},
+             {"llama.cpp", "swa_full", 1, [](r p, o) { return p.cache.windows == window_cells::whole; }},
+             {"llama.cpp", "swa_full", 0, [](r p, o) { return p.cache.windows == window_cells::window_batch; }},
+             {"llama.cpp", "no_mmap", 1, [](r p, o) { return !p.loading.maps_weights; }},
+             {"llama.cpp", "no_mmap", 0, [](r p, o) { return p.loading.maps_weights; }},
+             {"llama.cpp", "no_op_offload", 1, [](r p, o) { return !p.loading.host_experts.copied; }},
+             {"llama.cpp", "no_op_offload", 0, [](r p, o) { return p.loading.host_experts.copied; }},
+             {"ik_llama.cpp", "run_time_repack", 1,
+              [](r p, o) { return !p.loading.host_experts.copied && !p.loading.maps_weights; }},
+             {"ik_llama.cpp", "run_time_repack", 0,
+              [](r p, o) { return p.loading.host_experts.copied && p.loading.maps_weights; }},
+             {"ik_llama.cpp", "attn_max_batch", 1, [](r p, o) { return p.serving_kernels.latent.scores == mib(1); }},
+             {"ik_llama.cpp", "mla_use", 1, [](r p, o) { return p.cache.transposed_values; }},
+             {"ik_llama.cpp", "mla_use", 2, [](r p, o) { return !p.cache.transposed_values; }},
+         }) {
+        CAPTURE(std::string{t.software});
+        CAPTURE(std::string{t.knob});
+        CAPTURE(t.value);
+        runtime changed = profile(t.software);
+        serving_options asked;
+        REQUIRE(set_knob(changed, asked, t.knob, t.value));
+        CHECK(t.is_set(changed, asked));
+    }
+}
+
+TEST_CASE("a number that leaves its integer ends at the nearest that it holds") {
+    CHECK(detail::whole_part<std::int32_t>(1e12) == 2147483647);
+    CHECK(detail::whole_part<std::int32_t>(-1e12) == -2147483647 - 1);
+    CHECK(detail::whole_part<std::int32_t>(12.9) == 12);
 }

@@ -202,3 +202,10 @@ TEST_CASE("stages are partitioned in one way alone") {
         CHECK(s.error().expected.view().starts_with("one way to partition layers"));
     }
 }
+
+TEST_CASE("ranks with the same experts are all ranks over those that hold other parts of them") {
+    CHECK(layout{.tensor = 2, .data = 4, .expert = 4, .expert_tensor = 1}.expert_data_ranks() == 2);
+    CHECK(layout{.tensor = 2, .data = 4, .expert = 4}.expert_data_ranks() == 1);
+    CHECK(layout{.tensor = 8, .expert = 8, .expert_tensor = 1}.expert_data_ranks() == 1);
+    CHECK(layout{.tensor = 2, .data = 4, .context_parallel = 2}.expert_data_ranks() == 8);
+}

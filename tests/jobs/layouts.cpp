@@ -274,3 +274,34 @@ TEST_CASE("serving asks a runtime for no ZeRO stage") {
     j.runtime.layouts.least_zero = 2;
     CHECK(unrun_degree_of(j, {.data = 2, .zero = 1}).name == "zero");
 }
+
+TEST_CASE("tensor ranks that train share norms and residuals where the sequence can be split over them") {
+    for (const auto& [length, shares] : {std::pair{8192, true}, {8191, false}}) {
+        job j = training(models::llama_3_1_8b, 64);
+        j.sequence = tokens(length);
+        const std::vector<layout> all = tried(j, 8);
+        CHECK_FALSE(all.empty());
+        for (const layout& l : all) CHECK(l.sequence_parallel == (shares && l.tensor > 1));
+        CHECK(values(all, &layout::context_parallel).contains(2) == shares);
+    }
+    for (const layout& l : tried(serving(models::llama_3_1_8b), 8)) CHECK_FALSE(l.sequence_parallel);
+}
+
+TEST_CASE("experts on one rank are split by the tensor ranks, as all else") {
+    for (const layout& l : tried(training(models::mixtral_8x7b, 64), 8))
+        if (l.expert == 1) CHECK(l.expert_tensor_ranks() == l.tensor);
+}
+
+TEST_CASE("a walk that trains stops at the layout that is taken, whatever its ZeRO stage") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const job j = training(models::llama_3_1_8b, 64);
+    const std::vector<layout> all = tried(j, 8);
+    for (const std::size_t stop : {std::size_t{0}, all.size() / 3, all.size() / 2, all.size() - 1}) {
+        std::size_t calls = 0;
+        CHECK(for_each_layout(j, {}, c, [&](const layout& l) {
+            CHECK(l == all[calls]);
+            return calls++ == stop;
+        }));
+        CHECK(calls == stop + 1);
+    }
+}

@@ -67,3 +67,10 @@ TEST_CASE("optimizers without decompositions have nothing beside a matrix while 
     for (const optimizer& o : {adamw, lion, muon, adafactor, adamw_8bit})
         CHECK(scratch_bytes(o, fp32, 100, 50) == byte_count{});
 }
+
+TEST_CASE("factored moments and projections are as small as two rows, and as one direction") {
+    CHECK(state_bytes(adafactor, fp32, 2, 10) == bytes(4 * (2 + 10)));
+    optimizer one = galore;
+    one.rank = 1;
+    CHECK(state_bytes(one, fp32, 10, 20) < state_bytes(adam, fp32, 10, 20));
+}

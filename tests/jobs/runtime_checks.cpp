@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <limits>
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <string>
@@ -66,4 +67,26 @@ TEST_CASE("what sizes a pool is refused by the software's own name where it is o
         REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", part));
         CHECK(validate(r, asked, stored_format{bf16}));
     }
+}
+
+TEST_CASE("drafted tokens need the part of them that is accepted, and that part them") {
+    const auto refusal = [](std::int64_t drafted, maybe<double> accepted) {
+        serving_options asked;
+        asked.draft_tokens = drafted;
+        asked.acceptance = accepted;
+        return validate(profile("vllm"), asked, stored_format{bf16});
+    };
+    CHECK(refusal(0, {}));
+    for (const double part : {0.0, 0.6, 1.0}) CHECK(refusal(1024, part));
+    CHECK(refusal(4, {}).error().code == error_code::missing);
+    CHECK(refusal(4, {}).error().field == "runtime.acceptance");
+    CHECK(refusal(0, 0.6).error().field == "runtime.draft_tokens");
+    CHECK(refusal(1025, 0.6).error().field == "runtime.draft_tokens");
+    CHECK(refusal(4, -0.1).error().value == "below 0");
+    CHECK(refusal(4, 1.1).error().value == "above 1");
+}
+TEST_CASE("what is no number is neither below nor above its bounds") {
+    CHECK(detail::how_outside(std::numeric_limits<double>::quiet_NaN(), 0, 1) == "no number");
+    CHECK(detail::how_outside(0.0, 0, 1) == "no number");
+    CHECK(detail::how_outside(2.0, 0, 1) == "above 1");
 }

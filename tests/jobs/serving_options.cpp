@@ -20,3 +20,12 @@ TEST_CASE("a caller who names no option leaves everything on GPUs, without adapt
     static_assert(!none.speculates_ahead);
     static_assert(none.draft_weights == byte_count{});
 }
+
+TEST_CASE("a driver's largest buffer is the one that was named, or Vulkan's, or any") {
+    serving_options asked;
+    CHECK(largest_buffer_of(asked) == byte_count{});
+    asked.backend = ggml_backend::vulkan;
+    CHECK(largest_buffer_of(asked) == gib(4));
+    asked.largest_buffer = bytes(1);
+    CHECK(largest_buffer_of(asked) == bytes(1));
+}
