@@ -28,6 +28,9 @@ SERVERS = ["vllm", "vllm", "sglang", "tensorrt-llm", "transformers", "lmdeploy",
 WHOLE_GRADIENTS = {"huggingface", "litgpt"}
 # Trainers whose DDP copies gradients into buckets (gradient_as_bucket_view=False, the default of torch and accelerate).
 BUCKETS = {"huggingface", "litgpt", "pytorch"}
+# Trainers whose ZeRO 2 is FSDP: a rank has its part of the weights, and from the forward pass on all of them, gathered in
+# the format of the arithmetic, which may be 16 bits. Each unit's are freed once it has passed back.
+FSDP = {"huggingface", "litgpt", "pytorch", "torchtitan", "torchtune"}
 
 # What a moment may hold.
 TERMS = ["weights", "adapter", "states", "gradients", "buckets", "activations", "logits", "gathered", "cache"]
@@ -124,7 +127,8 @@ def training(dice):
         return trained * per_value / (sharing if sharded else parts) if adapter else shared(per_value, sharded)
 
     tokens = sequence * micro
-    held = {"weights": shared(BYTES[weights], zero == 3),
+    gathers = zero == 2 and trainer in FSDP
+    held = {"weights": shared(BYTES[weights], zero == 3 or gathers),
             "states": of_trained(STATES[optimizer][0] * states + master, zero >= 1)}
     if adapter:
         held["adapter"] = of_trained(2, zero == 3)
@@ -138,6 +142,8 @@ def training(dice):
     saved = {"activations": tokens * m.hidden * 2 * max(0, layers - pipeline) / (parts * context)}
     if loss:  # the probabilities that eager cross entropy keeps, and the gradient that it makes of them
         saved["logits"] = 2 * 2 * tokens * m.vocabulary / (parts * context)
+    if gathers:  # beside a part of the weights that may be of these
+        saved["gathered"] = max(0, shared(min(2, BYTES[weights]), False) - held["weights"])
     if zero == 3:
         grown["gathered"] = 2 * m.matrix / parts
         saved["gathered"] = 2 * m.vocabulary * m.hidden / parts  # the head
