@@ -86,3 +86,11 @@ TEST_CASE("an adapter needs a rank, but for IA3, which has none; a prompt trains
     no_targets.targets = {};
     CHECK(validate(no_targets, m));
 }
+
+TEST_CASE("an adapter's dropout is a part of what it drops from, and not all of it") {
+    const auto with = [](double dropout) {
+        return validate(adapter{.kind = adapter_kind::lora, .rank = 8, .dropout = dropout}, models::llama_3_1_8b);
+    };
+    for (const double right : {0.0, 0.5, 0.999}) CHECK(with(right));
+    for (const double wrong : {1.0, 1.5, -0.1}) CHECK(with(wrong).error().field == "adapter.dropout");
+}

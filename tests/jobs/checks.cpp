@@ -270,3 +270,20 @@ TEST_CASE("a cache in NVFP4 is for the compute capabilities that the runtime's k
         CHECK((device_start_of(j, card).support != device_support::absent) == starts);
     }
 }
+
+TEST_CASE("one sequence a step over two data ranks does not go round") {
+    job j = training();
+    j.micro_batch = j.global_batch = 1;
+    CHECK(refused_field(j, {.data = 2}) == "global_batch");
+    CHECK(refused_field(j, {}) == "");
+}
+
+TEST_CASE("heads that two tensor ranks cannot share are refused with the runtime's name") {
+    const job j{
+        .model = find_model("gpt2-xl").value(), .context = tokens(1024), .runtime = runtimes::vllm};  // 25 heads
+    const status s = detail::validate_ranks(j, {.tensor = 2});
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "layout.tensor");
+    CHECK(s.error().expected.view().starts_with("what vllm "));
+    CHECK(detail::validate_ranks(j, {}));
+}

@@ -189,6 +189,11 @@ TEST_CASE("a model that is published in several formats has these, and one of th
     CHECK(routed_and_attention(j) == std::pair{mxfp4.name, bf16.name});
     j.weights = fp8_e4m3;
     CHECK(routed_and_attention(j).first == fp8_e4m3.name);
+    for (const precision* file : {&q8_0, &q4_0}) {  // as llama-quantize --pure makes it
+        j.weights = *file;
+        CHECK(formats_of(j, bf16).of({.role = weight_role::lm_head}).name == file->name);
+        CHECK(formats_of(j, bf16).of({.role = weight_role::embed_tokens}).name == file->name);
+    }
     j.weights = {};
     j.model.mixed = {.experts_down = int8};
     CHECK(routed_and_attention(j).first == int8.name);

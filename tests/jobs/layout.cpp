@@ -209,3 +209,22 @@ TEST_CASE("ranks with the same experts are all ranks over those that hold other 
     CHECK(layout{.tensor = 8, .expert = 8, .expert_tensor = 1}.expert_data_ranks() == 1);
     CHECK(layout{.tensor = 2, .data = 4, .context_parallel = 2}.expert_data_ranks() == 8);
 }
+
+TEST_CASE("what ZeRO shards is shared by the ranks of one replica of shards, and by one rank at least") {
+    CHECK(layout{.data = 8, .zero = 3, .shard_replicas = 2}.dense_shard_ranks() == 4);
+    CHECK(layout{.data = 8, .zero = 3, .shard_replicas = 2}.expert_shard_ranks() == 4);
+    CHECK(layout{.data = 8, .expert = 4, .zero = 3}.expert_shard_ranks() == 2);
+    CHECK(layout{.data = 8, .expert = 4, .zero = 3, .shard_replicas = 2}.expert_shard_ranks() == 1);
+    CHECK(layout{.data = 8, .expert = 2, .zero = 3, .shard_replicas = 2}.expert_shard_ranks() == 2);
+}
+
+TEST_CASE("a stage repeats the one before it where it has as many layers of each kind; the first repeats none") {
+    const layer_stack& alike = models::llama_3_1_8b.layers;  // 32 of one kind
+    CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 4}, 0));
+    for (const int stage : {1, 2, 3}) CHECK(repeats_layers_before(alike, {.pipeline = 4}, stage));
+    CHECK(repeats_layers_before(alike, {.pipeline = 5}, 1));
+    CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 5}, 2));  // 7, 7, 6, 6, 6
+    CHECK(repeats_layers_before(alike, {.pipeline = 5}, 3));
+    CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 4, .last_stage_layers = 5}, 3));
+    CHECK(repeats_layers_before(alike, {.pipeline = 4, .last_stage_layers = 5}, 2));
+}

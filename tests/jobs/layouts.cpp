@@ -208,6 +208,7 @@ TEST_CASE("a layout without data ranks gets those for which the GPUs have room")
     CHECK(with_data_ranks({.tensor = 2}, training(models::llama_3_1_8b, 6), eight).data == 3);
     CHECK(with_data_ranks({.context_parallel = 4}, training(models::llama_3_1_8b, 6), eight).data == 2);
     CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 64), eight).data == 4);
+    CHECK(with_data_ranks({.replicas = 2}, serving(models::llama_3_1_8b, 8), eight).data == 4);
     CHECK(with_data_ranks({}, serving(models::llama_3_1_8b, 6), eight).data == 6);
     CHECK(with_data_ranks({.tensor = 2}, serving(models::llama_3_1_8b, 1), eight).data == 1);
     CHECK(with_data_ranks({.tensor = 16}, serving(models::llama_3_1_8b), eight).data == 1);
@@ -304,4 +305,12 @@ TEST_CASE("a walk that trains stops at the layout that is taken, whatever its Ze
         }));
         CHECK(calls == stop + 1);
     }
+}
+
+TEST_CASE("data ranks of a batch are its divisors, and no more than there is room for") {
+    const layout_space data_alone{.tensor = false, .pipeline = false, .context_parallel = false, .zero = false};
+    CHECK(values(tried(training(models::llama_3_1_8b, 4), 16, data_alone), &layout::data) ==
+          std::set<std::int32_t>{1, 2, 4});
+    CHECK(values(tried(training(models::llama_3_1_8b, 64), 16, data_alone), &layout::data) ==
+          std::set<std::int32_t>{1, 2, 4, 8, 16});
 }

@@ -65,3 +65,11 @@ TEST_CASE("an engine that allots slots at start has one for each sequence at lea
     CHECK(detail::sequences_with_cells(chat, r, 3) == 4);
     CHECK(detail::sequences_with_cells(chat, r, 0) == 0);
 }
+
+TEST_CASE("of a rank's experts a token passes as many as it has at most") {
+    const weight experts{.rows = 64, .columns = 64, .copies = 8, .active = 3, .routed = true};
+    const layout four{.data = 4, .expert = 4, .expert_tensor = 1};
+    CHECK(local_part(experts, four).copies == 2);
+    CHECK(local_part(experts, four).active == 2);
+    CHECK(local_part(experts, {}).active == 3);
+}

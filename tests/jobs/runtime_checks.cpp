@@ -57,7 +57,9 @@ TEST_CASE("what sizes a pool is refused by the software's own name where it is o
     runtime r = profile("sglang");
     serving_options asked;
     REQUIRE(set_knob(r, asked, "max_total_tokens", 1e13));
-    CHECK(validate(r, asked, stored_format{bf16}).error().field == "runtime.max_total_tokens");
+    const error many = validate(r, asked, stored_format{bf16}).error();
+    CHECK(many.field == "runtime.max_total_tokens");
+    CHECK(many.expected == "an integer from 0 to 1099511627776");
     asked = {};
     for (const double part : {1.5, 0.0, -0.1}) {
         REQUIRE(set_knob(r, asked, "swa_full_tokens_ratio", part));

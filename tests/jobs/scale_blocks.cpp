@@ -87,3 +87,16 @@ TEST_CASE("a feed-forward that is no whole number of blocks is cut by any ranks,
     for (layer& kind : narrow.layers.kinds) kind.attention.head_dim = 100;
     CHECK(cut_blocks_of(serving(narrow, fp8_block), {.tensor = 2}).what != "attention heads");
 }
+
+TEST_CASE("rows that have a scale of their own, or share one with all, are cut by no ranks") {
+    const weight rows{.rows = 256, .columns = 256, .split = weight_split::rows, .quantised = true};
+    CHECK(detail::shared_scale(fp8_block, rows, false) == 128);
+    CHECK(detail::shared_scale(awq(4, 128), rows, false) == 1);
+    CHECK(detail::shared_scale(fp8_tensor, rows, false) == 1);
+    CHECK(detail::shared_scale(bf16, rows, false) == 1);
+    weight columns = rows;
+    columns.split = weight_split::columns;
+    CHECK(detail::shared_scale(awq(4, 128), columns, false) == 128);
+    CHECK(detail::shared_scale(awq(4, 128), columns, true) == 32);
+    CHECK(detail::shared_scale(awq(4, 32), columns, true) == 32);
+}
