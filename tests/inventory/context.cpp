@@ -47,7 +47,7 @@ TEST_CASE("a step's tokens: context-parallel ranks have their part of each seque
     j.micro_batch = 3;
     const training_context whole{j, {}};
     CHECK(whole.tokens.all() == 3 * 4096);
-    const training_context part{j, {.context_parallel = 8}};
+    const training_context part{j, layout{.context_parallel = 8}};
     CHECK(part.tokens.all() == 3 * 512);
     CHECK(part.tokens.keys == 4096);
     j.adapter = {.kind = adapter_kind::prompt, .rank = 20};
@@ -260,6 +260,6 @@ TEST_CASE("what layers hand on is the stream, a norm's output where it stands be
     j.model.architecture = "mamba2";
     CHECK(handed(norm_kind::rms) == fp32);
     // Ranks of a vocabulary share its scores.
-    CHECK(training_context{j, {.tensor = 2}}.splits_vocabulary);
+    CHECK(training_context{j, layout{.tensor = 2}}.splits_vocabulary);
     CHECK_FALSE(training_context{j, {}}.splits_vocabulary);
 }

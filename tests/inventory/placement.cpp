@@ -318,11 +318,11 @@ TEST_CASE("what lies on a GPU is known at compile time") {
 
 TEST_CASE("as many experts of a rank are computed for a token as it has, and no more than a token goes to") {
     weight experts{.role = weight_role::up_proj, .rows = 8, .columns = 8, .copies = 16, .active = 4, .routed = true};
-    CHECK(local_part(experts, {.data = 2, .expert = 2}).active == 4);
-    CHECK(local_part(experts, {.data = 8, .expert = 8}).active == 2);
-    CHECK(local_part(experts, {.data = 8, .expert = 8}).copies == 2);
+    CHECK(local_part(experts, layout{.data = 2, .expert = 2}).active == 4);
+    CHECK(local_part(experts, layout{.data = 8, .expert = 8}).active == 2);
+    CHECK(local_part(experts, layout{.data = 8, .expert = 8}).copies == 2);
     experts.split = weight_split::replicated;
-    CHECK(local_part(experts, {.tensor = 2}).rows == 8);
+    CHECK(local_part(experts, layout{.tensor = 2}).rows == 8);
 }
 
 TEST_CASE("a depth of prediction has the published layer, or one as the model's last") {

@@ -313,7 +313,7 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
     const weight_role head = j.model.tied_head ? weight_role::embed_tokens : weight_role::lm_head;
     byte_count narrower = held.narrower;
     byte_count towers;
-    for_each_trained_weight(how, here, named_by(to), [&](const trained_weight& w) {
+    for_each_trained_weight(how, in.folded.layout, here, named_by(to), [&](const trained_weight& w) {
         const bool in_layers = w.position >= held.layers.first && w.position < held.layers.last;
         const bool there = w.place == weight_place::layer ? in_layers
                            : w.place == weight_place::input
@@ -372,10 +372,10 @@ private:
 
 /// What training keeps of each weight in one term, as the plan sums it.
 template <class Writer>
-constexpr void write_kept(const weight_training& how, const placement& here, Writer& to,
+constexpr void write_kept(const weight_training& how, const layout& l, const placement& here, Writer& to,
                           byte_count (*term)(const training_state&)) {
     kept_writer<Writer> list{to};
-    for_each_trained_weight(how, here, named_by(to), [&](const trained_weight& w) { list.add(w, term(w.kept)); });
+    for_each_trained_weight(how, l, here, named_by(to), [&](const trained_weight& w) { list.add(w, term(w.kept)); });
     list.end();
     to.add("prompt", term(prompt_state(how, here)));
 }
@@ -391,15 +391,15 @@ constexpr void write_optimizer(const stage_step& in, peak_point point, const mem
     if (on_gpu && shards_whole_tensors(j, l))
         return to.add("whole_tensors", first_step ? in.held.optimizer : in.stage.weights.all.optimizer.states);
     if (m.evicted.expected > byte_count{}) {  // which pages stay is the driver's to say
-        write_kept(in.folded.weights, here, to,
+        write_kept(in.folded.weights, l, here, to,
                    [](const training_state& s) { return s.optimizer.states - s.optimizer.paged; });
         return to.add("paged", m.evictable - m.evicted.expected);
     }
     const auto states = [](const training_state& s) { return s.optimizer.states; };
-    if (!first_step) return write_kept(in.folded.weights, here, to, states);
+    if (!first_step) return write_kept(in.folded.weights, l, here, to, states);
     const job copies = before_first_step(j);
     const training_context context{copies, l};
-    write_kept(weight_training{copies, l, context}, here, to, states);
+    write_kept(weight_training{copies, l, context}, l, here, to, states);
 }
 
 template <class Writer>
@@ -418,10 +418,10 @@ constexpr void write_training(const job& j, const cluster& c, const job_plan& p,
     const stage_peak peak = peak_of(folded, stage);
     const stage_step in = stage_step_of(folded, stage);
     to.term = memory_term::weights;
-    write_kept(folded.weights, stage.holds, to, [](const training_state& s) { return s.weights; });
+    write_kept(folded.weights, l, stage.holds, to, [](const training_state& s) { return s.weights; });
     write_rotary_tables(folded, stage.holds, to);
     to.term = memory_term::adapter;
-    write_kept(folded.weights, stage.holds, to, [](const training_state& s) { return s.adapter; });
+    write_kept(folded.weights, l, stage.holds, to, [](const training_state& s) { return s.adapter; });
     to.term = memory_term::gradients;
     // DeepSpeed hands them to the host by the bucket.
     const gradients_held held = gradients_at(in, peak.point, peak.kind);

@@ -102,7 +102,7 @@ struct token_shape {
 namespace detail {
 
 /// local_bytes(), compiled where it is called: where most activations of a plan are summed.
-[[gnu::always_inline]] constexpr byte_count inlined_local_bytes(const activation& a, const layout& l) {
+[[gnu::always_inline]] constexpr byte_count inlined_local_bytes(const activation& a, const layer_split& l) {
     const bool cut =
         a.split == activation_split::tensor || (a.split == activation_split::sequence && l.sequence_parallel);
     return size_of_row(a.format, cut && l.tensor > 1 ? ceil_quotient(a.elements, l.tensor) : a.elements);
@@ -111,7 +111,7 @@ namespace detail {
 }  // namespace detail
 
 /// Bytes of it on one rank.
-[[gnu::noinline]] constexpr byte_count local_bytes(const activation& a, const layout& l) {
+[[gnu::noinline]] constexpr byte_count local_bytes(const activation& a, const layer_split& l) {
     return detail::inlined_local_bytes(a, l);
 }
 

@@ -142,11 +142,11 @@ struct training_context {
     expert_context experts;       ///< routed experts
 
     /// The context of a job in a layout, on a GPU whose first choice of attention kernels is `sdpa`.
-    constexpr training_context(const job& j, const layout& l, sdpa_backend sdpa = sdpa_backend::flash)
+    constexpr training_context(const job& j, const layer_split& l, sdpa_backend sdpa = sdpa_backend::flash)
         : training_context{j, l, sdpa, modeling_of(j.model)} {}
 
     /// The same, where it is known how the model's modules are written.
-    constexpr training_context(const job& j, const layout& l, sdpa_backend sdpa, const modeling& written)
+    constexpr training_context(const job& j, const layer_split& l, sdpa_backend sdpa, const modeling& written)
         : code{written},
           runtime{j.runtime},
           adapter{adapter_of(j)},
@@ -173,9 +173,9 @@ struct training_context {
                     l.context_parallel,
                     l.cp_comm_type,
                     code.attention.causal},
-          experts{j.expert_load, l.expert_tensor_ranks()} {}
+          experts{j.expert_load, l.expert_tensor} {}
 
-    training_context(const job&&, const layout&,
+    training_context(const job&&, const layer_split&,
                      sdpa_backend = sdpa_backend::flash) = delete;  // it refers into the job
 
     /// The format of a norm's output: autocast computes torch's own layer norm in fp32.
@@ -227,8 +227,9 @@ private:
                 family == format_family::gptq_words};
     }
     /// The token embedding is no operation that autocast casts, so it and the stream have its format.
-    constexpr bool has_fp32_embedding(const job& j, const layout& l) const {
-        return j.compute == fp32 || (j.runtime.kernels.fp32_stream && quantised.four_bit && frozen && l.zero < 3) ||
+    constexpr bool has_fp32_embedding(const job& j, const layer_split& l) const {
+        return j.compute == fp32 ||
+               (j.runtime.kernels.fp32_stream && quantised.four_bit && frozen && !l.gathers_weights) ||
                (autocast && weights_of(j) == fp32);
     }
 };

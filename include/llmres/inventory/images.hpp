@@ -109,7 +109,7 @@ constexpr void visit_image_attention(const image_pass& pass, std::int64_t width,
         token_pass each{.tokens = {pass.copies(), n, keys}};
         each.cached = keys;  // every position attends to all keys
         if (pass.asked.attention == attention_kernel::eager) each.scores = pair_scores::fused_softmax;
-        visit_attention_core(heads, formats, each, 0, layout{}, visit);
+        visit_attention_core(heads, formats, each, 0, layer_split{}, visit);
     }
 }
 

@@ -37,7 +37,7 @@ constexpr double score_traffic(const token_pass& pass) {
 
 template <class Visit>
 constexpr void visit_attention_core(const attention& a, const operation_formats& formats, const token_pass& pass,
-                                    std::size_t index, const layout& l, Visit& visit) {
+                                    std::size_t index, const layer_split& l, Visit& visit) {
     const std::int64_t n = pass.tokens.all();
     const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
     // A prompt's token sees on average half of what comes before the prompt's end, and all that was cached. Scores
@@ -84,7 +84,7 @@ constexpr void visit_attention_core(const attention& a, const operation_formats&
 /// Calls visit(operation, p) for what a layer computes beside its products with weights.
 template <class Passes, class Visit>
 constexpr void visit_between_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
-                                         const Passes& passes, const layout& over, Visit& visit) {
+                                         const Passes& passes, const layer_split& over, Visit& visit) {
     // Every tensor between the products is written once and read once, and is as large as there are tokens.
     byte_count a_token;
     for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
@@ -109,7 +109,7 @@ constexpr void visit_between_projections(const layer& l, std::int64_t hidden, co
 /// once is little more than for one.
 template <class Passes, class Visit>
 constexpr void for_each_operation(const layer& l, std::int64_t hidden, const operation_formats& formats,
-                                  const Passes& passes, const layout& over, Visit&& visit) {
+                                  const Passes& passes, const layer_split& over, Visit&& visit) {
     detail::visit_projections(l, hidden, formats, passes, over, visit);
     detail::visit_between_projections(l, hidden, formats, passes, over, visit);
 }
@@ -117,7 +117,7 @@ constexpr void for_each_operation(const layer& l, std::int64_t hidden, const ope
 /// Calls visit(operation, p) for the head, which is as wide as the embedding. (Looking up embeddings computes nothing.)
 template <class Passes, class Visit>
 constexpr void for_each_head_operation(const model& m, const operation_formats& formats, const Passes& passes,
-                                       const layout& over, Visit&& visit) {
+                                       const layer_split& over, Visit&& visit) {
     const weight head{.role = weight_role::lm_head,
                       .rows = m.vocabulary,
                       .columns = embedding_width_of(m),
@@ -145,13 +145,14 @@ constexpr bool expert_ranks_share_tokens(const layout& over) {
 /// gathers it again under sequence parallelism (arXiv 2205.05198), which moves as much; expert parallelism sends tokens
 /// to their experts and back, and needs no sum then; context parallelism exchanges keys and values, or under `a2a` the
 /// sequence for heads before attention and back behind it. The backward pass has as many.
+/// `same_tokens`: every rank that shares the experts has the same ones (expert_ranks_share_tokens()).
 template <class Visit>
 constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
-                                 const layout& over, Visit&& visit) {
+                                 const layer_split& over, bool same_tokens, Visit&& visit) {
     // Where every expert rank has the same tokens, each computes what its experts add and the sum is one all-reduce, as
     // without expert parallelism (vLLM's fused_moe/layer.py, TensorRT-LLM's fused_moe: no all-to-all without attention
     // data parallelism).
-    const bool spread = l.feed_forward.routed() && over.expert > 1 && !expert_ranks_share_tokens(over);
+    const bool spread = l.feed_forward.routed() && over.expert > 1 && !same_tokens;
     if (over.context_parallel > 1 && l.attention.kind != attention_kind::none) {
         const std::int64_t width = detail::ceil_quotient(l.attention.kv_heads, over.tensor) *
                                    (l.attention.query_width() + l.attention.value_width());
@@ -172,6 +173,13 @@ constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const prec
     const experts& e = l.feed_forward.experts;
     const byte_count routed = size_of(compute, s.all(), e.features(hidden)) * e.per_token;
     for (int i = 0; i < 2; ++i) visit(exchange{collective_kind::all_to_all, exchange::group::expert, routed});
+}
+
+/// The same in a layout.
+template <class Visit>
+constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
+                                 const layout& over, Visit&& visit) {
+    for_each_exchange(l, hidden, compute, s, over, expert_ranks_share_tokens(over), visit);
 }
 
 }  // namespace llmres::inline v0

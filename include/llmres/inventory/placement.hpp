@@ -118,8 +118,9 @@ constexpr bool is_naive_pipeline(const job& j, const layout& l) {
 [[gnu::cold]] constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
     const model& m = j.model;
     const weight_format_view formats = formats_of(j, activations_of(j));
+    const layer_split split{l};
     byte_count sum;
-    const auto add = [&](const weight& w) { sum += size_of(local_part(w, l), formats); };
+    const auto add = [&](const weight& w) { sum += size_of(local_part(w, split), formats); };
     for_each_input_weight(m, add);
     const byte_count input = sum;
     sum = {};

@@ -99,6 +99,47 @@ struct layout {
     friend constexpr bool operator==(const layout&, const layout&) = default;
 };
 
+/// What the tensors of one layer depend on of a layout: which part of each a GPU has. Two layouts of the same split
+/// have the same activations, whatever their data ranks and pipeline stages.
+struct layer_split {
+    std::int32_t tensor = 1;                                ///< ranks that share each matrix product
+    std::int32_t context_parallel = 1;                      ///< ranks that share each sequence
+    std::int32_t expert = 1;                                ///< ranks that share the routed experts of a layer
+    std::int32_t expert_tensor = 1;                         ///< ranks that share each routed expert
+    cp_communication cp_comm_type = cp_communication::p2p;  ///< how context-parallel ranks share keys and values
+    bool sequence_parallel = false;                         ///< norms and residuals are partitioned, too
+    bool has_stages = false;                                ///< other GPUs have other layers
+    bool gathers_weights = false;                           ///< ZeRO 3: a layer's weights are gathered to compute it
+
+    constexpr layer_split() = default;
+    /// The split of a layout, which stands for it wherever one is asked for.
+    constexpr explicit(false) layer_split(const layout& l)
+        : tensor{l.tensor},
+          context_parallel{l.context_parallel},
+          expert{l.expert},
+          expert_tensor{l.expert_tensor_ranks()},
+          cp_comm_type{l.cp_comm_type},
+          sequence_parallel{l.sequence_parallel},
+          has_stages{l.pipeline > 1},
+          gathers_weights{l.zero >= 3} {}
+
+    friend constexpr bool operator==(const layer_split&, const layer_split&) = default;
+};
+
+/// How ZeRO shards what training keeps of weights.
+struct zero_split {
+    std::int32_t zero = 0;          ///< the stage: layout::zero
+    std::int64_t dense_ranks = 1;   ///< that dense weights' state is sharded over
+    std::int64_t expert_ranks = 1;  ///< that routed experts' state is sharded over
+
+    constexpr zero_split() = default;
+    /// That of a layout, which stands for it wherever one is asked for.
+    constexpr explicit(false) zero_split(const layout& l)
+        : zero{l.zero}, dense_ranks{l.dense_shard_ranks()}, expert_ranks{l.expert_shard_ranks()} {}
+
+    friend constexpr bool operator==(const zero_split&, const zero_split&) = default;
+};
+
 /// Layers [first, last) of one pipeline stage.
 struct stage_range {
     std::int32_t first = 0;  ///< the first layer

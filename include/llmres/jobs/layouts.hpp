@@ -426,6 +426,7 @@ constexpr cut_blocks cut_blocks_of(const job& j, const layout& l) {
         family == format_family::gptq_words || family == format_family::awq_words || family == format_family::packed;
     if (!groups && family != format_family::eight_bit_float) return {};
     const weight_format_view formats = formats_of(j, activations_of(j));
+    const layer_split split{l};
     cut_blocks first{};
     for (const layer& kind : j.model.layers.distinct())
         for_each_weight(kind, j.model.hidden, [&](const weight& w) {
@@ -433,7 +434,7 @@ constexpr cut_blocks cut_blocks_of(const job& j, const layout& l) {
             const bool asked = w.quantised && w.split != weight_split::replicated;
             if (!first.what.empty() || !asked || !(feeds || detail::is_of_attention(w.role))) return;
             const std::int64_t block = detail::shared_scale(formats.of(w), w, groups && w.routed);
-            const weight_shape held = local_shape(w, l);
+            const weight_shape held = local_shape(w, split);
             const bool by_rows = w.split == weight_split::rows;
             const std::int64_t size = by_rows ? w.rows : w.columns, part = by_rows ? held.rows : held.columns;
             if (part == size || part % block == 0) return;

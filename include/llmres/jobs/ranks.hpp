@@ -41,10 +41,10 @@ struct weight_shape {
 
 /// The largest part of a weight that one GPU of the layout holds (ZeRO apart). Heads stay whole; where there are fewer
 /// of them than ranks, ranks hold copies.
-constexpr weight_shape local_shape(const weight& w, const layout& l);
+constexpr weight_shape local_shape(const weight& w, const layer_split& l);
 
 /// The same as a weight.
-constexpr weight local_part(weight w, const layout& l);
+constexpr weight local_part(weight w, const layer_split& l);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -64,8 +64,8 @@ constexpr std::int64_t sequences_with_cells(const job& j, const runtime& r, std:
 }
 
 /// local_shape(), compiled where it is called: where most weights of a plan are asked for.
-[[gnu::always_inline]] constexpr weight_shape inlined_local_shape(const weight& w, const layout& l) {
-    const std::int64_t ranks = w.routed ? l.expert_tensor_ranks() : l.tensor;
+[[gnu::always_inline]] constexpr weight_shape inlined_local_shape(const weight& w, const layer_split& l) {
+    const std::int64_t ranks = w.routed ? l.expert_tensor : l.tensor;
     weight_shape held{w.rows, w.columns, w.routed && l.expert > 1 ? ceil_quotient(w.copies, l.expert) : w.copies};
     if (ranks == 1 || w.split == weight_split::replicated) return held;
     std::int64_t& size = w.split == weight_split::rows ? held.rows : held.columns;
@@ -74,15 +74,15 @@ constexpr std::int64_t sequences_with_cells(const job& j, const runtime& r, std:
     return held;
 }
 /// local_shape(), compiled once.
-[[gnu::noinline]] constexpr weight_shape called_local_shape(const weight& w, const layout& l) {
+[[gnu::noinline]] constexpr weight_shape called_local_shape(const weight& w, const layer_split& l) {
     return inlined_local_shape(w, l);
 }
 
 }  // namespace detail
 
-constexpr weight_shape local_shape(const weight& w, const layout& l) { return detail::called_local_shape(w, l); }
+constexpr weight_shape local_shape(const weight& w, const layer_split& l) { return detail::called_local_shape(w, l); }
 
-constexpr weight local_part(weight w, const layout& l) {
+constexpr weight local_part(weight w, const layer_split& l) {
     const weight_shape held = local_shape(w, l);
     w.rows = held.rows;
     w.columns = held.columns;

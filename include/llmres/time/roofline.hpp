@@ -190,7 +190,8 @@ struct pricer {
         double a_clock = 0;     ///< seconds of a clock, of all multiprocessors
     };
 
-    const layout& degrees;
+    layer_split degrees;
+    bool expert_ranks_share_tokens = false;  ///< every rank that shares the experts has the same tokens
     const cluster& hardware;
     const gpu& sheet;  ///< whose peaks mfu refers to
     const efficiency& reach;
@@ -212,9 +213,9 @@ struct pricer {
     std::array<priced_pass, token_passes::most> sum{};
     last_mixers mixers{};
 
-    pricer(const layout&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
+    pricer(const layer_split&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
            const std::array<bool, token_passes::most>&) = delete;  // it refers to them
-    constexpr pricer(const layout& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
+    constexpr pricer(const layer_split& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
                      const runtime_launches& by, const std::array<bool, token_passes::most>& runs_long)
         : degrees{l}, hardware{c}, sheet{of_peaks}, reach{e}, launches{by}, sustained{runs_long} {
         a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
@@ -282,7 +283,7 @@ struct pricer {
         switch (x.among) {
             case exchange::group::tensor: sum[pass].tensor += time_among(x, degrees.tensor, 1); return;
             case exchange::group::expert:
-                sum[pass].expert += time_among(x, degrees.expert, degrees.expert_tensor_ranks());
+                sum[pass].expert += time_among(x, degrees.expert, degrees.expert_tensor);
                 return;
             case exchange::group::context: sum[pass].context += time_among(x, degrees.context_parallel, degrees.tensor);
         }
@@ -531,16 +532,17 @@ constexpr void price_between_projections(pricer& price, const layer& kind, std::
                                          const operation_formats& formats, const token_passes& passes) {
     visit_between_projections(kind, hidden, formats, passes, price.degrees, price);
     for (std::size_t p = 0; p < passes.size(); ++p) {
-        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees, [&](const exchange& x) {
-            price(x, p);
-            // Keys and values pass on the way back, and their gradients with them.
-            if (passes[p].backward && x.among == exchange::group::context) price(x, p);
-            // Sequence parallelism keeps a part of each input and gathers it for the gradients of weights, unless the
-            // runtime keeps what it gathered.
-            if (passes[p].backward && x.among == exchange::group::tensor && price.degrees.sequence_parallel &&
-                !passes[p].keeps_gathered)
-                price(exchange{collective_kind::all_gather, x.among, x.message}, p);
-        });
+        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees,
+                          price.expert_ranks_share_tokens, [&](const exchange& x) {
+                              price(x, p);
+                              // Keys and values pass on the way back, and their gradients with them.
+                              if (passes[p].backward && x.among == exchange::group::context) price(x, p);
+                              // Sequence parallelism keeps a part of each input and gathers it for the gradients of
+                              // weights, unless the runtime keeps what it gathered.
+                              if (passes[p].backward && x.among == exchange::group::tensor &&
+                                  price.degrees.sequence_parallel && !passes[p].keeps_gathered)
+                                  price(exchange{collective_kind::all_gather, x.among, x.message}, p);
+                          });
         price.sum[p].floors += default_kernels.elementwise_floor * price.launches.small_kernels;
         price.sum[p].layers = 1;
     }

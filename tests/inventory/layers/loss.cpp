@@ -132,7 +132,7 @@ TEST_CASE("tensor ranks share scores in every way of computing them; more tokens
         for_each_loss_activation(j.model, training_context{j, {}}, [&](const activation& a, loss_point) {
             if (a.split != activation_split::tensor) return;
             whole += local_bytes(a, {});
-            shared += local_bytes(a, {.tensor = 8});
+            shared += local_bytes(a, layout{.tensor = 8});
         });
         CHECK(whole > byte_count{});
         CHECK(shared * 8 == whole);

@@ -107,10 +107,10 @@ TEST_CASE("context-parallel ranks exchange keys and values through buffers") {
     j.runtime = runtimes::megatron;
     const attention& a = j.model.layers[0].attention;
     const auto exchanged = [&](std::int32_t ranks, cp_communication how) {
-        const training_context context{j, {.context_parallel = ranks, .cp_comm_type = how}};
+        const training_context context{j, layout{.context_parallel = ranks, .cp_comm_type = how}};
         byte_count size;
         const byte_count alone = [&] {
-            training_context one = training_context{j, {.context_parallel = ranks}};
+            training_context one = training_context{j, layout{.context_parallel = ranks}};
             one.attention.context_ranks = 1;
             byte_count sum;
             for_each_gradient_activation(j.model.layers[0], j.model.hidden, one,

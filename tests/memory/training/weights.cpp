@@ -437,7 +437,7 @@ TEST_CASE(
 TEST_CASE("DeepSpeed's ZeRO 3 gathers ahead until 1e9 values are there") {
     job j = mixed();
     j.runtime = runtimes::deepspeed;
-    const training_context context{j, {.data = 8, .zero = 3}};
+    const training_context context{j, layout{.data = 8, .zero = 3}};
     const auto live = [&](byte_count whole, byte_count unit) {
         return detail::live_weights_of(context, whole, unit, gb(1));
     };

@@ -414,7 +414,7 @@ struct loss_memory {
     byte_count held{};
 };
 
-constexpr loss_memory loss_memory_of(const model& m, const training_context& context, const layout& l) {
+constexpr loss_memory loss_memory_of(const model& m, const training_context& context, const layer_split& l) {
     loss_memory sum;
     for_each_loss_activation(m, context, [&](const activation& a, loss_point at) {
         byte_count& here = at == loss_point::saved      ? sum.saved

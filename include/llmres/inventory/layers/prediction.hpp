@@ -34,7 +34,7 @@ constexpr void for_each_depth_activation(const model& m, const training_context&
 
 /// What one depth's cross entropy keeps of logits until it is differentiated, while the model's own is computed: all
 /// but the gradients that are made then.
-constexpr byte_count kept_logits(const model& m, const training_context& context, const layout& l) {
+constexpr byte_count kept_logits(const model& m, const training_context& context, const layer_split& l) {
     byte_count most;
     byte_count made;
     for_each_loss_activation(m, context, [&](const activation& a, loss_point at) {

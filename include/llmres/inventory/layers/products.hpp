@@ -100,7 +100,7 @@ public:
     /// From here on with so many tokens. Routed tokens of all ranks meet at their experts, of which this rank has
     /// `copies`; ranks that hold copies of the same tokens share the work. Where ranks have experts of their own, this
     /// one is the busiest (token_pass::expert_load).
-    [[gnu::always_inline]] constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layout& l,
+    [[gnu::always_inline]] constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layer_split& l,
                                                       double expert_load) {
         tokens_ = here;
         if (whole_.routed) choose(here, copies, l, expert_load);
@@ -188,11 +188,11 @@ private:
                 .each = each_};
     }
     /// The experts that so many tokens choose.
-    [[gnu::noinline]] constexpr void choose(std::int64_t here, std::int64_t copies, const layout& l,
+    [[gnu::noinline]] constexpr void choose(std::int64_t here, std::int64_t copies, const layer_split& l,
                                             double expert_load) {
-        tokens_ = ceil_quotient(here * whole_.active * l.expert_tensor_ranks(), l.tensor);
+        tokens_ = ceil_quotient(here * whole_.active * l.expert_tensor, l.tensor);
         chosen_ = here > 0 ? static_cast<double>(tokens_) / static_cast<double>(here) : 1.0;
-        std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor_ranks(), l.tensor);
+        std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor, l.tensor);
         if (met < here) met = here;
         if (const double load = expert_load < l.expert ? expert_load : l.expert; load > 1) {
             tokens_ = static_cast<std::int64_t>(static_cast<double>(tokens_) * load);
@@ -292,7 +292,7 @@ enum class projection_place : std::uint8_t { before_head, head, adapter };
 template <class Passes, class Visit>
 [[gnu::noinline]] constexpr std::int64_t visit_matrix(const equal_matrices& equal, const weight_shape& part,
                                                       const operation_formats& formats, const Passes& passes,
-                                                      const layout& l, projection_place place, Visit& visit) {
+                                                      const layer_split& l, projection_place place, Visit& visit) {
     const bool head = place == projection_place::head, added = place == projection_place::adapter;
     matrix_product product{equal.first, part, *equal.format, formats, passes[0].training, added};
     const bool trained = added || !passes[0].adapter.trains();
@@ -319,7 +319,7 @@ template <class Passes, class Visit>
 /// Calls visit for the products of all passes with equal weights, but for adapters beside them.
 template <class Passes, class Visit>
 constexpr void visit_equal(const equal_matrices& equal, const operation_formats& formats, const Passes& passes,
-                           const layout& l, projection_place place, Visit& visit) {
+                           const layer_split& l, projection_place place, Visit& visit) {
     if (equal.first.rows == 1) return;  // vectors: norms and biases
     visit_matrix(equal, inlined_local_shape(equal.first, l), formats, passes, l, place, visit);
 }
@@ -328,7 +328,7 @@ constexpr void visit_equal(const equal_matrices& equal, const operation_formats&
 template <class Passes, class Visit>
 [[gnu::cold, gnu::noinline]] constexpr void visit_adapter(const equal_matrices& beside,
                                                           const operation_formats& formats, const Passes& passes,
-                                                          const layout& l, Visit& visit) {
+                                                          const layer_split& l, Visit& visit) {
     const weight_shape part = local_shape(beside.first, l);
     weight_shape down = part, up = part;
     down.rows = up.columns = passes[0].adapter.rank;
@@ -342,7 +342,7 @@ template <class Passes, class Visit>
 /// the same in all passes.
 template <class Passes, class Visit>
 constexpr void visit_projection(const weight& whole, const operation_formats& formats, const Passes& passes,
-                                const layout& l, projection_place place, Visit& visit) {
+                                const layer_split& l, projection_place place, Visit& visit) {
     if (whole.rows == 1) return;
     const equal_matrices alone{.first = whole, .format = &formats.weights.of(whole), .joins = formats.joined};
     visit_equal(alone, formats, passes, l, place, visit);
@@ -356,7 +356,7 @@ constexpr void visit_projection(const weight& whole, const operation_formats& fo
 /// that are yet to be shown.
 template <class Passes, class Visit>
 constexpr void visit_projections(const layer& l, std::int64_t hidden, const operation_formats& formats,
-                                 const Passes& passes, const layout& over, Visit& visit) {
+                                 const Passes& passes, const layer_split& over, Visit& visit) {
     constexpr auto place = projection_place::before_head;
     if (passes[0].adapter.trains() || (passes[0].training && (!TakesBoth<Visit> || !trains_both(passes))))
         return for_each_weight(l, hidden,

@@ -46,8 +46,8 @@ public:
 
     /// Tells what autograd saves of the next operation.
     constexpr void save(const activation& a) {
-        if (count_ == pending_.size()) return save(pending{local_bytes(a, to_.folded.layout), a.until});
-        pending_[count_++] = {local_bytes(a, to_.folded.layout), a.until};
+        if (count_ == pending_.size()) return save(pending{local_bytes(a, to_.folded.split), a.until});
+        pending_[count_++] = {local_bytes(a, to_.folded.split), a.until};
     }
     constexpr void operator()(const layer_operation& o) {
         const bool remakes_its_inputs = o.code == operation_code::attention;
@@ -126,7 +126,7 @@ private:
     }
     constexpr byte_count size(std::int64_t width, const precision& format, activation_split split) const {
         return local_bytes({activation_role::up, product(context_.tokens.all(), width), format, split},
-                           to_.folded.layout);
+                           to_.folded.split);
     }
 
     constexpr void write(const layer_operation& o) {
@@ -232,7 +232,7 @@ private:
         tensor output = make(size(target, compute));
         tensor whole = expands ? make(local_bytes({activation_role::weight, product(read.width, target.width), compute,
                                                    activation_split::tensor},
-                                                  to_.folded.layout))
+                                                  to_.folded.split))
                                : 0;
         free(whole);
         if (context_.formats.fp32_outputs) {

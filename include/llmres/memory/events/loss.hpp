@@ -28,7 +28,7 @@ public:
     constexpr void forward() {
         finish();
         for_each_output_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a) {
-            to_.allocate(tensor_group::loss, local_bytes(a, to_.folded.layout));
+            to_.allocate(tensor_group::loss, local_bytes(a, to_.folded.split));
         });
         to_.allocate(tensor_group::loss, to_.stage.weights.prediction.logits);
         to_.allocate(tensor_group::loss, to_.stage.weights.prediction.kept);
@@ -70,13 +70,13 @@ private:
         byte_count whole{};
         for_each_loss_activation(to_.folded.job.model, to_.folded.context, [&](const activation& a, loss_point at) {
             if (at == loss_point::gradient && a.role == activation_role::logits_gradient)
-                whole = div_up(local_bytes(a, to_.folded.layout), tensors_in(a));
+                whole = div_up(local_bytes(a, to_.folded.split), tensors_in(a));
         });
         return whole;
     }
     /// The copies of a role, one by one: of shifted logits the second one is shifted, and all that follows from it.
     constexpr byte_count size_of_copy(const activation& a, std::int64_t copy) const {
-        const byte_count size = div_up(local_bytes(a, to_.folded.layout), tensors_in(a));
+        const byte_count size = div_up(local_bytes(a, to_.folded.split), tensors_in(a));
         const bool shifted =
             a.role == activation_role::log_probabilities || (a.role == activation_role::logits_fp32 && copy > 0);
         return shifted && shifted_ > byte_count{} ? shifted_ : size;
@@ -107,7 +107,7 @@ private:
         const training_context& context = to_.folded.context;
         const std::int64_t all = product(context.tokens.all(), to_.folded.job.model.vocabulary);
         return local_bytes({activation_role::logits, all, context.formats.compute, activation_split::tensor},
-                           to_.folded.layout);
+                           to_.folded.split);
     }
     /// Where fp32 logits are all that is left in the forward pass, the head's product was there while they were made.
     constexpr void cast_logits() {
@@ -117,7 +117,7 @@ private:
             if (at != loss_point::forward) return;
             stays = stays || a.role == activation_role::logits;
             if (a.role == activation_role::logits_fp32 && cast == byte_count{})
-                cast = div_up(local_bytes(a, to_.folded.layout), tensors_in(a));
+                cast = div_up(local_bytes(a, to_.folded.split), tensors_in(a));
         });
         if (stays || cast == byte_count{}) return;
         to_.allocate(tensor_group::temporaries, size_of_product());

@@ -152,7 +152,7 @@ private:
         forward_sweep sweep{to_.layer_at(position),
                             to_.folded.job.model.hidden,
                             to_.folded.context,
-                            to_.folded.layout,
+                            to_.folded.split,
                             records ? saved_tensors::stay : saved_tensors_of(to_.folded.job, to_.folded.context),
                             &shown};
         saved_so_far saved;
@@ -160,7 +160,7 @@ private:
         for_each_training_activation(
             to_.layer_at(position), to_.folded.job.model.hidden, to_.folded.context,
             [&](const activation& a) {
-                if (records) to_.allocate(saved_group(batch, position, a.until), local_bytes(a, to_.folded.layout));
+                if (records) to_.allocate(saved_group(batch, position, a.until), local_bytes(a, to_.folded.split));
             },
             [](const activation&) {},
             [&](const layer_operation& o, bool input) {

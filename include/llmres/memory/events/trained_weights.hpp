@@ -24,15 +24,14 @@ struct trained_weight {
 /// Calls visit(trained_weight) for the weights of a stage, layer by layer, summed as the plan sums them.
 /// in_layers(range, each) calls each(index) for the layers of a range, and may note which layer of the model it is.
 template <class InLayers, class Visit>
-constexpr void for_each_trained_weight(const weight_training& how, const placement& here, InLayers&& in_layers,
-                                       Visit&& visit) {
+constexpr void for_each_trained_weight(const weight_training& how, const layout& l, const placement& here,
+                                       InLayers&& in_layers, Visit&& visit) {
     const job& j = how.job;
-    const layout& l = how.layout;
     weight_fold fold{how, weight_place::input};
     std::int32_t position = here.layers.first - 1;
     const auto keep = [&](weight_place place) {
         return [&, place](const weight& w) {
-            visit(trained_weight{w.role, place, position, local_shape(w, l).copies, fold.next(w, place)});
+            visit(trained_weight{w.role, place, position, local_shape(w, how.split).copies, fold.next(w, place)});
         };
     };
     for_each_placed_input_weight(j.model, here, keep(weight_place::input));

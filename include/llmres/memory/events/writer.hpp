@@ -78,7 +78,7 @@ public:
     /// A tensor, or of gradients as many as it is times the residual stream, or the inner width, of the tokens: the
     /// inventory sums equal ones up.
     constexpr void allocate_activation(std::int64_t group, const activation& a, std::int64_t inner_width) const {
-        const byte_count all = local_bytes(a, folded.layout);
+        const byte_count all = local_bytes(a, folded.split);
         std::int64_t count = 1;
         for (const std::int64_t width : {folded.job.model.hidden, inner_width}) {
             const std::int64_t one = product(folded.context.tokens.all(), width);
@@ -129,7 +129,7 @@ public:
     template <class Each>
     constexpr void for_each_weight_here(Each&& each) const {
         for_each_trained_weight(
-            folded.weights, stage.holds,
+            folded.weights, folded.layout, stage.holds,
             [](stage_range range, auto&& layer) {
                 for (std::int32_t i = range.first; i < range.last; ++i) layer(i);
             },
@@ -161,7 +161,7 @@ public:
     constexpr void for_each_layer_weight(std::int32_t position, Each&& each) const {
         weight_fold fold{folded.weights, weight_place::layer};
         for_each_weight(layer_at(position), folded.job.model.hidden, [&](const weight& w) {
-            each(w.role, local_shape(w, folded.layout).copies, fold.next(w, weight_place::layer));
+            each(w.role, local_shape(w, folded.split).copies, fold.next(w, weight_place::layer));
         });
     }
 

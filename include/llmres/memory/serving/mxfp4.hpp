@@ -24,7 +24,7 @@ struct local_experts {
     constexpr byte_count plain() const { return bytes((gates + 1) * width * hidden / 32 * 17 * count); }
 };
 
-constexpr local_experts local_experts_of(const layer& kind, std::int64_t hidden, const layout& l) {
+constexpr local_experts local_experts_of(const layer& kind, std::int64_t hidden, const layer_split& l) {
     local_experts found{.hidden = hidden};
     for_each_weight(kind, hidden, [&](const weight& whole) {
         if (!whole.routed || !whole.quantised || !is_feed_forward(whole.role)) return;
@@ -66,7 +66,7 @@ constexpr std::int64_t bytes_on_hopper(std::int64_t outputs, std::int64_t inputs
     return values + outputs * blocks + multiple_above(outputs, 256) * multiple_above(blocks, 2);
 }
 
-[[gnu::cold]] constexpr expert_kernels expert_kernels_of(const layer& kind, std::int64_t hidden, const layout& l,
+[[gnu::cold]] constexpr expert_kernels expert_kernels_of(const layer& kind, std::int64_t hidden, const layer_split& l,
                                                          const mxfp4_experts& kernels) {
     if (!kernels.padded) return {};
     const local_experts e = local_experts_of(kind, hidden, l);

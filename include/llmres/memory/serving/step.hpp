@@ -126,6 +126,7 @@ struct serving_step {
     const llmres::job& job;
     const llmres::runtime& runtime;
     const llmres::layout& layout;
+    layer_split split;  ///< of `layout`
     token_shape shape{};
     attention_kernel kernel = attention_kernel::sdpa;
     std::int64_t rows = 0;  ///< of logits that are computed
@@ -135,6 +136,7 @@ struct serving_step {
         : job{j},
           runtime{r},
           layout{l},
+          split{l},
           shape{step_shape(j, r, l)},
           kernel{kernel_of(j, r)},
           rows{logit_rows(j, r, l, shape)},
@@ -180,7 +182,7 @@ struct serving_step {
         const bool fused = !kind.attention.wider_than(runtime.serving_kernels.widest_fused_head);
         const attention_kernel by = fused ? kernel : attention_kernel::eager;
         for_each_live_activation(kind, width, s, by, format(), [&](const activation& a, layer_half half) {
-            byte_count size = inlined_local_bytes(a, layout);
+            byte_count size = inlined_local_bytes(a, split);
             if (runtime.serving_kernels.written_in_place &&
                 (a.role == activation_role::key || a.role == activation_role::value ||
                  a.role == activation_role::product))

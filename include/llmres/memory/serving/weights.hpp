@@ -210,6 +210,7 @@ struct mixer_bytes {
 struct serving_weights {
     const llmres::job& job;
     const llmres::layout& layout;
+    layer_split split;  ///< of `layout`
     const llmres::runtime& runtime;
     /// The layers of the job's GGUF file, if its weights are one's and layers are asked for.
     const file_layers* file = nullptr;
@@ -222,7 +223,7 @@ struct serving_weights {
     }
     /// Without formats, until these are resolved.
     constexpr serving_weights(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r)
-        : job{j}, layout{l}, runtime{r} {}
+        : job{j}, layout{l}, split{l}, runtime{r} {}
     serving_weights(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
                     const file_layers* = nullptr) = delete;  // it refers to all of them
     constexpr void resolve(const file_layers* f) {
@@ -238,14 +239,14 @@ struct serving_weights {
     }
     /// One GPU's part of a weight, all its tensors.
     [[gnu::noinline]] constexpr byte_count local_size(const weight& w) const {
-        const weight_shape part = local_shape(w, layout);
+        const weight_shape part = local_shape(w, split);
         return tensor_size(w, part) * part.copies;
     }
 
     /// Calls visit(name, size, copies, routed) for one GPU's part of a weight, unless it is fused with others.
     template <class Visit>
     [[gnu::always_inline]] constexpr void show(const weight& w, fused_tensors& fused, Visit& visit) const {
-        const weight_shape part = inlined_local_shape(w, layout);
+        const weight_shape part = inlined_local_shape(w, split);
         const bool fuses = runtime.loading.projections == projection_tensors::fused && fused_tensors::takes(w) &&
                            !is_packed(formats.of(w));
         if (fuses)
@@ -303,7 +304,7 @@ struct serving_weights {
     template <class Visit>
     constexpr void for_each_end_tensor(const placement& here, Visit&& visit) const {
         const auto allocate = [&](const weight& w) {
-            const weight_shape part = local_shape(w, layout);
+            const weight_shape part = local_shape(w, split);
             visit(name_of(w.role), tensor_size(w, part), part.copies);
         };
         if (job.gguf) {
@@ -373,7 +374,7 @@ struct serving_weights {
         byte_count total;
         if (job.options.max_loras > 0)
             for_each_weight(kind, job.model.hidden, [&](const weight& w) {
-                const weight_shape part = local_shape(w, layout);
+                const weight_shape part = local_shape(w, split);
                 if (w.quantised && !w.routed)
                     total +=
                         bytes(2) * ((part.rows + part.columns) * job.options.max_lora_rank) * job.options.max_loras;
@@ -404,7 +405,7 @@ struct serving_weights {
     /// Routed experts in MXFP4, as kernels want them.
     constexpr expert_kernels mxfp4_of(const layer& kind) const {
         if (!kind.feed_forward.routed() || *formats.matrices != mxfp4) return {};
-        return expert_kernels_of(kind, job.model.hidden, layout, runtime.loading.mxfp4);
+        return expert_kernels_of(kind, job.model.hidden, split, runtime.loading.mxfp4);
     }
 };
 

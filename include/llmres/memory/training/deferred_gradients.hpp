@@ -18,7 +18,7 @@ namespace llmres::inline v0::detail {
 /// What one micro-batch that has passed back still holds under a zero-bubble schedule, which delays gradients of
 /// weights: the input of each product and the gradient of its output (arXiv 2401.10241 section 2.3, M_W).
 constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, const training_context& context,
-                                       const layout& l) {
+                                       const layer_split& l) {
     byte_count needed;
     for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) {
         const std::int64_t positions =
@@ -34,7 +34,7 @@ constexpr byte_count needed_by_weights(const layer& kind, std::int64_t hidden, c
 }
 
 /// What the last stage keeps where the head's gradient is deferred: the head's input, and the gradient of the logits.
-constexpr byte_count deferred_head(const model& m, const training_context& context, const layout& l,
+constexpr byte_count deferred_head(const model& m, const training_context& context, const layer_split& l,
                                    std::int64_t rounds) {
     const std::int64_t others = rounds - 1;  // the last one's are counted with the loss
     const std::int64_t limit = context.runtime.pipeline.wgrad_deferral_limit;

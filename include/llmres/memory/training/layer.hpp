@@ -62,7 +62,7 @@ constexpr byte_count forward_of(const layer_forward& f, const training_context& 
 }
 
 /// What a layer takes that has these activations, and of whose weights that is kept.
-constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
+constexpr training_layer training_layer_of(const layer& kind, const job& j, const layer_split& l,
                                            const training_context& context, const layer_activations& a,
                                            const training_state& state) {
     training_layer t{.state = state};
@@ -87,7 +87,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     return t;
 }
 
-constexpr training_layer training_layer_of(const layer& kind, const job& j, const layout& l,
+constexpr training_layer training_layer_of(const layer& kind, const job& j, const layer_split& l,
                                            const training_context& context, const training_state& state) {
     return training_layer_of(kind, j, l, context, layer_activations_of(kind, j, l, context, forward_moments::all),
                              state);

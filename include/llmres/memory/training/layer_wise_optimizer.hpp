@@ -28,14 +28,14 @@ class tensor_shards {
 public:
     /// `unsharded`: how the weights are trained in the layout without ZeRO.
     constexpr tensor_shards(const weight_training& unsharded, const layout& l)
-        : job_{unsharded.job}, layout_{l}, fold_{unsharded, weight_place::layer} {}
+        : job_{unsharded.job}, split_{l}, shards_{l}, fold_{unsharded, weight_place::layer} {}
 
     /// `times`: layers that have the weight.
     [[gnu::cold]] constexpr void add(const weight& w, weight_place place, std::int64_t times) {
-        const std::int64_t copies = local_shape(w, layout_).copies * times;
+        const std::int64_t copies = local_shape(w, split_).copies * times;
         if (copies == 0) return;
         const byte_count all = fold_.next(w, place).optimizer.states * times;
-        const std::int64_t ranks = w.routed ? layout_.expert_shard_ranks() : layout_.dense_shard_ranks();
+        const std::int64_t ranks = w.routed ? shards_.expert_ranks : shards_.dense_ranks;
         const bool matrix = w.rows > 1 && w.columns > 1;
         if (ranks == 1 || !matrix || (!is_in_layer(place) && job_.runtime.optimizer.layer_wise_param_layout)) {
             evenly_ += div_up(all, ranks);  // by the byte
@@ -52,7 +52,8 @@ public:
 
 private:
     const job& job_;
-    const layout& layout_;
+    layer_split split_;
+    zero_split shards_;
     weight_fold fold_;
     byte_count evenly_{};
     byte_count largest_{};
@@ -62,9 +63,7 @@ private:
 /// Optimizer states on the fullest rank of a stage.
 [[gnu::cold]] constexpr byte_count sharded_whole_tensors(const job& j, const layout& l, const training_context& context,
                                                          const placement& here) {
-    layout unsharded = l;
-    unsharded.zero = 0;
-    const weight_training how{j, unsharded, context};
+    const weight_training how{j, l, zero_split{}, context};
     tensor_shards shards{how, l};
     for_each_weight(j, here,
                     [&](const weight& w, std::int32_t times, weight_place place) { shards.add(w, place, times); });

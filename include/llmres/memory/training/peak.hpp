@@ -30,7 +30,7 @@ template <class Visit>
 constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
     const folded_job& f = in.folded;
     const training_stage& s = in.stage;
-    const bool forward = forward_may_be_fullest(f.job, f.layout, f.context);
+    const bool forward = forward_may_be_fullest(f.job, f.split, f.context);
     visit(at_optimizer_step(in));
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         if (s.holds.counts[k] == 0) continue;

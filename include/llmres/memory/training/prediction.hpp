@@ -23,7 +23,7 @@ struct prediction_memory {
 };
 
 /// `last_step`: temporaries of the tensor that the optimizer updates before these.
-[[gnu::cold]] constexpr prediction_memory prediction_memory_of(const job& j, const layout& l,
+[[gnu::cold]] constexpr prediction_memory prediction_memory_of(const job& j, const layer_split& l,
                                                                const training_context& context,
                                                                const weight_training& how, byte_count last_step) {
     const model& m = j.model;

@@ -40,7 +40,7 @@ namespace llmres::inline v0::detail {
 
 /// What the final norm holds of its own when it is differentiated step by step; one kernel takes less than the layer
 /// before it, whose activations are all there.
-constexpr byte_count final_norm_backward(const model& m, const training_context& context, const layout& l) {
+constexpr byte_count final_norm_backward(const model& m, const training_context& context, const layer_split& l) {
     byte_count held;
     if (m.final_norm != norm_kind::rms || context.runtime.kernels.fuses_norms()) return held;
     const auto add = [&](const activation& a) {
@@ -57,7 +57,7 @@ constexpr byte_count final_norm_backward(const model& m, const training_context&
 }
 
 /// What one micro-batch makes before and after the layers, on the stages that hold the embedding and the head.
-constexpr end_activations end_activations_of(const model& m, const training_context& context, const layout& l) {
+constexpr end_activations end_activations_of(const model& m, const training_context& context, const layer_split& l) {
     end_activations ends{.loss = loss_memory_of(m, context, l),
                          .norm_backward = final_norm_backward(m, context, l),
                          .masks = masks_made(m, context)};
@@ -72,6 +72,7 @@ constexpr end_activations end_activations_of(const model& m, const training_cont
 struct folded_job {
     const llmres::job& job;
     const llmres::layout& layout;
+    layer_split split;            ///< of `layout`
     const layer_stack& by_stage;  ///< the job's layers in the order of the stages
     training_context context;
     weight_training weights;
@@ -112,11 +113,11 @@ struct folded_job {
     constexpr training_layer layer_of(std::size_t k, std::int32_t what) const {
         const layer& kind = job.model.layers.kinds[k];
         const auto of_weights = [&] { return training_state_of(kind, job.model.hidden, weights, last_step); };
-        const auto activations = [&] { return layer_activations_of(kind, job, layout, context, asked); };
-        if (!known) return training_layer_of(kind, job, layout, context, activations(), of_weights());
+        const auto activations = [&] { return layer_activations_of(kind, job, split, context, asked); };
+        if (!known) return training_layer_of(kind, job, split, context, activations(), of_weights());
         const training_state& state = known->states.get(key_of_states(static_cast<std::int32_t>(k)), of_weights);
         const layer_activations& remembered = known->activations.get(without_shards(layout, what), activations);
-        return training_layer_of(kind, job, layout, context, remembered, state);
+        return training_layer_of(kind, job, split, context, remembered, state);
     }
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
@@ -124,12 +125,13 @@ struct folded_job {
                          forward_moments forward = forward_moments::of_peaks)
         : job{j},
           layout{l},
+          split{l},
           by_stage{in_stage_order},
-          context{j, l, sdpa, code_of(j.model, remembers)},
+          context{j, split, sdpa, code_of(j.model, remembers)},
           weights{j, l, context},
           ends{remembers ? remembers->ends.get(without_shards(l, sdpa == sdpa_backend::cudnn),
-                                               [&] { return end_activations_of(j.model, context, l); })
-                         : end_activations_of(j.model, context, l)},
+                                               [&] { return end_activations_of(j.model, context, split); })
+                         : end_activations_of(j.model, context, split)},
           micro_batches{llmres::micro_batches(j, l)},
           known{remembers},
           asked{forward} {
@@ -178,7 +180,7 @@ struct stage_weights : end_states {
     // (A constructor: GCC clears an aggregate whole before it writes what does not stay empty.)
     constexpr stage_weights(const folded_job& f, const placement& here)
         : end_states{states_of_ends(f, here)},
-          prediction{here.predictions > 0 ? prediction_memory_of(f.job, f.layout, f.context, f.weights, f.last_step)
+          prediction{here.predictions > 0 ? prediction_memory_of(f.job, f.split, f.context, f.weights, f.last_step)
                                           : prediction_memory{}},
           all{ends} {
         if (here.predictions > 0) {
@@ -360,11 +362,11 @@ constexpr byte_count kept_by_schedule(const folded_job& f, const placement& here
     if (f.context.runtime.pipeline.keeps_stage_outputs && l.pipeline > 1 && here.stage != l.last_stage())
         kept += scaled_up(local_bytes({activation_role::residual, f.context.tokens.all() * m.hidden,
                                        f.context.formats.stream, activation_split::sequence},
-                                      l),
+                                      f.split),
                           batches);
     if (defers_weight_gradients(l.schedule))
         for (std::size_t k = 0; k < f.kinds(); ++k)
-            kept += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.context, l) * here.counts[k],
+            kept += scaled_up(needed_by_weights(m.layers.kinds[k], m.hidden, f.context, f.split) * here.counts[k],
                               deferred_micro_batches(l, here.stage, f.micro_batches));
     return kept;
 }
@@ -387,7 +389,7 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     saved.not_at_loss =
         scaled_up(layers.all - layers.cut, held.most) - scaled_up(layers.all - layers.cut, held.at_loss);
     if (f.context.runtime.pipeline.defer_embedding_wgrad_compute && last && l.pipeline > 1) {
-        const byte_count head = deferred_head(m, f.context, l, f.micro_batches);
+        const byte_count head = deferred_head(m, f.context, f.split, f.micro_batches);
         saved.before += head;
         saved.all += head;
     }
@@ -457,7 +459,7 @@ constexpr void complete(training_stage& s, const folded_job& f) {
     const job& j = f.job;
     const layout& l = f.layout;
     if (s.first && j.model.encoders[0].layers > 0)
-        s.encoder = encoder_memory_of(j, l, f.context, f.weights, s.weights.output.optimizer.last_step);
+        s.encoder = encoder_memory_of(j, f.split, f.context, f.weights, s.weights.output.optimizer.last_step);
     s.saved = saved_memory_of(f, s.holds, s.encoder, s.weights.prediction);
     training_state& all = s.weights.all;
     s.updated = updated_by_step(j, l, all, f.weights.master);  // tables of positions are no weights

@@ -42,7 +42,8 @@ constexpr bool stores_numbers(const weight_format_view& v) {
 /// all weights.
 struct weight_training {
     const llmres::job& job;
-    const llmres::layout& layout;
+    layer_split split;
+    zero_split shards;
     const training_context& context;
     weight_format_view formats;
     const precision& gradients;
@@ -60,13 +61,15 @@ struct weight_training {
     prepared_divisor expert_ranks;  ///< that ZeRO shards routed experts over
     prepared_divisor one_rank{1};   ///< of what each rank has whole
 
-    constexpr weight_training(const llmres::job& j, const llmres::layout& l, const training_context& c)
+    constexpr weight_training(const llmres::job& j, const layer_split& cut, const zero_split& sharded,
+                              const training_context& c)
         : job{j},
-          layout{l},
+          split{cut},
+          shards{sharded},
           context{c},
           formats{formats_of(j, c.formats.stream)},
           gradients{gradients_of(j)},
-          master{l.zero > 0 && c.runtime.optimizer.copies_master_weights && !steps_in_backward(j.optimizer)
+          master{sharded.zero > 0 && c.runtime.optimizer.copies_master_weights && !steps_in_backward(j.optimizer)
                      ? maybe<precision>{j.master_weights.value_or(fp32)}
                      : master_weights_of(j)},
           casts_matrices{is_cast(*formats.matrices, c)},
@@ -76,15 +79,16 @@ struct weight_training {
           states{optimizer_states_of(j)},
           adapter_states{adapter_states_of(j)},
           stays_gathered{
-              l.zero == 2 && l.dense_shard_ranks() > 1 && !c.autocast &&
+              sharded.zero == 2 && sharded.dense_ranks > 1 && !c.autocast &&
               (c.runtime.sharding.code == sharding_code::fsdp1 || c.runtime.sharding.code == sharding_code::fsdp2)},
           plain{element_wise && trains_in_place(j, c) && stores_numbers(formats) && states.element_bytes > 0 &&
                 gradients.element_bytes > 0 && c.formats.compute.element_bytes > 0 &&
                 (!master || master->element_bytes > 0)},
-          dense_ranks{l.dense_shard_ranks()},
-          expert_ranks{l.expert_shard_ranks()} {}
-
-    weight_training(const llmres::job&, const llmres::layout&&, const training_context&) = delete;  // it refers to all
+          dense_ranks{sharded.dense_ranks},
+          expert_ranks{sharded.expert_ranks} {}
+    /// In a layout.
+    constexpr weight_training(const llmres::job& j, const layout& l, const training_context& c)
+        : weight_training{j, l, l, c} {}
 
     /// Whether each rank has adapters whole, with gradients and states. fms-acceleration has FSDP ignore those of its
     /// fused functions, and averages gradients by hooks (fused-ops-and-kernels, utils.py,
@@ -100,7 +104,7 @@ struct weight_training {
     /// (_flat_param.py, _use_unsharded_views).
     constexpr bool caches_casts() const {
         return !context.code.multiplies_views &&
-               !(layout.zero >= 2 && context.runtime.sharding.code == sharding_code::fsdp1);
+               !(shards.zero >= 2 && context.runtime.sharding.code == sharding_code::fsdp1);
     }
 
     /// Whether matrices that are stored in one of `formats` are computed in another format.
@@ -111,7 +115,7 @@ struct weight_training {
 
     /// A rank's part of what ZeRO shards from this stage on.
     constexpr byte_count sharded(byte_count size, const prepared_divisor& ranks, int from_stage) const {
-        return layout.zero >= from_stage ? div_up(size, ranks) : size;
+        return shards.zero >= from_stage ? div_up(size, ranks) : size;
     }
 
 private:
@@ -288,7 +292,7 @@ private:
     const training_context& c = how_.context;
     const bool replicated = how_.replicates_adapters();
     const prepared_divisor& trained_ranks = replicated ? how_.one_rank : ranks;
-    const counted_shape local{local_shape(added, how_.layout)};
+    const counted_shape local{local_shape(added, how_.split)};
     const byte_count size = local.all(c.formats.adapters);
     state_.adapter += how_.sharded(size, trained_ranks, 3);
     if (!replicated) state_.gathered += size;
@@ -333,7 +337,7 @@ template <bool Plain>
     const byte_count size = shape.all_as<Plain>(stored);
     const bool matrix = shape.is_matrix();
     const bool casts = matrix && how_.casts(stored);
-    const bool has_scales = !Plain && whole.quantised && how_.layout.zero >= 3;
+    const bool has_scales = !Plain && whole.quantised && how_.shards.zero >= 3;
     const byte_count scales = has_scales ? beside_parameters(c.quantised, stored, shape) : byte_count{};
     const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
     const bool sharded_from_two = how_.stays_gathered && casts;
@@ -425,9 +429,9 @@ template <bool Plain>
     const llmres::runtime& runtime = how_.context.runtime;
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
     // has the flat ones in both formats.
-    if (runtime.optimizer.widens_gradients && t.master && how_.layout.zero < 3 &&
+    if (runtime.optimizer.widens_gradients && t.master && how_.shards.zero < 3 &&
         t.whole_gradient * 2 == t.shape.plain_all(fp32)) {
-        const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.layout.zero > 0 ? 3 : 4;
+        const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.shards.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
     if (Plain) {  // all tensors at once
@@ -508,7 +512,7 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 template <bool Plain>
 constexpr void weight_fold::add_as(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
-    const counted_shape shape{inlined_local_shape(whole, how_.layout)};
+    const counted_shape shape{inlined_local_shape(whole, how_.split)};
     const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
     const bool in_layer = is_in_layer(place);
     hold<Plain>(whole, shape, ranks, in_layer);

@@ -42,6 +42,7 @@ public:
                            const token_passes& passes, remembered_passes* known = nullptr,
                            remembered_products* products = nullptr)
         : job_{j},
+          layout_{l},
           formats_{formats},
           passes_{passes},
           known_{known},
@@ -58,6 +59,7 @@ public:
     [[gnu::noinline]] static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with,
                                                         const token_passes& passes) {
         pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, run_long(passes)};
+        made.expert_ranks_share_tokens = expert_ranks_share_tokens(l);
         if (splits_rows(j)) made.parts = l.pipeline;
         return made;
     }
@@ -79,11 +81,11 @@ private:
     /// Through a layer of a kind or, behind the last kind, the head; as another layout left it, if one did.
     constexpr const priced_passes& priced(std::int32_t part) {
         if (!known_ || price_.parts > 1) return priced_anew(part);
-        fold_key key = without_shards(price_.degrees, part);
+        fold_key key = without_shards(layout_, part);
         key.dense_ranks = passes_[0].tokens.sequences;
         // Those of the prompts of all sequences, which batches in flight share, come last.
         key.expert_ranks = 2 * passes_[passes_.size() - 1].tokens.sequences + passes_[0].adds_gradients;
-        key.same_tokens = price_.degrees.expert > 1 && expert_ranks_share_tokens(price_.degrees);
+        key.same_tokens = price_.degrees.expert > 1 && price_.expert_ranks_share_tokens;
         return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
     }
     constexpr const priced_passes& priced_anew(std::int32_t part) {
@@ -132,17 +134,18 @@ private:
     }
     /// Ranks that share experts cut no other weight.
     [[gnu::noinline]] constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
-        const layout& l = price_.degrees;
+        const layer_split& l = price_.degrees;
         fold_key key{.what = 2 * part + pass.decode, .tensor = l.tensor};
         key.dense_ranks = is_head(part) ? pass.scored : pass.tokens.all();
         if (!is_head(part) && kind_of(part).feed_forward.routed()) {
             key.expert = l.expert;
-            key.expert_tensor = l.expert_tensor_ranks();
+            key.expert_tensor = l.expert_tensor;
         }
         return key.in_words();
     }
 
     const job& job_;
+    const layout& layout_;
     const operation_formats& formats_;
     const token_passes& passes_;
     remembered_passes* known_;

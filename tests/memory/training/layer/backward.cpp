@@ -87,7 +87,7 @@ TEST_CASE(
     CHECK(beside_activation(gated, one_gpu, c, b2(inner * 3)) == b2(inner));
     CHECK(beside_activation(gated, one_gpu, c, b2(inner)) == byte_count{});
     CHECK(beside_activation(without_gate(), one_gpu, c, b2(inner * 3)) == b2(inner * 2));
-    CHECK(beside_activation(gated, {.tensor = 2}, c, b2(inner * 3)) == b2(inner * 2));
+    CHECK(beside_activation(gated, layout{.tensor = 2}, c, b2(inner * 3)) == b2(inner * 2));
     CHECK(beside_activation(routed(), one_gpu, c, b2(inner * 3)) == byte_count{});
     // A power's output is fp32 under autocast, without a gate.
     job powers = autocasting(without_gate());
@@ -248,7 +248,7 @@ TEST_CASE("a relu's output is read by the last product and by itself") {
     CHECK(own_output(kind_of(j), one_gpu, training_of(j)) == byte_count{});
     j.model.architecture = "opt";
     CHECK(own_output(kind_of(j), one_gpu, training_of(j)) == b2(inner));
-    CHECK(own_output(kind_of(j), {.tensor = 2}, training_of(j)) == b2(inner / 2));
+    CHECK(own_output(kind_of(j), layout{.tensor = 2}, training_of(j)) == b2(inner / 2));
     CHECK(own_output(gated, one_gpu, training_of(j)) == byte_count{});
 }
 

@@ -376,7 +376,7 @@ TEST_CASE("torchao scales a weight in fp32 and clamps it, or its input, and narr
     REQUIRE(context.quantised.scaled);
     const operand read = whole_operand(operand_name::normed, hidden), made = split_operand(operand_name::up, inner);
     CHECK(scaled_weight(read, made, context, {}) == bytes(hidden * inner) * (4 + 4 + 1));
-    CHECK(scaled_weight(read, made, context, {.tensor = 2}) == div_up(bytes(hidden * inner) * (4 + 4 + 1), 2));
+    CHECK(scaled_weight(read, made, context, layout{.tensor = 2}) == div_up(bytes(hidden * inner) * (4 + 4 + 1), 2));
     const job other = recomputed_job();
     CHECK(scaled_weight(read, made, training_context{other, {}}, {}) == byte_count{});
     // Of many tokens the input is larger than the weight: two fp32 tensors of it, and it in 8 bits, before there is an

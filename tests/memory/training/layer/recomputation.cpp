@@ -82,7 +82,7 @@ TEST_CASE("products read what norms and attention put out, and the activation; e
     CHECK(inputs(trained()) == b2(hidden + q + hidden + inner));
     CHECK(inputs(trained(routed())) == b2(hidden + q));
     const job j = trained();
-    CHECK(product_inputs(llama, hidden, {.tensor = 2}, training_context{j, one_gpu}) ==
+    CHECK(product_inputs(llama, hidden, layout{.tensor = 2}, training_context{j, one_gpu}) ==
           b2(hidden + q / 2 + hidden + inner / 2));
 }
 

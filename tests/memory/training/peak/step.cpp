@@ -244,11 +244,11 @@ TEST_CASE("the head's gradient is the first of the backward pass, with a tied he
     const byte_count norm = m.stage.weights.output.gradients.kept;
     const byte_count stream = bytes(2) * (made_stage::sequences * made_stage::length * made_stage::hidden);
     CHECK(step_of(m).residual == stream);
-    m.cut.tensor = 4;
+    m.folded.split = layout{.tensor = 4};
     CHECK(step_of(m).residual == stream);
-    m.cut.sequence_parallel = true;  // by tokens
+    m.folded.split.sequence_parallel = true;  // by tokens
     CHECK(step_of(m).residual == div_up(stream, 4));
-    m.cut = {};
+    m.folded.split = layout{};
     m.asked.model.tied_head = true;
     const byte_count table = bytes(2) * (made_stage::words * made_stage::hidden);
     CHECK(step_of(m).head_gradients == norm + table);

@@ -46,9 +46,8 @@ constexpr byte_count sum_of(const sizes_at_points& sizes) {
 /// Offloaded tensors are on the GPU when they are made, and come back one by one. And eager attention's scores, biases
 /// that all layers add to theirs, and what an encoder puts out are referred to by the model's code. And of several
 /// stages only the last one computes a loss when its layers have saved all.
-constexpr bool forward_may_be_fullest(const job& j, const layout& l, const training_context& context) {
-    if (l.pipeline > 1 || context.frozen || context.autocast || j.offload.activations != offload_place::none)
-        return true;
+constexpr bool forward_may_be_fullest(const job& j, const layer_split& l, const training_context& context) {
+    if (l.has_stages || context.frozen || context.autocast || j.offload.activations != offload_place::none) return true;
     return j.model.encoders[0].layers > 0 || context.code.attention.biased_scores ||
            context.attention.kernel == attention_kernel::eager;
 }
@@ -60,13 +59,14 @@ enum class forward_moments : bool {
 };
 
 /// Whether a layer's forward pass is followed, operation by operation: also where blocks that it leaves are asked for.
-constexpr bool follows_forward(const job& j, const layout& l, const training_context& context, forward_moments asked) {
+constexpr bool follows_forward(const job& j, const layer_split& l, const training_context& context,
+                               forward_moments asked) {
     return asked == forward_moments::all || context.runtime.allocator.gaps_by_step ||
            forward_may_be_fullest(j, l, context);
 }
 
-constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layout& l, const training_context& context,
-                                   forward_moments asked) {
+constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layer_split& l,
+                                   const training_context& context, forward_moments asked) {
     layer_sums s;
     const bool by_parts = recomputes_or_offloads_parts(j);
     saved_so_far saved{.parts = j.recompute == recompute::selective};
@@ -116,7 +116,7 @@ struct layer_activations {
     bool follows_forward = false;  ///< `sums` has the forward pass
 };
 
-constexpr layer_activations layer_activations_of(const layer& kind, const job& j, const layout& l,
+constexpr layer_activations layer_activations_of(const layer& kind, const job& j, const layer_split& l,
                                                  const training_context& context, forward_moments asked) {
     const std::int64_t stream = context.tokens.all() * j.model.hidden;
     layer_activations a{.sums = layer_sums_of(kind, j, l, context, asked)};

@@ -61,7 +61,7 @@ constexpr sizes_at_points held_at_points(const layer_sums& s, byte_count through
 
 /// Of what the activation of a feed-forward and its first products save, what the activation's own gradient does not
 /// read: of a gated one it reads both factors, of another its input.
-constexpr byte_count beside_activation(const layer& kind, const layout& l, const training_context& context,
+constexpr byte_count beside_activation(const layer& kind, const layer_split& l, const training_context& context,
                                        byte_count saved) {
     const feed_forward& f = kind.feed_forward;
     const std::int64_t factors = f.kind == feed_forward_kind::gated ? 2 : 1;
@@ -75,7 +75,7 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
 /// their linear layers: a slice of the stacked weights returns a gradient as large as the stack, to be added to the
 /// others', so two stacks and a slice are alive; the tokens of all experts but two; and of the gradients inside this
 /// one, none.
-[[gnu::cold]] constexpr byte_count beside_next_to_last_expert(const layer& kind, const layout& l,
+[[gnu::cold]] constexpr byte_count beside_next_to_last_expert(const layer& kind, const layer_split& l,
                                                               const training_context& context,
                                                               const training_state& state,
                                                               const sizes_at_points& routed) {
@@ -94,7 +94,7 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
 
 /// What the first products of a feed-forward keep until they are differentiated, when all else of it is freed: what
 /// they read, in the compute format, and what the weight of the norm before them multiplies.
-[[gnu::cold]] constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layout& l,
+[[gnu::cold]] constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layer_split& l,
                                                           const training_context& context) {
     if (context.frozen) return {};
     const auto size = [&](const precision& format) {
@@ -109,7 +109,7 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
 /// When the first product of a feed-forward is differentiated whose weights are scaled for each product (torchao): the
 /// weight as it is scaled, the gradient of the product's output, in 8 bits, too, and with a gate that of its input from
 /// the product beside it, which was differentiated first.
-[[gnu::cold]] constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layout& l,
+[[gnu::cold]] constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layer_split& l,
                                                       const training_context& context, const sizes_at_points& saved,
                                                       byte_count output_gradient) {
     using enum backward_point;
@@ -130,7 +130,7 @@ constexpr byte_count beside_activation(const layer& kind, const layout& l, const
 /// of its output and its input, beside that input; autograd has freed what its output was saved for. Shared experts
 /// that were computed later are differentiated earlier: the gradient of what they read is there. All that earlier ones
 /// save is.
-[[gnu::cold]] constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layout& l,
+[[gnu::cold]] constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layer_split& l,
                                                        const training_context& context, const sizes_at_points& saved,
                                                        const sizes_at_points& routed, byte_count output_gradient) {
     using enum backward_point;
@@ -174,7 +174,7 @@ constexpr bool widens_adapted_products(const layer& kind, const training_context
 
 /// When the gradient of such a sum reaches its adapter: the gradient in the adapter's format, the same scaled, and its
 /// cast for the product; with two products, the gradient of the other's output. What the activation saved is freed.
-[[gnu::cold]] constexpr byte_count at_adapter_gradient(const layer& kind, const layout& l,
+[[gnu::cold]] constexpr byte_count at_adapter_gradient(const layer& kind, const layer_split& l,
                                                        const training_context& context, const sizes_at_points& saved,
                                                        byte_count throughout) {
     using enum backward_point;
@@ -211,7 +211,7 @@ constexpr std::int64_t casts_gradients(const layer& kind, const training_context
 /// weight of that norm multiplies, and the gradients of what the products read, of the other one in the format of the
 /// norm's output and of this one as it is made. torch/csrc/autograd/engine.cpp runs what is ready by its number, and
 /// the cast of a weight is younger than that of the product's input.
-constexpr byte_count at_first_cast(const layer& kind, std::int64_t hidden, const layout& l,
+constexpr byte_count at_first_cast(const layer& kind, std::int64_t hidden, const layer_split& l,
                                    const training_context& context, const sizes_at_points& saved,
                                    byte_count throughout) {
     using enum backward_point;
@@ -227,7 +227,7 @@ constexpr byte_count at_first_cast(const layer& kind, std::int64_t hidden, const
 }
 
 /// What the last product of a feed-forward saved that the activation before it reads, too.
-constexpr byte_count own_output(const layer& kind, const layout& l, const training_context& context) {
+constexpr byte_count own_output(const layer& kind, const layer_split& l, const training_context& context) {
     if (!keeps_own_output(kind.feed_forward, context)) return {};
     return local_bytes({activation_role::linear_input, context.tokens.all() * kind.feed_forward.width,
                         context.formats.compute, activation_split::tensor},
@@ -280,7 +280,7 @@ constexpr void add_weights(sizes_at_points& held, const training_context& contex
 /// The peaks when the feed-forward's first products are differentiated, where that takes more than the activation
 /// between them and the last one.
 constexpr void set_first_product_peaks(backward_peaks& peaks, const training_state& state, const layer& kind,
-                                       std::int64_t hidden, const layout& l, const training_context& context,
+                                       std::int64_t hidden, const layer_split& l, const training_context& context,
                                        const sizes_at_points& saved, byte_count throughout) {
     if (kind.feed_forward.width > 0 && context.quantised.scaled && !context.frozen) {
         const byte_count scaled = at_scaled_gradient(kind, hidden, l, context, saved, throughout);
@@ -295,7 +295,7 @@ constexpr void set_first_product_peaks(backward_peaks& peaks, const training_sta
 }
 
 /// The peaks of a layer that has these activations, and of whose weights `state` is kept.
-constexpr backward_peaks backward_peaks_of(const layer& kind, const job& j, const layout& l,
+constexpr backward_peaks backward_peaks_of(const layer& kind, const job& j, const layer_split& l,
                                            const training_context& context, const layer_activations& a,
                                            const training_state& state) {
     backward_peaks peaks;

@@ -73,7 +73,7 @@ constexpr bool reads_stream(const layer& l, layer_half half) {
 
 /// What torchao makes of a 16-bit weight for one product: scaled and clamped in fp32, and in 8 bits.
 [[gnu::cold]] constexpr byte_count scaled_weight(const operand& read, const operand& target,
-                                                 const training_context& context, const layout& l) {
+                                                 const training_context& context, const layer_split& l) {
     const auto whole = [&](const precision& format) {
         return local_bytes(
             {activation_role::weight, product(read.width, target.width), format, activation_split::tensor}, l);
@@ -106,11 +106,12 @@ protected:
 class forward_sweep {
 public:
     constexpr forward_sweep(const layer& swept, std::int64_t hidden_width, const training_context& trained,
-                            const layout& split, saved_tensors becomes, const live_tensor_visitor* seen_by = nullptr)
+                            const layer_split& split, saved_tensors becomes,
+                            const live_tensor_visitor* seen_by = nullptr)
         : kind_{swept},
           hidden_{hidden_width},
           context_{trained},
-          layout_{split},
+          split_{split},
           visit_{seen_by},
           records_{becomes == saved_tensors::stay},
           stream_kept_{becomes == saved_tensors::recomputed || (records_ && keeps_input(swept, trained))},
@@ -139,7 +140,7 @@ public:
 private:
     [[gnu::noinline]] constexpr byte_count size(std::int64_t width, const precision& format,
                                                 activation_split split) const {
-        return local_bytes({activation_role::up, context_.tokens.all() * width, format, split}, layout_);
+        return local_bytes({activation_role::up, context_.tokens.all() * width, format, split}, split_);
     }
     [[gnu::noinline]] constexpr byte_count size(const operand& t, const precision& format) const {
         return size(t.width, format, t.split);
@@ -254,7 +255,7 @@ private:
         const std::int64_t pairs = product(a.heads, product(context_.tokens.length, context_.tokens.keys));
         const byte_count bias =
             context_.code.attention.biased_scores
-                ? local_bytes({activation_role::mask, pairs, format, activation_split::tensor}, layout_)
+                ? local_bytes({activation_role::mask, pairs, format, activation_split::tensor}, split_)
                 : byte_count{};
         return bias + size(queries + 2 * keys + a.heads * a.value_width(), format, activation_split::tensor) +
                size(queries + keys + a.heads * a.value_width(), fp32, activation_split::tensor);
@@ -272,7 +273,7 @@ private:
         const std::int64_t keys = crosses ? context_.encoder_tokens : context_.tokens.keys;
         const std::int64_t pairs = product(context_.tokens.all(), product(a.heads, keys));
         const auto scores = [&](const precision& f) {
-            return local_bytes({activation_role::probabilities, pairs, f, activation_split::tensor}, layout_);
+            return local_bytes({activation_role::probabilities, pairs, f, activation_split::tensor}, split_);
         };
         const bool products = falls_to_products(a, context_, crosses ? attention_to::encoder : attention_to::itself);
         const bool widens = products || (widens_scores(context_) && !context_.formats.fp32_compute);
@@ -311,7 +312,7 @@ private:
     [[gnu::cold]] constexpr void at_scan(const saved_so_far& saved) {
         if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
         byte_count scan;
-        const auto add = [&](const activation& a) { scan += local_bytes(a, layout_); };
+        const auto add = [&](const activation& a) { scan += local_bytes(a, split_); };
         const auto added = visiting<activation>(add);
         pass_forward_scan(kind_.recurrent, layer_writer{context_, added});
         consider(saved.before, normed(saved.input), scan);
@@ -348,8 +349,7 @@ private:
     [[gnu::cold]] constexpr byte_count changed_weight(const operand& read, const operand& target) const {
         const auto whole = [&](const precision& format) {
             return local_bytes(
-                {activation_role::weight, product(read.width, target.width), format, activation_split::tensor},
-                layout_);
+                {activation_role::weight, product(read.width, target.width), format, activation_split::tensor}, split_);
         };
         // HQQ's is unpacked, moved by its zero points and scaled, each into a tensor (Quantizer.dequantize).
         const int copies = context_.quantised.saves_weights ? 3 : 1;
@@ -359,7 +359,7 @@ private:
         if (context_.code.multiplies_views && context_.autocast && !context_.frozen && !records_)
             return whole(context_.formats.compute);
         if (!context_.quantised.scaled) return {};
-        return larger(scaled_weight(read, target, context_, layout_) + size(read, int8),
+        return larger(scaled_weight(read, target, context_, split_) + size(read, int8),
                       size(read, fp32) * 2 + size(read, int8));
     }
 
@@ -518,7 +518,7 @@ private:
     const layer& kind_;
     std::int64_t hidden_;
     const training_context& context_;
-    const layout& layout_;
+    layer_split split_;
     const live_tensor_visitor* visit_;
     bool records_;                 ///< what autograd saves stays
     bool stream_kept_;             ///< the layer's input is kept

@@ -29,7 +29,7 @@ constexpr bool adds_bias(const layer& l, weight_role role) {
 
 /// What selective recomputation by operation keeps of a layer: its input, attention's output, products or every second
 /// one, and what experts exchange.
-constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const layout& l,
+constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const layer_split& l,
                                    const training_context& context) {
     const std::int64_t n = context.tokens.all();
     byte_count kept;
@@ -63,7 +63,7 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
 }
 
 /// What the products of a layer read, but for those of routed experts.
-constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, const layout& l,
+constexpr byte_count product_inputs(const layer& kind, std::int64_t hidden, const layer_split& l,
                                     const training_context& context) {
     byte_count all;
     for_each_layer_operation(kind, hidden, context.code, [&](const layer_operation& o) {

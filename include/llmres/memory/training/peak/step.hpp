@@ -133,7 +133,7 @@ constexpr gathered_units gathered_units_of(const folded_job& f, const training_s
 constexpr byte_count tokens_in(const folded_job& f, const precision& format) {
     return local_bytes({activation_role::residual, product(f.context.tokens.all(), f.job.model.hidden), format,
                         activation_split::sequence},
-                       f.layout);
+                       f.split);
 }
 
 /// A tensor of a tensor rank's part of the head, or of the embedding, in a format.
