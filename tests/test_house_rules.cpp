@@ -189,11 +189,38 @@ TEST_CASE("a call that is told true or false is told from values, defaults and l
 
 TEST_CASE("no call is told true or false: what is meant has a name") {
     // Loops without an end; what stands for a field or a value that is absent; calls of other libraries.
-    const std::vector<std::string> plain{"while", "flag_or", "value_or", "exchange", "dump"};
+    const std::vector<std::string> plain{"while", "flag_or", "value_or", "exchange", "dump", "explicit"};
     for_each_header([&](const std::string& path, const std::string& content) {
         for (const std::string& name : calls_told_true_or_false(content))
             if (std::find(plain.begin(), plain.end(), name) == plain.end()) FAIL_CHECK(path << ": " << name);
     });
+}
+
+TEST_CASE("formulas are read without a compiler's limits: no suppressed warning, no word about compilers") {
+    const std::regex said{"NOLINT|\\b(gcc|g\\+\\+|clang(?!-format)|evaluator|constant expressions?)\\b",
+                          std::regex::icase};
+    int headers = 0;
+    for_each_header([&](const std::string& path, const std::string& content) {
+        for (const char* folder : {"inventory", "jobs", "memory", "models", "runtimes", "time"}) {
+            if (path.find("/llmres/" + std::string{folder} + "/") == std::string::npos) continue;
+            ++headers;
+            std::smatch found;
+            if (std::regex_search(content, found, said)) FAIL_CHECK(path << ": " << found.str());
+        }
+    });
+    CHECK(headers > 100);
+}
+
+TEST_CASE("attributes for the optimiser stand in values/ alone, each for what docs/compilers.md says it buys") {
+    int attributes = 0;
+    for_each_header([&](const std::string& path, const std::string& content) {
+        for (std::size_t at = content.find("[[gnu::"); at != std::string::npos; at = content.find("[[gnu::", at + 1)) {
+            ++attributes;
+            CHECK_MESSAGE(path.find("/llmres/values/") != std::string::npos, path);
+        }
+    });
+    CHECK(attributes > 0);
+    CHECK(attributes <= 25);
 }
 
 TEST_CASE("no struct but job has more than 20 fields or 8 booleans") {

@@ -96,7 +96,7 @@ TEST_CASE("the head multiplies features of the embedding's width, which a model 
 TEST_CASE("a decoder that attends to an encoder besides sums three times a layer") {
     const layer& decoder = models::t5_base.layers[0];
     int sums = 0;
-    for_each_exchange(decoder, models::t5_base.hidden, bf16, {1, 16, 16}, {.tensor = 4},
+    for_each_exchange(decoder, models::t5_base.hidden, bf16, {1, 16, 16}, layout{.tensor = 4},
                       [&](const exchange&) { ++sums; });
     CHECK(sums == 3);
 }
@@ -117,7 +117,7 @@ TEST_CASE("tensor parallelism sums twice a layer; expert parallelism sends token
     CHECK(exchanges(models::nemotron_h_8b.layers[0], {.tensor = 4}) ==
           std::array{1, 0});  // Mamba 2 alone, its heads shared out
     const layer& latent = models::nemotron_3_super_120b_a12b.layers[1];
-    for_each_exchange(latent, 4096, bf16, {1, 16, 16}, {.data = 4, .expert = 4},
+    for_each_exchange(latent, 4096, bf16, {1, 16, 16}, layout{.data = 4, .expert = 4},
                       [&](const exchange& x) { CHECK(x.message == bytes(2 * 16 * 22 * 1024)); });
 }
 

@@ -92,7 +92,7 @@ struct job_plan {
         return (speed.step.expected() > duration{} ? speed.step : speed.prefill).largest();
     }
     /// Appends a reason.
-    [[gnu::cold, gnu::noinline]] constexpr void because(const reason& r) {
+    constexpr void because(const reason& r) {
         if (static_cast<std::size_t>(reason_count) < reasons.size())
             reasons[static_cast<std::size_t>(reason_count++)] = r;
     }

@@ -60,8 +60,7 @@ constexpr arithmetic_kind weight_arithmetic_of(const job& j) {
 }
 
 /// Appends a reason that has no sizes.
-[[gnu::cold, gnu::noinline]] constexpr void note(job_plan& p, reason_code code,
-                                                 memory_term term = memory_term::weights) {
+constexpr void note(job_plan& p, reason_code code, memory_term term = memory_term::weights) {
     p.because({.code = code, .gpu = p.gpu, .term = term});
 }
 
@@ -153,8 +152,7 @@ constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() :
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best. Where GPU and host share their memory, the host has
 /// what the GPU leaves of it, and both fit for sure in what the GPU may use, which leaves the system its part.
-[[gnu::always_inline]] constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c,
-                                                        layout_folds* known) {
+constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, layout_folds* known) {
     p.host_memory = host_memory_of(j, p.layout, c, known ? &known->of.trained.memory : nullptr);
     const auto at_best = [&](verdict most) {
         if (most > p.verdict) p.verdict = most;

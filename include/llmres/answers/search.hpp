@@ -85,7 +85,7 @@ constexpr void insert_ordered(List& list, std::size_t& count, const Item& item, 
 }
 
 /// Room for the layouts that a search finds: the part of a span that it needs.
-using found_room = in_a_row<found_layout>;
+using found_room = std::span<found_layout>;
 constexpr found_room room_of(std::span<found_layout> all) { return {all.data(), all.size()}; }
 
 /// The watcher of a search that nobody watches.

@@ -163,7 +163,7 @@ constexpr bool is_consumer(const gpu& card) {
 }
 
 /// Whether GPU and host share one memory. Processes on the host then use some of it too.
-[[gnu::noinline]] constexpr bool shares_host_memory(const gpu& card) {
+constexpr bool shares_host_memory(const gpu& card) {
     return card.memory.type.view().find("unified") != std::string_view::npos;
 }
 

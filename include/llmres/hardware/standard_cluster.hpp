@@ -11,7 +11,7 @@ namespace llmres::inline v0 {
 /// Nodes of eight GPUs (or of as many as one fabric joins, if more), the GPU's own scale-up link inside a node, and
 /// 400 Gb/s InfiniBand for each GPU between nodes. Refuses what validate() refuses, and several GPUs that no known link
 /// joins.
-[[gnu::cold]] constexpr result<cluster> standard_cluster(const gpu& card, std::int32_t gpus) {
+constexpr result<cluster> standard_cluster(const gpu& card, std::int32_t gpus) {
     const result<link> inside = scale_up_link(card);
     const std::int32_t node = usual_node_size(card);
     cluster made{.gpu = card,

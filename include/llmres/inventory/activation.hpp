@@ -95,24 +95,16 @@ struct token_shape {
     std::int64_t keys = 1;       ///< tokens that each of them may attend to
 
     /// Tokens of all sequences.
-    [[gnu::always_inline]] constexpr std::int64_t all() const { return detail::product(sequences, length); }
+    constexpr std::int64_t all() const { return detail::product(sequences, length); }
     friend constexpr bool operator==(const token_shape&, const token_shape&) = default;
 };
 
-namespace detail {
-
-/// local_bytes(), compiled where it is called: where most activations of a plan are summed.
-[[gnu::always_inline]] constexpr byte_count inlined_local_bytes(const activation& a, const layer_split& l) {
+/// Bytes of it on one rank.
+constexpr byte_count local_bytes(const activation& a, const layer_split& l) {
     const bool cut =
         a.split == activation_split::tensor || (a.split == activation_split::sequence && l.sequence_parallel);
-    return size_of_row(a.format, cut && l.tensor > 1 ? ceil_quotient(a.elements, l.tensor) : a.elements);
-}
-
-}  // namespace detail
-
-/// Bytes of it on one rank.
-[[gnu::noinline]] constexpr byte_count local_bytes(const activation& a, const layer_split& l) {
-    return detail::inlined_local_bytes(a, l);
+    return detail::size_of_row(a.format,
+                               cut && l.tensor > 1 ? detail::ceil_quotient(a.elements, l.tensor) : a.elements);
 }
 
 }  // namespace llmres::inline v0

@@ -113,8 +113,7 @@ struct quantised_context {
 /// The tokens that pass at once on one rank, all of them counted once: each tensor of a layer asks how many there are.
 struct counted_tokens : token_shape {
     /// The same tokens.
-    // NOLINTNEXTLINE(google-explicit-constructor): counted is no other shape
-    constexpr counted_tokens(const token_shape& s) : token_shape{s}, all_{s.all()} {}
+    constexpr explicit(false) counted_tokens(const token_shape& s) : token_shape{s}, all_{s.all()} {}
     /// Tokens of all sequences.
     constexpr std::int64_t all() const { return all_; }
 

@@ -51,8 +51,8 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
 
 /// Of what a job keeps: parts that are recomputed or offloaded are not saved either way. (Recomputation by product
 /// stores products whether gradients reach them or not: torch/utils/checkpoint.py, _CachingTorchDispatchMode.)
-[[gnu::cold]] constexpr unsaved unsaved_by(const layer& first, const job& j, std::int64_t hidden,
-                                           const training_context& context, const layer_split& l) {
+constexpr unsaved unsaved_by(const layer& first, const job& j, std::int64_t hidden, const training_context& context,
+                             const layer_split& l) {
     byte_count all, some;
     const auto count = [&](const activation& a, byte_count& sum) {
         if (named_parts::keeps(a, j)) sum += local_bytes(a, l);

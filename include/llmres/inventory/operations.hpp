@@ -88,7 +88,7 @@ constexpr void visit_between_projections(const layer& l, std::int64_t hidden, co
     // Every tensor between the products is written once and read once, and is as large as there are tokens.
     byte_count a_token;
     for_each_live_activation(l, hidden, token_shape{}, attention_kernel::flash, formats.compute,
-                             [&](const activation& a, layer_half) { a_token += inlined_local_bytes(a, over); });
+                             [&](const activation& a, layer_half) { a_token += local_bytes(a, over); });
     for (std::size_t p = 0; p < passes.size(); ++p) {
         if (l.attention.kind != attention_kind::none)
             visit_attention_core(l.attention, formats, passes[p], p, over, visit);
@@ -135,24 +135,29 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
     }
 }
 
-/// Whether every rank that shares the experts has the same tokens.
-constexpr bool expert_ranks_share_tokens(const layout& over) {
-    return over.data * over.context_parallel * over.replicas == 1 && !over.sequence_parallel;
-}
+/// What the exchanges of one layer depend on of a layout.
+struct exchange_split : layer_split {
+    bool same_tokens = true;  ///< every rank that shares the experts has the same tokens
+
+    /// That of a layout, which stands for it wherever one is asked for.
+    constexpr explicit(false) exchange_split(const layout& l)
+        : layer_split{l}, same_tokens{l.data * l.context_parallel * l.replicas == 1 && !l.sequence_parallel} {}
+
+    friend constexpr bool operator==(const exchange_split&, const exchange_split&) = default;
+};
 
 /// Calls visit(exchange) for what the ranks of one layer send each other while the tokens pass forward. Tensor
 /// parallelism sums partial results before each residual sum (arXiv 1909.08053 section 3), or scatters the sum and
 /// gathers it again under sequence parallelism (arXiv 2205.05198), which moves as much; expert parallelism sends tokens
 /// to their experts and back, and needs no sum then; context parallelism exchanges keys and values, or under `a2a` the
 /// sequence for heads before attention and back behind it. The backward pass has as many.
-/// `same_tokens`: every rank that shares the experts has the same ones (expert_ranks_share_tokens()).
 template <class Visit>
 constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
-                                 const layer_split& over, bool same_tokens, Visit&& visit) {
+                                 const exchange_split& over, Visit&& visit) {
     // Where every expert rank has the same tokens, each computes what its experts add and the sum is one all-reduce, as
     // without expert parallelism (vLLM's fused_moe/layer.py, TensorRT-LLM's fused_moe: no all-to-all without attention
     // data parallelism).
-    const bool spread = l.feed_forward.routed() && over.expert > 1 && !same_tokens;
+    const bool spread = l.feed_forward.routed() && over.expert > 1 && !over.same_tokens;
     if (over.context_parallel > 1 && l.attention.kind != attention_kind::none) {
         const std::int64_t width = detail::ceil_quotient(l.attention.kv_heads, over.tensor) *
                                    (l.attention.query_width() + l.attention.value_width());
@@ -173,13 +178,6 @@ constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const prec
     const experts& e = l.feed_forward.experts;
     const byte_count routed = size_of(compute, s.all(), e.features(hidden)) * e.per_token;
     for (int i = 0; i < 2; ++i) visit(exchange{collective_kind::all_to_all, exchange::group::expert, routed});
-}
-
-/// The same in a layout.
-template <class Visit>
-constexpr void for_each_exchange(const layer& l, std::int64_t hidden, const precision& compute, const token_shape& s,
-                                 const layout& over, Visit&& visit) {
-    for_each_exchange(l, hidden, compute, s, over, expert_ranks_share_tokens(over), visit);
 }
 
 }  // namespace llmres::inline v0

@@ -115,7 +115,7 @@ constexpr bool is_naive_pipeline(const job& j, const layout& l) {
 /// infer_auto_device_map): each GPU may take an equal part of all weights and a layer and a quarter more; the first
 /// leaves room for the largest module that is not split, be it a layer, the embedding or the head; the last takes what
 /// is left. Weights count in the format they are loaded in.
-[[gnu::cold]] constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
+constexpr stage_range layers_by_bytes(const job& j, const layout& l, std::int32_t stage) {
     const model& m = j.model;
     const weight_format_view formats = formats_of(j, activations_of(j));
     const layer_split split{l};
@@ -188,7 +188,7 @@ struct host_part {
 
 /// The caller's wishes are read here alone. llama.cpp counts the head as one more layer than the model has, behind all
 /// others or, where it is loaded first, before them: n_gpu_layers takes that one and the last of the model's.
-[[gnu::noinline]] constexpr host_part wished_host_part(const job& j) {
+constexpr host_part wished_host_part(const job& j) {
     const runtime& asked = j.runtime;
     const std::int32_t layers = j.model.layers.size;
     host_part host{.embedding = asked.loading.embedding_on_host};
@@ -249,7 +249,7 @@ constexpr stage_range serving_layers(const job& j, const host_part& host, const 
     return {host.layers + dealt.first, host.layers + dealt.last};
 }
 
-[[gnu::noinline]] constexpr placement placement_of_stage(const job& j, const layout& l, std::int32_t stage) {
+constexpr placement placement_of_stage(const job& j, const layout& l, std::int32_t stage) {
     if (trains(j)) return training_placement(j, l, stage);
     const host_part host = host_part_of(j);
     return serving_placement(j, host, stage, serving_layers(j, host, l, stage), stage == 0, stage == l.pipeline - 1);
@@ -265,8 +265,7 @@ constexpr void for_each_placed_input_weight(const model& m, const placement& p, 
     list_placed_input(m, p, visiting<weight>(visit));
 }
 
-[[gnu::cold]] constexpr void list_placed(const job& j, const placement& p,
-                                         const visitor<weight, std::int32_t, weight_place>& visit) {
+constexpr void list_placed(const job& j, const placement& p, const visitor<weight, std::int32_t, weight_place>& visit) {
     const model& m = j.model;
     std::int32_t times = 1;
     std::int32_t expert_times = 1;

@@ -41,7 +41,7 @@ constexpr status tokens_fit(std::string_view field, std::int64_t value, double a
 }
 
 /// The error of a context that the model was not trained for, with the least factor that would do.
-[[gnu::cold, gnu::noinline]] constexpr error beyond_own_context(const job& j) {
+constexpr error beyond_own_context(const job& j) {
     error made = refused(error_code::out_of_range, "context", context_of(j).in(tokens),
                          "at most the model's own context, ", j.model.max_context.in(tokens));
     if (j.options.rope_scaling > 1) {
@@ -96,7 +96,7 @@ constexpr status sizes_fit(const job& j) {
 }
 
 /// Refuses a schedule without the chunks that it needs, and stages that do not hold each of the layers once.
-[[gnu::cold]] constexpr status validate_stages(const layout& l, std::int32_t layers) {
+constexpr status validate_stages(const layout& l, std::int32_t layers) {
     if (l.schedule == pipeline_schedule::zb_v && l.virtual_pipeline != 2)
         return refused(error_code::inconsistent, "layout.schedule", name_of(l.schedule),
                        "virtual_pipeline 2: the two arms of the V");

@@ -182,7 +182,7 @@ constexpr weight_format_view formats_of(const job& j, const precision& wide) {
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
 /// Format of the gradients.
-[[gnu::noinline]] constexpr const precision& gradients_of(const job& j) {
+constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;
     const optimizer_step& step = j.runtime.optimizer;
     if (step.gradients && !step.fp32_beside_bf16) return *step.gradients;
@@ -239,9 +239,7 @@ constexpr token_count scaled_context(const job& j) {
     return scaled < 1e15 ? tokens(static_cast<std::int64_t>(scaled)) : j.model.max_context;
 }
 /// The prompt: what the context leaves beside the output, unless given.
-[[gnu::noinline]] constexpr token_count prompt_of(const job& j) {
-    return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output;
-}
+constexpr token_count prompt_of(const job& j) { return j.prompt > token_count{} ? j.prompt : context_of(j) - j.output; }
 /// The tokens of a prompt that are computed: those that the cache does not hold yet, at least the last (vLLM's
 /// KVCacheManager.get_computed_blocks: its logits are needed).
 constexpr token_count computed_prompt_of(const job& j) {
@@ -250,7 +248,7 @@ constexpr token_count computed_prompt_of(const job& j) {
     return tokens(cached < whole ? whole - cached : whole > 0 ? 1 : 0);
 }
 /// Tokens of a sequence that is trained on.
-[[gnu::noinline]] constexpr token_count sequence_of(const job& j) {
+constexpr token_count sequence_of(const job& j) {
     if (j.sequence > token_count{}) return j.sequence;
     const token_count longest = j.model.max_context;
     const bool shortened =
@@ -258,7 +256,7 @@ constexpr token_count computed_prompt_of(const job& j) {
     return shortened ? usual_finetuning_sequence : longest;
 }
 /// Tokens of a sequence as it is computed: with the trained tokens of prompt tuning before it.
-[[gnu::noinline]] constexpr token_count computed_tokens(const job& j) {
+constexpr token_count computed_tokens(const job& j) {
     return j.adapter.kind == adapter_kind::prompt ? sequence_of(j) + tokens(j.adapter.rank) : sequence_of(j);
 }
 

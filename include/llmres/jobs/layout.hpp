@@ -166,7 +166,7 @@ constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std
 }
 
 /// Layers of one chunk of a pipeline that is not partitioned evenly.
-[[gnu::noinline]] constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
+constexpr std::int32_t chunk_layers(const layout& l, std::int32_t layers, std::int32_t chunk) {
     if (l.stages.chunks > 0) return l.stages.layers[static_cast<std::size_t>(chunk)];
     const std::int32_t stage = l.stage_of(chunk);
     const std::int32_t given = l.first_stage_layers + l.last_stage_layers;
@@ -183,7 +183,7 @@ constexpr stage_range stage_layers(std::int32_t layers, std::int32_t stages, std
 }
 
 /// The layers of one chunk of a pipeline that is not partitioned evenly, in the order of the model.
-[[gnu::noinline]] constexpr stage_range chunk_range(const layout& l, std::int32_t layers, std::int32_t chunk) {
+constexpr stage_range chunk_range(const layout& l, std::int32_t layers, std::int32_t chunk) {
     const std::int32_t given = l.first_stage_layers + l.last_stage_layers;
     if (l.stages.chunks == 0 && given == 0) {
         const stage_range counted = stage_layers(layers + l.embedding_as_layer + l.loss_as_layer, l.chunks(), chunk);

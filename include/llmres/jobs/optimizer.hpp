@@ -149,8 +149,8 @@ constexpr byte_count side_bytes(const optimizer& o, const precision& states, std
 
 /// Bytes of the states of a rows x columns tensor, in `format` unless the optimizer has a format of its own. `inner`:
 /// the tensor is inside a layer, whose matrices some optimizers treat differently.
-[[gnu::cold]] constexpr byte_count state_bytes(const optimizer& o, const precision& format, std::int64_t rows,
-                                               std::int64_t columns, bool inner = true) {
+constexpr byte_count state_bytes(const optimizer& o, const precision& format, std::int64_t rows, std::int64_t columns,
+                                 bool inner = true) {
     const precision& states = o.widens ? fp32 : format;
     const std::int64_t count = detail::product(rows, columns);
     const bool matrix = inner && rows > 1 && columns > 1;
@@ -185,8 +185,8 @@ constexpr byte_count paged_bytes(const optimizer& o, const precision& states, st
 
 /// Bytes of the decompositions that are computed while one tensor is stepped. Not counted: temporaries as large as the
 /// tensor. `inner`: the tensor is inside a layer.
-[[gnu::cold]] constexpr byte_count scratch_bytes(const optimizer& o, const precision& states, std::int64_t rows,
-                                                 std::int64_t columns, bool inner = true) {
+constexpr byte_count scratch_bytes(const optimizer& o, const precision& states, std::int64_t rows, std::int64_t columns,
+                                   bool inner = true) {
     if (rows <= 1 || columns <= 1 || !(inner || o.widest_side > 0)) return {};
     const auto square = [](const precision& format, std::int64_t side) { return size_of(format, side, side); };
     const bool narrow = !(states == fp32);

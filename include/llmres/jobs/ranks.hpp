@@ -63,24 +63,18 @@ constexpr std::int64_t sequences_with_cells(const job& j, const runtime& r, std:
     return r.cache.slots == slot_cells::of_sequences || sequences == 0 ? sequences : slots_of(j, r, sequences);
 }
 
-/// local_shape(), compiled where it is called: where most weights of a plan are asked for.
-[[gnu::always_inline]] constexpr weight_shape inlined_local_shape(const weight& w, const layer_split& l) {
+}  // namespace detail
+
+constexpr weight_shape local_shape(const weight& w, const layer_split& l) {
     const std::int64_t ranks = w.routed ? l.expert_tensor : l.tensor;
-    weight_shape held{w.rows, w.columns, w.routed && l.expert > 1 ? ceil_quotient(w.copies, l.expert) : w.copies};
+    weight_shape held{w.rows, w.columns,
+                      w.routed && l.expert > 1 ? detail::ceil_quotient(w.copies, l.expert) : w.copies};
     if (ranks == 1 || w.split == weight_split::replicated) return held;
     std::int64_t& size = w.split == weight_split::rows ? held.rows : held.columns;
-    const std::int64_t most = ceil_quotient(ceil_quotient(size, w.granule), ranks) * w.granule;
+    const std::int64_t most = detail::ceil_quotient(detail::ceil_quotient(size, w.granule), ranks) * w.granule;
     if (most < size) size = most;
     return held;
 }
-/// local_shape(), compiled once.
-[[gnu::noinline]] constexpr weight_shape called_local_shape(const weight& w, const layer_split& l) {
-    return inlined_local_shape(w, l);
-}
-
-}  // namespace detail
-
-constexpr weight_shape local_shape(const weight& w, const layer_split& l) { return detail::called_local_shape(w, l); }
 
 constexpr weight local_part(weight w, const layer_split& l) {
     const weight_shape held = local_shape(w, l);

@@ -98,7 +98,7 @@ struct memory_breakdown {
     /// The memory of a term.
     constexpr const interval<byte_count>& operator[](memory_term t) const { return terms[static_cast<std::size_t>(t)]; }
     /// What the device loses, context and libraries included: the sum of all terms.
-    [[gnu::always_inline]] constexpr interval<byte_count> total() const {
+    constexpr interval<byte_count> total() const {
         byte_count low, high;
         for (const auto& term : terms) low += term.low, high += term.high;
         return {low, expected(), high - (released + never_both)};
@@ -119,7 +119,7 @@ struct memory_breakdown {
     }
     /// Evicts what the device lacks, as far as it is evictable. The upper bound keeps all, since a job that runs only
     /// because the driver moves its states in each step does not fit for sure. A saturated total stays as it is.
-    [[gnu::cold]] constexpr void evict_beyond(byte_count available) {
+    constexpr void evict_beyond(byte_count available) {
         const interval<byte_count> held = total();
         if (is_saturated(held.high)) return;
         const auto lacking = [&](byte_count holds) {
@@ -133,7 +133,7 @@ struct memory_breakdown {
     }
     /// Releases what the device lacks, as far as it is releasable. (Before PyTorch runs out of memory, it frees cached
     /// blocks and tries once more.) A saturated total stays as it is.
-    [[gnu::cold]] constexpr void release_beyond(byte_count available) {
+    constexpr void release_beyond(byte_count available) {
         const interval<byte_count> held = total();
         if (is_saturated(held.high)) return;  // how much is lacking is unknown
         const auto lacking = [&](byte_count holds, byte_count most) {

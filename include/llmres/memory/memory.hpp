@@ -76,8 +76,7 @@ constexpr const runtime& remembered_device(const job& j, const layout& l, const 
 }
 
 /// That of a job that is served.
-[[gnu::noinline]] constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const cluster& c,
-                                                              serving_folds* known) {
+constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const cluster& c, serving_folds* known) {
     if (!known) return serving_memory(j, l, on_device(j.runtime, c.gpu, l));
     return busiest_stage(j, l, remembered_device(j, l, c, *known), *known);
 }

@@ -41,8 +41,7 @@ namespace detail {
 
 /// Memory of the busiest stage, where nothing else is known but the layers of the GGUF file that the weights are, if
 /// they are one's.
-[[gnu::noinline]] constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r,
-                                                           const file_layers* file) {
+constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r, const file_layers* file) {
     if (shares_rows(j, l)) return row_sharing_gpus{j, l, r, file}.busiest();
     return busiest_stage({j, l, r, file});
 }

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
 #include <string_view>
 
 /// What is a layer? What mixes tokens (attention, a recurrence, or both), and the feed-forward that follows.
@@ -266,25 +267,6 @@ inline constexpr attention no_attention{.kind = attention_kind::none};
 /// For a layer of attention or recurrence alone.
 inline constexpr feed_forward no_feed_forward{.kind = feed_forward_kind::none};
 
-/// Values that lie one behind the other, in the storage of somebody else. (To construct a std::span, a compiler checks
-/// the concepts of ranges, which takes a twentieth of the time that plan.hpp takes to include.)
-template <class T>
-struct in_a_row {
-    T* first = nullptr;     ///< the first value
-    std::size_t count = 0;  ///< values
-
-    /// The first value.
-    constexpr T* begin() const { return first; }
-    /// Behind the last value.
-    constexpr T* end() const { return first + count; }
-    /// How many values there are.
-    constexpr std::size_t size() const { return count; }
-    /// Whether there are none.
-    constexpr bool empty() const { return count == 0; }
-    /// The i-th value.
-    constexpr T& operator[](std::size_t i) const { return first[i]; }
-};
-
 /// The layers in order, each distinct kind described once. Sums go over kinds and counts; only cutting the stack into
 /// pipeline stages needs the order.
 struct layer_stack {
@@ -325,12 +307,11 @@ struct layer_stack {
     }
 
     /// The distinct kinds.
-    constexpr in_a_row<const layer> distinct() const { return {kinds.data(), static_cast<std::size_t>(kind_count)}; }
+    constexpr std::span<const layer> distinct() const { return {kinds.data(), static_cast<std::size_t>(kind_count)}; }
     /// The layer at an index.
     constexpr const layer& operator[](int index) const { return kinds[order[static_cast<std::size_t>(index)]]; }
     /// How many layers of each kind lie in [first, last).
-    [[gnu::noinline]] constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first,
-                                                                           std::int32_t last) const {
+    constexpr std::array<std::int32_t, max_kinds> counts(std::int32_t first, std::int32_t last) const {
         std::array<std::int32_t, max_kinds> found{};
         const auto kind_at = [&](std::int32_t i) { return order[static_cast<std::size_t>(i)]; };
         if (kind_count == 1) found[0] = last - first;
@@ -380,7 +361,7 @@ constexpr layer_stack in_order(std::string_view letters, std::initializer_list<l
 }
 
 /// "attention+mlp", "sliding_attention+moe", "mamba2": the kind of a layer in one word.
-[[gnu::cold, gnu::noinline]] constexpr text<47> kind_name(const layer& l) {
+constexpr text<47> kind_name(const layer& l) {
     text<47> name;
     const auto add = [&](std::string_view part) {
         if (!name.empty()) name.append("+");

@@ -10,6 +10,7 @@
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
 #include <string_view>
 
 /// What is a model? Its embedding, its layers, its head, and what stands beside them. Dimensions are plain integers
@@ -173,7 +174,7 @@ struct model {
     bool from_tensors = false;
 
     /// Tensors outside the layers.
-    constexpr in_a_row<const extra_weight> extra_weights() const {
+    constexpr std::span<const extra_weight> extra_weights() const {
         return {extras.data(), static_cast<std::size_t>(extra_count)};
     }
     /// Adds tensors outside the layers; false if there is no room.

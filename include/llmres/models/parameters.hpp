@@ -41,14 +41,14 @@ struct weight {
 
 namespace detail {
 
-/// Receives weights: whoever asks, the lists below are compiled once.
+/// Receives the weights that the lists below show.
 using weight_visitor = visitor<weight>;
 
 constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visitor& visit);
 constexpr void list_embedding(const model& m, const weight_visitor& visit);
 constexpr void list_beside_embedding(const model& m, const weight_visitor& visit);
 constexpr void list_output(const model& m, const weight_visitor& visit);
-[[gnu::cold]] constexpr void list_prediction(const model& m, const weight_visitor& visit);
+constexpr void list_prediction(const model& m, const weight_visitor& visit);
 constexpr void list_extras(const model& m, model_part part, const weight_visitor& visit);
 
 }  // namespace detail
@@ -281,24 +281,24 @@ constexpr void list_attention(const weight_list& list, const attention& a) {
 
 // ---- recurrences
 
-[[gnu::noinline]] constexpr void list_in_proj(const weight_list& list, const recurrent& r, std::int64_t rows) {
+constexpr void list_in_proj(const weight_list& list, const recurrent& r, std::int64_t rows) {
     list.linear(list.matrix(weight_role::in_proj, rows, list.hidden, weight_split::rows), r.bias);
 }
 
-[[gnu::noinline]] constexpr void list_out_proj(const weight_list& list, const recurrent& r) {
+constexpr void list_out_proj(const weight_list& list, const recurrent& r) {
     weight w = list.matrix(weight_role::out_proj, list.hidden, r.inner(), weight_split::columns);
     w.granule = r.head_dim;
     list.linear(w, r.bias);
 }
 
-[[gnu::cold]] constexpr void list_convolution(const weight_list& list, const recurrent& r) {
+constexpr void list_convolution(const weight_list& list, const recurrent& r) {
     if (r.kernel == 0) return;
     list.channels(weight_role::conv, r.conv_channels(), r.kernel);
     if (r.conv_bias)
         list.visit(weight{.role = weight_role::bias, .columns = r.conv_channels(), .split = weight_split::columns});
 }
 
-[[gnu::cold]] constexpr void list_mamba(const weight_list& list, const recurrent& r) {
+constexpr void list_mamba(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.inner());
     list_convolution(list, r);
     // x_proj: the time step's low rank, B and C; then dt_proj.
@@ -319,12 +319,12 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
 }
 
 /// A projection from the hidden features to the inner ones through `rank` features, which every rank holds.
-[[gnu::cold]] constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
+constexpr void list_low_rank(const weight_list& list, const recurrent& r) {
     list.visit(list.matrix(weight_role::in_proj, r.rank, list.hidden));
     list.visit(list.matrix(weight_role::in_proj, r.inner(), r.rank, weight_split::rows));
 }
 
-[[gnu::cold]] constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
+constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
     const std::int64_t queries_and_keys = 2 * r.key_heads * r.state;
     if (r.rank > 0) {
         list_in_proj(list, r, queries_and_keys + r.inner());
@@ -343,14 +343,14 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
     list_out_proj(list, r);
 }
 
-[[gnu::cold]] constexpr void list_lightning(const weight_list& list, const recurrent& r) {
+constexpr void list_lightning(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.heads * r.state + r.inner());
     list.visit(list.heads(weight_role::attn_gate, r.heads, r.head_dim, list.hidden));
     list.channels(weight_role::norm, r.inner(), 1, r.head_dim);
     list_out_proj(list, r);
 }
 
-[[gnu::cold]] constexpr void list_short_convolution(const weight_list& list, const recurrent& r) {
+constexpr void list_short_convolution(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 3 * r.inner());
     list_convolution(list, r);
     list_out_proj(list, r);
@@ -360,7 +360,7 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
 /// channel, and a norm over heads. Channel mixing: its receptance is a matrix here, its two others are the
 /// feed-forward. Six vectors mix a token with the one before it, four in time mixing and two in channel mixing.
 /// RWKV-4, whose heads are channels, has neither gate nor norm, and five such vectors.
-[[gnu::cold]] constexpr void list_rwkv(const weight_list& list, const recurrent& r) {
+constexpr void list_rwkv(const weight_list& list, const recurrent& r) {
     const bool fourth = r.head_dim == 1;
     list_in_proj(list, r, (fourth ? 3 : 4) * r.inner());
     list.channels(weight_role::state, r.inner(), 2, r.head_dim);
@@ -372,7 +372,7 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
 
 /// Two branches in, one of them through a convolution and the recurrence; its two gates are matrices of blocks, one for
 /// each of `key_heads`, with biases.
-[[gnu::cold]] constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
+constexpr void list_gated_linear(const weight_list& list, const recurrent& r) {
     list_in_proj(list, r, 2 * r.inner());
     list_convolution(list, r);
     const std::int64_t block = r.inner() / r.key_heads;
@@ -385,7 +385,7 @@ constexpr void list_mamba2(const weight_list& list, const recurrent& r) {
     list_out_proj(list, r);
 }
 
-[[gnu::cold]] constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
+constexpr void list_recurrence(const weight_list& list, const recurrent& r) {
     switch (r.kind) {
         case recurrent_kind::none:
         case recurrent_kind::undescribed: return;
@@ -520,7 +520,7 @@ constexpr void list_output(const model& m, const weight_visitor& visit) {
     list_extras(m, model_part::output, visit);
 }
 
-[[gnu::cold]] constexpr void list_prediction(const model& m, const weight_visitor& visit) {
+constexpr void list_prediction(const model& m, const weight_visitor& visit) {
     const prediction& p = m.prediction;
     if (p.layers == 0) return;
     list_layer(p.block, m.hidden, visit);

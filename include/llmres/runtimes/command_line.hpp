@@ -51,8 +51,7 @@ struct knob_list {
     constexpr knob_list() = default;  ///< no knobs
     /// The knobs of a table.
     template <std::size_t Size>
-    // NOLINTNEXTLINE(google-explicit-constructor): a table is a list
-    constexpr knob_list(const std::array<knob, Size>& table) : first{table.data()}, size{Size} {}
+    constexpr explicit(false) knob_list(const std::array<knob, Size>& table) : first{table.data()}, size{Size} {}
 
     /// The first knob.
     constexpr const knob* begin() const { return first; }

@@ -32,7 +32,7 @@ struct device_default {
     token_count context{};             ///< likewise, of all GPUs together
 };
 
-/// Up to three such classes, ascending. (GCC 12 leaves unset what a list of elements omits; here none is omitted.)
+/// Up to three such classes, ascending.
 constexpr std::array<device_default, 3> device_classes(device_default first = device_default{},
                                                        device_default second = device_default{},
                                                        device_default third = device_default{}) {

@@ -39,10 +39,10 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
 /// Whether an engine leaves layers or routed experts to the CPU.
 constexpr bool computes_on_host(const job& j);
 /// What it reads of main memory for one token of every sequence.
-[[gnu::cold]] constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept);
+constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept);
 /// What prompts bring over: weights on the host go to the GPU for every chunk of many tokens (llama.cpp's pull request
 /// 6083).
-[[gnu::cold]] constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
+constexpr host_traffic prefill_host_traffic(const job& j, const layout& l);
 
 /// Memory bandwidth that all CPUs of a host reach together: 0.3 to 1 of the host's figure, where the low end is an
 /// optimizer whose threads are not bound to cores and the high end one whose threads are (DeepSpeed's
@@ -76,8 +76,7 @@ constexpr interval<duration> time_at(byte_count size, const interval<byte_rate>&
 namespace detail {
 
 /// training_host_traffic(), with what earlier layouts of the same job had in common with this one.
-[[gnu::cold]] constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage,
-                                                           training_folds* known) {
+constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage, training_folds* known) {
     if (upcasts(j, l)) return training_host_traffic(upcast(j), l, stage, known);
     host_traffic t;
     const auto pass = [&](offload_place to, byte_count size) {
@@ -135,7 +134,7 @@ constexpr void for_each_host_layer_weight(const job& j, Visit&& visit) {
 
 }  // namespace detail
 
-[[gnu::cold]] constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
+constexpr host_traffic decode_host_traffic(const job& j, const layout& l, token_count kept) {
     host_traffic t;
     const weight_format_view formats = formats_of(j, j.compute);
     const std::int64_t sequences = sequences_per_rank(j, l);
@@ -157,7 +156,7 @@ constexpr void for_each_host_layer_weight(const job& j, Visit&& visit) {
     return t;
 }
 
-[[gnu::cold]] constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
+constexpr host_traffic prefill_host_traffic(const job& j, const layout& l) {
     host_traffic t;
     const weight_format_view formats = formats_of(j, j.compute);
     const token_count chunk = batched_tokens_of(j);

@@ -109,8 +109,7 @@ struct priced_pass {
     duration at_peak{};  ///< FLOPs at the peaks of their arithmetic
     flop_count flops{};  ///< on all tensor ranks together
 
-    /// Adds another pass so many times. (It comes by value: one that might be this pass itself keeps compilers from
-    /// adding two terms at a time.)
+    /// Adds another pass so many times.
     constexpr void add(priced_pass other, double times) {
         compute += other.compute * times;
         memory += other.memory * times;
@@ -190,8 +189,7 @@ struct pricer {
         double a_clock = 0;     ///< seconds of a clock, of all multiprocessors
     };
 
-    layer_split degrees;
-    bool expert_ranks_share_tokens = false;  ///< every rank that shares the experts has the same tokens
+    exchange_split degrees;
     const cluster& hardware;
     const gpu& sheet;  ///< whose peaks mfu refers to
     const efficiency& reach;
@@ -213,9 +211,9 @@ struct pricer {
     std::array<priced_pass, token_passes::most> sum{};
     last_mixers mixers{};
 
-    pricer(const layer_split&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
+    pricer(const exchange_split&, const cluster&, const gpu&, const efficiency&, const runtime_launches&&,
            const std::array<bool, token_passes::most>&) = delete;  // it refers to them
-    constexpr pricer(const layer_split& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
+    constexpr pricer(const exchange_split& l, const cluster& c, const gpu& of_peaks, const efficiency& e,
                      const runtime_launches& by, const std::array<bool, token_passes::most>& runs_long)
         : degrees{l}, hardware{c}, sheet{of_peaks}, reach{e}, launches{by}, sustained{runs_long} {
         a_byte = 1.0 / c.gpu.memory.bandwidth.in(bytes_per_s);
@@ -238,7 +236,6 @@ struct pricer {
         ampere = reach_of_ampere(c.gpu);
         if (by.experts == routed_code::blackwell && has_tensor_memory(c.gpu))
             experts_floor = default_kernels.blackwell_experts_floor;
-        // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
         for (std::array<rates, 2>& two : known) two[0] = two[1] = rates{};
         start_over();
     }
@@ -247,25 +244,25 @@ struct pricer {
         for (priced_pass& pass : sum) pass = priced_pass{};
     }
 
-    [[gnu::always_inline]] constexpr void operator()(const operation& o, std::size_t pass) {
+    constexpr void operator()(const operation& o, std::size_t pass) {
         if (o.kind == operation_kind::elementwise)
             sum[pass].memory += seconds(moved_by(o) * a_byte / (reach.bandwidth.expected * elementwise));
         else
             o.kind == operation_kind::attention ? add_attention(o, pass) : add_product(o, pass);
     }
     /// A product of one pass, and those with matrices that are equal to its own.
-    [[gnu::always_inline]] constexpr void products(const operation& o, const equal_matrices& equal, std::size_t pass) {
+    constexpr void products(const operation& o, const equal_matrices& equal, std::size_t pass) {
         add_equal(sum[pass], product_of(o, sustained[pass]), o, equal);
     }
     /// A product of the first pass, and of the second one gradients that multiply and move as much.
     constexpr void both(const operation& o, const equal_matrices& equal) {
-        const priced_product one = priced(o, sustained[0]);
-        add_all(sum[0], one, o, equal);
-        add_all(sum[1], sustained[1] == sustained[0] ? one : priced(o, sustained[1]), o, equal);
+        const priced_product one = product_of(o, sustained[0]);
+        add_equal(sum[0], one, o, equal);
+        add_equal(sum[1], sustained[1] == sustained[0] ? one : product_of(o, sustained[1]), o, equal);
     }
     /// A product of the second pass.
     constexpr void gradients(const operation& o, const equal_matrices& equal) {
-        add_all(sum[1], priced(o, sustained[1]), o, equal);
+        add_equal(sum[1], product_of(o, sustained[1]), o, equal);
     }
     /// Takes the passes through the mixers of the kind before, if these are the same.
     constexpr bool take_mixers(const layer& kind, equal_matrices& behind) {
@@ -299,7 +296,7 @@ private:
         (computing > moving ? to.compute : to.memory) += seconds(overlapped(computing, moving));
     }
     static constexpr double moved_by(const operation& o) { return static_cast<double>((o.read + o.written).in(bytes)); }
-    [[gnu::noinline]] constexpr void add_attention(const operation& o, std::size_t pass) {
+    constexpr void add_attention(const operation& o, std::size_t pass) {
         priced_pass& to = sum[pass];
         const rates& at = rates_for(o.arithmetic, sustained[pass]);
         const double work = o.flops.in(flops);
@@ -314,39 +311,29 @@ private:
         to.attention += to.compute + to.memory - seconds(before);
     }
     /// A product with a weight, or of routed experts.
-    [[gnu::noinline]] constexpr void add_product(const operation& o, std::size_t pass) {
-        add_priced(sum[pass], priced(o, sustained[pass]), o, o.joined);
-    }
-    /// product_of(), compiled once: only served products, which are most of a search, have it in their loop.
-    [[gnu::noinline]] constexpr priced_product priced(const operation& o, bool runs_long) {
-        return product_of(o, runs_long);
+    constexpr void add_product(const operation& o, std::size_t pass) {
+        add_priced(sum[pass], product_of(o, sustained[pass]), o, o.joined);
     }
     /// Adds a product, and as much for each matrix that is equal to its own.
-    [[gnu::always_inline]] constexpr void add_equal(priced_pass& to, const priced_product one, const operation& o,
-                                                    const equal_matrices& equal) const {
+    constexpr void add_equal(priced_pass& to, const priced_product one, const operation& o,
+                             const equal_matrices& equal) const {
         bool joined = o.joined;
         for (std::size_t i = 0;; joined = equal.joined(equal.roles[i++])) {
             add_priced(to, one, o, joined);
             if (i == equal.count) return;
         }
     }
-    /// add_equal(), compiled once.
-    [[gnu::noinline]] constexpr void add_all(priced_pass& to, const priced_product& one, const operation& o,
-                                             const equal_matrices& equal) const {
-        add_equal(to, one, o, equal);
-    }
-    [[gnu::always_inline]] constexpr void add_priced(priced_pass& to, const priced_product one, const operation& o,
-                                                     bool joined) const {
+    constexpr void add_priced(priced_pass& to, const priced_product one, const operation& o, bool joined) const {
         to.compute += one.compute;
         to.memory += one.memory;
         to.at_peak += one.at_peak;
         to.flops += one.flops;
         add_floors(to, o, joined);
     }
-    [[gnu::always_inline]] constexpr priced_product product_of(const operation& o, bool runs_long) {
+    constexpr priced_product product_of(const operation& o, bool runs_long) {
         return ggml.convert ? computed_by_ggml(o, runs_long) : computed(o, runs_long);
     }
-    [[gnu::always_inline]] constexpr priced_product computed(const operation& o, bool runs_long) {
+    constexpr priced_product computed(const operation& o, bool runs_long) {
         const rates& at = rates_for(o.arithmetic, runs_long);
         const double work = o.flops.in(flops);
         const double streamed = moved_by(o) * product_byte[runs_long ? 1 : 0];
@@ -375,7 +362,7 @@ private:
         return made;
     }
     /// What launching a product takes, and copies of its inputs and outputs.
-    [[gnu::always_inline]] constexpr void add_floors(priced_pass& to, const operation& o, bool joined) const {
+    constexpr void add_floors(priced_pass& to, const operation& o, bool joined) const {
         if (o.kind == operation_kind::experts) {
             to.floors += experts_floor;
             // Three products of an expert are two kernels: gate and up are one.
@@ -392,7 +379,7 @@ private:
         if (!within) to.floors += default_kernels.cast;
     }
     /// A product of ggml, with the conversions of its inputs and outputs.
-    [[gnu::noinline]] constexpr priced_product computed_by_ggml(const operation& o, bool runs_long) {
+    constexpr priced_product computed_by_ggml(const operation& o, bool runs_long) {
         priced_product made = ggml.multiply && o.packed ? quantised_by_ggml(o, runs_long) : computed(o, runs_long);
         made.memory += converted_by_ggml(o);
         return made;
@@ -435,22 +422,21 @@ private:
     constexpr bool marlin() const { return launches.packed == packed_code::marlin; }
     /// A product by Marlin: whole blocks of 16 tokens at what its instructions reach, and its weights unpacked for
     /// every 64 of them.
-    [[gnu::always_inline]] constexpr double computed_by_marlin(const operation& o, double computing) const {
+    constexpr double computed_by_marlin(const operation& o, double computing) const {
         const marlin_block& block = default_marlin_block;
         const auto n = static_cast<double>(o.tokens), rows = static_cast<double>(o.rows);
         const double filled = n < block.rows ? block.rows / n : 1.0;
         const double repeated = n > block.again ? n / block.again : 1.0;
         return computing * filled / ampere + rows * static_cast<double>(o.columns) * a_weight * repeated;
     }
-    [[gnu::always_inline]] constexpr void add_marlin_floors(priced_pass& to, const operation& o, bool joined) const {
+    constexpr void add_marlin_floors(priced_pass& to, const operation& o, bool joined) const {
         if (joined || o.tokens <= 0 || o.rows <= 0) return;
         const double shared = sms * default_marlin_block.tile / static_cast<double>(o.rows);
         const double most = static_cast<double>(o.columns) / default_marlin_block.tile;
         to.floors += default_kernels.product + default_packed.lock * (shared < most ? shared : most);
     }
     /// Inputs of a product that go to the other GPUs which share its rows, and outputs that come back, in fp32.
-    [[gnu::cold, gnu::noinline]] constexpr void add_copies(priced_pass& to, std::int64_t tokens, std::int64_t rows,
-                                                           std::int64_t columns) const {
+    constexpr void add_copies(priced_pass& to, std::int64_t tokens, std::int64_t rows, std::int64_t columns) const {
         to.floors += default_row_split.part * (parts + 1);
         const link& between = hardware.scale_up;
         const double share =
@@ -464,24 +450,24 @@ private:
                kind == arithmetic_kind::int8;
     }
     /// What a product of few tokens takes for a whole tile of them, whose arithmetic nothing else holds up.
-    [[gnu::always_inline]] constexpr double whole_tile(const operation& o, const rates& at) const {
+    constexpr double whole_tile(const operation& o, const rates& at) const {
         const auto n = static_cast<double>(o.tokens);
         if (n <= 0 || n >= least_tokens || o.packed) return 0;
         return at.tiles > 0 ? o.flops.in(flops) * (least_tokens / n) / at.tiles : 0.0;
     }
     /// What a product's traffic takes, or unpacking its weight where that takes longer.
-    [[gnu::always_inline]] constexpr double unpacked(const operation& o, double streamed) const {
+    constexpr double unpacked(const operation& o, double streamed) const {
         const double unpacking = static_cast<double>(o.rows) * static_cast<double>(o.columns) * a_weight;
         return unpacking > streamed && o.packed ? unpacking : streamed;
     }
-    [[gnu::always_inline]] constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
+    constexpr const rates& rates_for(arithmetic_kind kind, bool runs_long) {
         std::array<rates, 2>& two = known[runs_long ? 1 : 0];
         if (two[0].kind.known && two[0].kind.value == kind) return two[0];
         if (!(two[1].kind.known && two[1].kind.value == kind)) take_rates(two, kind, runs_long);
         return two[0].kind.value == kind ? two[0] : two[1];
     }
     /// Computes the rates of a third arithmetic in the place of the second.
-    [[gnu::noinline]] constexpr void take_rates(std::array<rates, 2>& two, arithmetic_kind kind, bool runs_long) const {
+    constexpr void take_rates(std::array<rates, 2>& two, arithmetic_kind kind, bool runs_long) const {
         two[two[0].kind.known ? 1 : 0] = rates_of(kind, runs_long);
     }
     constexpr rates rates_of(arithmetic_kind kind, bool runs_long) const {
@@ -532,17 +518,16 @@ constexpr void price_between_projections(pricer& price, const layer& kind, std::
                                          const operation_formats& formats, const token_passes& passes) {
     visit_between_projections(kind, hidden, formats, passes, price.degrees, price);
     for (std::size_t p = 0; p < passes.size(); ++p) {
-        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees,
-                          price.expert_ranks_share_tokens, [&](const exchange& x) {
-                              price(x, p);
-                              // Keys and values pass on the way back, and their gradients with them.
-                              if (passes[p].backward && x.among == exchange::group::context) price(x, p);
-                              // Sequence parallelism keeps a part of each input and gathers it for the gradients of
-                              // weights, unless the runtime keeps what it gathered.
-                              if (passes[p].backward && x.among == exchange::group::tensor &&
-                                  price.degrees.sequence_parallel && !passes[p].keeps_gathered)
-                                  price(exchange{collective_kind::all_gather, x.among, x.message}, p);
-                          });
+        for_each_exchange(kind, hidden, formats.compute, passes[p].tokens, price.degrees, [&](const exchange& x) {
+            price(x, p);
+            // Keys and values pass on the way back, and their gradients with them.
+            if (passes[p].backward && x.among == exchange::group::context) price(x, p);
+            // Sequence parallelism keeps a part of each input and gathers it for the gradients of
+            // weights, unless the runtime keeps what it gathered.
+            if (passes[p].backward && x.among == exchange::group::tensor && price.degrees.sequence_parallel &&
+                !passes[p].keeps_gathered)
+                price(exchange{collective_kind::all_gather, x.among, x.message}, p);
+        });
         price.sum[p].floors += default_kernels.elementwise_floor * price.launches.small_kernels;
         price.sum[p].layers = 1;
     }

@@ -83,16 +83,6 @@ constexpr byte_count size_of_row(const precision& format, std::int64_t columns) 
                                     : detail::size_in_parts(format, rows, columns);
 }
 
-namespace detail {
-
-/// size_of(), compiled where it is called for plain formats: where most tensors of a plan are asked for.
-[[gnu::always_inline]] constexpr byte_count inlined_size_of(const precision& format, std::int64_t rows,
-                                                            std::int64_t columns) {
-    return format.element_bytes > 0 ? size_of_row(format, product(rows, columns)) : size_of(format, rows, columns);
-}
-
-}  // namespace detail
-
 /// Whether a format stores scales or packs several values into a byte. Such weights are served, or frozen beside an
 /// adapter; no optimizer updates them.
 constexpr bool is_packed(const precision& format) {

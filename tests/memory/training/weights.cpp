@@ -63,29 +63,6 @@ TEST_CASE("mixed-precision Adam keeps 2 + 2 + 12 bytes a parameter, and ZeRO sha
     CHECK(state_of(mixed(), {.data = 64, .zero = 3}, matrix).gathered == bytes(2) * values);
 }
 
-TEST_CASE("what is left out of plainly trained weights adds nothing to them") {
-    int plain = 0;
-    for (const model& m : {models::gpt2, models::mixtral_8x7b, models::gemma_3_4b})
-        for (const optimizer& o : {adamw, adamw_fused, sgd})
-            for (const runtime& r : {runtimes::huggingface, runtimes::megatron, runtimes::deepspeed})
-                for (const std::int32_t zero : {0, 1, 2, 3}) {
-                    job j = mixed(o);
-                    j.model = m;
-                    j.weights = {};
-                    j.runtime = r;
-                    const layout l{.tensor = 2, .data = 6, .expert = 2, .zero = zero};
-                    const training_context context{j, l};
-                    weight_training how{j, l, context};
-                    const auto kept = [&] { return training_state_of(m.layers.kinds[0], m.hidden, how); };
-                    const training_state alone = kept();
-                    plain += how.plain;
-                    how.plain = false;
-                    const training_state all = kept();
-                    CHECK(std::memcmp(&alone, &all, sizeof all) == 0);
-                }
-    CHECK(plain > 50);  // of 108
-}
-
 TEST_CASE("16-bit gradients are widened before fp32 masters step: a rank's own part, which DeepSpeed flattens first") {
     job j = mixed();
     CHECK(state_of(j, {}, matrix).optimizer.temporaries == byte_count{});

@@ -41,7 +41,7 @@ constexpr result<link> find_link(std::string_view id, std::string_view field = "
 
 /// The PCIe row of that generation and number of lanes; a number that has no row takes its share of the x16 row.
 /// Refuses generations but 3 to 6 and lanes but 1 to 16.
-[[gnu::cold]] constexpr result<link> pcie_link(std::int32_t generation, std::int32_t lanes) {
+constexpr result<link> pcie_link(std::int32_t generation, std::int32_t lanes) {
     if (const status known = in_range("pcie_generation", generation, 3, 6); !known) return known.error();
     if (const status known = in_range("pcie_lanes", lanes, 1, 16); !known) return known.error();
     const auto is_generation = [&](const link& row) {
@@ -64,7 +64,7 @@ constexpr result<link> find_link(std::string_view id, std::string_view field = "
 
 namespace detail {
 
-[[gnu::cold]] constexpr result<link> pcie_of(const gpu& card) {
+constexpr result<link> pcie_of(const gpu& card) {
     const gpu_links& ends = card.links;
     if (!ends.pcie_generation) return refused(error_code::missing, "pcie_generation", "", "the GPU's PCIe generation");
     if (!ends.pcie_lanes) return refused(error_code::missing, "pcie_lanes", "", "the number of the GPU's PCIe lanes");
@@ -75,7 +75,7 @@ namespace detail {
 
 /// The link between a GPU and its host's memory: NVLink C2C on Grace superchips, else PCIe. A `missing` error where the
 /// datasheet names no PCIe (TPUs, Trainium, and systems on a chip, whose memory is the host's).
-[[gnu::cold]] constexpr result<link> host_link(const gpu& card) {
+constexpr result<link> host_link(const gpu& card) {
     const std::string_view family = card.id.view().substr(0, 5);
     if (family == "gh200") return links::nvlink_c2c_grace_hopper;
     if (family == "gb200" || family == "gb300") return links::nvlink_c2c_grace_blackwell;
@@ -108,7 +108,7 @@ constexpr bool has_word(std::string_view name, std::string_view word) {
 }
 
 /// How far a row is from the fabric of a GPU; 0 is a match.
-[[gnu::cold]] constexpr double misfit(const link& row, const gpu& card) {
+constexpr double misfit(const link& row, const gpu& card) {
     const double printed = row.both_directions.value_or(row.raw * 2) / *card.links.scale_up;
     double points = 100 * (printed > 1 ? printed - 1 : 1 / printed - 1);
     if (points < 1) points = 0;  // within one per cent: printed with fewer digits
@@ -127,7 +127,7 @@ constexpr bool has_word(std::string_view name, std::string_view word) {
 /// bandwidth, generation and size of domain (`members`; beyond it, traffic takes PCIe). If there is no such row, the
 /// link has the figures of the GPU's datasheet, and the efficiency and latency of the nearest row of that fabric.
 /// Without a fabric, or where its bandwidth is not published: PCIe, or an error where the datasheet names none.
-[[gnu::cold]] constexpr result<link> scale_up_link(const gpu& card) {
+constexpr result<link> scale_up_link(const gpu& card) {
     const bool alone = card.links.scale_up.value_or({}) <= byte_rate{} || card.links.scale_up_domain == 1;
     if (alone) return detail::pcie_of(card);
     const link* best = nullptr;

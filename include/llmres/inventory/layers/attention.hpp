@@ -83,8 +83,8 @@ constexpr bool widens_scores(const training_context& context) {
 }
 
 /// What attention by pairs saves of its scores. The factor of the values is needed for their gradient alone.
-[[gnu::cold]] constexpr void save_scores(const attention& a, std::int64_t pairs, attention_to seen,
-                                         const gradient_flow& flow, const layer_writer& save) {
+constexpr void save_scores(const attention& a, std::int64_t pairs, attention_to seen, const gradient_flow& flow,
+                           const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -260,7 +260,7 @@ constexpr void exchange_keys(const attention& a, std::int64_t made, const layer_
 }
 
 /// What attention makes in its backward pass.
-[[gnu::cold]] constexpr void pass_back_attention(const attention& a, const layer_writer& hold) {
+constexpr void pass_back_attention(const attention& a, const layer_writer& hold) {
     using enum backward_point;
     const training_context& context = hold.context;
     const token_shape& t = context.tokens;

@@ -151,8 +151,8 @@ constexpr void list_input_activations(const model& m, const training_context& co
 }
 
 /// Shows what stands after the layers: a transform before the head (BERT's), or a classifier.
-[[gnu::cold]] constexpr void list_output_activations(const model& m, const training_context& context,
-                                                     const activation_visitor& visit) {
+constexpr void list_output_activations(const model& m, const training_context& context,
+                                       const activation_visitor& visit) {
     const layer_writer save{context, visit};
     const std::int64_t n = context.tokens.all();
     save_final_dropout(m.hidden, save);

@@ -175,7 +175,7 @@ constexpr void save_routed_input(const feed_forward& f, const layer_operation& o
 
 /// The sum of the experts' outputs, weighed by the router's scores. Megatron-Core weighs the inner features instead: in
 /// the kernel of the activation where that is gated, else apart.
-[[gnu::cold]] constexpr void save_combine(const feed_forward& f, const layer_operation& o, const layer_writer& save) {
+constexpr void save_combine(const feed_forward& f, const layer_operation& o, const layer_writer& save) {
     const training_context& context = save.context;
     const std::int64_t routed = routed_tokens(f, context);
     const std::int64_t values = routed * o.reads[0].width;

@@ -256,7 +256,7 @@ constexpr std::int64_t logit_positions(const model& m, const training_context& c
 
 /// Whether the head's weight is cast for its product. Beside quantised layers heads stay as they are, and are cast
 /// where they are fp32.
-[[gnu::noinline]] constexpr bool casts_head(const training_context& context) {
+constexpr bool casts_head(const training_context& context) {
     return context.autocast &&
            (is_packed(context.formats.weights) ? context.formats.fp32_stream
                                                : !(context.formats.weights == context.formats.compute));

@@ -57,7 +57,7 @@ constexpr void save_fused_scan(const recurrent& r, const layer_writer& save) {
     save.put(role::recurrence, n * r.inner(), context.formats.compute, split, norm);
 }
 
-[[gnu::cold]] constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer& save) {
+constexpr void save_plain_scan(const recurrent& r, norm_kind kind, const layer_writer& save) {
     using enum backward_point;
     using role = activation_role;
     const training_context& context = save.context;
@@ -103,7 +103,7 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer&
 /// format, or in _chunk_scan_bwd_dcb, with the latter, the gradients of B and C in fp32, and that of C B before and
 /// after it is summed over the programs that share it: one here, as where there are more heads and chunks than
 /// multiprocessors.
-[[gnu::cold]] constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer& hold) {
+constexpr void pass_back_fused_scan(const recurrent& r, const layer_writer& hold) {
     const training_context& context = hold.context;
     const token_shape& t = context.tokens;
     const std::int64_t n = t.all();
@@ -132,7 +132,7 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer&
 
 /// C times B for every pair of tokens and feature, summed afterwards: its backward pass makes two such tensors, one for
 /// each factor.
-[[gnu::cold]] constexpr void pass_back_scan(const recurrent& r, const layer_writer& hold) {
+constexpr void pass_back_scan(const recurrent& r, const layer_writer& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return pass_back_fused_scan(r, hold);
     const scan_shape s{r, hold.context.tokens};
     const std::int64_t of_pairs = product(product<std::int64_t>(2, s.pairs), r.state + 1);
@@ -143,7 +143,7 @@ constexpr void save_scan(const recurrent& r, norm_kind kind, const layer_writer&
 /// What the plain scan holds in its forward pass when C times B is made for every pair of tokens and feature: that, its
 /// sum over the features, the decays of the pairs, B and C for every head, the inputs and what D adds, and the first
 /// projection and the convolution's output.
-[[gnu::cold]] constexpr void pass_forward_scan(const recurrent& r, const layer_writer& hold) {
+constexpr void pass_forward_scan(const recurrent& r, const layer_writer& hold) {
     if (hold.context.runtime.kernels.scan != scan_code::plain) return;
     const scan_shape s{r, hold.context.tokens};
     const auto put = [&](std::int64_t elements, const precision& format) {

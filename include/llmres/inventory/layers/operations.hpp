@@ -121,8 +121,7 @@ constexpr layer_operation&& at_point(backward_point at, layer_operation&& o) {
     return static_cast<layer_operation&&>(o);
 }
 
-/// An operation that is neither products nor attention. (Makers of operations are no templates: GCC 12 fails on
-/// designated initialisers inside templates.)
+/// An operation that is neither products nor attention.
 constexpr layer_operation operation_of(operation_code code, const operation_parts& parts, const operands& from,
                                        const operand& to) {
     return {.code = code, .parts = parts, .reads = from, .writes = {to}};
@@ -214,8 +213,8 @@ constexpr void list_attention_operations(const attention& a, const operand& inpu
 }
 
 /// Shows the operations of attention to the encoder's output, which keys and values are made of.
-[[gnu::cold]] constexpr void list_cross_attention_operations(const attention& a, std::int64_t hidden,
-                                                             const operation_visitor& visit) {
+constexpr void list_cross_attention_operations(const attention& a, std::int64_t hidden,
+                                               const operation_visitor& visit) {
     const operand normed = whole_operand(operand_name::normed, hidden);
     visit(crossing(
         at_point(backward_point::attention_norm, operation_of(operation_code::norm, {{}, layer_part::attn_norm, {}},
@@ -228,8 +227,7 @@ constexpr void list_attention_operations(const attention& a, const operand& inpu
 }
 
 /// Shows the operations of a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
-[[gnu::cold]] constexpr void list_recurrent_operations(const recurrent& r, const operand& input,
-                                                       const operation_visitor& visit) {
+constexpr void list_recurrent_operations(const recurrent& r, const operand& input, const operation_visitor& visit) {
     const operand mixed = whole_operand(operand_name::mixed, input.width);
     if (r.kind != recurrent_kind::mamba2) return visit(operation_of(operation_code::scan, {}, {input}, mixed));
     const operand inner = split_operand(operand_name::projected, projected(r));
@@ -336,8 +334,8 @@ constexpr void list_expert_operations(const feed_forward& f, const operand& inpu
 }
 
 /// A norm over the hidden width. No part of a recurrence has a name (Megatron-Core, core/ssm/mamba_layer.py).
-[[gnu::noinline]] constexpr layer_operation norm_of(const layer& l, layer_half half, backward_point at,
-                                                    const operand& from, const operand& to) {
+constexpr layer_operation norm_of(const layer& l, layer_half half, backward_point at, const operand& from,
+                                  const operand& to) {
     const bool first = at == backward_point::attention_norm;
     const bool named = first ? l.attention.kind != attention_kind::none : at == backward_point::norm;
     return {.code = operation_code::norm,

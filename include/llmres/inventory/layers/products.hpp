@@ -100,12 +100,11 @@ public:
     /// From here on with so many tokens. Routed tokens of all ranks meet at their experts, of which this rank has
     /// `copies`; ranks that hold copies of the same tokens share the work. Where ranks have experts of their own, this
     /// one is the busiest (token_pass::expert_load).
-    [[gnu::always_inline]] constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layer_split& l,
-                                                      double expert_load) {
+    constexpr void with_tokens(std::int64_t here, std::int64_t copies, const layer_split& l, double expert_load) {
         tokens_ = here;
         if (whole_.routed) choose(here, copies, l, expert_load);
-        inputs_ = inlined_size_of(compute_, tokens_, columns_);
-        outputs_ = inlined_size_of(compute_, tokens_, rows_);
+        inputs_ = size_of(compute_, tokens_, columns_);
+        outputs_ = size_of(compute_, tokens_, rows_);
     }
 
     /// The tokens that pass: those of with_tokens(), or their choices of experts.
@@ -114,8 +113,8 @@ public:
     /// Calls visit for the kernels of one pass, with this matrix and those that are equal to it. A visitor with both()
     /// is shown no pass of training here.
     template <class Visit>
-    [[gnu::always_inline]] constexpr void show(const token_pass& pass, arithmetic_kind arithmetic, bool trained,
-                                               const equal_matrices& equal, std::size_t index, Visit& visit) const {
+    constexpr void show(const token_pass& pass, arithmetic_kind arithmetic, bool trained, const equal_matrices& equal,
+                        std::size_t index, Visit& visit) const {
         operation o = kernel(arithmetic, equal);
         if constexpr (TakesBoth<Visit>) {
             o.packed = narrow_ && arithmetic == compute_.arithmetic;
@@ -146,8 +145,8 @@ public:
     /// Calls visit for the kernels of a forward pass and of the backward pass behind it, which are the two passes of
     /// training, with this matrix and those that are equal to it.
     template <class Passes, class Visit>
-    [[gnu::always_inline]] constexpr void show_both(const Passes& passes, arithmetic_kind arithmetic, bool trained,
-                                                    const equal_matrices& equal, Visit& visit) const {
+    constexpr void show_both(const Passes& passes, arithmetic_kind arithmetic, bool trained,
+                             const equal_matrices& equal, Visit& visit) const {
         operation o = kernel(arithmetic, equal);
         o.read = all_.multiplied + inputs_;
         o.written = outputs_;
@@ -188,8 +187,7 @@ private:
                 .each = each_};
     }
     /// The experts that so many tokens choose.
-    [[gnu::noinline]] constexpr void choose(std::int64_t here, std::int64_t copies, const layer_split& l,
-                                            double expert_load) {
+    constexpr void choose(std::int64_t here, std::int64_t copies, const layer_split& l, double expert_load) {
         tokens_ = ceil_quotient(here * whole_.active * l.expert_tensor, l.tensor);
         chosen_ = here > 0 ? static_cast<double>(tokens_) / static_cast<double>(here) : 1.0;
         std::int64_t met = ceil_quotient(here * l.expert * l.expert_tensor, l.tensor);
@@ -220,7 +218,7 @@ private:
     /// input and weight, which are saved in 16 bits, and of the outputs' gradients); Transformer Engine casts weights
     /// once a step (is_first_microbatch). The product of weights' gradients takes those transposed, as 8-bit products
     /// contract the last dimension of both sides.
-    [[gnu::noinline]] constexpr operation casts(const token_pass& pass, bool trained, weight_role role) const {
+    constexpr operation casts(const token_pass& pass, bool trained, weight_role role) const {
         const bool shared = follows_its_twin(role) || (pass.backward && !trained);
         const byte_count gradients = pass.backward ? outputs_ : byte_count{};
         const byte_count weights = casts_weights_ ? all_.multiplied : byte_count{};
@@ -260,8 +258,8 @@ constexpr bool trains_both(const Passes& passes) {
 /// Linear.forward): its input is copied to its format and dropped out, its output scaled, and the layer's output and
 /// this one added, in the wider of both formats; the backward pass does as much with gradients, and adds those of the
 /// input. `part`: the weight's on this GPU, which `n` tokens pass.
-[[gnu::cold]] constexpr operation beside_adapter(const weight_shape& part, std::int64_t n,
-                                                 const operation_formats& formats, const token_pass& pass) {
+constexpr operation beside_adapter(const weight_shape& part, std::int64_t n, const operation_formats& formats,
+                                   const token_pass& pass) {
     const precision& own = formats.of_adapters();
     const byte_count inputs = size_of(formats.compute, n, part.columns), own_inputs = size_of(own, n, part.columns);
     const byte_count outputs = size_of(formats.compute, n, part.rows), own_outputs = size_of(own, n, part.rows);
@@ -290,9 +288,9 @@ enum class projection_place : std::uint8_t { before_head, head, adapter };
 /// Calls visit for the products of all passes with a matrix and those that are equal to it: `part` of a weight that a
 /// GPU holds, or a factor of an adapter beside it. Returns the tokens of the last pass.
 template <class Passes, class Visit>
-[[gnu::noinline]] constexpr std::int64_t visit_matrix(const equal_matrices& equal, const weight_shape& part,
-                                                      const operation_formats& formats, const Passes& passes,
-                                                      const layer_split& l, projection_place place, Visit& visit) {
+constexpr std::int64_t visit_matrix(const equal_matrices& equal, const weight_shape& part,
+                                    const operation_formats& formats, const Passes& passes, const layer_split& l,
+                                    projection_place place, Visit& visit) {
     const bool head = place == projection_place::head, added = place == projection_place::adapter;
     matrix_product product{equal.first, part, *equal.format, formats, passes[0].training, added};
     const bool trained = added || !passes[0].adapter.trains();
@@ -321,14 +319,13 @@ template <class Passes, class Visit>
 constexpr void visit_equal(const equal_matrices& equal, const operation_formats& formats, const Passes& passes,
                            const layer_split& l, projection_place place, Visit& visit) {
     if (equal.first.rows == 1) return;  // vectors: norms and biases
-    visit_matrix(equal, inlined_local_shape(equal.first, l), formats, passes, l, place, visit);
+    visit_matrix(equal, local_shape(equal.first, l), formats, passes, l, place, visit);
 }
 
 /// Calls visit for the products of all passes with the two factors of an adapter beside a weight.
 template <class Passes, class Visit>
-[[gnu::cold, gnu::noinline]] constexpr void visit_adapter(const equal_matrices& beside,
-                                                          const operation_formats& formats, const Passes& passes,
-                                                          const layer_split& l, Visit& visit) {
+constexpr void visit_adapter(const equal_matrices& beside, const operation_formats& formats, const Passes& passes,
+                             const layer_split& l, Visit& visit) {
     const weight_shape part = local_shape(beside.first, l);
     weight_shape down = part, up = part;
     down.rows = up.columns = passes[0].adapter.rank;

@@ -80,8 +80,8 @@ struct layer_writer {
     bool input_requires_grad = true;
 
     /// A tensor that the operation makes for itself.
-    [[gnu::noinline]] constexpr void put(activation_role role, std::int64_t elements, const precision& format,
-                                         activation_split split, backward_point until) const {
+    constexpr void put(activation_role role, std::int64_t elements, const precision& format, activation_split split,
+                       backward_point until) const {
         if (elements > 0) visit(activation{role, elements, format, split, until, parts.input_of, parts.inside, routed});
     }
     /// A tensor that the operation reads.

@@ -24,7 +24,7 @@ struct host_share {
 };
 
 /// The weights that lie on the host, whole.
-[[gnu::cold]] constexpr byte_count host_weights(const serving_weights& w, const placement& host) {
+constexpr byte_count host_weights(const serving_weights& w, const placement& host) {
     byte_count total = w.of_ends(host);
     if (w.file) return total + w.of_file(host);
     for (std::size_t k = 0; k < static_cast<std::size_t>(w.job.model.layers.kind_count); ++k) {
@@ -36,7 +36,7 @@ struct host_share {
 }
 
 /// The share of one process of the runtime, which has a whole replica of the model.
-[[gnu::cold]] constexpr host_share host_share_of(const job& j, const layout& l, const file_layers* file) {
+constexpr host_share host_share_of(const job& j, const layout& l, const file_layers* file) {
     const layout whole{};
     const placement host = placement_on_host(j);
     host_share share{.weights = host_weights({j, whole, j.runtime, file}, host)};

@@ -66,8 +66,8 @@ constexpr std::int64_t bytes_on_hopper(std::int64_t outputs, std::int64_t inputs
     return values + outputs * blocks + multiple_above(outputs, 256) * multiple_above(blocks, 2);
 }
 
-[[gnu::cold]] constexpr expert_kernels expert_kernels_of(const layer& kind, std::int64_t hidden, const layer_split& l,
-                                                         const mxfp4_experts& kernels) {
+constexpr expert_kernels expert_kernels_of(const layer& kind, std::int64_t hidden, const layer_split& l,
+                                           const mxfp4_experts& kernels) {
     if (!kernels.padded) return {};
     const local_experts e = local_experts_of(kind, hidden, l);
     const byte_count marlin = padded_for_marlin(e);

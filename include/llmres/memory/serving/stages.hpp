@@ -136,8 +136,8 @@ constexpr step_peak step_peak_of(const serving_stage& s, const serving_step& ste
 /// Where the cache grows, prompts pass beside their own part of it; when the last token is made it is whole, and may be
 /// there once more, handed on beside what was read, if the caller holds on to that. The fuller of the two moments
 /// counts.
-[[gnu::cold]] constexpr cache_part choose_moment(memory_breakdown& m, const serving_stage& s, const serving_step& step,
-                                                 const step_peak& peak) {
+constexpr cache_part choose_moment(memory_breakdown& m, const serving_stage& s, const serving_step& step,
+                                   const step_peak& peak) {
     const byte_count prompts = cache_of_prompts(step).at(s.cache.allocated);
     const byte_count whole = whole_cache(step).at(s.cache.allocated);
     const interval<byte_count> scores = step.logits_of_sequences();
@@ -259,8 +259,7 @@ constexpr memory_breakdown with_allocator(const serving_stage& s, const serving_
     m[memory_term::workspace] = s.last ? step.filter_stacks() : interval<byte_count>{};
     return m;
 }
-/// Adds what an engine takes of each stage alike. (A term that no one set is not added to: GCC 12 takes it for
-/// uninitialised in constant expressions, where another function returned the breakdown.)
+/// Sets what an engine takes of each stage alike.
 constexpr void add_engine(memory_breakdown& m, const serving_step& step, const runtime& r, const layout& l) {
     m[memory_term::runtime] = r.process.context + graphs_of(step.job, r, l);
     m[memory_term::workspace] += has_stage_workspace(r, l) ? r.process.stage_workspace : r.process.workspace;
@@ -538,7 +537,7 @@ constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage&
     add_engine(busiest, stages.step, stages.runtime, stages.layout);
     return busiest;
 }
-[[gnu::noinline]] constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
+constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     if (stages.layout.pipeline == 1) return stages.memory(placement_of(stages.job, stages.layout, 0));
     remembered_graph before;
     stage_without_caches held;

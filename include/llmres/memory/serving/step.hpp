@@ -34,7 +34,7 @@ struct step_peak {
     interval<byte_count> logits{};
     byte_count in_holes{};  ///< of both, what no tensor takes where they are laid out in one buffer
 
-    [[gnu::always_inline]] constexpr interval<byte_count> all() const { return activations + logits; }
+    constexpr interval<byte_count> all() const { return activations + logits; }
 
     /// Sets the low bound of both together, neither's above what is expected of it.
     constexpr void set_low(byte_count low) {
@@ -182,7 +182,7 @@ struct serving_step {
         const bool fused = !kind.attention.wider_than(runtime.serving_kernels.widest_fused_head);
         const attention_kernel by = fused ? kernel : attention_kernel::eager;
         for_each_live_activation(kind, width, s, by, format(), [&](const activation& a, layer_half half) {
-            byte_count size = inlined_local_bytes(a, split);
+            byte_count size = local_bytes(a, split);
             if (runtime.serving_kernels.written_in_place &&
                 (a.role == activation_role::key || a.role == activation_role::value ||
                  a.role == activation_role::product))
@@ -237,7 +237,7 @@ struct serving_step {
         return most;
     }
     /// Images beside the step: their pixels in 16 bit, and what the tower made of them and the decoder has yet to read.
-    [[gnu::cold]] constexpr byte_count images_held() const {
+    constexpr byte_count images_held() const {
         const encoder& e = job.model.encoders[0];
         if (runtime.step.images == profiled_images::none || e.layers == 0) return {};
         const std::int64_t images = profiled_images_of(e);
@@ -314,7 +314,7 @@ struct serving_step {
         return scaled(most, runtime.accuracy.activations);
     }
     /// While logits are computed.
-    [[gnu::always_inline]] constexpr step_peak in_logits(byte_count throughout) const {
+    constexpr step_peak in_logits(byte_count throughout) const {
         step_peak computing{hidden + throughout + beside_logits(),
                             scaled(bytes(product(rows, job.model.vocabulary)), bytes_each_logit())};
         if (dequantises(runtime.serving_kernels, rows)) computing.activations += dequantised(job.model.vocabulary);
@@ -323,7 +323,7 @@ struct serving_step {
         return computing;
     }
     /// Copies of inputs and masks, kept for each turn where GPUs take turns.
-    [[gnu::cold]] constexpr interval<byte_count> copied_inputs() const {
+    constexpr interval<byte_count> copied_inputs() const {
         const bool partly = parts_on_host();
         // Without turns, the first layer's input may come from the host, and is then there twice.
         if (partly || layout.pipeline == 1) return {{}, partly ? hidden : byte_count{}, hidden};
@@ -331,7 +331,7 @@ struct serving_step {
     }
     /// Scores that the last GPU hands back, as far as they take more than the layers did. Two copies were seen as often
     /// as none.
-    [[gnu::cold]] constexpr interval<byte_count> returned_logits(byte_count layers) const {
+    constexpr interval<byte_count> returned_logits(byte_count layers) const {
         const byte_count returned = bytes(4) * product(rows, job.model.vocabulary);
         if (returned <= layers) return {};
         return {byte_count{}, returned - layers, returned * 2 - layers};

@@ -144,8 +144,6 @@ private:
     slot<tensors> groups_of_tensors_[detail::gguf::layer_groups::max_groups];  ///< set as groups_.size()
 };
 
-// Behind the class, because Clang evaluates a member template in a constant expression only where it is used after its
-// definition.
 constexpr file_layers::file_layers(const llmres::job& job, const llmres::runtime& runtime, std::int32_t tensor)
     : fuses_{runtime.loading.projections == projection_tensors::fused},
       tensor_{tensor},
@@ -233,20 +231,20 @@ struct serving_weights {
 
     /// One of the tensors of a weight, as the engine allocates one GPU's part of it. Packed formats are several tensors
     /// a weight, and not rounded here.
-    [[gnu::noinline]] constexpr byte_count tensor_size(const weight& w, const weight_shape& part) const {
+    constexpr byte_count tensor_size(const weight& w, const weight_shape& part) const {
         const byte_count one = size_of(formats.of(w), part.rows, part.columns);
         return runtime.allocator.rounds_to_segments && !is_packed(formats.of(w)) ? one + tail_of(one) : one;
     }
     /// One GPU's part of a weight, all its tensors.
-    [[gnu::noinline]] constexpr byte_count local_size(const weight& w) const {
+    constexpr byte_count local_size(const weight& w) const {
         const weight_shape part = local_shape(w, split);
         return tensor_size(w, part) * part.copies;
     }
 
     /// Calls visit(name, size, copies, routed) for one GPU's part of a weight, unless it is fused with others.
     template <class Visit>
-    [[gnu::always_inline]] constexpr void show(const weight& w, fused_tensors& fused, Visit& visit) const {
-        const weight_shape part = inlined_local_shape(w, split);
+    constexpr void show(const weight& w, fused_tensors& fused, Visit& visit) const {
+        const weight_shape part = local_shape(w, split);
         const bool fuses = runtime.loading.projections == projection_tensors::fused && fused_tensors::takes(w) &&
                            !is_packed(formats.of(w));
         if (fuses)

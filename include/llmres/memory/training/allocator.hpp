@@ -76,9 +76,9 @@ constexpr double sum_after_many(double cut_of_mean, double sizes) {
 /// simulation, 0 to 0.6 of it is left over, 0.3 on average and 1.1 at most with gaps, which are 0.16 of what is
 /// transient. `by_pairs`: eager attention has several large tensors of pairs of tokens at once, in which a longer
 /// sample finds as much, too: In-sample, within 10 % in runs of ChatGLM3 (swift) of 4,096 and 8,192 tokens.
-[[gnu::cold]] constexpr idle_blocks blocks_of_varied_lengths(byte_count transient, byte_count logits,
-                                                             double cut_of_mean = 0, bool recomputes = true,
-                                                             token_count longest = {}, bool by_pairs = false) {
+constexpr idle_blocks blocks_of_varied_lengths(byte_count transient, byte_count logits, double cut_of_mean = 0,
+                                               bool recomputes = true, token_count longest = {},
+                                               bool by_pairs = false) {
     const byte_count rest = beyond(transient, logits);
     const double again = recomputes && !by_pairs ? 1.0 : 0.3, at_most = recomputes ? 3.0 : 1.1;
     const double steps = ratio(logits, mib(2)), lengths = static_cast<double>(longest.in(tokens));
@@ -104,8 +104,7 @@ constexpr interval<byte_count> unused_after_wrapping(byte_count left, byte_count
 /// (tests/validation/deepspeed_streams.cpp). `unused` is surely there: tensors of other streams, and of the loss, which
 /// find no block that is large enough. At most a layer's weights are joined beside those that are late, and buckets
 /// come in three sizes, each larger than the one before it.
-[[gnu::cold]] constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const stage_peak& peak,
-                                             byte_count unused) {
+constexpr void add_late_blocks(idle_blocks& idle, const folded_job& f, const stage_peak& peak, byte_count unused) {
     const interval<byte_count> weights =
         late_weights_of(f.job, f.layout, f.context, peak.details.gathered, f.widest.gathered);
     const byte_count gradients = late_gradients_of(f.job, f.context, peak.details.reduced, f.widest.gradients.whole);
@@ -149,7 +148,7 @@ constexpr interval<byte_count> blocks_between_phases(byte_count unused, const st
 }
 
 /// Blocks that are freed at the peak, and that no tensor of the peak uses.
-[[gnu::cold]] constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak) {
+constexpr idle_blocks idle_blocks_at(const folded_job& f, const stage_peak& peak) {
     const runtime& r = f.job.runtime;
     const byte_count unused = beyond(peak.reserved, peak.size);
     if (!r.allocator.caches_freed_blocks) return {.fragmented = {unused, unused, unused}};

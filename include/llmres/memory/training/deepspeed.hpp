@@ -30,8 +30,8 @@ struct zero_buffers {
 /// ZeRO 3 keeps its bucket (contiguous_gradients); a full bucket is copied into another tensor, on a stream of its own,
 /// to be scattered (reduce_scatter_coalesced). ZeRO 1 and 2 have their buckets during the backward pass, one or two;
 /// behind a pipeline, when all gradients are made.
-[[gnu::cold]] constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_context& context,
-                                                     const training_state& state) {
+constexpr zero_buffers zero_buffers_of(const job& j, const layout& l, const training_context& context,
+                                       const training_state& state) {
     zero_buffers b;
     const precision& made = context.frozen ? context.formats.adapters : gradients_of(j);
     const byte_count bucket = size_of(made, context.runtime.sharding.deepspeed.reduce_bucket_size, 1);
@@ -91,8 +91,8 @@ struct live_weights {
 };
 
 /// `whole`: all weights of a stage; `unit`: those of the layer that has most; `largest`: the largest tensor.
-[[gnu::cold]] constexpr live_weights live_weights_of(const training_context& context, byte_count whole, byte_count unit,
-                                                     byte_count largest = {}) {
+constexpr live_weights live_weights_of(const training_context& context, byte_count whole, byte_count unit,
+                                       byte_count largest = {}) {
     const precision& gathered = context.formats.compute;
     const byte_count limit = size_of(gathered, max_live_parameters, 1);
     live_weights live{.now = unit > limit ? unit : limit};
@@ -129,7 +129,7 @@ constexpr std::int64_t least_launched(const layer& kind, std::int64_t hidden, co
 }
 
 /// Layers that the host has launched and the GPU has not begun, at most, where the host never waits.
-[[gnu::cold]] constexpr std::int64_t most_layers_launched(const model& m, const training_context& context) {
+constexpr std::int64_t most_layers_launched(const model& m, const training_context& context) {
     std::int64_t least = most_launched;
     for (const layer& kind : m.layers.distinct()) {
         const std::int64_t one = least_launched(kind, m.hidden, context);
@@ -153,9 +153,8 @@ constexpr byte_count gathered_embedding(const job& j, const layout& l, const tra
 /// does not wait for, of as many gradients as weights. Of the forward pass it waits for gathered weights only, which do
 /// not wait for the computation (partitioned_param_coordinator.py, __ongoing_fetch_events: of the gathering stream), so
 /// that it runs ahead by what the computation's stream holds, and both tables, which few kernels read.
-[[gnu::cold]] constexpr interval<byte_count> late_weights_of(const job& j, const layout& l,
-                                                             const training_context& context, byte_count whole,
-                                                             byte_count unit) {
+constexpr interval<byte_count> late_weights_of(const job& j, const layout& l, const training_context& context,
+                                               byte_count whole, byte_count unit) {
     const live_weights live = live_weights_of(context, whole, unit);
     const byte_count others = whole - live.now;
     const auto at_most = [&](byte_count size) { return size < others ? size : others; };

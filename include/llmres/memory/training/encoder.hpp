@@ -67,9 +67,8 @@ constexpr byte_count saved_beside_encoder_layers(const model& m, const encoder& 
 }
 
 /// `last_step`: temporaries of the tensor that the optimizer updates before the encoder's.
-[[gnu::cold]] constexpr encoder_memory encoder_memory_of(const job& j, const layer_split& l,
-                                                         const training_context& decoder, const weight_training& how,
-                                                         byte_count last_step) {
+constexpr encoder_memory encoder_memory_of(const job& j, const layer_split& l, const training_context& decoder,
+                                           const weight_training& how, byte_count last_step) {
     encoder_memory found{.last_step = last_step, .reads_tokens = !has_extra(j.model, weight_role::conv)};
     const model& m = j.model;
     // What is no low-rank adapter is put beside the decoder's layers alone.

@@ -31,7 +31,7 @@ public:
         : job_{unsharded.job}, split_{l}, shards_{l}, fold_{unsharded, weight_place::layer} {}
 
     /// `times`: layers that have the weight.
-    [[gnu::cold]] constexpr void add(const weight& w, weight_place place, std::int64_t times) {
+    constexpr void add(const weight& w, weight_place place, std::int64_t times) {
         const std::int64_t copies = local_shape(w, split_).copies * times;
         if (copies == 0) return;
         const byte_count all = fold_.next(w, place).optimizer.states * times;
@@ -61,8 +61,8 @@ private:
 };
 
 /// Optimizer states on the fullest rank of a stage.
-[[gnu::cold]] constexpr byte_count sharded_whole_tensors(const job& j, const layout& l, const training_context& context,
-                                                         const placement& here) {
+constexpr byte_count sharded_whole_tensors(const job& j, const layout& l, const training_context& context,
+                                           const placement& here) {
     const weight_training how{j, l, zero_split{}, context};
     tensor_shards shards{how, l};
     for_each_weight(j, here,
@@ -77,7 +77,7 @@ constexpr job before_first_step(job j) {
 }
 
 /// What of the optimizer's memory exists before its first step.
-[[gnu::cold]] constexpr byte_count states_before_first_step(const job& j, const layout& l, const placement& here) {
+constexpr byte_count states_before_first_step(const job& j, const layout& l, const placement& here) {
     job masters = before_first_step(j);
     const training_context context{masters, l};
     if (shards_whole_tensors(j, l)) {

@@ -67,8 +67,8 @@ struct held_micro_batches {
 /// in_flight() for chunks of unequal size: sums of held chunks. `sizes`: what each of the stage's chunks keeps of a
 /// micro-batch, in any unit. The loss follows forward passes of the last chunk alone: where that one is the smallest
 /// (the loss counts as a layer), the stage holds less at the loss than when another chunk has been computed.
-[[gnu::cold]] constexpr held_micro_batches in_flight_unevenly(const layout& l, std::int32_t stage, std::int64_t rounds,
-                                                              const std::array<double, stage_list::max_chunks>& sizes) {
+constexpr held_micro_batches in_flight_unevenly(const layout& l, std::int32_t stage, std::int64_t rounds,
+                                                const std::array<double, stage_list::max_chunks>& sizes) {
     const std::int64_t chunks = l.virtual_pipeline;
     double whole = 0;
     for (std::int64_t c = 0; c < chunks; ++c) whole += sizes[static_cast<std::size_t>(c)];
@@ -100,10 +100,9 @@ constexpr std::int64_t predictions_in_flight(const layout& l, std::int64_t round
 }
 
 /// in_flight_unevenly() for a stage's own layers. `by_stage`: the layers in the order of the stages.
-[[gnu::cold]] constexpr held_micro_batches in_flight_unevenly(const layer_stack& by_stage, const layout& l,
-                                                              stage_range range, std::int32_t stage,
-                                                              std::int64_t rounds,
-                                                              const by_kind<training_layer>& layers) {
+constexpr held_micro_batches in_flight_unevenly(const layer_stack& by_stage, const layout& l, stage_range range,
+                                                std::int32_t stage, std::int64_t rounds,
+                                                const by_kind<training_layer>& layers) {
     std::array<double, stage_list::max_chunks> sizes{};
     std::size_t chunk = 0;
     std::int32_t at = range.first;

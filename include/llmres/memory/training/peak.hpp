@@ -144,7 +144,7 @@ constexpr byte_count blocks_of_other_phases(const stage_step& in) {
 /// product in fp32 (Liger, fused_linear_cross_entropy.py: grad_weight += mm(...).float()). Such a loss reads the head's
 /// weight outside its module, which ZeRO 3 gathers in the first step on the computation's own stream
 /// (parameter_offload.py, ZeROOrderedDict: param.all_gather()).
-[[gnu::cold]] constexpr byte_count blocks_of_loss(const stage_step& in, byte_count logits) {
+constexpr byte_count blocks_of_loss(const stage_step& in, byte_count logits) {
     const folded_job& f = in.folded;
     if (!in.stage.last || f.context.runtime.kernels.loss.code != loss_code::fused_linear) return logits;
     const model& m = f.job.model;

@@ -23,9 +23,8 @@ struct prediction_memory {
 };
 
 /// `last_step`: temporaries of the tensor that the optimizer updates before these.
-[[gnu::cold]] constexpr prediction_memory prediction_memory_of(const job& j, const layer_split& l,
-                                                               const training_context& context,
-                                                               const weight_training& how, byte_count last_step) {
+constexpr prediction_memory prediction_memory_of(const job& j, const layer_split& l, const training_context& context,
+                                                 const weight_training& how, byte_count last_step) {
     const model& m = j.model;
     const training_state block = training_state_of(prediction_block(m), m.hidden, how, last_step);
     weight_fold depth{how, weight_place::prediction, block.optimizer.last_step};

@@ -39,8 +39,7 @@ struct fold_key {
     bool in_a_v = false;  ///< stages hold two chunks in the shape of a V
     cp_communication exchange{};
 
-    /// All of it in a few words, which are compared sooner than its fields: in one expression, as loops over them take
-    /// a tenth of the steps of a constant expression's search.
+    /// All of it in a few words, which are compared sooner than its fields.
     struct words {
         std::uint64_t a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0;
 
@@ -76,7 +75,7 @@ struct fold_key {
 };
 
 /// The part of a layout that activations and operations of a layer depend on.
-[[gnu::noinline]] constexpr fold_key without_shards(const layout& l, std::int32_t what) {
+constexpr fold_key without_shards(const layout& l, std::int32_t what) {
     return {.what = what,
             .tensor = l.tensor,
             .context_parallel = l.context_parallel,
@@ -115,8 +114,8 @@ class remembered_keys {
 
 public:
     /// The place of a key. Where it is not known, the place is free for it.
-    [[gnu::noinline]] constexpr std::size_t place_of(const fold_key& key) { return place_of_words(key.in_words()); }
-    [[gnu::noinline]] constexpr std::size_t place_of(const fold_key::words& key) { return place_of_words(key); }
+    constexpr std::size_t place_of(const fold_key& key) { return place_of_words(key.in_words()); }
+    constexpr std::size_t place_of(const fold_key::words& key) { return place_of_words(key); }
     /// Whether the result of the key at a place is known.
     constexpr bool is_known(std::size_t place) const { return entries_[place].known; }
     constexpr void set_known(std::size_t place) { entries_[place].known = true; }
@@ -135,7 +134,7 @@ private:
     static constexpr std::size_t place(std::uint64_t hash, std::size_t i) {
         return (static_cast<std::size_t>(hash >> 48) + i) & (Slots - 1);
     }
-    [[gnu::always_inline]] constexpr std::size_t place_of_words(const fold_key::words& key) {
+    constexpr std::size_t place_of_words(const fold_key::words& key) {
         const std::uint64_t hash = key.hash();
         for (std::size_t i = 0; i < places; ++i) {
             const entry& at = entries_[place(hash, i)];
@@ -144,7 +143,7 @@ private:
         return free_place(hash, key);
     }
     /// A place for a key that has none: the first of its own that is free, or one of them in turn.
-    [[gnu::noinline]] constexpr std::size_t free_place(std::uint64_t hash, const fold_key::words& key) {
+    constexpr std::size_t free_place(std::uint64_t hash, const fold_key::words& key) {
         std::size_t i = 0;
         while (i < places && entries_[place(hash, i)].known) ++i;
         const std::size_t free = place(hash, i < places ? i : replaced_++ % places);

@@ -84,12 +84,11 @@ struct folded_job {
     training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
     forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, those of peaks
 
-    // Before the constructor: Clang evaluates no template in a constant expression that is defined behind its use.
     /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
     constexpr std::int32_t variant(std::int32_t what) const { return job.offload == offload{} ? what : -1 - what; }
 
     /// What the states of a kind of layer's weights, or of those of a place beside the layers, depend on.
-    [[gnu::noinline]] constexpr fold_key key_of_states(std::int32_t what) const {
+    constexpr fold_key key_of_states(std::int32_t what) const {
         fold_key key = with_shards(layout, variant(what));
         // Tokens of a rank matter to adapters, and to the gradient of a class token.
         if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
@@ -177,7 +176,6 @@ struct stage_weights : end_states {
     prediction_memory prediction;
     training_state all;
 
-    // (A constructor: GCC clears an aggregate whole before it writes what does not stay empty.)
     constexpr stage_weights(const folded_job& f, const placement& here)
         : end_states{states_of_ends(f, here)},
           prediction{here.predictions > 0 ? prediction_memory_of(f.job, f.split, f.context, f.weights, f.last_step)

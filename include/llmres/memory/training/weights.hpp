@@ -22,22 +22,6 @@
 /// What training keeps of the weights of one place in the model, on one GPU: a fold over the parameter inventory.
 namespace llmres::inline v0::detail {
 
-/// Whether a job trains its weights as they are stored, and keeps all that belongs to them on the GPU, from the
-/// backward pass to a step of all of them at once.
-constexpr bool trains_in_place(const job& j, const training_context& c) {
-    const optimizer& o = j.optimizer;
-    return !c.frozen && !c.autocast && !c.narrows() && !c.quantised.four_bit &&
-           j.offload.parameters == offload_place::none && j.offload.optimizer == offload_place::none && !j.ema &&
-           !o.in_backward && o.states != state_kind::paged && o.quantising == 0 && o.tensor_temporaries == 0;
-}
-
-/// Whether every weight is stored in plain numbers.
-constexpr bool stores_numbers(const weight_format_view& v) {
-    const auto plain = [](const precision* exception) { return !exception || exception->element_bytes > 0; };
-    return v.matrices->element_bytes > 0 && v.rest->element_bytes > 0 && plain(v.attention) && plain(v.feed_forward) &&
-           plain(v.experts_down) && plain(v.head) && plain(v.embedding);
-}
-
 /// How a job trains its weights: formats, and where they and their optimizer states lie. Made once a plan, the same for
 /// all weights.
 struct weight_training {
@@ -56,7 +40,6 @@ struct weight_training {
     const precision& adapter_states;  ///< of the optimizer, for an adapter
     /// FSDP's SHARD_GRAD_OP: beside its part of each weight a rank has what it gathered, in the format of computing.
     bool stays_gathered;
-    bool plain;  ///< all weights are trained where they lie, as they are stored, and all that is kept are plain numbers
     prepared_divisor dense_ranks;   ///< that ZeRO shards weights over
     prepared_divisor expert_ranks;  ///< that ZeRO shards routed experts over
     prepared_divisor one_rank{1};   ///< of what each rank has whole
@@ -81,9 +64,6 @@ struct weight_training {
           stays_gathered{
               sharded.zero == 2 && sharded.dense_ranks > 1 && !c.autocast &&
               (c.runtime.sharding.code == sharding_code::fsdp1 || c.runtime.sharding.code == sharding_code::fsdp2)},
-          plain{element_wise && trains_in_place(j, c) && stores_numbers(formats) && states.element_bytes > 0 &&
-                gradients.element_bytes > 0 && c.formats.compute.element_bytes > 0 &&
-                (!master || master->element_bytes > 0)},
           dense_ranks{sharded.dense_ranks},
           expert_ranks{sharded.expert_ranks} {}
     /// In a layout.
@@ -145,10 +125,10 @@ struct counted_shape {
         : held{shape}, values{product(shape.rows, shape.columns)}, of_all{product(values, shape.copies)} {}
 
     /// Bytes of one copy.
-    [[gnu::noinline]] constexpr byte_count one(const precision& format) const {
+    constexpr byte_count one(const precision& format) const {
         return format.element_bytes > 0 ? plain_one(format) : size_in_parts(format, held.rows, held.columns);
     }
-    [[gnu::noinline]] constexpr byte_count all(const precision& format) const {
+    constexpr byte_count all(const precision& format) const {
         return format.element_bytes > 0 ? plain_all(format)
                                         : size_in_parts(format, held.rows, held.columns) * held.copies;
     }
@@ -158,14 +138,6 @@ struct counted_shape {
     }
     constexpr byte_count plain_all(const precision& format) const {
         return bytes(product(of_all, std::int64_t{format.element_bytes}));
-    }
-    template <bool Plain>
-    constexpr byte_count one_as(const precision& format) const {
-        return Plain ? plain_one(format) : one(format);
-    }
-    template <bool Plain>
-    constexpr byte_count all_as(const precision& format) const {
-        return Plain ? plain_all(format) : all(format);
     }
     constexpr bool is_matrix() const { return held.rows > 1 && held.columns > 1; }
 };
@@ -205,13 +177,12 @@ struct state_size {
 };
 
 /// Adds up what training keeps of the weights that it is called with: those of one place, in the order of the model's
-/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role. What is asked
-/// of each weight is compiled twice: of a job that is weight_training::plain, all that only others ask is left out.
+/// parameters. A tensor that several roles share (q, k and v; gate and up) is followed from role to role.
 class weight_fold {
 public:
     /// `last_step`: temporaries of the tensor that is updated before the first of these.
-    [[gnu::noinline]] constexpr weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
-        : how_{how}, plain_{how.plain}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
+    constexpr weight_fold(const weight_training& how, weight_place place, byte_count last_step = {})
+        : how_{how}, place_{place}, state_{.optimizer = {.last_step = last_step}} {}
 
     constexpr const training_state& state() const { return state_; }
 
@@ -226,28 +197,20 @@ public:
     constexpr void begin_layer() { joined_rows_ = magnitude_rows_ = 0; }
     constexpr void add(const weight& whole, weight_place place);
     /// Trained tokens before each sequence.
-    [[gnu::cold]] constexpr void add_prompt(std::int64_t hidden);
+    constexpr void add_prompt(std::int64_t hidden);
 
 private:
     /// What an adapter trains beside a frozen weight.
     constexpr void add_adapters(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
                                 bool in_layer);
     constexpr void add_adapter(const weight& added, const prepared_divisor& ranks, bool in_layer);
-    template <bool Plain>
-    constexpr void add_as(const weight& whole, weight_place place);
-    template <bool Plain>
     constexpr void hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks, bool in_layer);
-    template <bool Plain>
-    constexpr void train_as(const trained_tensor& t);
     constexpr void train(const trained_tensor& t);
-    template <bool Plain>
     constexpr void keep_gradient(const trained_tensor& t);
-    template <bool Plain>
     constexpr state_size states_of(const trained_tensor& t, std::int64_t rows_before) const;
-    template <bool Plain>
     constexpr void step(const trained_tensor& t, std::int64_t rows);
-    [[gnu::cold]] constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
-    [[gnu::cold]] constexpr void normalise(const weight_shape& shape, weight_role role);
+    constexpr void step_alone(const trained_tensor& t, std::int64_t rows);
+    constexpr void normalise(const weight_shape& shape, weight_role role);
 
     constexpr byte_count& offloaded(offload_place to) { return to == offload_place::nvme ? state_.nvme : state_.host; }
     constexpr void cast(byte_count size, weight_role role, bool trained) {
@@ -268,7 +231,6 @@ private:
     }
 
     const weight_training& how_;
-    bool plain_;
     weight_place place_;
     training_state state_;
     weight_role joined_role_{};        ///< the last role of the tensor that several roles share
@@ -277,8 +239,8 @@ private:
     std::int64_t magnitude_rows_ = 0;  ///< of the layer that DoRA scales, as far as its roles were seen
 };
 
-[[gnu::cold]] constexpr void weight_fold::add_adapters(const weight& whole, const counted_shape& shape,
-                                                       const prepared_divisor& ranks, bool in_layer) {
+constexpr void weight_fold::add_adapters(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
+                                         bool in_layer) {
     const training_context& c = how_.context;
     if (!in_layer && !c.adapter.adapts(whole.role)) return;
     if (c.adapter.kind == adapter_kind::dora && c.adapter.adapts(whole.role, whole.routed))
@@ -287,8 +249,7 @@ private:
                             [&](const weight& added) { add_adapter(added, ranks, in_layer); });
 }
 
-[[gnu::cold]] constexpr void weight_fold::add_adapter(const weight& added, const prepared_divisor& ranks,
-                                                      bool in_layer) {
+constexpr void weight_fold::add_adapter(const weight& added, const prepared_divisor& ranks, bool in_layer) {
     const training_context& c = how_.context;
     const bool replicated = how_.replicates_adapters();
     const prepared_divisor& trained_ranks = replicated ? how_.one_rank : ranks;
@@ -310,7 +271,7 @@ private:
            .stacked = added.routed && how_.stacks_experts});
 }
 
-[[gnu::cold]] constexpr void weight_fold::add_prompt(std::int64_t hidden) {
+constexpr void weight_fold::add_prompt(std::int64_t hidden) {
     const training_context& c = how_.context;
     const counted_shape shape{{c.adapter.rank, hidden, 1}};
     const prepared_divisor& ranks = how_.dense_ranks;
@@ -329,43 +290,39 @@ private:
 }
 
 /// The weight as it is stored, and what is made of it to compute with.
-template <bool Plain>
-[[gnu::always_inline]] constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape,
-                                                        const prepared_divisor& ranks, bool in_layer) {
+constexpr void weight_fold::hold(const weight& whole, const counted_shape& shape, const prepared_divisor& ranks,
+                                 bool in_layer) {
     const training_context& c = how_.context;
     const precision& stored = how_.formats.of(whole);
-    const byte_count size = shape.all_as<Plain>(stored);
+    const byte_count size = shape.all(stored);
     const bool matrix = shape.is_matrix();
     const bool casts = matrix && how_.casts(stored);
-    const bool has_scales = !Plain && whole.quantised && how_.shards.zero >= 3;
+    const bool has_scales = whole.quantised && how_.shards.zero >= 3;
     const byte_count scales = has_scales ? beside_parameters(c.quantised, stored, shape) : byte_count{};
-    const offload_place place = Plain ? offload_place::none : how_.job.offload.parameters;
+    const offload_place place = how_.job.offload.parameters;
     const bool sharded_from_two = how_.stays_gathered && casts;
     state_.weights += scales;
     (place == offload_place::none ? state_.weights : offloaded(place)) +=
         how_.sharded(size - scales, ranks, sharded_from_two ? 2 : 3);
     // Two copies of 8 bits, as the matrix is and transposed.
-    if (!Plain && c.narrows() && in_layer && matrix && whole.role != weight_role::router &&
-        !c.runtime.kernels.fp8.param_gather)
+    if (c.narrows() && in_layer && matrix && whole.role != weight_role::router && !c.runtime.kernels.fp8.param_gather)
         state_.weights += shape.one(c.formats.inputs) * (2 * shape.held.copies);
-    const byte_count one = shape.one_as<Plain>(c.formats.compute);
+    const byte_count one = shape.one(c.formats.compute);
     const byte_count computed = one * shape.held.copies;
     if (sharded_from_two) state_.weights += computed;
-    state_.gathered +=
-        casts && (Plain || !c.autocast) ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
+    state_.gathered += casts && !c.autocast ? computed : size - scales;  // FSDP's MixedPrecision gathers what it cast
     if (!matrix) return;
     if (one > state_.largest) state_.largest = one;
     // Grouped products write gradients in place, and the router's is no product of Transformer Engine.
     if (in_layer && !whole.routed && whole.role != weight_role::router) state_.dummies += computed;
-    if (!Plain && c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
+    if (c.autocast && casts && in_layer && !(c.quantised.four_bit && whole.quantised) &&
         !(whole.routed && computes_together(c.runtime.kernels.experts)))
         cast(computed, whole.role, !c.frozen);
 }
 
-template <bool Plain>
-[[gnu::always_inline]] constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
+constexpr void weight_fold::keep_gradient(const trained_tensor& t) {
     state_.gradients.whole += t.whole_gradient;
-    if (!Plain && how_.job.optimizer.in_backward) return;
+    if (how_.job.optimizer.in_backward) return;
     const byte_count kept = how_.sharded(t.whole_gradient, t.ranks, 2);
     state_.gradients.kept += kept;
     if (!t.in_layer || !is_feed_forward(t.role)) return;
@@ -374,11 +331,9 @@ template <bool Plain>
 }
 
 /// Optimizer states of a tensor, or of what a role adds to a tensor of which `rows_before` rows were seen.
-template <bool Plain>
-[[gnu::always_inline]] constexpr state_size weight_fold::states_of(const trained_tensor& t,
-                                                                   std::int64_t rows_before) const {
+constexpr state_size weight_fold::states_of(const trained_tensor& t, std::int64_t rows_before) const {
     const optimizer& o = how_.job.optimizer;
-    if (Plain || how_.element_wise) return {.each = t.shape.one_as<Plain>(o.widens ? fp32 : t.states) * o.moments};
+    if (how_.element_wise) return {.each = t.shape.one(o.widens ? fp32 : t.states) * o.moments};
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
     state_size size{.each = state_bytes(o, t.states, t.shape.held.rows, columns, alone)};
@@ -397,34 +352,32 @@ template <bool Plain>
     return size;
 }
 
-template <bool Plain>
-[[gnu::always_inline]] constexpr void weight_fold::train_as(const trained_tensor& t) {
+constexpr void weight_fold::train(const trained_tensor& t) {
     const job& j = how_.job;
     const optimizer& o = j.optimizer;
-    keep_gradient<Plain>(t);
-    if (!Plain && j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
-    const bool by_shape = !Plain && (o.factored || o.rank > 0 || o.kronecker);
+    keep_gradient(t);
+    if (j.ema) state_.optimizer.states += how_.sharded(t.shape.all(fp32), t.ranks, 1);
+    const bool by_shape = (o.factored || o.rank > 0 || o.kronecker);
     const std::int64_t rows_before = by_shape && joins(t) ? joined_rows_ : 0;
     const std::int64_t rows = rows_before + t.shape.held.rows;
     if (by_shape && t.shape.is_matrix()) joined_rows_ = rows, joined_role_ = t.role;
-    state_size size = states_of<Plain>(t, rows_before);
-    if (t.master) size.each += t.shape.one_as<Plain>(*t.master);
+    state_size size = states_of(t, rows_before);
+    if (t.master) size.each += t.shape.one(*t.master);
     const byte_count states = size.each * t.shape.held.copies + size.shared;
-    if (!Plain && j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
+    if (j.offload.optimizer != offload_place::none) {  // the host steps, and needs the gradients
         offloaded(j.offload.optimizer) += how_.sharded(states + t.whole_gradient, t.ranks, 1);
         return;
     }
     state_.optimizer.states += how_.sharded(states, t.ranks, 1);
-    if (!Plain && o.states == state_kind::paged) {
+    if (o.states == state_kind::paged) {
         const byte_count paged = paged_bytes(o, t.states, t.shape.held.rows, t.shape.held.columns);
         state_.optimizer.paged += how_.sharded(paged * t.shape.held.copies, t.ranks, 1);
     }
-    step<Plain>(t, rows);
+    step(t, rows);
 }
 
 /// What the optimizer makes while it updates a tensor, of which `rows` rows were seen.
-template <bool Plain>
-[[gnu::always_inline]] constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
+constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const llmres::runtime& runtime = how_.context.runtime;
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
@@ -434,8 +387,7 @@ template <bool Plain>
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.shards.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
-    if (Plain) {  // all tensors at once
-    } else if (steps_in_backward(o)) {
+    if (steps_in_backward(o)) {
         const byte_count one =
             t.stacked ? t.whole_gradient * (t.role == weight_role::down_proj ? 1 : 2) : t.shape.one(t.gradient);
         step_needs(one * (t.gradient == fp32 ? 1 : 2 * fp32.element_bytes / t.gradient.element_bytes));
@@ -445,9 +397,9 @@ template <bool Plain>
     } else if (o.tensor_temporaries > 0) {
         step_alone(t, t.stacked ? t.shape.held.rows : rows);
     }
-    const bool in_one_call = Plain || o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
+    const bool in_one_call = o.matrix_moments < 0 || !t.has_matrix_optimizer() || !t.shape.is_matrix();
     if (runtime.optimizer.foreach_tensors && o.temporaries > 0 && !o.in_backward && in_one_call)
-        state_.optimizer.temporaries += how_.sharded(t.shape.all_as<Plain>(t.states), t.ranks, 1) * o.temporaries;
+        state_.optimizer.temporaries += how_.sharded(t.shape.all(t.states), t.ranks, 1) * o.temporaries;
 }
 
 /// What a loop over tensors makes at one of them: some optimizers free a tensor's temporaries after the next one's are
@@ -459,7 +411,7 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 }
 
 /// What updating one tensor makes, where a loop updates them one by one: of the tensor as far as its roles were seen.
-[[gnu::cold]] constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
+constexpr void weight_fold::step_alone(const trained_tensor& t, std::int64_t rows) {
     const optimizer& o = how_.job.optimizer;
     const std::int64_t columns = t.shape.held.columns;
     const bool alone = t.has_matrix_optimizer();
@@ -488,7 +440,7 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
 /// DoRA's norm of an adapted weight (peft/tuners/lora/dora.py): B A is computed as B(A(identity)), an identity of the
 /// input's width squared; then the identity, the weight, the scaled B A and their sum are alive, all in the format of
 /// the adapter's input. The identity stays for A's gradient.
-[[gnu::cold]] constexpr void weight_fold::normalise(const weight_shape& shape, weight_role role) {
+constexpr void weight_fold::normalise(const weight_shape& shape, weight_role role) {
     const training_context& c = how_.context;
     const precision& adapter = c.formats.adapters;
     const precision& compute = c.formats.compute;
@@ -509,46 +461,33 @@ constexpr byte_count beside_last_step(const optimizer& o, byte_count one, byte_c
     if (with_output > m.other) m.other = with_output;
 }
 
-template <bool Plain>
-constexpr void weight_fold::add_as(const weight& whole, weight_place place) {
+constexpr void weight_fold::add(const weight& whole, weight_place place) {
     const training_context& c = how_.context;
-    const counted_shape shape{inlined_local_shape(whole, how_.split)};
+    const counted_shape shape{local_shape(whole, how_.split)};
     const prepared_divisor& ranks = whole.routed ? how_.expert_ranks : how_.dense_ranks;
     const bool in_layer = is_in_layer(place);
-    hold<Plain>(whole, shape, ranks, in_layer);
+    hold(whole, shape, ranks, in_layer);
     if (whole.buffer) return;
     if (!in_layer && c.code.fixed_positions && whole.role == weight_role::positions && whole.rows == c.encoder_tokens)
         return;
-    if (!Plain && c.frozen) return add_adapters(whole, shape, ranks, in_layer);
+    if (c.frozen) return add_adapters(whole, shape, ranks, in_layer);
     const trained_tensor t{.role = whole.role,
                            .shape = shape,
                            .ranks = ranks,
                            .gradient = how_.gradients,
                            .states = how_.states,
                            .master = how_.master ? &*how_.master : nullptr,
-                           .whole_gradient = shape.all_as<Plain>(how_.gradients),
+                           .whole_gradient = shape.all(how_.gradients),
                            .in_layer = in_layer,
                            .stacked = whole.routed && how_.stacks_experts};
-    if constexpr (Plain)
-        train_as<true>(t);
-    else
-        train(t);
-}
-
-// Behind the templates, because Clang evaluates one in a constant expression only where it is used after its
-// definition.
-constexpr void weight_fold::train(const trained_tensor& t) { train_as<false>(t); }
-
-constexpr void weight_fold::add(const weight& whole, weight_place place) {
-    plain_ ? add_as<true>(whole, place) : add_as<false>(whole, place);
+    train(t);
 }
 
 // ---- the weights of one place ---------------------------------------------------------------------------------------
 
 /// What training keeps of the weights that list(visitor) shows, and of a trained prompt behind them.
-[[gnu::noinline]] constexpr training_state folded_weights(const weight_training& how, weight_place place,
-                                                          byte_count last_step, const visitor<weight_visitor>& list,
-                                                          bool prompt = false) {
+constexpr training_state folded_weights(const weight_training& how, weight_place place, byte_count last_step,
+                                        const visitor<weight_visitor>& list, bool prompt = false) {
     weight_fold fold{how, place, last_step};
     list(visiting<weight>(fold));
     if (prompt) fold.add_prompt(how.job.model.hidden);
@@ -597,7 +536,7 @@ constexpr training_state state_before_layers(const weight_training& how, const p
 }
 
 /// The gradient of the embedding's table alone, as far as it lies here.
-[[gnu::cold]] constexpr byte_count table_gradient(const weight_training& how, const placement& here) {
+constexpr byte_count table_gradient(const weight_training& how, const placement& here) {
     weight_fold fold{how, weight_place::input};
     for_each_placed_input_weight(how.job.model, here, [&](const weight& w) {
         if (w.role == weight_role::embed_tokens) fold(w);

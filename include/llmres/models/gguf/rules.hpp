@@ -248,7 +248,7 @@ constexpr gguf_type smallest_type(const gguf_mix& mix, const traits& of, gguf_ty
 }
 
 /// The type that llama.cpp falls back to where a row is not a whole number of blocks (tensor_type_fallback).
-[[gnu::noinline]] constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
+constexpr gguf_type fitting(gguf_type type, std::int64_t columns) {
     if (columns % block_of(type) == 0) return type;
     switch (type) {
         case t::Q2_K:
@@ -332,8 +332,7 @@ struct class_rules {
     told_apart other_downs{};
     bool downs_by_layer = false;  ///< not by the count of these tensors
 
-    [[gnu::cold, gnu::noinline]] constexpr class_rules(gguf_quantisation quantisation, const traits& of)
-        : downs_by_layer{of.experts > 1} {
+    constexpr class_rules(gguf_quantisation quantisation, const traits& of) : downs_by_layer{of.experts > 1} {
         const std::int32_t eighth = of.layers / 8;
         switch (quantisation) {
             case q::Q3_K_M:

@@ -116,8 +116,6 @@ public:
         counters steps[layer_stack::max_kinds]{};
         for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) steps[k] = after({}, m.layers.kinds[k], mix);
         const class_rules rules{mix.quantisation, of};
-        // By pointers and in locals: in a constant expression an index of an array is three calls, and what is stored
-        // by the byte may be anything else.
         const std::uint8_t* const kinds = m.layers.order.data();
         const std::uint8_t* const stored = mix.stored.count > 0 ? mix.stored.of_layer.data() : nullptr;
         const std::int32_t layers = m.layers.size;
@@ -153,7 +151,7 @@ private:
 };
 
 /// The type of a table of tokens that is no output.
-[[gnu::noinline]] constexpr gguf_type type_of_table(const gguf_mix& mix, std::int64_t columns) {
+constexpr gguf_type type_of_table(const gguf_mix& mix, std::int64_t columns) {
     if (mix.stored.embedding) return *mix.stored.embedding;
     if (mix.embedding) return *mix.embedding;
     const gguf_type base = base_of(mix.quantisation);

@@ -24,7 +24,7 @@ inline constexpr double joined_products = 4;
 
 /// Through a draft model, of which a job says its size alone (draft_work). Its layers sum twice each over the tensor
 /// ranks.
-[[gnu::cold]] constexpr void price_draft_model(pricer& price, const job& j, const token_pass& pass) {
+constexpr void price_draft_model(pricer& price, const job& j, const token_pass& pass) {
     const serving_options& asked = j.options;
     const std::int64_t sequences = pass.tokens.sequences, ranks = price.degrees.tensor;
     price({.arithmetic = j.compute.arithmetic,
@@ -57,9 +57,9 @@ constexpr void price_own_prediction(pricer& price, const job& j, const operation
 
 /// The time in which a step's tokens are drafted one after another for the sequences of a pass that checks them.
 /// Looking them up in the text takes none.
-[[gnu::cold]] constexpr time_breakdown drafting_time(const job& j, const layout& l, const pricing& with,
-                                                     const operation_formats& formats, const token_pass& checking,
-                                                     const runtime_launches& launches) {
+constexpr time_breakdown drafting_time(const job& j, const layout& l, const pricing& with,
+                                       const operation_formats& formats, const token_pass& checking,
+                                       const runtime_launches& launches) {
     const bool by_model = j.options.draft_weights > byte_count{};
     if (!by_model && !j.options.speculates_ahead) return {};
     token_pass one = checking;

@@ -56,17 +56,13 @@ public:
     /// Through one layer of a kind.
     constexpr const priced_passes& layer(std::size_t kind) { return priced(static_cast<std::int32_t>(kind)); }
     /// What prices kernels one by one.
-    [[gnu::noinline]] static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with,
-                                                        const token_passes& passes) {
+    static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with, const token_passes& passes) {
         pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, run_long(passes)};
-        made.expert_ranks_share_tokens = expert_ranks_share_tokens(l);
         if (splits_rows(j)) made.parts = l.pipeline;
         return made;
     }
 
 private:
-    // No templates: Clang evaluates a member template in a constant expression only behind its definition.
-
     /// Decoding leaves the arithmetic idle, and the board cool.
     static constexpr std::array<bool, token_passes::most> run_long(const token_passes& passes) {
         std::array<bool, token_passes::most> all{};
@@ -85,7 +81,7 @@ private:
         key.dense_ranks = passes_[0].tokens.sequences;
         // Those of the prompts of all sequences, which batches in flight share, come last.
         key.expert_ranks = 2 * passes_[passes_.size() - 1].tokens.sequences + passes_[0].adds_gradients;
-        key.same_tokens = price_.degrees.expert > 1 && price_.expert_ranks_share_tokens;
+        key.same_tokens = price_.degrees.expert > 1 && price_.degrees.same_tokens;
         return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
     }
     constexpr const priced_passes& priced_anew(std::int32_t part) {
@@ -103,7 +99,7 @@ private:
             visit_projections(kind_of(part), job_.model.hidden, formats_, passes, price_.degrees, price_);
     }
     /// The products of a part as other passes or layouts left them, and those that none did priced together.
-    [[gnu::noinline]] constexpr void take_products(std::int32_t part) {
+    constexpr void take_products(std::int32_t part) {
         std::size_t missing = 0;  // passes, a bit each
         for (std::size_t p = 0; p < passes_.size(); ++p) {
             if (const priced_pass* const left = products_->find_by(key_of_products(part, passes_[p])))
@@ -133,7 +129,7 @@ private:
         price_.sum = all;
     }
     /// Ranks that share experts cut no other weight.
-    [[gnu::noinline]] constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
+    constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
         const layer_split& l = price_.degrees;
         fold_key key{.what = 2 * part + pass.decode, .tensor = l.tensor};
         key.dense_ranks = is_head(part) ? pass.scored : pass.tokens.all();
@@ -155,7 +151,7 @@ private:
 };
 
 /// The time of a message to the next pipeline stage.
-[[gnu::noinline]] constexpr interval<duration> send_time(byte_count message, const layout& l, const pricing& with) {
+constexpr interval<duration> send_time(byte_count message, const layout& l, const pricing& with) {
     const std::int64_t stride = std::int64_t{l.tensor} * l.data * l.context_parallel;
     const rank_group pair = group_of(with.on, 2, stride);
     return at(time_of(collective_kind::send, message, pair, with.on.scale_up, with.on.scale_out), with.reach.link);

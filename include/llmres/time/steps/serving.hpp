@@ -40,7 +40,7 @@ inline constexpr load_constants default_load{};
 /// act_quant, w8a8_block_fp8_matmul). 1.45 ms a layer of Qwen3-0.6B, beside 0.61 in bf16.
 inline constexpr double triton_launches = 3.0;
 
-[[gnu::noinline]] constexpr operation_formats serving_formats(const job& j) {
+constexpr operation_formats serving_formats(const job& j) {
     operation_formats formats{.compute = j.compute,
                               .kv_cache = kv_cache_of(j),
                               .weights = formats_of(j, j.compute),
@@ -231,9 +231,8 @@ constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
 
 /// Adds what the host computes for one step, and the weights that prompts bring over: also to the time of all prompts
 /// together.
-[[gnu::cold, gnu::noinline]] constexpr void add_host_layers(job_speed& speed, duration& together, const job& j,
-                                                            const layout& l, const pricing& with,
-                                                            const token_shape& decoded) {
+constexpr void add_host_layers(job_speed& speed, duration& together, const job& j, const layout& l, const pricing& with,
+                               const token_shape& decoded) {
     const interval<duration> copied = over_host_link(prefill_host_traffic(j, l).link, with);
     speed.step[time_term::host_transfer] +=
         time_at(decode_host_traffic(j, l, tokens(decoded.keys)).memory, host_bandwidth(with.on));
@@ -284,7 +283,6 @@ struct serving_times {
 /// What the passes take on the stage where each of them takes longest, `chunks` times each through its layers.
 constexpr priced_passes through_busiest_stage(const job& j, const layout& l, std::size_t passes, model_pricer& priced,
                                               const std::array<double, token_passes::most>& chunks) {
-    // GCC 12 takes arrays of values with initialisers for uninitialised in constant expressions.
     priced_passes busiest = priced.head(), here = busiest;
     for (priced_pass& pass : busiest) pass = priced_pass{};
     for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
@@ -360,12 +358,12 @@ constexpr const serving_work& serving_work_of(const job& j, const layout& l, con
     fold_key key = without_shards(l, 0);
     key.pipeline = l.pipeline;
     key.dense_ranks = sequences_per_rank(j, l);
-    key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
+    key.same_tokens = l.expert > 1 && exchange_split{l}.same_tokens;
     return known.work.get(key, [&] { return serving_work_anew(j, l, with, &known); });
 }
 
 /// Adds the time in which the tokens of a step are drafted, of which it keeps some.
-[[gnu::cold]] constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const pricing& with) {
+constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const pricing& with) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const time_breakdown drafted = drafting_time(j, l, with, formats, p.decode, launches_of_step(j, p, with.on.gpu));

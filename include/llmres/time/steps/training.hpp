@@ -84,7 +84,7 @@ constexpr priced_pass both_passes(const priced_passes& each) {
 }
 
 /// What a micro-batch takes of one layer: both passes, and what is computed a second time.
-[[gnu::noinline]] constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
+constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
     priced_pass all = both_passes(layer);
     const duration at_peak = all.at_peak;
     const flop_count once = all.flops;
@@ -185,7 +185,7 @@ constexpr const stage_work& work_of_stages(const job& j, const layout& l, const 
     fold_key key = with_stages(l);
     key.dense_ranks = j.micro_batch;
     key.expert_ranks = adds_gradients(j, l) + 2 * issues_across_nodes(l, with.on);
-    key.same_tokens = l.expert > 1 && expert_ranks_share_tokens(l);
+    key.same_tokens = l.expert > 1 && exchange_split{l}.same_tokens;
     return known.work.get(key, [&] { return work_of_stages_anew(j, l, with, &known.passes); });
 }
 

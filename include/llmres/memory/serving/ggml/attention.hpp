@@ -157,7 +157,7 @@ protected:
     /// A selective state space (llama.cpp: build_mamba2_layer, build_mamba_layer): the convolution's input joined with
     /// its state, its output, the scan's outputs with the new states, and the gate taken out of the projection. The
     /// first Mamba's projections of time step, B and C stand between.
-    [[gnu::cold]] constexpr void scan(const graph_layer& l) {
+    constexpr void scan(const graph_layer& l) {
         const recurrent& r = l.kind.recurrent;
         const bool first = r.kind == recurrent_kind::mamba;
         if (first) {
@@ -202,7 +202,7 @@ protected:
     /// Prompts through latent attention that expands keys and values of the whole context (ik_llama.cpp:
     /// build_deepseek2 with -mla 2 or 3 and -fa). Of each part of the heads the fp32 product, its keys and values in 16
     /// bit and the keys joined with their rotary part are made; the mask is cast when it is first read.
-    [[gnu::cold]] constexpr void attend_expanded(const graph_layer& l) {
+    constexpr void attend_expanded(const graph_layer& l) {
         const attention& a = l.kind.attention;
         const std::int64_t heads = a.heads, cells = shape.cells;
         store_latent(a);

@@ -24,14 +24,15 @@ public:
 
     constexpr ggml_buffer() {}  // holes beyond the count stay as they are
 
-    [[gnu::noinline]] constexpr tensor add(byte_count wanted) { return inlined_add(wanted.in(bytes)); }
-    [[gnu::always_inline]] constexpr tensor inlined_add(std::int64_t wanted) {
+    constexpr tensor add(byte_count wanted) { return add(wanted.in(bytes)); }
+    /// The same in bytes.
+    constexpr tensor add(std::int64_t wanted) {
         if (wanted > largest_tensor) {
             most = (byte_count::max)().in(bytes);
             return {};
         }
         const std::int64_t size = (wanted + 127) & ~std::int64_t{127};
-        tensor* const holes = holes_.data();  // an index of an array is three calls in a constant expression
+        tensor* const holes = holes_.data();
         const std::size_t all = count;
         std::size_t best = all;
         std::int64_t smallest = no_hole;
@@ -71,7 +72,6 @@ public:
         } else if (after) {
             holes[at] = {offset, holes[at].size + size};
         } else if (all < most_holes) {
-            // (From the first one up: of a loop from the last one down GCC makes a call of memmove().)
             tensor moved{offset, size};
             for (; at < all; ++at) {
                 const tensor there = holes[at];

@@ -141,7 +141,7 @@ struct stage_graph {
     }
     /// No less than what is expected of its peak, without laying it out: as if no tensor were ever freed, or none of
     /// the last layer, where all before it are those of the graph before. Precondition: all experts are on GPUs.
-    [[gnu::cold]] constexpr byte_count at_most(const stage_graph_key& k, remembered_graph& before) const {
+    constexpr byte_count at_most(const stage_graph_key& k, remembered_graph& before) const {
         ggml_graph graph{shape(), options()};
         const bool differs_in_last =
             before.known && before.key.first == k.first && before.key.layers.same_but_last(k.layers);
@@ -215,7 +215,7 @@ private:
         return peak;
     }
 
-    [[gnu::noinline]] constexpr graph_shape shape() const {
+    constexpr graph_shape shape() const {
         graph_shape s{.tokens = step.shape.all(),
                       .scored = step.rows,
                       .sequences = runtime.serving_kernels.graph.all_states
@@ -294,7 +294,7 @@ private:
         return peak_of(graph);
     }
 
-    [[gnu::cold]] constexpr graph_options options() const {
+    constexpr graph_options options() const {
         return {
             .flash = step.kernel == attention_kernel::flash,
             .fused = runtime.loading.host_experts.fused_gates,

@@ -141,13 +141,13 @@ protected:
     }
     constexpr void end_layer() { written_->stream = at(operand_name::stream).number; }
 
-    [[gnu::noinline]] constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), sized_by::rows); }
+    constexpr tensor add_rows(std::int64_t width) { return added(rows_of(width), sized_by::rows); }
     constexpr tensor add(byte_count size) { return added(size, sized_by::itself); }
-    [[gnu::noinline]] constexpr void free(tensor t, step_condition when = step_condition::always) {
+    constexpr void free(tensor t, step_condition when = step_condition::always) {
         if (t.number > 0) write({.does = step_action::free, .when = when, .number = t.number});
     }
     constexpr tensor& at(operand_name name) { return tensors_[static_cast<std::size_t>(name)]; }
-    [[gnu::noinline]] constexpr void free(operand_name name) {
+    constexpr void free(operand_name name) {
         free(at(name));
         at(name) = {};
     }
@@ -159,13 +159,13 @@ protected:
     constexpr std::int64_t cells_of(const graph_layer& l) const {
         return reads_window_mask(l) ? shape.window_cells : shape.cells;
     }
-    [[gnu::noinline]] constexpr void free_mask(const graph_layer& l) {
+    constexpr void free_mask(const graph_layer& l) {
         const bool window = reads_window_mask(l);
         free(of_mask(masks, window), step_condition::last_of_mask);
         free(of_mask(value_rows, window), step_condition::last_of_mask);
     }
     /// Flash attention makes a mask 16-bit where it is not yet.
-    [[gnu::noinline]] constexpr void cast_mask(bool window) {
+    constexpr void cast_mask(bool window) {
         if (options.writes.narrow_masks) return;
         write({.does = step_action::replace,
                .when = window ? step_condition::wide_window_mask : step_condition::wide_mask,
@@ -174,7 +174,7 @@ protected:
     }
     /// Where logits are computed, the rows that they are computed of are picked from a tensor of the hidden width, and
     /// take its place.
-    [[gnu::noinline]] constexpr void pick_rows(tensor t) {
+    constexpr void pick_rows(tensor t) {
         write({.does = step_action::replace,
                .when = step_condition::computes_logits,
                .of_rows = true,
@@ -186,9 +186,7 @@ protected:
         if (l.norm_before_feed_forward || !l.norm_before_attention) free(operand_name::normed);
     }
     /// One that no step makes, as the graph's ends have.
-    [[gnu::noinline]] constexpr ggml_buffer::tensor lay_out_rows(std::int64_t width) {
-        return buffer.add(rows_of(width));
-    }
+    constexpr ggml_buffer::tensor lay_out_rows(std::int64_t width) { return buffer.add(rows_of(width)); }
     constexpr ggml_buffer::tensor& stream_place() { return places_[stream]; }
 
 private:
@@ -198,12 +196,12 @@ private:
     /// What the size of a tensor follows from: the rows that pass a layer, or nothing else.
     enum class sized_by : bool { itself, rows };
 
-    [[gnu::noinline]] constexpr tensor added(byte_count size, sized_by what) {
+    constexpr tensor added(byte_count size, sized_by what) {
         if (size == byte_count{}) return {};
         write({.does = step_action::add, .of_rows = what == sized_by::rows, .number = next_, .size = size.in(bytes)});
         return {next_++};
     }
-    [[gnu::noinline]] constexpr void write(const graph_step& s) {
+    constexpr void write(const graph_step& s) {
         if (s.does != step_action::free) written_->added += bytes(s.size) + ggml_buffer::most_padding;
         if (written_->count == layer_steps::most) {
             perform(*written_);
@@ -218,14 +216,14 @@ private:
     constexpr void set_conditions(step_condition of_layer) {
         given_ = (given_ & (step_condition::wide_mask | step_condition::wide_window_mask)) | of_layer;
     }
-    [[gnu::noinline]] constexpr void perform(const layer_steps& written) {
+    constexpr void perform(const layer_steps& written) {
         const std::size_t count = written.count;
         for (std::size_t i = 0; i < count; ++i) {
             const graph_step& s = written.steps[i].value;
             if (s.when != step_condition::always && (given_ & s.when) != s.when) continue;
             ggml_buffer::tensor& place = places_[s.number];
             if (s.does == step_action::add)
-                place = buffer.inlined_add(size_of_step(s));
+                place = buffer.add(size_of_step(s));
             else if (s.does == step_action::free)
                 buffer.free(place);
             else
@@ -233,7 +231,7 @@ private:
         }
     }
     /// Picks rows, after which tensors have as many, or casts a mask, which is done once.
-    [[gnu::noinline]] constexpr void replace(const graph_step& s, ggml_buffer::tensor& place) {
+    constexpr void replace(const graph_step& s, ggml_buffer::tensor& place) {
         if (s.when == step_condition::computes_logits) {
             column_ = bytes(4) * shape.scored;
             fewer_rows_ = shape.scored < shape.tokens;

@@ -71,7 +71,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layer_
     const bool by_parts = recomputes_or_offloads_parts(j);
     saved_so_far saved{.parts = j.recompute == recompute::selective};
     const auto save = [&](const activation& a) {
-        const byte_count size = inlined_local_bytes(a, l);
+        const byte_count size = local_bytes(a, l);
         const auto point = static_cast<std::size_t>(a.until);
         s.saved[point] += size;
         saved.all += size;
@@ -79,9 +79,7 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layer_
         if (a.routed) s.routed[point] += size;
         if (by_parts) s.parts.add(a, size, j);
     };
-    const auto make = [&](const activation& a) {
-        s.made[static_cast<std::size_t>(a.until)] += inlined_local_bytes(a, l);
-    };
+    const auto make = [&](const activation& a) { s.made[static_cast<std::size_t>(a.until)] += local_bytes(a, l); };
     const auto walk = [&](const auto& after) {
         for_each_training_activation(kind, j.model.hidden, context, save, make, after);
     };

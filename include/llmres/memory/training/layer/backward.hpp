@@ -75,10 +75,9 @@ constexpr byte_count beside_activation(const layer& kind, const layer_split& l, 
 /// their linear layers: a slice of the stacked weights returns a gradient as large as the stack, to be added to the
 /// others', so two stacks and a slice are alive; the tokens of all experts but two; and of the gradients inside this
 /// one, none.
-[[gnu::cold]] constexpr byte_count beside_next_to_last_expert(const layer& kind, const layer_split& l,
-                                                              const training_context& context,
-                                                              const training_state& state,
-                                                              const sizes_at_points& routed) {
+constexpr byte_count beside_next_to_last_expert(const layer& kind, const layer_split& l,
+                                                const training_context& context, const training_state& state,
+                                                const sizes_at_points& routed) {
     const feed_forward& f = kind.feed_forward;
     const byte_count tokens = sum_of(routed);
     const byte_count counted =
@@ -94,8 +93,8 @@ constexpr byte_count beside_activation(const layer& kind, const layer_split& l, 
 
 /// What the first products of a feed-forward keep until they are differentiated, when all else of it is freed: what
 /// they read, in the compute format, and what the weight of the norm before them multiplies.
-[[gnu::cold]] constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layer_split& l,
-                                                          const training_context& context) {
+constexpr byte_count read_by_first_products(const layer& kind, std::int64_t hidden, const layer_split& l,
+                                            const training_context& context) {
     if (context.frozen) return {};
     const auto size = [&](const precision& format) {
         return local_bytes(
@@ -109,9 +108,9 @@ constexpr byte_count beside_activation(const layer& kind, const layer_split& l, 
 /// When the first product of a feed-forward is differentiated whose weights are scaled for each product (torchao): the
 /// weight as it is scaled, the gradient of the product's output, in 8 bits, too, and with a gate that of its input from
 /// the product beside it, which was differentiated first.
-[[gnu::cold]] constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layer_split& l,
-                                                      const training_context& context, const sizes_at_points& saved,
-                                                      byte_count output_gradient) {
+constexpr byte_count at_scaled_gradient(const layer& kind, std::int64_t hidden, const layer_split& l,
+                                        const training_context& context, const sizes_at_points& saved,
+                                        byte_count output_gradient) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const auto size = [&](std::int64_t width, const precision& format, activation_split split) {
@@ -130,9 +129,9 @@ constexpr byte_count beside_activation(const layer& kind, const layer_split& l, 
 /// of its output and its input, beside that input; autograd has freed what its output was saved for. Shared experts
 /// that were computed later are differentiated earlier: the gradient of what they read is there. All that earlier ones
 /// save is.
-[[gnu::cold]] constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layer_split& l,
-                                                       const training_context& context, const sizes_at_points& saved,
-                                                       const sizes_at_points& routed, byte_count output_gradient) {
+constexpr byte_count at_stacked_gradient(const layer& kind, std::int64_t hidden, const layer_split& l,
+                                         const training_context& context, const sizes_at_points& saved,
+                                         const sizes_at_points& routed, byte_count output_gradient) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const std::int64_t tokens = routed_tokens(f, context);
@@ -155,8 +154,7 @@ constexpr byte_count beside_activation(const layer& kind, const layer_split& l, 
 }
 
 /// The gradients of shared experts that are differentiated after the routed ones, as a part of the feed-forward's.
-[[gnu::cold]] constexpr byte_count made_later(const layer& kind, const training_context& context,
-                                              const training_state& state) {
+constexpr byte_count made_later(const layer& kind, const training_context& context, const training_state& state) {
     const experts& e = kind.feed_forward.experts;
     if (!context.code.feed_forward.shared_first || e.shared_width == 0) return {};
     const std::int64_t all = product(e.count, e.width) + e.shared_width;
@@ -174,9 +172,8 @@ constexpr bool widens_adapted_products(const layer& kind, const training_context
 
 /// When the gradient of such a sum reaches its adapter: the gradient in the adapter's format, the same scaled, and its
 /// cast for the product; with two products, the gradient of the other's output. What the activation saved is freed.
-[[gnu::cold]] constexpr byte_count at_adapter_gradient(const layer& kind, const layer_split& l,
-                                                       const training_context& context, const sizes_at_points& saved,
-                                                       byte_count throughout) {
+constexpr byte_count at_adapter_gradient(const layer& kind, const layer_split& l, const training_context& context,
+                                         const sizes_at_points& saved, byte_count throughout) {
     using enum backward_point;
     const feed_forward& f = kind.feed_forward;
     const bool gated = f.kind == feed_forward_kind::gated;

@@ -67,13 +67,13 @@ constexpr bool reads_stream(const layer& l, layer_half half) {
 }
 
 /// Whether autograd keeps a layer's input as it is.
-[[gnu::noinline]] constexpr bool keeps_input(const layer& l, const training_context& context) {
+constexpr bool keeps_input(const layer& l, const training_context& context) {
     return reads_stream(l, layer_half::attention) ? products_keep(l.norm, context) : keeps_stream(l.norm, context);
 }
 
 /// What torchao makes of a 16-bit weight for one product: scaled and clamped in fp32, and in 8 bits.
-[[gnu::cold]] constexpr byte_count scaled_weight(const operand& read, const operand& target,
-                                                 const training_context& context, const layer_split& l) {
+constexpr byte_count scaled_weight(const operand& read, const operand& target, const training_context& context,
+                                   const layer_split& l) {
     const auto whole = [&](const precision& format) {
         return local_bytes(
             {activation_role::weight, product(read.width, target.width), format, activation_split::tensor}, l);
@@ -138,11 +138,10 @@ public:
     constexpr const layer_forward& most() const { return most_; }
 
 private:
-    [[gnu::noinline]] constexpr byte_count size(std::int64_t width, const precision& format,
-                                                activation_split split) const {
+    constexpr byte_count size(std::int64_t width, const precision& format, activation_split split) const {
         return local_bytes({activation_role::up, context_.tokens.all() * width, format, split}, split_);
     }
-    [[gnu::noinline]] constexpr byte_count size(const operand& t, const precision& format) const {
+    constexpr byte_count size(const operand& t, const precision& format) const {
         return size(t.width, format, t.split);
     }
     static constexpr byte_count larger(byte_count a, byte_count b) { return a > b ? a : b; }
@@ -153,7 +152,7 @@ private:
         most = larger(most, (saved + ... + beside) + frames());
         if (visit_) show({beside...});
     }
-    [[gnu::noinline]] constexpr void show(std::initializer_list<byte_count> beside) const {
+    constexpr void show(std::initializer_list<byte_count> beside) const {
         for (const byte_count size : referred()) (*visit_)(size);
         for (const byte_count size : beside) (*visit_)(size);
         visit_->end();
@@ -174,7 +173,7 @@ private:
                 records_ && stream_kept_ ? byte_count{} : residual_,
                 earlier_scores_};
     }
-    [[gnu::noinline]] constexpr byte_count frames() const {
+    constexpr byte_count frames() const {
         byte_count held = asked_with_;
         for (const byte_count size : referred()) held += size;
         return held;
@@ -248,7 +247,7 @@ private:
 
     /// What stands beside the probabilities when the products return them in 16 bits: queries, keys and values as they
     /// were given, queries and keys in fp32, the bias with the mask in it, and the output in both formats.
-    [[gnu::cold]] constexpr byte_count beside_returned_probabilities() const {
+    constexpr byte_count beside_returned_probabilities() const {
         const attention& a = kind_.attention;
         const precision& format = context_.formats.compute;
         const std::int64_t queries = a.heads * a.query_width(), keys = a.kv_heads * a.query_width();
@@ -262,7 +261,7 @@ private:
     }
 
     /// Attention by pairs: scores as they are scaled, masked and widened, the softmax, and dropout of what it puts out.
-    [[gnu::cold]] constexpr void at_scores(const saved_so_far& saved, byte_count held, bool crosses) {
+    constexpr void at_scores(const saved_so_far& saved, byte_count held, bool crosses) {
         const attention& a = kind_.attention;
         const precision& format = context_.formats.compute;
         const bool eager = context_.attention.kernel == attention_kernel::eager;
@@ -309,7 +308,7 @@ private:
         consider(saved.all, held, earlier);
     }
 
-    [[gnu::cold]] constexpr void at_scan(const saved_so_far& saved) {
+    constexpr void at_scan(const saved_so_far& saved) {
         if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, split_); };
@@ -322,8 +321,8 @@ private:
     /// scaled, and their sum; and its input in its own format, and dropped out. `input`: the format of what the product
     /// reads. `last`: recomputation ends before the adapter's output is made, when all that was saved is there
     /// (torch/utils/checkpoint.py, _StopRecomputationError).
-    [[gnu::cold]] constexpr byte_count beside_product(const operand& read, const operand& target,
-                                                      const precision& input, bool last = false) const {
+    constexpr byte_count beside_product(const operand& read, const operand& target, const precision& input,
+                                        bool last = false) const {
         const precision& adapter = context_.formats.adapters;
         const bool temporary = !records_ || context_.autocast;  // what autograd keeps is a copy in 16 bits
         const bool copies = context_.copies_adapter_inputs && !(context_.quantised.four_bit && context_.autocast) &&
@@ -346,7 +345,7 @@ private:
         const bool changes = context_.quantised.expanded || context_.quantised.scaled || context_.code.multiplies_views;
         return changes ? changed_weight(read, target) : byte_count{};
     }
-    [[gnu::cold]] constexpr byte_count changed_weight(const operand& read, const operand& target) const {
+    constexpr byte_count changed_weight(const operand& read, const operand& target) const {
         const auto whole = [&](const precision& format) {
             return local_bytes(
                 {activation_role::weight, product(read.width, target.width), format, activation_split::tensor}, split_);
@@ -391,8 +390,8 @@ private:
 
     /// DoRA takes the norm of the adapted weight before it saves anything of the product (tuners/lora/dora.py).
     /// `input`: the format of what the product reads, of which the adapter has a copy in its own.
-    [[gnu::cold]] constexpr void at_magnitudes(const operand& read, const operand& target, const precision& input,
-                                               byte_count held, byte_count& most) {
+    constexpr void at_magnitudes(const operand& read, const operand& target, const precision& input, byte_count held,
+                                 byte_count& most) {
         if (context_.adapter.kind != adapter_kind::dora) return;
         const precision& adapter = context_.formats.adapters;
         const bool copies = context_.copies_adapter_inputs && !(input == adapter);
@@ -467,7 +466,7 @@ private:
     }
 
     /// Of stacked experts: their tokens, gate and up in one, the activated gate, and the product.
-    [[gnu::cold]] constexpr void at_routed_activation(const layer_operation& o, const saved_so_far& saved) {
+    constexpr void at_routed_activation(const layer_operation& o, const saved_so_far& saved) {
         if (!transformers_experts(context_)) return;
         const byte_count inner = of_experts_at_once(o.writes[0].width, routed_format(context_));
         const byte_count tokens = of_experts_at_once(hidden_, routed_format(context_));

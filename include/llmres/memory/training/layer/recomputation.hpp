@@ -34,7 +34,7 @@ constexpr byte_count products_kept(const layer& kind, std::int64_t hidden, const
     const std::int64_t n = context.tokens.all();
     byte_count kept;
     const auto keep = [&](activation_role role, std::int64_t elements, const precision& format,
-                          activation_split split) { kept += inlined_local_bytes({role, elements, format, split}, l); };
+                          activation_split split) { kept += local_bytes({role, elements, format, split}, l); };
     keep(activation_role::residual, n * hidden, context.residual(kind.norm), activation_split::sequence);
     std::int32_t products = 0;
     const bool every = context.runtime.kernels.checkpointing.selective == selective_code::all_but_products;

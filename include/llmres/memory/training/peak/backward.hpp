@@ -134,7 +134,7 @@ constexpr peak_candidate without_unit_ahead(const stage_step& in, peak_candidate
 }
 
 /// A second gradient of a weight that is read twice: the embedding's, where the head is tied to it.
-[[gnu::noinline]] constexpr byte_count second_gradient(const stage_step& in) {
+constexpr byte_count second_gradient(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
@@ -180,8 +180,7 @@ constexpr byte_count score_bias(const stage_step& in) {
 /// The most of the first layer of a stack whose scores share a bias, of which the gradients of all later layers are
 /// added up by then. If it is recomputed, it makes the bias once more beside all that it saves, and cross-attention's
 /// has a gradient, too (modeling_t5.py: it requires one where gradient checkpointing is on).
-[[gnu::cold]] constexpr byte_count first_biased_layer(const stage_step& in, const training_layer& layer,
-                                                      byte_count peak) {
+constexpr byte_count first_biased_layer(const stage_step& in, const training_layer& layer, byte_count peak) {
     const byte_count bias = score_bias(in);
     // Recomputed, it is looked up and masked once more.
     if (in.folded.context.frozen) return in.folded.context.recomputes ? peak + bias * 2 : peak;
@@ -220,8 +219,7 @@ constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point poin
 
 /// What a layer with adapters makes when it is recomputed, beside the gradient of its output: the last one of its kind,
 /// with all checkpoints, or the first one, with the gradients of all later layers.
-[[gnu::cold]] constexpr peak_candidate at_adapter_recomputation(const stage_step& in, peak_point point,
-                                                                std::size_t kind) {
+constexpr peak_candidate at_adapter_recomputation(const stage_step& in, peak_point point, std::size_t kind) {
     const bool last = point == peak_point::last_adapter_recomputation;
     const training_layer& layer = in.folded.layers[kind];
     const backward_state b = last ? before_last_layer(in, kind) : before_first_layer(in, kind);
@@ -263,7 +261,7 @@ constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
 
 /// The backward pass of an encoder-decoder, from the decoder's embedding to the encoder's first layer. The encoder's
 /// output is freed with the decoder's activations.
-[[gnu::cold]] constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
+constexpr peak_candidate at_encoder_backward(const stage_step& in, peak_point point) {
     const encoder_memory& encoder = in.stage.encoder;
     const byte_count all = gradients_of_all(in);
     // All are there from earlier micro-batches, and the embedding's waits for the encoder's own.

@@ -124,7 +124,7 @@ constexpr peak_candidate at_layers_forward(const stage_step& in) {
 }
 
 /// The forward pass of the last layer of an encoder.
-[[gnu::cold]] constexpr peak_candidate at_encoder_forward(const stage_step& in) {
+constexpr peak_candidate at_encoder_forward(const stage_step& in) {
     tensor_memory t = in.held;
     t.gradients = earlier_gradients(in);
     t.activations = in.stage.encoder.kept + in.stage.encoder.forward;

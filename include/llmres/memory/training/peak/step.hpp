@@ -137,7 +137,7 @@ constexpr byte_count tokens_in(const folded_job& f, const precision& format) {
 }
 
 /// A tensor of a tensor rank's part of the head, or of the embedding, in a format.
-[[gnu::noinline]] constexpr byte_count head_in(const folded_job& f, const precision& format) {
+constexpr byte_count head_in(const folded_job& f, const precision& format) {
     const model& m = f.job.model;
     return size_of(format, ceil_quotient(m.vocabulary, f.layout.tensor), embedding_width_of(m));
 }
