@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -65,6 +65,10 @@ recorded:  ## writes the answers of tests/recorded/plans.jsonl anew: `git diff` 
 	@cmake --build --preset gcc --target record_plans -- --quiet
 	build/gcc/tests/record_plans < tests/recorded/plans.jsonl > build/plans.jsonl
 	mv build/plans.jsonl tests/recorded/plans.jsonl
+
+tables:  ## the headers of GPUs and links, from packaging/tables/*.csv
+	@.ci/setup base
+	packaging/tables/make_headers
 
 bench:
 	@.ci/setup base bench

@@ -280,13 +280,13 @@ TEST_CASE("the walk to what LoRA keeps of its input ends at the comment that it 
 
 TEST_CASE("what the walks of docs/contributing add is not there yet") {
     const fs::path walks = fs::path{LLMRES_SOURCE_DIR} / "docs/contributing";
-    const auto added = [&](const char* walk, const char* field) {
+    const auto added = [&](const char* walk, const char* pattern) {
         const std::string text = content_of(walks / walk).value();
-        const std::regex name{std::string{field} + R"x( = "([^"]+)")x"};
+        const std::regex name{pattern};
         std::smatch found;
         REQUIRE(std::regex_search(text, found, name));
         return found[1].str();
     };
-    CHECK_FALSE(llmres::find_gpu(added("add-a-gpu.md", "id")));
-    CHECK_FALSE(llmres::find_model(added("add-a-model-family.md", "name")));
+    CHECK_FALSE(llmres::find_gpu(added("add-a-gpu.md", R"(```csv\n *([^,]+),)")));
+    CHECK_FALSE(llmres::find_model(added("add-a-model-family.md", R"x(name = "([^"]+)")x")));
 }

@@ -6,115 +6,80 @@
 #include <ctime>
 
 #include <algorithm>
-#include <cstdint>
+#include <array>
 #include <set>
 #include <string>
 #include <string_view>
 
-#include "../../csv.hpp"
-
 using namespace llmres;
 
-namespace {
-
-/// The cell as the table writes it: an empty one is unknown.
-maybe<double> number(const std::string& cell) {
-    return cell.empty() ? maybe<double>{} : maybe<double>{std::stod(cell)};
-}
-
-template <class Made>
-auto made_of(const std::string& cell, Made make) {
-    maybe<decltype(make(0.0))> made{};
-    if (!cell.empty()) made = make(std::stod(cell));
-    return made;
-}
-
-std::int32_t whole(double x) { return static_cast<std::int32_t>(x); }
-byte_count mebibytes(double x) { return kib(static_cast<std::int64_t>(x * 1024)); }
-flop_rate rate(double x) { return tflops(x); }
-
-void check_against(csv::row row) {
-    CAPTURE(row["id"]);
-    const result<gpu> found = find_gpu(row["id"]);
-    REQUIRE(found);
-    const gpu& card = *found;
-    CHECK(card.id == row["id"]);
-    CHECK(card.name == row["marketing_name"]);
-    CHECK(name_of(card.vendor) == row["vendor"]);
-    CHECK(card.architecture == row["architecture"]);
-    const std::string& capability = row["compute_capability"];
-    if (card.vendor == gpu_vendor::nvidia)
-        CHECK(std::to_string(card.capability.major) + "." + std::to_string(card.capability.minor) == capability);
-    else
-        CHECK(card.target == capability);
-    CHECK(std::to_string(card.launch_year) == row["launch_year"]);
-
-    CHECK(card.sm_count == made_of(row["sm_count"], whole));
-    CHECK(card.cuda_cores == made_of(row["cuda_cores"], whole));
-    CHECK(card.tensor_cores == made_of(row["tensor_cores"], whole));
-    CHECK(card.boost_clock == made_of(row["boost_clock_mhz"], mhz));
-
-    const auto whole_gb = [](double x) { return gb(static_cast<std::int64_t>(x)); };
-    const auto whole_gib = [](double x) { return gib(static_cast<std::int64_t>(x)); };
-    CHECK(card.memory.marketing == made_of(row["memory_marketing_gb"], whole_gb).value_or({}));
-    CHECK(card.memory.fitted == made_of(row["memory_gib_fitted"], whole_gib).value_or({}));
-    CHECK(card.memory.reported == made_of(row["memory_total_mib_reported"], mebibytes));
-    CHECK(card.memory.cuda_visible == made_of(row["cuda_total_global_mem_mib"], mebibytes));
-    CHECK(card.memory.type == row["memory_type"]);
-    CHECK(card.memory.bus_bits == made_of(row["memory_bus_bits"], whole));
-    CHECK(card.memory.bandwidth == made_of(row["memory_bandwidth_gb_s"], gb_per_s).value_or({}));
-    CHECK(card.l2_cache == made_of(row["l2_cache_mib"], mebibytes));
-
-    const gpu_rates& r = card.rates;
-    CHECK(r.fp64 == made_of(row["tflops_fp64"], rate));
-    CHECK(r.fp64_tensor == made_of(row["tflops_fp64_tensor"], rate));
-    CHECK(r.fp32 == made_of(row["tflops_fp32"], rate));
-    CHECK(r.fp16_vector == made_of(row["tflops_fp16_vector"], rate));
-    CHECK(r.tf32 == made_of(row["tflops_tf32_tensor"], rate));
-    CHECK(r.fp16_accumulate16 == made_of(row["tflops_fp16_tensor_fp16acc"], rate));
-    CHECK(r.fp16 == made_of(row["tflops_fp16_tensor_fp32acc"], rate));
-    CHECK(r.bf16 == made_of(row["tflops_bf16_tensor_fp32acc"], rate));
-    CHECK(r.fp8_accumulate16 == made_of(row["tflops_fp8_tensor_fp16acc"], rate));
-    CHECK(r.fp8 == made_of(row["tflops_fp8_tensor_fp32acc"], rate));
-    CHECK(r.fp6 == made_of(row["tflops_fp6_tensor"], rate));
-    CHECK(r.fp4 == made_of(row["tflops_fp4_tensor"], rate));
-    CHECK(r.int8 == made_of(row["tops_int8"], rate));
-    CHECK(r.int4 == made_of(row["tops_int4"], rate));
-    CHECK(r.sparsity == row["sparsity_supported"]);
-    CHECK(card.board_power == made_of(row["tdp_watts"], watts));
-
-    CHECK(card.links.pcie_generation == made_of(row["pcie_gen"], whole));
-    CHECK(card.links.pcie_lanes == made_of(row["pcie_lanes"], whole));
-    CHECK(card.links.scale_up_generation == whole(number(row["nvlink_gen"]).value_or(0)));
-    CHECK(card.links.scale_up_links == made_of(row["nvlink_links"], whole));
-    CHECK(card.links.scale_up == made_of(row["nvlink_total_bidirectional_gb_s"], gb_per_s));
-    CHECK(card.links.scale_up_domain == made_of(row["scale_up_domain"], whole));
-    CHECK(card.mig_instances == made_of(row["mig_max_instances"], whole));
-    CHECK(card.listing.ecc == row["ecc"]);
-    CHECK(card.listing.form_factor == row["form_factor"]);
-    CHECK(card.listing.launch_price == made_of(row["launch_msrp_usd"], currency));
-    CHECK(card.listing.confidence == row["confidence"]);
-    CHECK(card.listing.sources == row["sources"]);
-}
-
-}  // namespace
-
-TEST_CASE("the table agrees with its source, field by field") {
-    const std::string shared{LLMRES_SHARED_DATA};
-    if (shared.empty()) return;
-    const auto rows = csv::read(shared + "/gpus/gpus.csv");
-    const auto more = csv::read(LLMRES_SOURCE_DIR "/tests/data/gpus_more.csv");
-    CHECK(rows.size() + more.size() == gpus::all.size());
-    for (csv::row row : rows) {
-        if (row["id"] == "rtx-4090") row["cuda_total_global_mem_mib"] = "24217";  // the source has Windows' figure
-        check_against(row);
+TEST_CASE("large matrix products were measured at 50 to 110 % of the table's peaks") {
+    // Best of many shapes, in bf16, or fp16 on the V100: stas00/ml-engineering (TFLOPS comparison table),
+    // mag-/gpu_benchmark. GeForce cards and the V100 exceed their advertised clocks or stay below them; a rate counted
+    // twice or half does not pass.
+    struct measurement {
+        std::string_view id;
+        double best;
+    };
+    constexpr std::array measured{measurement{"a100-sxm4-80gb", 271.2},  measurement{"h100-sxm5-80gb", 794.5},
+                                  measurement{"h100-nvl-94gb", 488.5},   measurement{"gh200-144gb", 828.6},
+                                  measurement{"b200-sxm-180gb", 1745},   measurement{"b300-sxm-288gb", 1769},
+                                  measurement{"gb200-186gb", 1822},      measurement{"mi300x-192gb", 788.2},
+                                  measurement{"mi325x-256gb", 784.9},    measurement{"mi355x-288gb", 1565},
+                                  measurement{"mi210-64gb", 142.8},      measurement{"gaudi2-96gb", 418.7},
+                                  measurement{"gaudi3-128gb-oam", 1243}, measurement{"rtx-3090", 78},
+                                  measurement{"rtx-4090", 178.8},        measurement{"rtx-a6000", 131.2},
+                                  measurement{"rtx-6000-ada", 278.5},    measurement{"l4-24gb", 91.4},
+                                  measurement{"l40s-48gb", 252},         measurement{"a10g-24gb", 69.7},
+                                  measurement{"v100-sxm2-32gb", 94},     measurement{"rx-7900-xtx-24gb", 113.3}};
+    for (const measurement& m : measured) {
+        CAPTURE(m.id);
+        const gpu card = find_gpu(m.id).value();
+        const arithmetic_kind format = prefers_fp16(card) ? arithmetic_kind::fp16 : arithmetic_kind::bf16;
+        const double reached = m.best / matrix_rate(card, format).in(tflops);
+        CHECK(reached > 0.5);
+        CHECK(reached < 1.1);
     }
 }
 
-TEST_CASE("the table agrees with a sample of its source that lies in the project") {
-    const auto rows = csv::read(LLMRES_SOURCE_DIR "/tests/data/gpus_sample.csv");
-    CHECK(rows.size() == 8);
-    for (const csv::row& row : rows) check_against(row);
+TEST_CASE("each line of a memory's bus carries what memory of its type does") {
+    struct data_rate {
+        std::string_view type;
+        double least, most;  // Gb/s a line, of parts that are sold
+    };
+    constexpr std::array rates{data_rate{"GDDR5", 6, 9},
+                               data_rate{"GDDR5X", 10, 12},
+                               data_rate{"GDDR6", 10, 20.2},
+                               data_rate{"GDDR6X", 19, 24},
+                               data_rate{"GDDR7", 24, 32},
+                               data_rate{"HBM2", 1.4, 2.5},
+                               data_rate{"HBM2e", 2.8, 3.7},
+                               data_rate{"HBM3", 4.8, 6.4},
+                               data_rate{"HBM3 unified", 4.8, 6.4},
+                               data_rate{"HBM3e", 5.6, 9.8},
+                               data_rate{"LPDDR5 unified", 6.4, 6.5},
+                               data_rate{"LPDDR5X unified", 7.5, 9.6}};
+    for (const gpu* card : gpus::all) {
+        if (!card->memory.bus_bits || card->memory.bandwidth == byte_rate{}) continue;
+        CAPTURE(card->id.view());
+        const auto* const type = std::ranges::find(rates, card->memory.type.view(), &data_rate::type);
+        REQUIRE(type != rates.end());
+        const double line = card->memory.bandwidth.in(gb_per_s) * 8 / *card->memory.bus_bits;
+        CHECK(line >= type->least);
+        CHECK(line <= type->most);
+    }
+}
+
+TEST_CASE("a multiprocessor has the cores of its architecture") {
+    for (const gpu* card : gpus::all) {
+        if (!card->sm_count || !card->cuda_cores) continue;
+        CAPTURE(card->id.view());
+        const compute_capability c = card->capability;
+        const bool of_64 = card->vendor == gpu_vendor::amd ||
+                           (card->vendor == gpu_vendor::nvidia &&
+                            (c == compute_capability{6, 0} || c.major == 7 || c == compute_capability{8, 0}));
+        CHECK(*card->cuda_cores == *card->sm_count * (of_64 ? 64 : 128));
+    }
 }
 
 TEST_CASE("ids are unique, and a vendor's header holds that vendor's rows") {
