@@ -154,9 +154,9 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/joined.hpp>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/memo.hpp>
 #include <llmres/values/nearest.hpp>
 #include <llmres/values/precision.hpp>
-#include <llmres/values/slot.hpp>
 #include <llmres/values/square_root.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/to_string.hpp>

@@ -228,3 +228,58 @@ TEST_CASE("a stage repeats the one before it where it has as many layers of each
     CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 4, .last_stage_layers = 5}, 3));
     CHECK(repeats_layers_before(alike, {.pipeline = 4, .last_stage_layers = 5}, 2));
 }
+
+namespace {
+
+/// Whether the split of a layout is another where one of its fields is changed; then its mix is another, too.
+template <class Split, class Change>
+bool depends(const Change& change, const layout& from = {.tensor = 2, .data = 2}) {
+    layout to = from;
+    change(to);
+    const bool same = Split{from} == Split{to};
+    CHECK((Split{from}.mix() == Split{to}.mix()) == same);
+    return !same;
+}
+
+}  // namespace
+
+TEST_CASE("a layer's tensors depend on how they are cut, on whether there are stages, and on ZeRO 3") {
+    CHECK(depends<layer_split>([](layout& l) { l.tensor = 4; }));
+    CHECK(depends<layer_split>([](layout& l) { l.context_parallel = 2; }));
+    CHECK(depends<layer_split>([](layout& l) { l.expert = 2; }));
+    CHECK(depends<layer_split>([](layout& l) { l.expert_tensor = 1; }));
+    CHECK(depends<layer_split>([](layout& l) { l.sequence_parallel = true; }));
+    CHECK(depends<layer_split>([](layout& l) { l.cp_comm_type = cp_communication::a2a; }));
+    CHECK(depends<layer_split>([](layout& l) { l.zero = 3; }));
+    CHECK(depends<layer_split>([](layout& l) { l.pipeline = 2; }));
+    CHECK_FALSE(depends<layer_split>([](layout& l) { l.pipeline = 4; }, {.tensor = 2, .pipeline = 2}));
+    CHECK_FALSE(depends<layer_split>([](layout& l) { l.zero = 2; }));
+    CHECK_FALSE(depends<layer_split>([](layout& l) { l.data = 8; }));
+    CHECK_FALSE(depends<layer_split>([](layout& l) { l.expert_tensor = 2; }));  // as many as tensor ranks
+}
+
+TEST_CASE("what is kept of weights depends on ZeRO's stage and shards, of which there are none without it") {
+    for (const std::int32_t zero : {1, 2, 3}) CHECK(depends<zero_split>([&](layout& l) { l.zero = zero; }));
+    CHECK_FALSE(depends<zero_split>([](layout& l) { l.data = 8; }));
+    CHECK_FALSE(depends<zero_split>([](layout& l) { l.shard_replicas = 2; }));
+    const layout sharded{.data = 8, .zero = 1};
+    CHECK(depends<zero_split>([](layout& l) { l.data = 16; }, sharded));
+    CHECK(depends<zero_split>([](layout& l) { l.shard_replicas = 2; }, sharded));
+    CHECK(zero_split{sharded}.dense_ranks == 8);
+    CHECK(zero_split{layout{.data = 8, .expert = 4, .zero = 1}}.expert_ranks == 2);
+    CHECK(zero_split{layout{.data = 8, .expert = 4, .zero = 1}}.dense_ranks == 8);
+    CHECK(zero_split{layout{.data = 8, .expert = 4}}.expert_ranks == 1);
+}
+
+TEST_CASE("the layers of each stage depend on how they are dealt") {
+    CHECK(depends<stage_split>([](layout& l) { l.pipeline = 2; }));
+    CHECK(depends<stage_split>([](layout& l) { l.virtual_pipeline = 2; }));
+    CHECK(depends<stage_split>([](layout& l) { l.first_stage_layers = 2; }));
+    CHECK(depends<stage_split>([](layout& l) { l.last_stage_layers = 2; }));
+    CHECK(depends<stage_split>([](layout& l) { l.embedding_as_layer = true; }));
+    CHECK(depends<stage_split>([](layout& l) { l.loss_as_layer = true; }));
+    CHECK(depends<stage_split>([](layout& l) { l.schedule = pipeline_schedule::zb_v; }));
+    CHECK_FALSE(depends<stage_split>([](layout& l) { l.schedule = pipeline_schedule::gpipe; }));
+    CHECK_FALSE(depends<stage_split>([](layout& l) { l.tensor = 4; }));
+    CHECK_FALSE(depends<stage_split>([](layout& l) { l.data = 8; }));
+}

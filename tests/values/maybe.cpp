@@ -3,7 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
+
 using llmres::maybe;
+using llmres::detail::slot;
 
 TEST_CASE("unknown is not zero") {
     constexpr maybe<int> unknown{};
@@ -32,4 +35,14 @@ TEST_CASE("an unknown that was known compares as unknown") {
 
 TEST_CASE("a maybe is a template argument") {
     static_assert([]<maybe<int> M>() { return M.known; }.operator()<maybe<int>{3}>());
+}
+
+TEST_CASE("a slot has the value that it was set to, in a constant expression too, whatever others have") {
+    constexpr int third = [] {
+        std::array<slot<int>, 8> slots;
+        slots[2] = slot<int>{3};
+        return slots[2].value;
+    }();
+    CHECK(third == 3);
+    static_assert(sizeof(slot<int>) == sizeof(int));
 }

@@ -260,7 +260,7 @@ constexpr result<job_plan> evaluated(const job& j, const layout& l, const cluste
 
 /// A job on a cluster: what prepare() returns. A plan leaves what it has in common with those of other layouts (states
 /// of weights, activations and times of layers) to the next ones, so that they take less time; they are the same as
-/// plan()'s. It takes some 231 kB, allocates nothing, and is for one thread.
+/// plan()'s. It takes some 225 kB, allocates nothing, and is for one thread.
 class prepared_job {
 public:
     /// Checks the job and the cluster, and refers to both. What the job's task is stays the same.

@@ -10,7 +10,6 @@
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
-#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 
 /// What is an operation: a kernel or an exchange, of which pass of tokens, and in which formats?

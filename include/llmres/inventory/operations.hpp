@@ -139,9 +139,11 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
 struct exchange_split : layer_split {
     bool same_tokens = true;  ///< every rank that shares the experts has the same tokens
 
+    constexpr exchange_split() = default;
     /// That of a layout, which stands for it wherever one is asked for.
     constexpr explicit(false) exchange_split(const layout& l)
-        : layer_split{l}, same_tokens{l.data * l.context_parallel * l.replicas == 1 && !l.sequence_parallel} {}
+        : layer_split{l},
+          same_tokens{l.expert == 1 || (l.data * l.context_parallel * l.replicas == 1 && !l.sequence_parallel)} {}
 
     friend constexpr bool operator==(const exchange_split&, const exchange_split&) = default;
 };

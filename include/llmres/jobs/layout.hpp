@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/values/memo.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
@@ -123,6 +124,10 @@ struct layer_split {
           has_stages{l.pipeline > 1},
           gathers_weights{l.zero >= 3} {}
 
+    constexpr std::uint64_t mix() const {
+        return detail::mixed(tensor, context_parallel, expert, expert_tensor, cp_comm_type,
+                             sequence_parallel + 2 * has_stages + 4 * gathers_weights);
+    }
     friend constexpr bool operator==(const layer_split&, const layer_split&) = default;
 };
 
@@ -135,9 +140,40 @@ struct zero_split {
     constexpr zero_split() = default;
     /// That of a layout, which stands for it wherever one is asked for.
     constexpr explicit(false) zero_split(const layout& l)
-        : zero{l.zero}, dense_ranks{l.dense_shard_ranks()}, expert_ranks{l.expert_shard_ranks()} {}
+        : zero{l.zero},
+          dense_ranks{l.zero > 0 ? l.dense_shard_ranks() : 1},
+          expert_ranks{l.zero > 0 ? l.expert_shard_ranks() : 1} {}
 
+    constexpr std::uint64_t mix() const { return detail::mixed(zero, dense_ranks, expert_ranks); }
     friend constexpr bool operator==(const zero_split&, const zero_split&) = default;
+};
+
+/// How a layout deals layers to stages, where no list says what each of them holds.
+struct stage_split {
+    std::int32_t pipeline = 1;            ///< stages
+    std::int32_t virtual_pipeline = 1;    ///< chunks of layers that a stage holds
+    std::int32_t first_stage_layers = 0;  ///< layers of the first stage; 0: as the others
+    std::int32_t last_stage_layers = 0;   ///< layers of the last stage; 0: as the others
+    bool embedding_as_layer = false;      ///< the embedding counts as a layer
+    bool loss_as_layer = false;           ///< the loss counts as a layer
+    bool in_a_v = false;                  ///< stages hold two chunks in the shape of a V
+
+    constexpr stage_split() = default;
+    /// That of a layout, which stands for it wherever one is asked for.
+    constexpr explicit(false) stage_split(const layout& l)
+        : pipeline{l.pipeline},
+          virtual_pipeline{l.virtual_pipeline},
+          first_stage_layers{l.first_stage_layers},
+          last_stage_layers{l.last_stage_layers},
+          embedding_as_layer{l.embedding_as_layer},
+          loss_as_layer{l.loss_as_layer},
+          in_a_v{l.schedule == pipeline_schedule::zb_v} {}
+
+    constexpr std::uint64_t mix() const {
+        return detail::mixed(pipeline, virtual_pipeline, first_stage_layers, last_stage_layers,
+                             embedding_as_layer + 2 * loss_as_layer + 4 * in_a_v);
+    }
+    friend constexpr bool operator==(const stage_split&, const stage_split&) = default;
 };
 
 /// Layers [first, last) of one pipeline stage.

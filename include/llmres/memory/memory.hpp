@@ -92,7 +92,7 @@ constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster
         return stages.without_caches(placement_of(j, l, 0), nullptr).weights;
     };
     if (detail::shares_rows(j, l)) return false;
-    return l.deals_evenly() && known.first_weights.get(without_shards(l, l.pipeline), held) > room;
+    return l.deals_evenly() && known.first_weights.get({l, l.pipeline}, held) > room;
 }
 
 /// Whether the upper bound of memory_of() surely exceeds so much: tensors of one moment of the first stage do. False

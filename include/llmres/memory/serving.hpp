@@ -50,9 +50,10 @@ constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const ru
     if (shares_rows(j, l)) return busiest_stage(j, l, r, j.gguf ? &known.file.layers(j, r, l.tensor) : nullptr);
     serving_stages stages{j, l, r, known};
     if (l.stages.chunks > 0) return stages.fold_layers(), busiest_stage(stages);
-    const fold_key::words key = key_of_stages(l, known.steps.number_of(stages.step)).in_words();
+    stage_fold fold{stages.step.split, l, step_tokens{stages.step}};
     return busiest_of(stages, [&](std::int32_t stage, byte_count) -> const stage_without_caches& {
-        return known.stages.get_by(key.of(stage), [&] {
+        fold.stage = stage;
+        return known.stages.get(fold, [&] {
             stages.fold_layers();
             return stages.fixed_stage(stage);
         });

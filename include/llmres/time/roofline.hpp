@@ -15,7 +15,6 @@
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
-#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 
 /// How long does a kernel or an exchange take? A kernel as long as its arithmetic or its memory traffic, whichever is

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// What stands for a value that is not known?
+/// What stands for a value that is not known, or not set yet?
 namespace llmres::inline v0 {
 
 /// A value that may be unknown, which is never the same as zero. (std::optional is not a structural type: it cannot be
@@ -36,5 +36,18 @@ constexpr const T* pointer_to(const maybe<T>& m) {
 }
 template <class T>
 const T* pointer_to(const maybe<T>&&) = delete;  // it points into the argument
+
+namespace detail {
+
+/// Room for a value that is not cleared before it is set: clearing arrays of which few values are used takes longer
+/// than most plans. Set it by assignment of a slot with the value: `at = slot{value}`.
+template <class Value>
+union slot {
+    Value value;                                           ///< meaningful only once it was set
+    constexpr slot() {}                                    ///< not set
+    constexpr explicit slot(const Value& v) : value{v} {}  ///< set
+};
+
+}  // namespace detail
 
 }  // namespace llmres::inline v0

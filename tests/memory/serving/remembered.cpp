@@ -109,89 +109,30 @@ TEST_CASE("a graph's conditions are the step's tokens and sequences, and the par
     CHECK(conditions_of(j.step()).sequences == 3);  // of each data rank
 }
 
-TEST_CASE("a layer of a served job is known by its kind, its layout, and the tokens of a step") {
-    laid_out_job j;
-    const auto words = [&](std::int32_t kind, std::int64_t sequences = 1) {
-        return key_of_layer(j.step(), sequences, kind).in_words();
-    };
-    const auto first = words(0);
-    CHECK(first == words(0));
-    CHECK_FALSE(first == words(1));
-    CHECK_FALSE(first == words(0, 2));
-    CHECK(key_of_layer(j.step(), 5, 3).dense_ranks == 5);
-    detail::serving_step step = j.step();
-    CHECK(key_of_layer(step, 1, 3).expert_ranks == step.shape.length);
-    // One sequence's chunk and a token of each of many are folded for each kind.
-    step.shape.sequences = 1;
-    const std::int32_t alone = key_of_layer(step, 1, 3).what, next = key_of_layer(step, 1, 4).what;
-    step.shape.sequences = 2;
-    const std::int32_t many = key_of_layer(step, 1, 3).what;
-    CHECK(many != alone);
-    CHECK(many != next);
-    j.how.tensor = 2;
-    CHECK_FALSE(first == words(0));
-}
-
 TEST_CASE("the weights beside the layers are known by what lies there: each of 36 placements is another") {
-    const layout one{};
-    const auto key = [&](int number) {
-        return key_of_ends(one, {.embeddings = number % 3,
-                                 .beside_embedding = number / 3 % 2 > 0,
-                                 .output = number / 6 % 2 > 0,
-                                 .predictions = number / 12})
-            .in_words();
+    const auto number = [](int of) {
+        return number_of_end({.embeddings = of % 3,
+                              .beside_embedding = of / 3 % 2 > 0,
+                              .output = of / 6 % 2 > 0,
+                              .predictions = of / 12});
     };
     for (int a = 0; a < 36; ++a)
-        for (int b = 0; b < 36; ++b) CHECK((key(a) == key(b)) == (a == b));
-    CHECK_FALSE(key_of_ends({.tensor = 2}, {}).in_words() == key_of_ends(one, {}).in_words());
+        for (int b = 0; b < 36; ++b) CHECK((number(a) == number(b)) == (a == b));
 }
 
-TEST_CASE("caches of layers are known by the ranks that share a sequence, by stages, and by the sequences of a rank") {
-    const auto words = [](const layout& l, std::int64_t sequences) { return key_of_caches(l, sequences).in_words(); };
-    const auto first = words({}, 1);
-    CHECK(first == words({.data = 2, .expert = 2}, 1));
-    CHECK_FALSE(first == words({}, 2));
-    CHECK_FALSE(first == words({.pipeline = 2}, 1));  // each stage has a step's tokens in flight
-    CHECK_FALSE(first == words({.tensor = 2}, 1));
-    CHECK_FALSE(first == words({.context_parallel = 2}, 1));
-}
-
-TEST_CASE("stages are known by all of the layout that deals layers and cuts weights, by their step, and which it is") {
-    const auto words = [](const layout& l, std::int64_t step = 1) { return key_of_stages(l, step).in_words(); };
-    const auto first = words({});
-    CHECK(first == words({.data = 2}));
-    CHECK_FALSE(first == words({}, 2));
-    for (const layout& other : {layout{.tensor = 2}, layout{.pipeline = 2}, layout{.context_parallel = 2},
-                                layout{.expert = 2}, layout{.first_stage_layers = 1}, layout{.last_stage_layers = 1}})
-        CHECK_FALSE(first == words(other));
-    CHECK(first.of(0) == first);
-    CHECK_FALSE(first.of(1) == first);
-    CHECK_FALSE(first.of(1) == first.of(2));
-    CHECK(words({.tensor = 2}).of(1).of(0) == words({.tensor = 2}));
-    CHECK(first.of(3) == [] {
-        fold_key third = key_of_stages({}, 1);
-        third.what = 3;
-        return third.in_words();
-    }());
-}
-
-TEST_CASE(
-    "a step has the number of the one before it if it has the same tokens and, where graphs are laid out, sequences") {
+TEST_CASE("steps are alike with the same tokens and, where graphs are laid out, sequences") {
     laid_out_job j;
-    numbered_steps numbers;
-    const auto number = [&] { return numbers.number_of(j.step()); };
-    const std::int64_t first = number();
-    CHECK(number() == first);
+    const auto tokens_of = [&] { return step_tokens{j.step()}; };
+    const step_tokens first = tokens_of();
     j.how.tensor = 2;
-    CHECK(number() == first);
+    CHECK(tokens_of() == first);
     j.asked.batch = 3;
-    const std::int64_t three = number();
-    CHECK(three != first);
-    CHECK(number() == three);
+    const step_tokens three = tokens_of();
+    CHECK_FALSE(three == first);
+    CHECK(three.mix() != first.mix());
     set_batched_tokens(j.asked.runtime.step, tokens(128));
-    const std::int64_t longer = number();
-    CHECK(longer != three);
-    CHECK(longer != first);
+    CHECK_FALSE(tokens_of() == three);
+    CHECK_FALSE(tokens_of() == first);
 
     job profiled = j.asked;  // of which the batch changes nothing
     profiled.runtime = {};
@@ -200,16 +141,14 @@ TEST_CASE(
     profiled.runtime.step.max_num_seqs = 256;
     const auto of_batch = [&](std::int64_t batch) {
         profiled.batch = batch;
-        return numbers.number_of({profiled, profiled.runtime, j.how});
+        return step_tokens{detail::serving_step{profiled, profiled.runtime, j.how}};
     };
-    const std::int64_t few = of_batch(1);
+    const step_tokens few = of_batch(1);
     CHECK(of_batch(256) == few);
-    CHECK(of_batch(257) != few);  // as many rows of logits
-    const std::int64_t again = of_batch(1);
+    CHECK_FALSE(of_batch(257) == few);  // as many rows of logits
     profiled.runtime.serving_kernels.graph.laid_out = true;
-    CHECK(of_batch(1) != again);
-    const std::int64_t alone = of_batch(1);
-    CHECK(of_batch(2) != alone);
+    CHECK_FALSE(of_batch(1) == few);
+    CHECK_FALSE(of_batch(2) == of_batch(1));
 }
 
 TEST_CASE("what is remembered of a served job is forgotten whole") {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <llmres/models/layer.hpp>
-#include <llmres/values/slot.hpp>
+#include <llmres/values/maybe.hpp>
 
 /// One value for each of a model's kinds of layers.
 namespace llmres::inline v0::detail {

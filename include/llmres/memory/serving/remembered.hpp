@@ -12,9 +12,9 @@
 #include <llmres/memory/serving/ggml/stage.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/memory/serving/weights.hpp>
-#include <llmres/memory/training/remembered.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/memo.hpp>
 #include <llmres/values/units.hpp>
 
 /// What the evaluations of one serving job in many layouts have in common: folds over weights, the layers of a file,
@@ -72,26 +72,64 @@ struct stage_without_caches {
     std::int32_t next = 0;  ///< the next stage that may need more
 };
 
-/// Numbers the steps of evaluations one behind the other: one of the same tokens as the last has its number.
-class numbered_steps {
-public:
-    constexpr std::int64_t number_of(const serving_step& step) {
-        const bool laid_out = step.runtime.serving_kernels.graph.laid_out || step.runtime.loading.host_experts.copied;
-        const tokens_of_step now{step.shape, step.rows, laid_out ? sequences_per_rank(step.job, step.layout) : 0};
-        if (number_ == 0 || now != last_) ++number_;
-        last_ = now;
-        return number_;
-    }
+/// The tokens of a step.
+struct step_tokens {
+    token_shape shape{};
+    std::int64_t rows = 0;       ///< of logits
+    std::int64_t sequences = 0;  ///< of a rank, where a graph is laid out for them
 
-private:
-    struct tokens_of_step {
-        token_shape shape{};
-        std::int64_t rows = 0;
-        std::int64_t sequences = 0;  ///< that a graph is laid out for
-        friend constexpr bool operator==(const tokens_of_step&, const tokens_of_step&) = default;
-    };
-    tokens_of_step last_{};
-    std::int64_t number_ = 0;
+    constexpr step_tokens() = default;
+    /// Those of a step.
+    constexpr explicit step_tokens(const serving_step& step)
+        : shape{step.shape},
+          rows{step.rows},
+          sequences{step.runtime.serving_kernels.graph.laid_out || step.runtime.loading.host_experts.copied
+                        ? sequences_per_rank(step.job, step.layout)
+                        : 0} {}
+
+    constexpr std::uint64_t mix() const { return mixed(shape.sequences, shape.length, shape.keys, rows, sequences); }
+    friend constexpr bool operator==(const step_tokens&, const step_tokens&) = default;
+};
+
+/// What the weights of a kind of layer, or of what stands beside the layers, depend on.
+struct weights_fold {
+    layer_split split{};
+    std::int32_t of = 0;  ///< the kind of layer, the place beside the layers (number_of_end()), or the number of stages
+
+    constexpr std::uint64_t mix() const { return mixed(split.mix(), of); }
+    friend constexpr bool operator==(const weights_fold&, const weights_fold&) = default;
+};
+
+/// What a kind of layer depends on, with what the tokens of a step need.
+struct serving_layer_fold {
+    weights_fold weights{};
+    token_shape shape{};
+    std::int64_t sequences = 0;
+
+    constexpr std::uint64_t mix() const { return mixed(weights.mix(), shape.sequences, shape.length, sequences); }
+    friend constexpr bool operator==(const serving_layer_fold&, const serving_layer_fold&) = default;
+};
+
+/// What the caches of a rank's layers depend on.
+struct caches_fold {
+    std::int32_t tensor = 1;
+    std::int32_t context_parallel = 1;
+    std::int32_t pipeline = 1;
+    std::int64_t sequences = 0;
+
+    constexpr std::uint64_t mix() const { return mixed(tensor, context_parallel, pipeline, sequences); }
+    friend constexpr bool operator==(const caches_fold&, const caches_fold&) = default;
+};
+
+/// What a stage depends on, but for its caches. Precondition: no list says what each stage holds.
+struct stage_fold {
+    layer_split split{};
+    stage_split stages{};
+    step_tokens step{};
+    std::int32_t stage = 0;
+
+    constexpr std::uint64_t mix() const { return mixed(split.mix(), stages.mix(), step.mix(), stage); }
+    friend constexpr bool operator==(const stage_fold&, const stage_fold&) = default;
 };
 
 /// What a graph follows from beside its stage: the tokens of a step, and the part of the layout that cuts its tensors.
@@ -157,14 +195,13 @@ private:
 
 /// What is remembered of a job that is served, on GPUs of one kind. The batch may change, but no format.
 struct serving_folds {
-    maybe<runtime> device;                        ///< the job's on the GPUs, but for what it takes in one layout alone
-    remembered<weights_of_kind> kinds;            ///< of a kind of layer
-    remembered<serving_layer> layers;             ///< of a kind of layer, with what its tokens need
-    remembered<by_kind<sequence_caches>> caches;  ///< of layers of each kind
-    numbered_steps steps;                         ///< by which stages are known
-    remembered<stage_without_caches, 256> stages;
-    remembered<byte_count> ends;                ///< of the weights beside the layers
-    remembered<byte_count, 128> first_weights;  ///< of the first stage
+    maybe<runtime> device;                      ///< the job's on the GPUs, but for what it takes in one layout alone
+    memo<weights_fold, weights_of_kind> kinds;  ///< of a kind of layer
+    memo<serving_layer_fold, serving_layer> layers;      ///< of a kind of layer, with what its tokens need
+    memo<caches_fold, by_kind<sequence_caches>> caches;  ///< of layers of each kind
+    memo<stage_fold, stage_without_caches, 256> stages;  ///< of stages of several
+    memo<weights_fold, byte_count> ends;                 ///< of the weights beside the layers
+    memo<weights_fold, byte_count, 128> first_weights;   ///< of the first stage
     remembered_graphs graphs;
     remembered_file file;
 
@@ -185,31 +222,9 @@ struct serving_folds {
     }
 };
 
-/// The part of a layout and of a step that a layer of a kind depends on.
-constexpr fold_key key_of_layer(const serving_step& step, std::int64_t sequences, std::int32_t kind) {
-    fold_key key = without_shards(step.layout, 2 * kind + (step.shape.sequences == 1 ? 0 : 1));
-    key.dense_ranks = sequences;
-    key.expert_ranks = step.shape.length;
-    return key;
-}
-
-/// What the caches of layers depend on.
-constexpr fold_key key_of_caches(const layout& l, std::int64_t sequences) {
-    return {
-        .tensor = l.tensor, .context_parallel = l.context_parallel, .dense_ranks = sequences, .pipeline = l.pipeline};
-}
-
-/// What stages depend on, but for their caches, beside which of them it is. Precondition: no list says what each holds.
-constexpr fold_key key_of_stages(const layout& l, std::int64_t step) {
-    fold_key key = with_stages(l);
-    key.dense_ranks = step;
-    return key;
-}
-
-/// The part of a layout and of a stage that the weights beside the layers depend on.
-constexpr fold_key key_of_ends(const layout& l, const placement& here) {
-    return without_shards(
-        l, here.embeddings + 4 * int{here.beside_embedding} + 8 * int{here.output} + 16 * here.predictions);
+/// What stands on a stage beside the layers, as a number.
+constexpr std::int32_t number_of_end(const placement& here) {
+    return here.embeddings + 4 * int{here.beside_embedding} + 8 * int{here.output} + 16 * here.predictions;
 }
 
 }  // namespace llmres::inline v0::detail

@@ -19,7 +19,7 @@
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/interval.hpp>
-#include <llmres/values/slot.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/units.hpp>
 #include <string_view>
 
@@ -304,7 +304,8 @@ struct rank_caches {
             fill(all);
             return all;
         };
-        const by_kind<sequence_caches>& left = known->caches.get(key_of_caches(layout, sequences), anew);
+        const by_kind<sequence_caches>& left =
+            known->caches.get({layout.tensor, layout.context_parallel, layout.pipeline, sequences}, anew);
         for (std::size_t k = 0; k < kinds(); ++k) layers.set(k, left[k]);
     }
     rank_caches(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
@@ -385,9 +386,10 @@ struct serving_stages {
         rope = weights.rope_table();
         mixer_bytes mixers;
         for (std::size_t k = 0; k < caches.kinds(); ++k)
-            kinds.set(k, known ? known->layers.get(key_of_layer(step, caches.sequences, static_cast<std::int32_t>(k)),
-                                                   [&] { return layer_of(k, mixers); })
-                               : layer_of(k, mixers));
+            kinds.set(
+                k, known ? known->layers.get({{step.split, static_cast<std::int32_t>(k)}, step.shape, caches.sequences},
+                                             [&] { return layer_of(k, mixers); })
+                         : layer_of(k, mixers));
     }
     constexpr serving_layer layer_of(std::size_t k, mixer_bytes& mixers) const {
         return {weights_of(k, mixers), step.layer_peak(job.model.layers.kinds[k])};
@@ -399,11 +401,11 @@ struct serving_stages {
             return weights_of_kind{weights.of_kind(kind, mixers), weights.adapters_of(kind), beside_weights(kind),
                                    weights.mxfp4_of(kind).perhaps};
         };
-        return known ? known->kinds.get(without_shards(layout, static_cast<std::int32_t>(k)), folded) : folded();
+        return known ? known->kinds.get({step.split, static_cast<std::int32_t>(k)}, folded) : folded();
     }
     constexpr byte_count ends_of(const placement& here) const {
         const auto folded = [&] { return weights.of_ends(here); };
-        return known ? known->ends.get(key_of_ends(layout, here), folded) : folded();
+        return known ? known->ends.get({step.split, number_of_end(here)}, folded) : folded();
     }
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }

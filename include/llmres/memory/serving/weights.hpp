@@ -17,8 +17,8 @@
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
-#include <llmres/values/slot.hpp>
 #include <llmres/values/units.hpp>
 #include <llmres/values/visitor.hpp>
 #include <string_view>

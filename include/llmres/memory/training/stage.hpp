@@ -75,6 +75,7 @@ struct folded_job {
     layer_split split;            ///< of `layout`
     const layer_stack& by_stage;  ///< the job's layers in the order of the stages
     training_context context;
+    layer_fold fold;  ///< what the folds over layers depend on
     weight_training weights;
     by_kind<training_layer> layers;
     end_activations ends;
@@ -84,16 +85,21 @@ struct folded_job {
     training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
     forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, those of peaks
 
-    /// What is folded: what is offloaded is asked for as it would lie on the GPU, too.
-    constexpr std::int32_t variant(std::int32_t what) const { return job.offload == offload{} ? what : -1 - what; }
-
-    /// What the states of a kind of layer's weights, or of those of a place beside the layers, depend on.
-    constexpr fold_key key_of_states(std::int32_t what) const {
-        fold_key key = with_shards(layout, variant(what));
+    /// What the activations of a kind of layer, or of what stands beside the layers, depend on.
+    constexpr layer_fold fold_of_layer(std::int32_t of) const {
+        layer_fold one = fold;
+        one.of = of;
+        return one;
+    }
+    /// What a kind of layer depends on, with its weights.
+    constexpr state_fold fold_of(std::int32_t of) const { return {fold_of_layer(of), weights.shards}; }
+    /// What the states of its weights alone depend on.
+    constexpr state_fold fold_of_states(std::int32_t of) const {
+        state_fold one = fold_of(of);
         // Tokens of a rank matter to adapters, and to the gradient of a class token.
-        if (!context.frozen && !context.code.class_token) key.context_parallel = 1;
-        key.sequence_parallel = false;
-        return key;
+        if (!context.frozen && !context.code.class_token) one.layer.split.context_parallel = 1;
+        one.layer.split.sequence_parallel = one.layer.split.has_stages = false;
+        return one;
     }
 
     /// How a model's modules are written, as it was found first.
@@ -108,15 +114,15 @@ struct folded_job {
     /// is_described()
     constexpr bool described() const { return known ? known->described : is_described(job.model, context.code); }
 
-    /// A kind of layer. `what`: which, and on what its activations depend beside the layout.
-    constexpr training_layer layer_of(std::size_t k, std::int32_t what) const {
-        const layer& kind = job.model.layers.kinds[k];
+    /// A kind of layer.
+    constexpr training_layer layer_of(std::int32_t k) const {
+        const layer& kind = job.model.layers.kinds[static_cast<std::size_t>(k)];
         const auto of_weights = [&] { return training_state_of(kind, job.model.hidden, weights, last_step); };
         const auto activations = [&] { return layer_activations_of(kind, job, split, context, asked); };
         if (!known) return training_layer_of(kind, job, split, context, activations(), of_weights());
-        const training_state& state = known->states.get(key_of_states(static_cast<std::int32_t>(k)), of_weights);
-        const layer_activations& remembered = known->activations.get(without_shards(layout, what), activations);
-        return training_layer_of(kind, job, split, context, remembered, state);
+        const training_state& state = known->states.get(fold_of_states(k), of_weights);
+        return training_layer_of(kind, job, split, context, known->activations.get(fold_of_layer(k), activations),
+                                 state);
     }
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
@@ -127,20 +133,21 @@ struct folded_job {
           split{l},
           by_stage{in_stage_order},
           context{j, split, sdpa, code_of(j.model, remembers)},
-          weights{j, l, context},
-          ends{remembers ? remembers->ends.get(without_shards(l, sdpa == sdpa_backend::cudnn),
-                                               [&] { return end_activations_of(j.model, context, split); })
-                         : end_activations_of(j.model, context, split)},
+          fold{split, 0, sdpa, context.formats.weights.element_bytes, !(j.offload == offload{})},
+          weights{j, split, l, context},
+          ends{remembers
+                   ? remembers->ends.get(fold_of_layer(0), [&] { return end_activations_of(j.model, context, split); })
+                   : end_activations_of(j.model, context, split)},
           micro_batches{llmres::micro_batches(j, l)},
           known{remembers},
           asked{forward} {
         for (std::size_t k = 0; k < kinds(); ++k) {
-            const std::int32_t on = (sdpa == sdpa_backend::cudnn) + 2 * (l.pipeline > 1);
-            const std::int32_t what = variant(static_cast<std::int32_t>(k) + on * layer_stack::max_kinds);
+            const auto kind = static_cast<std::int32_t>(k);
+            const auto made = [&] { return layer_of(kind); };
             if (known)
-                layers.set(k, known->layers.get(with_shards(l, what), [&] { return layer_of(k, what); }));
+                layers.set(k, known->layers.get(fold_of(kind), made));
             else
-                layers.set(k, layer_of(k, what));
+                layers.set(k, made());
             const training_state& state = layers[k].state;
             if (state.gathered > widest.gathered) widest = state;
             last_step = state.optimizer.last_step;
@@ -168,7 +175,7 @@ constexpr end_states states_of_ends(const folded_job& f, const placement& here) 
         made.ends.add(made.output, 1);
         return made;
     };
-    return f.known ? f.known->end_states.get(f.key_of_states(number_of_place(here)), folded) : folded();
+    return f.known ? f.known->end_states.get(f.fold_of_states(number_of_place(here)), folded) : folded();
 }
 
 /// What training keeps of the weights of a stage. Layers that predict further tokens count as `output`.

@@ -9,7 +9,7 @@
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
-#include <llmres/values/slot.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/units.hpp>
 #include <utility>
 

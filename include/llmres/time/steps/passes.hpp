@@ -10,10 +10,10 @@
 #include <llmres/inventory/operations.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
-#include <llmres/memory/training/remembered.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/values/interval.hpp>
+#include <llmres/values/memo.hpp>
 #include <llmres/values/units.hpp>
 
 /// The passes through a model's layers and its head, priced: what steps of serving and of training are made of.
@@ -29,11 +29,38 @@ struct pricing {
 /// The passes of a step through one layer, or through the head.
 using priced_passes = std::array<priced_pass, token_passes::most>;
 
+/// What the passes through a part of a model depend on: a kind of layer or, behind the last, the head.
+struct passes_fold {
+    exchange_split split;
+    std::int32_t part = 0;
+    std::int64_t sequences = 0;
+    std::int64_t together = 0;  ///< sequences whose prompts pass together, in the last pass
+    bool adds_gradients = false;
+
+    constexpr std::uint64_t mix() const {
+        return mixed(split.mix(), split.same_tokens, part, sequences, 2 * together + adds_gradients);
+    }
+    friend constexpr bool operator==(const passes_fold&, const passes_fold&) = default;
+};
+
+/// What the products of a part with its weights depend on in one pass. Ranks that share experts cut no other weight.
+struct products_fold {
+    std::int32_t part = 0;
+    bool decode = false;
+    std::int32_t tensor = 1;
+    std::int32_t expert = 1;
+    std::int32_t expert_tensor = 1;
+    std::int64_t tokens = 0;
+
+    constexpr std::uint64_t mix() const { return mixed(2 * part + decode, tensor, expert, expert_tensor, tokens); }
+    friend constexpr bool operator==(const products_fold&, const products_fold&) = default;
+};
+
 /// Passes that were priced for other layouts of the same job on the same GPUs.
-using remembered_passes = remembered<priced_passes>;
+using remembered_passes = memo<passes_fold, priced_passes>;
 
 /// The products of one pass with the weights of a layer, or of the head: others with as many tokens have the same.
-using remembered_products = remembered<priced_pass, 256>;
+using remembered_products = memo<products_fold, priced_pass, 256>;
 
 /// Prices the passes through the parts of a model in one layout.
 class model_pricer {
@@ -42,7 +69,6 @@ public:
                            const token_passes& passes, remembered_passes* known = nullptr,
                            remembered_products* products = nullptr)
         : job_{j},
-          layout_{l},
           formats_{formats},
           passes_{passes},
           known_{known},
@@ -77,12 +103,13 @@ private:
     /// Through a layer of a kind or, behind the last kind, the head; as another layout left it, if one did.
     constexpr const priced_passes& priced(std::int32_t part) {
         if (!known_ || price_.parts > 1) return priced_anew(part);
-        fold_key key = without_shards(layout_, part);
-        key.dense_ranks = passes_[0].tokens.sequences;
-        // Those of the prompts of all sequences, which batches in flight share, come last.
-        key.expert_ranks = 2 * passes_[passes_.size() - 1].tokens.sequences + passes_[0].adds_gradients;
-        key.same_tokens = price_.degrees.expert > 1 && price_.degrees.same_tokens;
-        return known_->get(key, [&]() -> const priced_passes& { return priced_anew(part); });
+        passes_fold fold{.split = price_.degrees,
+                         .part = part,
+                         .sequences = passes_[0].tokens.sequences,
+                         .together = passes_[passes_.size() - 1].tokens.sequences,
+                         .adds_gradients = passes_[0].adds_gradients};
+        fold.split.has_stages = false;
+        return known_->get(fold, [&]() -> const priced_passes& { return priced_anew(part); });
     }
     constexpr const priced_passes& priced_anew(std::int32_t part) {
         if (products_)
@@ -102,7 +129,7 @@ private:
     constexpr void take_products(std::int32_t part) {
         std::size_t missing = 0;  // passes, a bit each
         for (std::size_t p = 0; p < passes_.size(); ++p) {
-            if (const priced_pass* const left = products_->find_by(key_of_products(part, passes_[p])))
+            if (const priced_pass* const left = products_->find(fold_of_products(part, passes_[p])))
                 price_.sum[p] = *left;
             else
                 missing |= std::size_t{1} << p;
@@ -124,24 +151,24 @@ private:
         price_.sustained = run_long(passes_);
         for (std::size_t i = 0; i < anew.size(); ++i) {
             const auto sum = [&] { return price_.sum[i]; };
-            all[at[i]] = products_->get_by(key_of_products(part, anew[i]), sum);
+            all[at[i]] = products_->get(fold_of_products(part, anew[i]), sum);
         }
         price_.sum = all;
     }
-    /// Ranks that share experts cut no other weight.
-    constexpr fold_key::words key_of_products(std::int32_t part, const token_pass& pass) const {
-        const layer_split& l = price_.degrees;
-        fold_key key{.what = 2 * part + pass.decode, .tensor = l.tensor};
-        key.dense_ranks = is_head(part) ? pass.scored : pass.tokens.all();
+    constexpr products_fold fold_of_products(std::int32_t part, const token_pass& pass) const {
+        const exchange_split& l = price_.degrees;
+        products_fold fold{.part = part,
+                           .decode = pass.decode,
+                           .tensor = l.tensor,
+                           .tokens = is_head(part) ? pass.scored : pass.tokens.all()};
         if (!is_head(part) && kind_of(part).feed_forward.routed()) {
-            key.expert = l.expert;
-            key.expert_tensor = l.expert_tensor;
+            fold.expert = l.expert;
+            fold.expert_tensor = l.expert_tensor;
         }
-        return key.in_words();
+        return fold;
     }
 
     const job& job_;
-    const layout& layout_;
     const operation_formats& formats_;
     const token_passes& passes_;
     remembered_passes* known_;

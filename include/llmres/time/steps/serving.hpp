@@ -269,11 +269,21 @@ struct serving_work {
     std::int64_t prompts = 0;  ///< of the prompts of all sequences
 };
 
+/// What the work of a job's steps depends on. Precondition: layers are dealt evenly to stages.
+struct serving_work_fold {
+    exchange_split split;
+    std::int32_t pipeline = 1;
+    std::int64_t sequences = 0;  ///< of a rank
+
+    constexpr std::uint64_t mix() const { return mixed(split.mix(), split.same_tokens, pipeline, sequences); }
+    friend constexpr bool operator==(const serving_work_fold&, const serving_work_fold&) = default;
+};
+
 /// What is remembered of the times of a job that is served.
 struct serving_times {
     remembered_products products;
     remembered_passes passes;  ///< where the work is another with other stages
-    remembered<serving_work> work;
+    memo<serving_work_fold, serving_work> work;
 
     /// Forgets what depends on the format of the cache: attention, and no product with a weight.
     constexpr void forget_cache_format() { passes.clear(), work.clear(); }
@@ -355,11 +365,8 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
 /// The same, as another layout left it, if one did. Precondition: layers are dealt evenly to stages.
 constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with,
                                               serving_times& known) {
-    fold_key key = without_shards(l, 0);
-    key.pipeline = l.pipeline;
-    key.dense_ranks = sequences_per_rank(j, l);
-    key.same_tokens = l.expert > 1 && exchange_split{l}.same_tokens;
-    return known.work.get(key, [&] { return serving_work_anew(j, l, with, &known); });
+    const serving_work_fold fold{l, l.pipeline, sequences_per_rank(j, l)};
+    return known.work.get(fold, [&] { return serving_work_anew(j, l, with, &known); });
 }
 
 /// Adds the time in which the tokens of a step are drafted, of which it keeps some.

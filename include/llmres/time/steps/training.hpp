@@ -173,20 +173,31 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
     return all;
 }
 
+/// What the work of all stages depends on. Precondition: no list says what each stage holds.
+struct stage_work_fold {
+    exchange_split split;
+    stage_split stages;
+    std::int64_t micro_batch = 0;
+    bool adds_gradients = false;
+    bool across_nodes = false;  ///< issues_across_nodes()
+
+    constexpr std::uint64_t mix() const {
+        return mixed(split.mix(), stages.mix(), micro_batch, adds_gradients + 2 * across_nodes + 4 * split.same_tokens);
+    }
+    friend constexpr bool operator==(const stage_work_fold&, const stage_work_fold&) = default;
+};
+
 /// What is remembered of the times of a job that trains.
 struct training_times {
     remembered_passes passes;
-    remembered<stage_work> work;
+    memo<stage_work_fold, stage_work> work;
 };
 
 /// The work of all stages, as another layout left it, if one did: data ranks and ZeRO change it little. Precondition:
 /// no list says what each stage holds.
 constexpr const stage_work& work_of_stages(const job& j, const layout& l, const pricing& with, training_times& known) {
-    fold_key key = with_stages(l);
-    key.dense_ranks = j.micro_batch;
-    key.expert_ranks = adds_gradients(j, l) + 2 * issues_across_nodes(l, with.on);
-    key.same_tokens = l.expert > 1 && exchange_split{l}.same_tokens;
-    return known.work.get(key, [&] { return work_of_stages_anew(j, l, with, &known.passes); });
+    const stage_work_fold fold{l, l, j.micro_batch, adds_gradients(j, l), issues_across_nodes(l, with.on)};
+    return known.work.get(fold, [&] { return work_of_stages_anew(j, l, with, &known.passes); });
 }
 
 /// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one

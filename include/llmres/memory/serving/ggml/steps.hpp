@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <llmres/values/slot.hpp>
+#include <llmres/values/maybe.hpp>
 #include <llmres/values/units.hpp>
 
 /// What a layer does to ggml's buffer, step by step: it is written once, and repeated by each layer of its kind.
