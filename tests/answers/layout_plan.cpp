@@ -361,6 +361,11 @@ TEST_CASE("each verdict but `fits` names what is needed and what is there") {
     CHECK(tight.reasons[0].term == memory_term::activations);
     CHECK(tight.reasons[0].needed == gib(12));
     CHECK(tight.reasons[0].available == gib(8));
+    // What is largest and certain is not why: the term whose bound is farthest above what is expected of it is.
+    job_plan certain = of_sizes(about_ten, gib(111));
+    certain.memory[memory_term::weights] = gib(100);
+    REQUIRE(judged_on_gpu(certain, four_h100).verdict == verdict::tight);
+    CHECK(last_reason(judged_on_gpu(certain, four_h100)).term == memory_term::activations);
 
     job_plan heavy = of_sizes(about_ten, gib(8) - bytes(1));
     heavy.memory[memory_term::weights] = heavy.usable;  // no more than there is

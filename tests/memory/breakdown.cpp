@@ -230,3 +230,14 @@ TEST_CASE("of a size beyond what can be counted nothing is evicted or given back
     CHECK(m.terms == before.terms);
     CHECK(m.reserved == before.reserved);
 }
+
+TEST_CASE("the least certain term is the one whose upper bound is farthest above what is expected") {
+    memory_breakdown m;
+    m[memory_term::weights] = gib(100);
+    m[memory_term::activations] = {mib(10), mib(20), mib(50)};
+    m[memory_term::runtime] = {mib(1), mib(300), mib(329)};
+    CHECK(m.largest() == memory_term::weights);
+    CHECK(m.least_certain() == memory_term::activations);
+    m[memory_term::runtime].high = mib(331);
+    CHECK(m.least_certain() == memory_term::runtime);
+}

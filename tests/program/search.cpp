@@ -130,6 +130,7 @@ TEST_CASE("where no layout fits, the nearest is shown with its reasons and the c
     CHECK(close.exit == does_not_fit);
     CHECK(close.out.find("None fits at its upper bounds.") != std::string::npos);
     CHECK(close.out.find("why      may need up to") != std::string::npos);
+    CHECK(close.out.find("; the least certain part is ") != std::string::npos);
 }
 
 TEST_CASE("a space without layouts names the degree that emptied it, and a margin what could be left free") {

@@ -84,7 +84,10 @@ struct buffer_writer {
     /// Of `copies` tensors that are equal: each, or all of them where a shard of all is what there is.
     constexpr void add_copies(std::string_view what, byte_count all, std::int64_t copies) {
         const byte_count each = div_down(all, copies);
-        each* copies == all ? add(what, each, copies) : add(what, all);
+        if (each * copies == all)
+            add(what, each, copies);
+        else
+            add(what, all);
     }
 };
 

@@ -79,7 +79,7 @@ constexpr void judge_gpu_memory(job_plan& p, const interval<byte_count>& need, c
     // A bound that was cut is at most what is usable; without the cut it shows what the job may ask for.
     const byte_count asked = need.high <= p.usable ? need.high + p.memory.released : need.high;
     if (p.verdict == verdict::tight && asked - p.memory.evicted.high > p.usable)
-        p.because({reason_code::memory_tight, p.gpu, p.memory.largest(), asked, p.usable});
+        p.because({reason_code::memory_tight, p.gpu, p.memory.least_certain(), asked, p.usable});
 }
 
 /// On unified memory: whether a job that may fit starts for sure.

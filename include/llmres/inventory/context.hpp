@@ -131,9 +131,11 @@ struct training_context {
     quantised_context quantised;     ///< products with quantised weights
     bool autocast;                   ///< operations cast their inputs
     bool frozen;                     ///< the model's own weights are not trained
-    bool input_requires_grad;  ///< gradients reach the embedding's output: it is trained, a prompt stands before it, or
-    bool dropout;              ///< there is dropout
-    bool recomputes;           ///< whole layers
+    /// Gradients reach the embedding's output: it is trained, a prompt stands before it, or layers are recomputed
+    /// whole.
+    bool input_requires_grad;
+    bool dropout;                 ///< there is dropout
+    bool recomputes;              ///< whole layers
     bool copies_adapter_inputs;   ///< each adapter copies its input to its own format
     bool splits_vocabulary;       ///< tensor ranks share the logits
     training_formats formats;     ///< formats

@@ -114,12 +114,16 @@ inline std::string missing_states(const job_plan& p, const job& j, const cluster
 }
 
 /// How much a GPU may need, in a step or while the job starts.
-inline std::string tight_memory(const reason& r, const std::string& where, bool starts) {
+inline std::string tight_memory(const reason& r, const std::string& where, const memory_breakdown& m, bool starts) {
+    if (starts)
+        return sentence(
+            "may need up to {}{} while it starts, has {}: the weights, the pages of the files that they are read from, "
+            "and the profiling run; drop the page cache first, or keep the files out of it",
+            {to_string(r.needed), where, to_string(r.available)});
+    const interval<byte_count>& term = m[r.term];
     return sentence(
-        starts ? "may need up to {}{} while it starts, has {}: the weights, the pages of the files that they are read "
-                 "from, and the profiling run; drop the page cache first, or keep the files out of it"
-               : "may need up to {}{}, has {}",
-        {to_string(r.needed), where, to_string(r.available)});
+        "may need up to {}{}, has {}; the least certain part is {}, with up to {} more than expected",
+        {to_string(r.needed), where, to_string(r.available), name_of(r.term), to_string(term.high - term.expected)});
 }
 
 /// How much main memory offloading takes, of what is there or is not known.
@@ -147,7 +151,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight:
             return detail::tight_memory(
-                r, where, p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu));
+                r, where, p.memory, p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu));
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
         case reason_code::host_memory_exceeded:
         case reason_code::host_memory_unknown: return detail::host_memory(r);

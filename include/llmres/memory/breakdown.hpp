@@ -163,6 +163,14 @@ struct memory_breakdown {
             if (terms[i].expected > terms[best].expected) best = i;
         return static_cast<memory_term>(best);
     }
+    /// The term whose upper bound is farthest above what is expected of it.
+    constexpr memory_term least_certain() const {
+        const auto above = [&](std::size_t i) { return terms[i].high - terms[i].expected; };
+        std::size_t best = 0;
+        for (std::size_t i = 1; i < terms.size(); ++i)
+            if (above(i) > above(best)) best = i;
+        return static_cast<memory_term>(best);
+    }
 };
 
 }  // namespace llmres::inline v0
