@@ -17,6 +17,7 @@
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
@@ -273,5 +274,43 @@ constexpr token_count batched_tokens_of(const job& j) {
     const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : usual;
     return limit < whole ? limit : whole;
 }
+
+// ---- bounds ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Tokens that need not be given: zero stands for their default.
+constexpr bounded_field bounded_unless_zero(const char* name, token_count given) {
+    return {name, given == token_count{} ? 1 : given.in(tokens), 1, most::tokens};
+}
+
+/// The whole numbers of a serving job with their bounds, for those who check them, read them and describe them.
+constexpr std::array<bounded_field, 6> serving_numbers_of(const job& j) {
+    return {{{"batch", j.batch, 1, most::sequences},
+             bounded_unless_zero("prompt", j.prompt),
+             {"output", j.output.in(tokens), 0, most::tokens},
+             bounded_unless_zero("context", j.context),
+             {"shared_prefix", j.shared_prefix.in(tokens), 0, most::tokens},
+             {"max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most::tokens}}};
+}
+
+/// Those of a training job.
+constexpr std::array<bounded_field, 7> training_numbers_of(const job& j) {
+    return {{{"sequence", sequence_of(j).in(tokens), 1, most::tokens},
+             {"micro_batch", j.micro_batch, 1, most::sequences},
+             {"global_batch", j.global_batch, 0, std::int64_t{1} << 32},
+             {"recompute_every", j.recompute_every, 1, 256},
+             {"mean_length", j.mean_length.in(tokens), 0, most::tokens},
+             {"mtp_layers", j.mtp_layers, 0, layer_stack::max_layers},
+             {"steps", j.steps, 0, most::tokens}}};
+}
+
+/// The numbers of a job that may be fractional, with their bounds.
+constexpr std::array<bounded_real, 2> reals_of(const job& j) {
+    return {{{"expert_load", j.expert_load, 1, 1024, "tokens of the busiest experts over the mean, 1 to 1024"},
+             {"prefix_hit_rate", j.prefix_hit_rate, 0, 1, "a part of the prompt's tokens, 0 to 1"}}};
+}
+
+}  // namespace detail
 
 }  // namespace llmres::inline v0
