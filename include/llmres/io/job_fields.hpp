@@ -29,9 +29,13 @@ enum class field_type : std::uint8_t { integer, real, flag, text };
 
 namespace detail {
 
+namespace job_field_rows {
+struct owner_id;
+}
+
 /// The C++ field that holds a key's value as it is.
 struct field_place {
-    const void* owner = nullptr;  ///< stands for the struct that it is in; null: it is read and written by hand
+    const job_field_rows::owner_id* owner = nullptr;  ///< of the struct that it is in; null: read and written by hand
     const constant_type* type = nullptr;
     void* (*in)(void*) = nullptr;                       ///< where it is in such a struct
     bool (*equal)(const void*, const void*) = nullptr;  ///< whether two of its values are
@@ -58,38 +62,57 @@ namespace detail::job_field_rows {
 
 // ---- what a row's C++ field says of it ------------------------------------------------------------------------------
 
+/// Stands for a struct, with the object of the document that holds its fields.
+struct owner_id {
+    literal object;
+};
 template <class Owner>
-inline constexpr literal object_of{};
+inline constexpr owner_id id_of{};
 template <>
-inline constexpr literal object_of<layout>{"layout"};
+inline constexpr owner_id id_of<layout>{"layout"};
 template <>
-inline constexpr literal object_of<adapter>{"adapter"};
+inline constexpr owner_id id_of<adapter>{"adapter"};
 template <>
-inline constexpr literal object_of<offload>{"offload"};
+inline constexpr owner_id id_of<offload>{"offload"};
 template <>
-inline constexpr literal object_of<cluster>{"cluster"};
+inline constexpr owner_id id_of<cluster>{"cluster"};
 template <>
-inline constexpr literal object_of<host>{"host"};
+inline constexpr owner_id id_of<host>{"host"};
 template <>
-inline constexpr literal object_of<runtime>{"runtime"};
+inline constexpr owner_id id_of<runtime>{"runtime"};
 template <>
-inline constexpr literal object_of<serving_options>{"runtime"};
-
-/// Stands for a struct.
-template <class Owner>
-inline constexpr char owner_id{};
-
-/// A struct's field, a field of which it is, and so on.
-template <auto Field, auto... Inner>
-constexpr auto& field_in(auto& owner) {
-    if constexpr (sizeof...(Inner) == 0)
-        return owner.*Field;
-    else
-        return field_in<Inner...>(owner.*Field);
-}
+inline constexpr owner_id id_of<serving_options>{"runtime"};
 
 template <class Owner, class Value>
-constexpr Owner owner_of(Value Owner::*);
+Owner owner_of(Value Owner::*);
+
+/// Where a struct's field is, or a field of that, and so on.
+template <class Owner, auto Field, auto... Inner>
+constexpr void* address_of(void* owner) {
+    auto& member = static_cast<Owner*>(owner)->*Field;
+    if constexpr (sizeof...(Inner) == 0)
+        return &member;
+    else
+        return address_of<std::remove_reference_t<decltype(member)>, Inner...>(&member);
+}
+template <class Owner, auto Field, auto... Inner>
+struct value_of : value_of<std::remove_cvref_t<decltype(std::declval<Owner&>().*Field)>, Inner...> {};
+template <class Owner, auto Field>
+struct value_of<Owner, Field> {
+    using type = std::remove_cvref_t<decltype(std::declval<Owner&>().*Field)>;
+};
+template <class Value>
+constexpr bool equal_values(const void* a, const void* b) {
+    return *static_cast<const Value*>(a) == *static_cast<const Value*>(b);
+}
+
+/// A C++ field, by its name: at<&job::batch>, or at<&runtime::cache, &runtime_cache::block>.
+template <auto Field, auto... Inner>
+inline constexpr field_place at{
+    .owner = &id_of<decltype(owner_of(Field))>,
+    .type = &constant_type_of<typename value_of<decltype(owner_of(Field)), Field, Inner...>::type>,
+    .in = address_of<decltype(owner_of(Field)), Field, Inner...>,
+    .equal = equal_values<typename value_of<decltype(owner_of(Field)), Field, Inner...>::type>};
 
 constexpr field_type field_type_of(const constant_type& type) {
     switch (type.kind) {
@@ -125,29 +148,14 @@ inline constexpr auto training_numbers = training_numbers_of(job{});
 inline constexpr auto job_reals = reals_of(job{});
 
 /// The row of a C++ field, whose bounds validate() does not have.
-template <auto Field, auto... Inner>
-consteval job_field field(literal group, literal name, double low, double high, literal help) {
-    using owner = decltype(owner_of(Field));
-    using value = std::remove_cvref_t<decltype(field_in<Field, Inner...>(std::declval<owner&>()))>;
-    constexpr const constant_type& type = constant_type_of<value>;
-    return {object_of<owner>,
-            group,
-            name,
-            field_type_of(type),
-            low,
-            high,
-            help,
-            {.owner = &owner_id<owner>,
-             .type = &type,
-             .in = [](void* at) -> void* { return &field_in<Field, Inner...>(*static_cast<owner*>(at)); },
-             .equal = [](const void* a,
-                         const void* b) { return *static_cast<const value*>(a) == *static_cast<const value*>(b); }}};
+consteval job_field field(const field_place& place, literal group, literal name, double low, double high,
+                          literal help) {
+    return {place.owner->object, group, name, field_type_of(*place.type), low, high, help, place};
 }
 void number_without_bounds();
 /// The row of a C++ field. A number without bounds does not compile.
-template <auto... Path>
-consteval job_field field(literal group, literal name, literal help) {
-    job_field f = field<Path...>(group, name, 0, 0, help);
+consteval job_field field(const field_place& place, literal group, literal name, literal help) {
+    job_field f = field(place, group, name, 0, 0, help);
     if (f.type == field_type::flag || f.type == field_type::text) return f;
     const bool bounded = take_bounds(f, layout_numbers) || take_bounds(f, cluster_numbers) ||
                          take_bounds(f, runtime_numbers) || take_bounds(f, runtime_reals) ||
@@ -157,9 +165,7 @@ consteval job_field field(literal group, literal name, literal help) {
     return f;
 }
 /// The row of a C++ field that every answer tells, also where it is as nobody set it.
-template <auto... Path>
-consteval job_field told(auto... row) {
-    job_field f = field<Path...>(row...);
+consteval job_field told(job_field f) {
     f.place.always_told = true;
     return f;
 }
@@ -179,43 +185,43 @@ using enum field_type;
 
 // clang-format off
 inline constexpr std::array all{
-    told<&job::task>("Job", "task", "serving, pretraining or finetuning; default: serving"),
+    by_hand("", "Job", "task", text, "serving, pretraining or finetuning; default: serving"),
     by_hand("", "Job", "weights", text,
         "precision of the weights, or a GGUF mix such as q4_k_m; default: as published, but q4_k_m under llama.cpp and "
         "Ollama"),
     by_hand("", "Job", "experts_down", text,
         "precision of the routed experts' down projections, where a recipe stores them in another than weights "
         "(llama-quantize --tensor-type ffn_down_exps=TYPE)"),
-    told<&job::compute>("Job", "compute",
+    told(field(at<&job::compute>, "Job", "compute",
         "precision of the arithmetic and of activations; default: bf16, or fp16 on a GPU that has no bf16 arithmetic. "
-        "fp8_e4m3 in training: inputs of matrix products are cast to it (torchao)"),
-    told<&job::attention>("Job", "attention", "attention kernel: eager, sdpa, flash or cudnn; default: sdpa"),
-    field<&job::expert_load>("Job", "expert_load",
+        "fp8_e4m3 in training: inputs of matrix products are cast to it (torchao)")),
+    told(field(at<&job::attention>, "Job", "attention", "attention kernel: eager, sdpa, flash or cudnn; default: sdpa")),
+    field(at<&job::expert_load>, "Job", "expert_load",
         "tokens routed to the busiest rank's experts, divided by the mean over ranks; default: 1"),
-    field<&job::kv_cache>("Serving", "kv_cache", "precision of the KV cache; default: as compute"),
-    field<&job::kv_cache_values>("Serving", "kv_cache_values",
+    field(at<&job::kv_cache>, "Serving", "kv_cache", "precision of the KV cache; default: as compute"),
+    field(at<&job::kv_cache_values>, "Serving", "kv_cache_values",
         "precision of the cached values, where it differs from that of the keys; default: as kv_cache"),
-    told<&job::batch>("Serving", "batch", "sequences in flight; default: 1"),
-    field<&job::prompt>("Serving", "prompt", "tokens of a prompt; default: context less output"),
-    told<&job::output>("Serving", "output", "tokens generated for each prompt; default: 0"),
-    field<&job::context>("Serving", "context",
+    told(field(at<&job::batch>, "Serving", "batch", "sequences in flight; default: 1")),
+    field(at<&job::prompt>, "Serving", "prompt", "tokens of a prompt; default: context less output"),
+    told(field(at<&job::output>, "Serving", "output", "tokens generated for each prompt; default: 0")),
+    field(at<&job::context>, "Serving", "context",
         "tokens that a sequence may reach; default: prompt + output, or the model's longest"),
-    field<&job::prefix_hit_rate>("Serving", "prefix_hit_rate",
+    field(at<&job::prefix_hit_rate>, "Serving", "prefix_hit_rate",
         "part of a prompt's tokens that the cache holds from earlier requests (prefix caching), 0 to 1; default: 0"),
-    field<&job::shared_prefix>("Serving", "shared_prefix",
+    field(at<&job::shared_prefix>, "Serving", "shared_prefix",
         "tokens that all prompts in flight begin with, in the cache once where the runtime shares them; default: 0"),
-    field<&job::max_batched_tokens>("Serving", "max_batched_tokens",
+    field(at<&job::max_batched_tokens>, "Serving", "max_batched_tokens",
         "prompt tokens computed in one step; default: the runtime's"),
     by_hand("lengths", "Serving", "mean", integer, 1, most::tokens,
         "mean tokens of a sequence: the answer says how many such sequences run at once"),
     by_hand("lengths", "Serving", "longest", integer, 1, most::tokens,
         "tokens of the longest sequence; default: lengths_mean"),
-    field<&job::sequence>("Training", "sequence",
+    field(at<&job::sequence>, "Training", "sequence",
         "tokens of a training sequence; default: the model's longest context, but at most 2048 in finetuning"),
-    told<&job::micro_batch>("Training", "micro_batch",
-        "sequences that a data-parallel rank computes at once; default: 1"),
-    told<&job::global_batch>("Training", "global_batch",
-        "sequences in one optimizer step; default: one micro-batch for each data-parallel rank"),
+    told(field(at<&job::micro_batch>, "Training", "micro_batch",
+        "sequences that a data-parallel rank computes at once; default: 1")),
+    told(field(at<&job::global_batch>, "Training", "global_batch",
+        "sequences in one optimizer step; default: one micro-batch for each data-parallel rank")),
     by_hand("", "Training", "optimizer", text,
         "adamw, adamw_8bit, adafactor, sgd, lion, muon and others (an unknown name is answered with the nearest); "
         "default: adamw"),
@@ -225,95 +231,95 @@ inline constexpr std::array all{
     by_hand("", "Training", "master_weights", text,
         "precision of the optimizer's own copy of the weights, or none; default: fp32 where the weights have 16 bits "
         "or fewer, but none under torchtune, huggingface and litgpt"),
-    field<&job::optimizer_states>("Training", "optimizer_states",
+    field(at<&job::optimizer_states>, "Training", "optimizer_states",
         "precision of the optimizer's moments; default: fp32, but under torchtune, huggingface and litgpt as the "
         "weights"),
-    told<&job::recompute>("Training", "recompute",
-        "activations computed a second time in the backward pass: none, selective or full; default: none"),
+    told(field(at<&job::recompute>, "Training", "recompute",
+        "activations computed a second time in the backward pass: none, selective or full; default: none")),
     by_hand("", "Training", "recompute_modules", text,
         "modules that selective recomputation recomputes: core_attn, layernorm, mla_up_proj, moe_act, mlp, moe, "
         "shared_experts; default: core_attn"),
-    told<&job::recompute_every>("Training", "recompute_every",
-        "n: full recomputation recomputes every n-th layer only; default: 1"),
-    told<&job::autocast>("Training", "autocast",
-        "mixed precision casts weights at each operation; default: true where weights are wider than compute"),
-    told<&job::dropout>("Training", "dropout",
-        "dropout of residuals and attention is on, and its masks are saved"),
-    told<&job::varied_lengths>("Training", "varied_lengths",
-        "samples differ in length: they are cut at sequence, but neither packed nor padded to it"),
-    field<&job::mean_length>("Training", "mean_length",
+    told(field(at<&job::recompute_every>, "Training", "recompute_every",
+        "n: full recomputation recomputes every n-th layer only; default: 1")),
+    told(field(at<&job::autocast>, "Training", "autocast",
+        "mixed precision casts weights at each operation; default: true where weights are wider than compute")),
+    told(field(at<&job::dropout>, "Training", "dropout",
+        "dropout of residuals and attention is on, and its masks are saved")),
+    told(field(at<&job::varied_lengths>, "Training", "varied_lengths",
+        "samples differ in length: they are cut at sequence, but neither packed nor padded to it")),
+    field(at<&job::mean_length>, "Training", "mean_length",
         "mean tokens of a sample before it is cut, with varied_lengths; default: lengths spread evenly up to sequence"),
-    told<&job::ema>("Training", "ema", "an exponential moving average of the weights is kept in fp32"),
-    field<&job::mtp_layers>("Training", "mtp_layers",
+    told(field(at<&job::ema>, "Training", "ema", "an exponential moving average of the weights is kept in fp32")),
+    field(at<&job::mtp_layers>, "Training", "mtp_layers",
         "depths of multi-token prediction that are trained with the model; default: 0"),
-    field<&job::mtp_use_repeated_layer>("Training", "mtp_use_repeated_layer",
+    field(at<&job::mtp_use_repeated_layer>, "Training", "mtp_use_repeated_layer",
         "all depths of multi-token prediction share the weights of one layer"),
-    field<&job::steps>("Training", "steps",
+    field(at<&job::steps>, "Training", "steps",
         "optimizer steps that are taken (in the first, optimizer states are allocated after the backward pass); "
         "default: many"),
-    told<&adapter::kind>("Adapter", "kind",
-        "adapter trained beside the frozen model: lora, rslora, dora, ia3, prompt, llama_adapter or llama_adapter_v2"),
-    told<&adapter::rank>("Adapter", "rank", 0, 65536,
-        "rank of the adapter's factors, default: 8; of prompt and llama_adapter: trained tokens"),
+    told(field(at<&adapter::kind>, "Adapter", "kind",
+        "adapter trained beside the frozen model: lora, rslora, dora, ia3, prompt, llama_adapter or llama_adapter_v2")),
+    told(field(at<&adapter::rank>, "Adapter", "rank", 0, 65536,
+        "rank of the adapter's factors, default: 8; of prompt and llama_adapter: trained tokens")),
     by_hand("adapter", "Adapter", "targets", text,
         "weights that the adapter is attached to: all-linear, attention, or modules such as q_proj,v_proj; default: "
         "all-linear"),
-    field<&adapter::experts>("Adapter", "experts",
+    field(at<&adapter::experts>, "Adapter", "experts",
         "routed experts are among the targets; default: not where transformers 5 stacks them in bare parameters, "
         "which all-linear does not find"),
-    told<&adapter::dropout>("Adapter", "dropout", 0, 1, "dropout of the adapter's input; default: 0"),
-    told<&offload::optimizer>("Offload", "optimizer",
-        "where optimizer states and master weights are kept: none (on the GPU), host or nvme; default: none"),
-    told<&offload::parameters>("Offload", "parameters",
-        "where the shards of the weights are kept: none (on the GPU), host or nvme; default: none"),
-    told<&offload::activations>("Offload", "activations",
-        "where activations saved for the backward pass are kept: none (on the GPU), host or nvme; default: none"),
+    told(field(at<&adapter::dropout>, "Adapter", "dropout", 0, 1, "dropout of the adapter's input; default: 0")),
+    told(field(at<&offload::optimizer>, "Offload", "optimizer",
+        "where optimizer states and master weights are kept: none (on the GPU), host or nvme; default: none")),
+    told(field(at<&offload::parameters>, "Offload", "parameters",
+        "where the shards of the weights are kept: none (on the GPU), host or nvme; default: none")),
+    told(field(at<&offload::activations>, "Offload", "activations",
+        "where activations saved for the backward pass are kept: none (on the GPU), host or nvme; default: none")),
     by_hand("offload", "Offload", "modules", text,
         "modules whose inputs are offloaded to main memory: attn_norm, qkv_linear, core_attn, attn_proj, mlp_norm, "
         "expert_fc1, moe_act"),
-    told<&offload::pinned>("Offload", "pinned",
-        "offloaded tensors lie in page-locked memory, in blocks of powers of two"),
-    told<&layout::tensor>("Layout", "tensor",
-        "tensor-parallel ranks: they split every matrix product; default: 1"),
-    told<&layout::sequence_parallel>("Layout", "sequence_parallel",
-        "norms and residuals are split over the tensor-parallel ranks as well"),
-    told<&layout::pipeline>("Layout", "pipeline",
-        "pipeline stages, each with consecutive layers; default: 1"),
-    told<&layout::virtual_pipeline>("Layout", "virtual_pipeline",
-        "chunks of layers that each stage holds in an interleaved schedule; default: 1"),
-    told<&layout::data>("Layout", "data",
-        "data-parallel ranks: each computes its own samples; default: as many as the GPUs have room for"),
-    told<&layout::context_parallel>("Layout", "context_parallel",
-        "context-parallel ranks: they split every sequence; default: 1"),
-    told<&layout::expert>("Layout", "expert",
-        "expert-parallel ranks: they split a layer's routed experts; default: 1"),
-    field<&layout::expert_tensor>("Layout", "expert_tensor",
+    told(field(at<&offload::pinned>, "Offload", "pinned",
+        "offloaded tensors lie in page-locked memory, in blocks of powers of two")),
+    told(field(at<&layout::tensor>, "Layout", "tensor",
+        "tensor-parallel ranks: they split every matrix product; default: 1")),
+    told(field(at<&layout::sequence_parallel>, "Layout", "sequence_parallel",
+        "norms and residuals are split over the tensor-parallel ranks as well")),
+    told(field(at<&layout::pipeline>, "Layout", "pipeline",
+        "pipeline stages, each with consecutive layers; default: 1")),
+    told(field(at<&layout::virtual_pipeline>, "Layout", "virtual_pipeline",
+        "chunks of layers that each stage holds in an interleaved schedule; default: 1")),
+    told(field(at<&layout::data>, "Layout", "data",
+        "data-parallel ranks: each computes its own samples; default: as many as the GPUs have room for")),
+    told(field(at<&layout::context_parallel>, "Layout", "context_parallel",
+        "context-parallel ranks: they split every sequence; default: 1")),
+    told(field(at<&layout::expert>, "Layout", "expert",
+        "expert-parallel ranks: they split a layer's routed experts; default: 1")),
+    field(at<&layout::expert_tensor>, "Layout", "expert_tensor",
         "tensor-parallel ranks of each routed expert; default: as tensor"),
-    told<&layout::zero>("Layout", "zero",
-        "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too; default: 0"),
-    told<&layout::shard_replicas>("Layout", "shard_replicas",
-        "replicas of the shards that ZeRO makes (hybrid sharding); default: 1"),
-    told<&layout::micro_batch_group>("Layout", "micro_batch_group",
-        "micro-batches that a chunk computes before the next chunk computes any; default: as pipeline"),
-    told<&layout::schedule>("Layout", "schedule",
-        "pipeline schedule: 1f1b, gpipe, zb_h1, zb_h2 or zb_v; default: 1f1b"),
+    told(field(at<&layout::zero>, "Layout", "zero",
+        "ZeRO stage: 1 shards optimizer states, 2 gradients too, 3 weights too; default: 0")),
+    told(field(at<&layout::shard_replicas>, "Layout", "shard_replicas",
+        "replicas of the shards that ZeRO makes (hybrid sharding); default: 1")),
+    told(field(at<&layout::micro_batch_group>, "Layout", "micro_batch_group",
+        "micro-batches that a chunk computes before the next chunk computes any; default: as pipeline")),
+    told(field(at<&layout::schedule>, "Layout", "schedule",
+        "pipeline schedule: 1f1b, gpipe, zb_h1, zb_h2 or zb_v; default: 1f1b")),
     by_hand("layout", "Layout", "stages", text,
         "layers of each stage or chunk: 20|22|22|16, or as Megatron-Core writes it: Et*3|(tt|)*6mL; default: split "
         "evenly"),
     by_hand("layout", "Layout", "tensor_split", text,
         "layers of each pipeline stage by ratios, 3,1, the head counted as a layer (llama.cpp's --tensor-split)"),
-    field<&layout::first_stage_layers>("Layout", "first_stage_layers", 0, most::gpus,
+    field(at<&layout::first_stage_layers>, "Layout", "first_stage_layers", 0, most::gpus,
         "layers of the first pipeline stage; default: as the others"),
-    field<&layout::last_stage_layers>("Layout", "last_stage_layers", 0, most::gpus,
+    field(at<&layout::last_stage_layers>, "Layout", "last_stage_layers", 0, most::gpus,
         "layers of the last pipeline stage; default: as the others"),
-    field<&layout::embedding_as_layer>("Layout", "embedding_as_layer",
+    field(at<&layout::embedding_as_layer>, "Layout", "embedding_as_layer",
         "the embedding counts as a layer of the first stage when layers are split over stages"),
-    field<&layout::loss_as_layer>("Layout", "loss_as_layer",
+    field(at<&layout::loss_as_layer>, "Layout", "loss_as_layer",
         "the loss counts as a layer of the last stage when layers are split over stages"),
-    told<&layout::cp_comm_type>("Layout", "cp_comm_type",
-        "how context-parallel ranks exchange keys and values: p2p, all_gather or a2a; default: p2p"),
-    told<&layout::replicas>("Layout", "replicas",
-        "independent copies of the whole model; default: 1"),
+    told(field(at<&layout::cp_comm_type>, "Layout", "cp_comm_type",
+        "how context-parallel ranks exchange keys and values: p2p, all_gather or a2a; default: p2p")),
+    told(field(at<&layout::replicas>, "Layout", "replicas",
+        "independent copies of the whole model; default: 1")),
     by_hand("cluster", "Cluster", "gpu", text,
         "a GPU of `llmres gpus`, a MIG slice of one (h100/1g.10gb), or cpu: the host's processor alone"),
     by_hand("cluster", "Cluster", "device", text,
@@ -327,22 +333,22 @@ inline constexpr std::array all{
         "peak dense 16-bit operations per second of each GPU; default: the GPU's own"),
     by_hand("cluster", "Cluster", "gpus", integer, 1, most::gpus,
         "GPUs in the cluster; default: as many as the layout has, or 1"),
-    field<&cluster::gpus_per_node>("Cluster", "gpus_per_node",
+    field(at<&cluster::gpus_per_node>, "Cluster", "gpus_per_node",
         "GPUs in one host; default: 8, or as many as one scale-up fabric connects"),
     by_hand("cluster", "Cluster", "scale_up", text, "link between the GPUs of a node; default: the GPU's own"),
     by_hand("cluster", "Cluster", "scale_out", text, "link between nodes, for each GPU; default: ib-ndr-400"),
-    field<&cluster::gpus_per_adapter>("Cluster", "gpus_per_adapter",
+    field(at<&cluster::gpus_per_adapter>, "Cluster", "gpus_per_adapter",
         "GPUs of a node that share one link to other nodes; default: 1"),
-    field<&cluster::power_limit>("Cluster", "power_limit", 1, 100000,
+    field(at<&cluster::power_limit>, "Cluster", "power_limit", 1, 100000,
         "watts that each GPU may take, where it is set below the board's own limit (nvidia-smi -pl); default: the "
         "board's"),
-    field<&cluster::in_use>("Cluster", "in_use", 0, most::bytes,
+    field(at<&cluster::in_use>, "Cluster", "in_use", 0, most::bytes,
         "bytes of each GPU that other processes hold; default: 0"),
-    field<&host::memory>("Cluster", "memory", 0, most::bytes, "bytes of a host's main memory; default: unknown"),
-    field<&host::bandwidth>("Cluster", "bandwidth", 0, 1e18,
+    field(at<&host::memory>, "Cluster", "memory", 0, most::bytes, "bytes of a host's main memory; default: unknown"),
+    field(at<&host::bandwidth>, "Cluster", "bandwidth", 0, 1e18,
         "bytes per second of a host's main memory, for offloading; default: 34 to 369 GB/s, 164 GB/s expected; beside"
         " a consumer card 34 to 82 GB/s, 61 GB/s expected"),
-    field<&host::cores>("Cluster", "cores", 0, most::gpus, "CPU cores of a host; default: unknown"),
+    field(at<&host::cores>, "Cluster", "cores", 0, most::gpus, "CPU cores of a host; default: unknown"),
     by_hand("host", "Cluster", "link", text,
         "link between a GPU and its host; default: the GPU's PCIe link, not shared"),
     by_hand("runtime", "Runtime", "runtime", text,
@@ -350,121 +356,121 @@ inline constexpr std::array all{
         "the FILE.json of a profile; default: none"),
     by_hand("runtime", "Runtime", "gpu_memory_utilization", real, 0, 1,
         "fraction of the GPU that the runtime may use"),
-    field<&runtime::cache, &runtime_cache::block>("Runtime", "kv_block", "tokens in a block of the KV cache"),
-    field<&serving_options::max_num_seqs>("Runtime", "max_num_seqs",
+    field(at<&runtime::cache, &runtime_cache::block>, "Runtime", "kv_block", "tokens in a block of the KV cache"),
+    field(at<&serving_options::max_num_seqs>, "Runtime", "max_num_seqs",
         "sequences that the runtime computes in one step at most"),
-    field<&runtime::serving_kernels, &serving_kernels::flash_attention>("Runtime", "flash_attention",
+    field(at<&runtime::serving_kernels, &serving_kernels::flash_attention>, "Runtime", "flash_attention",
         "whether the runtime computes attention tile by tile, whatever `attention` says"),
-    field<&serving_options::gpu_layers>("Runtime", "gpu_layers",
+    field(at<&serving_options::gpu_layers>, "Runtime", "gpu_layers",
         "layers on GPUs, counted from the last; the others run on the host; auto: chosen as --fit does; "
         "default: all"),
     by_hand("runtime", "Runtime", "fit", flag,
         "layers, experts and context that are not given are chosen so that 1 GiB of each GPU stays free, as llama.cpp "
         "does"),
-    field<&runtime::loading, &runtime_loading::embedding_on_host>("Runtime", "embedding_on_host", "the token embedding is read from main memory"),
-    field<&serving_options::experts_on_host>("Runtime", "experts_on_host", "routed experts are computed by the CPU"),
-    field<&serving_options::splits_rows>("Runtime", "split_rows",
+    field(at<&runtime::loading, &runtime_loading::embedding_on_host>, "Runtime", "embedding_on_host", "the token embedding is read from main memory"),
+    field(at<&serving_options::experts_on_host>, "Runtime", "experts_on_host", "routed experts are computed by the CPU"),
+    field(at<&serving_options::splits_rows>, "Runtime", "split_rows",
         "the GPUs of a pipeline share the rows of each matrix (--split-mode row; builds before b1842 always do)"),
-    field<&serving_options::backend>("Runtime", "ggml_backend",
+    field(at<&serving_options::backend>, "Runtime", "ggml_backend",
         "ggml's code on GPUs: native (CUDA, HIP, Metal: the vendor's) or vulkan; default: native"),
-    field<&serving_options::largest_buffer>("Runtime", "largest_buffer", 0, most::bytes,
+    field(at<&serving_options::largest_buffer>, "Runtime", "largest_buffer", 0, most::bytes,
         "bytes of the largest single buffer that the driver allocates; default: 4 GiB under vulkan, else any"),
-    field<&serving_options::max_loras>("Runtime", "max_loras", "LoRA adapters that are resident at once"),
-    field<&serving_options::max_lora_rank>("Runtime", "max_lora_rank", "largest rank of the resident LoRA adapters"),
-    field<&serving_options::encoder_tokens>("Runtime", "encoder_tokens",
+    field(at<&serving_options::max_loras>, "Runtime", "max_loras", "LoRA adapters that are resident at once"),
+    field(at<&serving_options::max_lora_rank>, "Runtime", "max_lora_rank", "largest rank of the resident LoRA adapters"),
+    field(at<&serving_options::encoder_tokens>, "Runtime", "encoder_tokens",
         "image patches that the vision tower computes at once; default: none"),
-    field<&serving_options::speculates_ahead>("Runtime", "speculates_ahead",
+    field(at<&serving_options::speculates_ahead>, "Runtime", "speculates_ahead",
         "the model's own multi-token prediction layers are loaded, to speculate"),
-    field<&serving_options::rope_scaling>("Runtime", "rope_scaling",
+    field(at<&serving_options::rope_scaling>, "Runtime", "rope_scaling",
         "factor by which the runtime extends the model's own context (YaRN), so that a longer `context` is planned; "
         "default: 1"),
     by_hand("runtime", "Runtime", "draft", text,
         "a draft model for speculative decoding: its weights and KV cache are on the GPUs as well"),
-    field<&serving_options::draft_tokens>("Runtime", "draft_tokens",
+    field(at<&serving_options::draft_tokens>, "Runtime", "draft_tokens",
         "tokens that are drafted for each step, by draft, speculates_ahead or a look-up in the text; default: 0"),
-    field<&serving_options::acceptance>("Runtime", "acceptance",
+    field(at<&serving_options::acceptance>, "Runtime", "acceptance",
         "part of the drafted tokens that the model accepts, 0 to 1; needed with draft_tokens"),
-    field<&runtime::kernels, &training_kernels::loss, &training_loss::code>("Runtime", "loss",
+    field(at<&runtime::kernels, &training_kernels::loss, &training_loss::code>, "Runtime", "loss",
         "training: how the loss is computed: eager, eager_shifted, triton, chunked, fused_linear, vocabulary_parallel"
         " and others"),
-    field<&runtime::kernels, &training_kernels::scan>("Runtime", "scan",
+    field(at<&runtime::kernels, &training_kernels::scan>, "Runtime", "scan",
         "training: how Mamba 2 is computed: plain, fused (mamba-ssm, as in transformers) or fused_to_gate (as in "
         "Megatron-Core)"),
-    field<&runtime::kernels, &training_kernels::use_fused_weighted_squared_relu>("Runtime", "use_fused_weighted_squared_relu",
+    field(at<&runtime::kernels, &training_kernels::use_fused_weighted_squared_relu>, "Runtime", "use_fused_weighted_squared_relu",
         "training: routed experts without a gate apply activation and routing weight in one kernel"),
-    field<&runtime::allocator, &runtime_allocator::expandable_segments>("Runtime", "expandable_segments",
+    field(at<&runtime::allocator, &runtime_allocator::expandable_segments>, "Runtime", "expandable_segments",
         "training: PyTorch's allocator uses expandable segments (PYTORCH_ALLOC_CONF), so that freed blocks join"),
-    field<&runtime::kernels, &training_kernels::compilation, &compilation::layers>("Runtime", "compiled",
+    field(at<&runtime::kernels, &training_kernels::compilation, &compilation::layers>, "Runtime", "compiled",
         "training: layers are compiled by torch.compile, and the loss where the runtime compiles it with them"),
-    field<&runtime::kernels, &training_kernels::compilation, &compilation::loss>("Runtime", "compiled_loss",
+    field(at<&runtime::kernels, &training_kernels::compilation, &compilation::loss>, "Runtime", "compiled_loss",
         "training: an eager or chunked loss is compiled by torch.compile"),
     by_hand("runtime", "Runtime", "fused_norms", flag, "training: each norm is one kernel"),
     by_hand("runtime", "Runtime", "fused_gates", flag,
         "training: activation and product of a gated feed-forward are one kernel (Liger's, where the runtime has none "
         "of its own)"),
-    field<&runtime::kernels, &training_kernels::experts>("Runtime", "experts",
+    field(at<&runtime::kernels, &training_kernels::experts>, "Runtime", "experts",
         "training: how routed experts are computed: modules (transformers 4), loop, grouped or batched (transformers "
         "5's experts_implementation eager, grouped_mm, batched_mm), dispatched, permuted or sequential"),
-    field<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::selective>("Runtime", "selective",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::selective>, "Runtime", "selective",
         "training: what selective recomputation recomputes: attention_core, all_but_odd_products or all_but_products;"
         " default: the runtime's"),
-    field<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::offloads_at_once>("Runtime", "save_on_cpu",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::offloads_at_once>, "Runtime", "save_on_cpu",
         "training: each offloaded activation goes to the host as it is made (torch.autograd.graph.save_on_cpu)"),
-    field<&runtime::kernels, &training_kernels::loss, &training_loss::narrow>("Runtime", "narrow_loss",
+    field(at<&runtime::kernels, &training_kernels::loss, &training_loss::narrow>, "Runtime", "narrow_loss",
         "huggingface, training: the loss reads 16-bit logits as they are (the heads of GPT-2 and "
         "GPT-BigCode before transformers 4.50)"),
-    field<&runtime::kernels, &training_kernels::loss, &training_loss::holds_outputs>("Runtime", "holds_outputs",
+    field(at<&runtime::kernels, &training_kernels::loss, &training_loss::holds_outputs>, "Runtime", "holds_outputs",
         "huggingface, training: the training loop keeps what the model returned, its logits too, until the step is "
         "done; transformers' Trainer does not"),
-    field<&runtime::kernels, &training_kernels::fp32_stream>("Runtime", "fp32_stream",
+    field(at<&runtime::kernels, &training_kernels::fp32_stream>, "Runtime", "fp32_stream",
         "huggingface, training: embedding, norms and head are fp32 beside 4-bit weights (peft's "
         "prepare_model_for_kbit_training)"),
-    field<&runtime::kernels, &training_kernels::fp32_adapters>("Runtime", "fp32_adapters",
+    field(at<&runtime::kernels, &training_kernels::fp32_adapters>, "Runtime", "fp32_adapters",
         "huggingface, training: adapters are fp32 beside narrower weights (peft's "
         "autocast_adapter_dtype)"),
     by_hand("runtime", "Runtime", "fused_adapters", flag,
         "huggingface, training: adapters and the products beside them are one function, which saves no mask of dropout "
         "(fms-acceleration's fused ops)"),
-    field<&runtime::kernels, &training_kernels::four_bit_keeps_inputs>("Runtime", "four_bit_keeps_inputs",
+    field(at<&runtime::kernels, &training_kernels::four_bit_keeps_inputs>, "Runtime", "four_bit_keeps_inputs",
         "huggingface and litgpt, training: 4-bit products save their inputs (bitsandbytes "
         "before 0.43.2)"),
-    field<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::reentrant>("Runtime", "use_reentrant",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::reentrant>, "Runtime", "use_reentrant",
         "huggingface, training: full recomputation by torch's reentrant checkpoint"),
-    field<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::inside_units>("Runtime", "checkpoints_inside_units",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::inside_units>, "Runtime", "checkpoints_inside_units",
         "huggingface, training: checkpoints lie inside FSDP's units (apply_activation_checkpointing "
         "after wrapping)"),
     by_hand("runtime", "Runtime", "gradient_accumulation_fusion", flag,
         "megatron, training: products add weight gradients to their buffer; else each is a tensor first"),
-    field<&runtime::launches, &runtime_launches::attention>("Runtime", "attention_kernels",
+    field(at<&runtime::launches, &runtime_launches::attention>, "Runtime", "attention_kernels",
         "training: tuned (cuDNN, Transformer Engine, FlashAttention 3), flash_2 or flash_1; default: what the runtime "
         "uses"),
     by_hand("runtime", "Runtime", "cuda", integer, 11, 14,
         "training: major version of CUDA that PyTorch was built for: 11 loads all kernels into its context; default: "
         "12 and later"),
-    field<&runtime::sharding, &training_sharding::reshards_after_forward>("Runtime", "reshard_after_forward",
+    field(at<&runtime::sharding, &training_sharding::reshards_after_forward>, "Runtime", "reshard_after_forward",
         "training: ZeRO 3 frees gathered weights after the forward pass and gathers them again for the backward pass"),
-    field<&runtime::sharding, &training_sharding::sync_each_batch>("Runtime", "sync_each_batch",
+    field(at<&runtime::sharding, &training_sharding::sync_each_batch>, "Runtime", "sync_each_batch",
         "huggingface, litgpt and pytorch, training: ZeRO 2 and 3 (FSDP) shard gradients after each micro-batch; else "
         "they stay whole on each GPU until the last one; default: false for huggingface and litgpt"),
-    field<&runtime::sharding, &training_sharding::gradient_as_bucket_view>("Runtime", "gradient_as_bucket_view",
+    field(at<&runtime::sharding, &training_sharding::gradient_as_bucket_view>, "Runtime", "gradient_as_bucket_view",
         "huggingface, litgpt and pytorch, training: gradients are views of DDP's buckets; else the buckets are as "
         "large beside them; default: false"),
-    field<&runtime::kernels, &training_kernels::fp8, &fp8_training::recipe>("Runtime", "fp8_recipe",
+    field(at<&runtime::kernels, &training_kernels::fp8, &fp8_training::recipe>, "Runtime", "fp8_recipe",
         "training: linear layers compute in fp8 and keep fp8 copies (Transformer Engine): none, delayed, tensorwise, "
         "blockwise or mxfp8; default: none"),
-    field<&runtime::kernels, &training_kernels::fp8, &fp8_training::param_gather>("Runtime", "fp8_param_gather",
+    field(at<&runtime::kernels, &training_kernels::fp8, &fp8_training::param_gather>, "Runtime", "fp8_param_gather",
         "training: with an fp8_recipe, linear weights are stored and gathered in fp8 alone"),
-    field<&runtime::optimizer, &optimizer_step::layer_wise_param_layout>("Runtime", "layer_wise_param_layout",
+    field(at<&runtime::optimizer, &optimizer_step::layer_wise_param_layout>, "Runtime", "layer_wise_param_layout",
         "training: muon's states are sharded by whole tensors for the layers' matrices alone"),
-    field<&runtime::pipeline, &training_pipeline::defer_embedding_wgrad_compute>("Runtime", "defer_embedding_wgrad_compute",
+    field(at<&runtime::pipeline, &training_pipeline::defer_embedding_wgrad_compute>, "Runtime", "defer_embedding_wgrad_compute",
         "training: the output head's weight gradient is computed when the pipeline drains"),
-    field<&runtime::pipeline, &training_pipeline::wgrad_deferral_limit>("Runtime", "wgrad_deferral_limit", 0, most::gpus,
+    field(at<&runtime::pipeline, &training_pipeline::wgrad_deferral_limit>, "Runtime", "wgrad_deferral_limit", 0, most::gpus,
         "training: micro-batches whose head gradient defer_embedding_wgrad_compute defers; default: all"),
-    field<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::reduce_bucket_size>("Runtime", "reduce_bucket_size", 0, most::tokens,
+    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::reduce_bucket_size>, "Runtime", "reduce_bucket_size", 0, most::tokens,
         "training: gradient values that DeepSpeed reduces at once; default: 5e8"),
-    field<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::overlap_comm>("Runtime", "overlap_comm",
+    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::overlap_comm>, "Runtime", "overlap_comm",
         "training: DeepSpeed exchanges gradients while the backward pass goes on, with two buckets under ZeRO 1 and 2"),
-    field<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>("Runtime", "sub_group_size", 0, most::tokens,
+    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime", "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
 };
 

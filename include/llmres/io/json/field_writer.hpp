@@ -30,7 +30,8 @@ inline json_value value_to_json(const constant_type& type, void* at) {
     }
 }
 
-inline void write_members_of(json_value& out, const void* owner, void* now, void* usual, std::string_view but) {
+inline void write_members_of(json_value& out, const job_field_rows::owner_id* owner, void* now, void* usual,
+                             std::string_view but) {
     for (const job_field& f : job_fields) {
         const field_place& p = f.place;
         if (p.owner == owner && f.group != but && (p.always_told || !p.equal(p.in(now), p.in(usual))))
@@ -41,7 +42,7 @@ inline void write_members_of(json_value& out, const void* owner, void* now, void
 /// not the usual one.
 template <class Owner>
 void write_members(json_value& out, Owner now, Owner usual = {}, std::string_view but = {}) {
-    write_members_of(out, &job_field_rows::owner_id<Owner>, &now, &usual, but);
+    write_members_of(out, &job_field_rows::id_of<Owner>, &now, &usual, but);
 }
 
 }  // namespace detail

@@ -75,7 +75,7 @@ public:
     /// Reads each key that has a C++ field in this struct.
     template <class Owner>
     void members(Owner& into) {
-        members_of(&job_field_rows::owner_id<Owner>, &into);
+        members_of(&job_field_rows::id_of<Owner>, &into);
     }
     /// Reads a key, if the object has it.
     template <class Value>
@@ -116,7 +116,7 @@ private:
         else
             fields_.fail(found.error());
     }
-    void members_of(const void* owner, void* into) {
+    void members_of(const job_field_rows::owner_id* owner, void* into) {
         for (const job_field& f : job_fields)
             if (f.place.owner == owner && fields_.has(f.name.data())) read(f, *f.place.type, f.place.in(into));
     }
