@@ -171,7 +171,7 @@ inline json another_value(const job_field& f) {
     switch (f.type) {
         case field_type::flag: return now != json(true);
         case field_type::real: return (f.low + f.high) / 2;
-        case field_type::integer: return static_cast<std::int64_t>(f.low) + (now == json(f.low + 1) ? 2 : 1);
+        case field_type::integer: return static_cast<std::int64_t>(f.low) + (now == json(f.low + 2) ? 1 : 2);
         default: break;
     }
     if (type.kind != detail::constant_kind::choice) return "fp8_e5m2";
