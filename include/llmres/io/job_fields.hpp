@@ -218,6 +218,8 @@ inline constexpr std::array all{
         "tokens of the longest sequence; default: lengths_mean"),
     field(at<&job::sequence>, "Training", "sequence",
         "tokens of a training sequence; default: the model's longest context, but at most 2048 in finetuning"),
+    field(at<&job::pad_to_multiple_of>, "Training", "pad_to_multiple_of",
+        "tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune); default: 1"),
     told(field(at<&job::micro_batch>, "Training", "micro_batch",
         "sequences that a data-parallel rank computes at once; default: 1")),
     told(field(at<&job::global_batch>, "Training", "global_batch",

@@ -95,6 +95,8 @@ struct job {
     // Training.
     /// Default: what the model was trained for; in finetuning at most `usual_finetuning_sequence`.
     token_count sequence{};
+    /// Tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune).
+    std::int32_t pad_to_multiple_of = 1;
     std::int64_t micro_batch = 1;         ///< sequences a data rank computes at once
     std::int64_t global_batch = 0;        ///< sequences in one optimizer step; default: one micro-batch a data rank
     llmres::optimizer optimizer = adamw;  ///< the optimizer
@@ -248,13 +250,15 @@ constexpr token_count computed_prompt_of(const job& j) {
     const auto cached = static_cast<std::int64_t>(static_cast<double>(whole) * j.prefix_hit_rate);
     return tokens(cached < whole ? whole - cached : whole > 0 ? 1 : 0);
 }
-/// Tokens of a sequence that is trained on.
+/// Tokens of a sequence that is trained on, padding included.
 constexpr token_count sequence_of(const job& j) {
-    if (j.sequence > token_count{}) return j.sequence;
     const token_count longest = j.model.max_context;
     const bool shortened =
         j.task == task::finetuning && (longest == token_count{} || longest > usual_finetuning_sequence);
-    return shortened ? usual_finetuning_sequence : longest;
+    const token_count usual = shortened ? usual_finetuning_sequence : longest;
+    const token_count length = j.sequence > token_count{} ? j.sequence : usual;
+    if (j.pad_to_multiple_of <= 1) return length;
+    return tokens(detail::ceil_quotient(length.in(tokens), j.pad_to_multiple_of) * j.pad_to_multiple_of);
 }
 /// Tokens of a sequence as it is computed: with the trained tokens of prompt tuning before it.
 constexpr token_count computed_tokens(const job& j) {
@@ -295,8 +299,9 @@ constexpr std::array<bounded_field, 6> serving_numbers_of(const job& j) {
 }
 
 /// Those of a training job.
-constexpr std::array<bounded_field, 7> training_numbers_of(const job& j) {
+constexpr std::array<bounded_field, 8> training_numbers_of(const job& j) {
     return {{{"sequence", sequence_of(j).in(tokens), 1, most::tokens},
+             {"pad_to_multiple_of", j.pad_to_multiple_of, 1, 65536},
              {"micro_batch", j.micro_batch, 1, most::sequences},
              {"global_batch", j.global_batch, 0, std::int64_t{1} << 32},
              {"recompute_every", j.recompute_every, 1, 256},
