@@ -183,6 +183,8 @@ consteval job_field by_hand(literal object, literal group, literal name, field_t
 
 using enum field_type;
 
+inline constexpr double most_bytes = static_cast<double>(std::int64_t{1} << 62);
+
 // clang-format off
 inline constexpr std::array all{
     by_hand("", "Job", "task", text, "serving, pretraining or finetuning; default: serving"),
@@ -326,7 +328,7 @@ inline constexpr std::array all{
         "a GPU of `llmres gpus`, a MIG slice of one (h100/1g.10gb), or cpu: the host's processor alone"),
     by_hand("cluster", "Cluster", "device", text,
         "in place of gpu: a file of `llmres-probe calibrate`, with the free memory and measured speed of one GPU"),
-    by_hand("cluster", "Cluster", "gpu_memory", integer, 1, most::bytes,
+    by_hand("cluster", "Cluster", "gpu_memory", integer, 1, most_bytes,
         "bytes that processes can allocate on each GPU (CUDA's total), or that an Apple GPU shares with its host; "
         "default: the GPU's own"),
     by_hand("cluster", "Cluster", "gpu_bandwidth", real, 1, 1e18,
@@ -344,9 +346,9 @@ inline constexpr std::array all{
     field(at<&cluster::power_limit>, "Cluster", "power_limit", 1, 100000,
         "watts that each GPU may take, where it is set below the board's own limit (nvidia-smi -pl); default: the "
         "board's"),
-    field(at<&cluster::in_use>, "Cluster", "in_use", 0, most::bytes,
+    field(at<&cluster::in_use>, "Cluster", "in_use", 0, most_bytes,
         "bytes of each GPU that other processes hold; default: 0"),
-    field(at<&host::memory>, "Cluster", "memory", 0, most::bytes, "bytes of a host's main memory; default: unknown"),
+    field(at<&host::memory>, "Cluster", "memory", 0, most_bytes, "bytes of a host's main memory; default: unknown"),
     field(at<&host::bandwidth>, "Cluster", "bandwidth", 0, 1e18,
         "bytes per second of a host's main memory, for offloading; default: 34 to 369 GB/s, 164 GB/s expected; beside"
         " a consumer card 34 to 82 GB/s, 61 GB/s expected"),
@@ -375,7 +377,7 @@ inline constexpr std::array all{
         "the GPUs of a pipeline share the rows of each matrix (--split-mode row; builds before b1842 always do)"),
     field(at<&serving_options::backend>, "Runtime", "ggml_backend",
         "ggml's code on GPUs: native (CUDA, HIP, Metal: the vendor's) or vulkan; default: native"),
-    field(at<&serving_options::largest_buffer>, "Runtime", "largest_buffer", 0, most::bytes,
+    field(at<&serving_options::largest_buffer>, "Runtime", "largest_buffer", 0, most_bytes,
         "bytes of the largest single buffer that the driver allocates; default: 4 GiB under vulkan, else any"),
     field(at<&serving_options::max_loras>, "Runtime", "max_loras", "LoRA adapters that are resident at once"),
     field(at<&serving_options::max_lora_rank>, "Runtime", "max_lora_rank", "largest rank of the resident LoRA adapters"),

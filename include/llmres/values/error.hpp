@@ -249,7 +249,6 @@ namespace most {
 inline constexpr std::int32_t gpus = 1 << 20;
 inline constexpr std::int64_t sequences = std::int64_t{1} << 24;
 inline constexpr std::int64_t tokens = std::int64_t{1} << 40;
-inline constexpr std::int64_t bytes = std::int64_t{1} << 62;
 }  // namespace most
 
 struct bounded_field {

@@ -118,11 +118,11 @@ private:
     }
     void members_of(const job_field_rows::owner_id* owner, void* into) {
         for (const job_field& f : job_fields)
-            if (f.place.owner == owner && fields_.has(f.name.data())) read(f, *f.place.type, f.place.in(into));
+            if (f.place.owner == owner && fields_.has(f.name.c_str())) read(f, *f.place.type, f.place.in(into));
     }
     /// Reads a key that is there.
     void read(const job_field& f, const constant_type& type, void* into) {
-        const char* const name = f.name.data();
+        const char* const name = f.name.c_str();
         switch (type.kind) {
             case constant_kind::flag: return type.set_whole(into, fields_.flag_or(name, false));
             case constant_kind::whole:
@@ -141,7 +141,7 @@ private:
         }
     }
     double real(const job_field& f, double fallback) {
-        const char* const name = f.name.data();
+        const char* const name = f.name.c_str();
         const double read = fields_.real_or(name, fallback, -1e300, 1e300);
         if (read >= f.low && read <= f.high) return read;
         text<191> expected{"a number from "};
