@@ -7,7 +7,7 @@
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/field_writer.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <optional>

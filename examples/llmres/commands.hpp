@@ -216,6 +216,7 @@ struct table_options {
 void print_job_schema();
 /// Prints the JSON Schema of runtime profiles.
 void print_profile_schema();
+void print_told_schema();
 int run_gpus(const table_options& o);
 int run_models(const table_options& o);
 int run_runtimes(const table_options& o);

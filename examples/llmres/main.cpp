@@ -351,10 +351,12 @@ void add_generated(CLI::App& app) {
     completion->callback([&app] { fmt::print("{}", completion_for(app, shell)); });
     static std::string kind;
     auto* schema = app.add_subcommand("schema", "The JSON Schema of job documents: llmres schema > job.json");
-    schema->add_option("KIND", kind, "job or profile; default: job")
+    schema->add_option("KIND", kind, "job, profile, or answers: what these tell of a job; default: job")
         ->type_name("")
-        ->check(CLI::IsMember({"job", "profile"}));
-    schema->callback([] { kind == "profile" ? print_profile_schema() : print_job_schema(); });
+        ->check(CLI::IsMember({"job", "profile", "answers"}));
+    schema->callback([] {
+        kind == "profile" ? print_profile_schema() : kind == "answers" ? print_told_schema() : print_job_schema();
+    });
     app.add_subcommand("man", "The manual page: llmres man > llmres.1")->callback([&app] {
         fmt::print("{}", manual_of(app));
     });

@@ -80,7 +80,44 @@ json runtime_schema() {
             {"anyOf", json::array({json{{"type", {"string", "null"}}}, named, changed})}};
 }
 
+/// What an answer has under a key. What it tells only where somebody set it is never the usual value.
+json told_of(const llmres::job_field& f, void* usual) {
+    const llmres::detail::constant_type& type = *f.place.type;
+    json told = schema_of(f);
+    told.erase("description");
+    if (type.kind == llmres::detail::constant_kind::choice) return {{"enum", type.names}};
+    if (type.kind != llmres::detail::constant_kind::maybe || !f.place.always_told) told["type"] = told["type"][0];
+    if (f.place.always_told) return told;
+    if (type.kind == llmres::detail::constant_kind::flag) return {{"const", type.whole(f.place.in(usual)) == 0}};
+    if (f.type == llmres::field_type::integer && told["minimum"] == type.whole(f.place.in(usual)))
+        told["minimum"] = type.whole(f.place.in(usual)) + 1;
+    return told;
+}
+
+/// What answers tell of a struct's fields that have a row with their C++ field, but those of one group.
+template <class Owner>
+json told_of(std::string_view but = {}) {
+    Owner usual{};
+    json told{{"required", json::array()}, {"properties", json::object()}};
+    for (const llmres::job_field& f : llmres::job_fields) {
+        if (f.place.owner != &llmres::detail::job_field_rows::id_of<Owner> || f.group == but) continue;
+        if (f.place.always_told) told["required"].push_back(f.name);
+        told["properties"][std::string{f.name}] = told_of(f, &usual);
+    }
+    return told;
+}
+
 }  // namespace
+
+void print_told_schema() {
+    print_json({{"serving_job", told_of<llmres::job>("Training")},
+                {"training_job", told_of<llmres::job>("Serving")},
+                {"training_job.adapter", told_of<llmres::adapter>()},
+                {"training_job.offload", told_of<llmres::offload>()},
+                {"layout", told_of<llmres::layout>()},
+                {"cluster", told_of<llmres::cluster>()},
+                {"cluster.host", told_of<llmres::host>()}});
+}
 
 void print_job_schema() {
     json cluster = fields_of("cluster");

@@ -9,14 +9,10 @@
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
-#include <regex>
-#include <set>
 #include <string>
 
 #include "properties.hpp"
@@ -59,19 +55,6 @@ bool same_bits(const Numbers& a, const Numbers& b) {
            std::bit_cast<std::array<std::byte, sizeof(Numbers)>>(b);
 }
 
-/// The names of the members of a struct in a header.
-std::set<std::string> members_of(const std::string& header, const std::string& name) {
-    std::ifstream in{LLMRES_SOURCE_DIR "/include/llmres/runtimes/" + header};
-    const std::string text{std::istreambuf_iterator<char>{in}, {}};
-    const auto begin = text.find("struct " + name + " {");
-    REQUIRE(begin != std::string::npos);
-    const std::string body = text.substr(begin, text.find("\n};", begin) - begin);
-    static const std::regex member{R"(\n    [a-z][a-z_:0-9<>, ]* ([a-z0-9_]+)(\{[^\n]*\}| = [^\n;]+)?;)"};
-    std::set<std::string> found;
-    for (std::sregex_iterator m{body.begin(), body.end(), member}, end; m != end; ++m) found.insert((*m)[1]);
-    return found;
-}
-
 }  // namespace
 
 TEST_CASE("every compiled profile is read back as it was written, constant by constant") {
@@ -112,35 +95,6 @@ TEST_CASE("a profile from data plans every job as the compiled one does, bit for
         CHECK(same_bits(compiled->speed.step.terms, read->speed.step.terms));
     }
     CHECK(planned > jobs / 4);
-}
-
-TEST_CASE("a profile as data has the members of the parts, in name and number") {
-    const auto same = [](const std::string& header, const std::string& name, const auto& keys) {
-        CAPTURE(name);
-        std::set<std::string> listed;
-        for (const auto& field : keys) listed.emplace(field.name);
-        std::set<std::string> written = members_of(header, name);
-        if (name == "runtime_cache") written.insert("default_fraction");  // a pointer to a function
-        CHECK(listed == written);
-    };
-    using namespace llmres::detail;
-    same("process.hpp", "runtime_process", fields_of<runtime_process>);
-    same("cache.hpp", "runtime_cache", fields_of<runtime_cache>);
-    same("launches.hpp", "runtime_launches", fields_of<runtime_launches>);
-    same("allocator.hpp", "runtime_allocator", fields_of<runtime_allocator>);
-    same("loading.hpp", "runtime_loading", fields_of<runtime_loading>);
-    same("serving_kernels.hpp", "serving_kernels", fields_of<llmres::serving_kernels>);
-    same("serving_step.hpp", "serving_step", fields_of<llmres::serving_step>);
-    same("serving_step.hpp", "serving_logits", fields_of<serving_logits>);
-    same("kernels.hpp", "training_kernels", fields_of<training_kernels>);
-    same("kernels.hpp", "training_loss", fields_of<training_loss>);
-    same("kernels.hpp", "checkpointing", fields_of<llmres::checkpointing>);
-    same("sharding.hpp", "training_sharding", fields_of<training_sharding>);
-    same("sharding.hpp", "optimizer_step", fields_of<optimizer_step>);
-    same("sharding.hpp", "training_pipeline", fields_of<training_pipeline>);
-    same("layout_rules.hpp", "layout_rules", fields_of<layout_rules>);
-    same("layout_rules.hpp", "tensor_split", fields_of<tensor_split>);
-    same("runtime.hpp", "runtime", fields_of<llmres::runtime>);
 }
 
 TEST_CASE("a document changes some constants of another profile") {

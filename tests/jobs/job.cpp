@@ -14,6 +14,21 @@
 
 using namespace llmres;
 
+TEST_CASE("a sequence is padded to a multiple of what its collator pads to") {
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(1000)};
+    CHECK(sequence_of(j) == tokens(1000));
+    j.pad_to_multiple_of = 64;
+    CHECK(sequence_of(j) == tokens(1024));
+    CHECK(computed_tokens(j) == tokens(1024));
+    CHECK(validate(j));
+    j.sequence = {};  // 2,048 are a multiple
+    CHECK(sequence_of(j) == usual_finetuning_sequence);
+    for (const std::int32_t wrong : {0, 65537}) {
+        j.pad_to_multiple_of = wrong;
+        CHECK(validate(j).error().field == "pad_to_multiple_of");
+    }
+}
+
 TEST_CASE("a field left out takes the default its comment names") {
     constexpr job bare{.model = models::llama_3_1_8b};
     static_assert(weights_of(bare) == bf16);

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <limits>
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -88,7 +89,12 @@ TEST_CASE("drafted tokens need the part of them that is accepted, and that part 
     CHECK(refusal(4, 1.1).error().value == "above 1");
 }
 TEST_CASE("what is no number is neither below nor above its bounds") {
-    CHECK(detail::how_outside(std::numeric_limits<double>::quiet_NaN(), 0, 1) == "no number");
-    CHECK(detail::how_outside(0.0, 0, 1) == "no number");
-    CHECK(detail::how_outside(2.0, 0, 1) == "above 1");
+    const auto how = [](double number) {
+        return detail::all_in_range(std::array{detail::bounded_real{"runtime.acceptance", number, 0, 1, "0 to 1"}});
+    };
+    CHECK(how(std::numeric_limits<double>::quiet_NaN()).error().value == "no number");
+    CHECK(how(2.0).error().value == "above 1");
+    CHECK(how(-2.0).error().value == "below 0");
+    CHECK(how(0.0));
+    CHECK(how(1.0));
 }

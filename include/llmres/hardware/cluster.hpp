@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/hardware/gpu.hpp>
 #include <llmres/hardware/interconnect.hpp>
@@ -41,12 +42,21 @@ constexpr byte_count available_memory(const cluster& c) { return usable_memory(c
 /// Whether the power that each GPU may draw is known: of its board, or a limit that is set.
 constexpr bool knows_power(const cluster& c) { return c.gpu.board_power || c.power_limit; }
 
+namespace detail {
+
+/// The whole numbers of a cluster with their bounds, for those who check them, read them and describe them.
+constexpr std::array<bounded_field, 3> numbers_of(const cluster& c) {
+    return {{{"cluster.gpus", c.gpus, 1, most::gpus},
+             {"cluster.gpus_per_node", c.gpus_per_node, 0, most::gpus},
+             {"cluster.gpus_per_adapter", c.gpus_per_adapter, 1, most::gpus}}};
+}
+
+}  // namespace detail
+
 /// Refuses a cluster without GPUs, a GPU without memory, bandwidth or a 16-bit or fp32 rate, and several GPUs without a
 /// link.
 constexpr status validate(const cluster& c) {
-    if (const status s = in_range("cluster.gpus", c.gpus, 1, 1 << 20); !s) return s;
-    if (const status s = in_range("cluster.gpus_per_node", c.gpus_per_node, 0, 1 << 20); !s) return s;
-    if (const status s = in_range("cluster.gpus_per_adapter", c.gpus_per_adapter, 1, 1 << 20); !s) return s;
+    if (const status s = detail::all_in_range(detail::numbers_of(c)); !s) return s;
     if (usable_memory(c.gpu) <= byte_count{})
         return refused(error_code::out_of_range, "cluster.gpu.memory", usable_memory(c.gpu).in(bytes),
                        "a GPU with memory");

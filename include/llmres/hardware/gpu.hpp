@@ -35,8 +35,8 @@ inline constexpr std::array<std::string_view, 11> names_of<gpu_vendor>{
 
 /// NVIDIA's compute capability; {0, 0} for other vendors.
 struct compute_capability {
-    std::int32_t major = 0;  ///< the generation: 9 is Hopper
-    std::int32_t minor = 0;  ///< the variant within the generation
+    std::int32_t major = 0;  ///< NVIDIA's generation: 9 is Hopper. Unit: generation.
+    std::int32_t minor = 0;  ///< The variant within the generation. Unit: variant.
     friend constexpr auto operator<=>(const compute_capability&, const compute_capability&) = default;
     friend constexpr bool operator==(const compute_capability&, const compute_capability&) = default;
 };

@@ -88,15 +88,13 @@ inline result<adapter> read_adapter(const nlohmann::json& object) {
     job_reader read{object, "adapter"};
     if (!object.empty() && !read.fields().has("kind"))
         return refused(error_code::missing, "adapter.kind", "absent", "one of " + listed(names_of<adapter_kind>));
-    read.choice("kind", a.kind);
+    read.value("kind", a.kind);
     if (a.low_rank()) a.rank = 8;  // PEFT's default (LoraConfig), as are litgpt's and torchtune's
-    read.integer("rank", a.rank);
+    read.members(a);
     read.names("targets", a.targets, [&a](std::string_view names) {
         a.joined_heads = name_joined_heads(names);
         return find_roles(names);
     });
-    read.flag("experts", a.experts);
-    a.dropout = read.real("dropout", a.dropout);
     if (const status s = read.checked(); !s) return s.error();
     return a;
 }
@@ -117,8 +115,8 @@ inline result<length_distribution> read_lengths(const nlohmann::json& object) {
     job_reader read{object, "lengths"};
     if (!read.fields().has("mean"))
         return refused(error_code::missing, "lengths.mean", "absent", "the mean number of tokens of a sequence");
-    read.count("mean", lengths.mean);
-    read.count("longest", lengths.longest);
+    read.value("mean", lengths.mean);
+    read.value("longest", lengths.longest);
     if (const status s = read.checked(); !s) return s.error();
     return lengths;
 }
@@ -127,12 +125,9 @@ inline result<offload> read_offload(const nlohmann::json& object) {
     if (const status s = known_keys(object, "offload", {}); !s) return s.error();
     offload o;
     job_reader read{object, "offload"};
-    read.choice("optimizer", o.optimizer);
-    read.choice("parameters", o.parameters);
-    read.choice("activations", o.activations);
+    read.members(o);
     read.names("modules", o.modules,
                [](std::string_view names) { return find_layer_parts(names, offloaded_parts, "offload.modules"); });
-    read.flag("pinned", o.pinned);
     if (const status s = read.checked(); !s) return s.error();
     return o;
 }
@@ -154,30 +149,13 @@ inline result<layout> read_layout(const nlohmann::json& object, std::int32_t lay
     if (const status s = known_keys(object, "layout", {}); !s) return s.error();
     layout l;
     job_reader read{object, "layout"};
-    read.integer("tensor", l.tensor);
-    read.flag("sequence_parallel", l.sequence_parallel);
-    read.integer("pipeline", l.pipeline);
-    read.integer("virtual_pipeline", l.virtual_pipeline);
-    read.integer("data", l.data);
-    read.integer("context_parallel", l.context_parallel);
-    read.integer("expert", l.expert);
-    read.integer("expert_tensor", l.expert_tensor);
-    read.integer("zero", l.zero);
-    read.integer("shard_replicas", l.shard_replicas);
-    read.integer("micro_batch_group", l.micro_batch_group);
-    read.choice("schedule", l.schedule);
+    read.members(l);
     read.named("stages", l.stages, [](std::string_view letters) { return read_stages(letters); });
     take_ratios(read, layers, l);
-    read.integer("first_stage_layers", l.first_stage_layers);
-    read.integer("last_stage_layers", l.last_stage_layers);
-    read.flag("embedding_as_layer", l.embedding_as_layer);
-    read.flag("loss_as_layer", l.loss_as_layer);
-    read.choice("cp_comm_type", l.cp_comm_type);
     // Megatron-Core, too, takes the number of virtual stages from the list of stages.
     if (!read.fields().has("virtual_pipeline") && l.stages.chunks > 0 && l.pipeline > 0 &&
         l.stages.chunks % l.pipeline == 0)
         l.virtual_pipeline = l.stages.chunks / l.pipeline;
-    read.integer("replicas", l.replicas);
     if (const status s = read.checked(); !s) return s.error();
     return l;
 }
@@ -187,7 +165,7 @@ inline void read_experts_down(job_reader& read, job& j) {
     if (!read.fields().has("experts_down")) return;
     if (!j.weights) return read.fields().fail(error_code::inconsistent, "experts_down", "weights beside it");
     maybe<precision> down;
-    read.format("experts_down", down);
+    read.value("experts_down", down);
     j.model.weights = *j.weights;
     j.model.mixed.experts_down = down;
     j.weights = {};
@@ -197,7 +175,7 @@ inline void read_experts_down(job_reader& read, job& j) {
 inline void read_weights(job_reader& read, job& j) {
     const maybe<gguf_mix> mix = trains(j) ? maybe<gguf_mix>{} : find_file_mix(read.fields().text_or("weights", ""));
     if (!mix) {
-        read.format("weights", j.weights);
+        read.value("weights", j.weights);
         return read_experts_down(read, j);
     }
     j.gguf = mix;
@@ -261,52 +239,27 @@ inline result<pool_request> read_pool(const nlohmann::json& value, std::int32_t 
     return pool;
 }
 
-/// Reads the fields of the job itself, in the order of their sections in jobs/job.hpp.
+/// Reads the fields of the job itself.
 inline status read_own_fields(job_reader& read, job& j) {
     read_weights(read, j);
-    read.format("kv_cache", j.kv_cache);
-    read.format("kv_cache_values", j.kv_cache_values);
-    read.format("compute", j.compute);
+    read.members(j);
     read.named("gradients", j.gradients, [](std::string_view name) -> result<maybe<precision>> {
         if (name == bf16_and_fp32.name) return maybe<precision>{bf16_and_fp32};  // of gradients alone
         const result<precision> found = find_precision("gradients", name);
         if (!found) return found.error();
         return maybe<precision>{*found};
     });
-    if (read.fields().text_or("master_weights", "") != "none") read.format("master_weights", j.master_weights);
-    read.format("optimizer_states", j.optimizer_states);
-    j.expert_load = read.real("expert_load", j.expert_load);
-    read.integer("batch", j.batch);
-    read.count("prompt", j.prompt);
-    read.count("output", j.output);
-    read.count("context", j.context);
-    j.prefix_hit_rate = read.real("prefix_hit_rate", j.prefix_hit_rate);
-    read.count("shared_prefix", j.shared_prefix);
-    read.count("max_batched_tokens", j.max_batched_tokens);
-    read.count("sequence", j.sequence);
-    read.integer("micro_batch", j.micro_batch);
-    read.integer("global_batch", j.global_batch);
+    if (read.fields().text_or("master_weights", "") != "none") read.value("master_weights", j.master_weights);
     read.named("optimizer", j.optimizer, [](std::string_view name) { return find_optimizer(name); });
     const bool steps_in_backward = j.optimizer.in_backward;
-    read.flag("optimizer_in_bwd", j.optimizer.in_backward);
+    read.value("optimizer_in_bwd", j.optimizer.in_backward);
     if (steps_in_backward && !j.optimizer.in_backward)
         read.fields().fail(error_code::inconsistent, "optimizer_in_bwd", "true: this optimizer always does");
     if (j.optimizer.in_backward) j.optimizer.temporaries = 0;
-    read.choice("attention", j.attention);
-    read.choice("recompute", j.recompute);
     read.names("recompute_modules", j.recompute_modules,
                [](std::string_view names) { return find_layer_parts(names, recomputed_parts, "recompute_modules"); });
     if (read.fields().has("recompute_modules") && j.recompute != recompute::selective)
         read.fields().fail(error_code::inconsistent, "recompute_modules", "recompute to be selective");
-    read.integer("recompute_every", j.recompute_every);
-    read.flag("autocast", j.autocast);
-    read.flag("dropout", j.dropout);
-    read.flag("varied_lengths", j.varied_lengths);
-    read.count("mean_length", j.mean_length);
-    read.flag("ema", j.ema);
-    read.integer("mtp_layers", j.mtp_layers);
-    read.flag("mtp_use_repeated_layer", j.mtp_use_repeated_layer);
-    read.integer("steps", j.steps);
     return read.checked();
 }
 
@@ -464,7 +417,7 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     j.model = described->model;
 
     detail::job_reader read{document, ""};
-    read.choice("task", j.task);
+    read.value("task", j.task);
     if (const status s = read.checked(); !s) return s.error();
     if (const status s = detail::of_its_task(document, j); !s) return s.error();
     if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;

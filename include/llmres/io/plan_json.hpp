@@ -10,7 +10,7 @@
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/assumptions.hpp>
 #include <llmres/io/json/breakdown_json.hpp>
-#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/field_writer.hpp>
 #include <llmres/io/json/model_json.hpp>
 #include <llmres/io/json/remedy_patch.hpp>
 #include <llmres/io/json/request_json.hpp>

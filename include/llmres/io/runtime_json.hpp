@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <llmres/io/json/field_writer.hpp>
 #include <llmres/io/json/runtime/constant_ref.hpp>
 #include <llmres/io/json/runtime/names.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
@@ -75,18 +76,10 @@ inline json_value constant_to_json(const constant_ref& c) {
         case constant_kind::part: return part_to_json(c.inside());
         case constant_kind::interval: return bounds_to_json(c.inside());
         case constant_kind::maybe: return c.whole() != 0 ? constant_to_json(c.inside().front()) : json_value{};
-        case constant_kind::flag: return c.whole() != 0;
-        case constant_kind::whole:
-        case constant_kind::bytes:
-        case constant_kind::tokens: return c.whole();
-        case constant_kind::real:
-        case constant_kind::seconds: return c.real();
-        case constant_kind::choice: return std::string{c.type->names[static_cast<std::size_t>(c.whole())]};
         case constant_kind::words: return std::string{c.type->words(c.at)};
         case constant_kind::version:
             return c.as<runtime_version>() == runtime_version{} ? json_value{}
                                                                 : json_value(version_text(c.as<runtime_version>()));
-        case constant_kind::format: return std::string{c.as<precision>().name.view()};
         case constant_kind::families: return families_to_json(c.as<format_set>());
         case constant_kind::knobs: return knobs_to_json(c.as<knob_list>());
         case constant_kind::launcher: {
@@ -95,8 +88,8 @@ inline json_value constant_to_json(const constant_ref& c) {
         }
         case constant_kind::fraction: return fraction_to_json(c.as<decltype(runtime_cache::default_fraction)>());
         case constant_kind::classes: return classes_to_json(c.as<std::array<device_default, 3>>());
+        default: return value_to_json(*c.type, c.at);
     }
-    return {};
 }
 
 /// All constants of a profile.

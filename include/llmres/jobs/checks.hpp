@@ -55,12 +55,11 @@ constexpr error beyond_own_context(const job& j) {
 }
 
 /// Refuses a context that nobody gives, that is too small for prompt and output, or that the model was not trained for.
-constexpr status validate_context(const job& j, std::int64_t most_tokens) {
-    if (const status s = in_range("context", j.context.in(tokens), 0, most_tokens); !s) return s;  // 0: not set
+constexpr status validate_context(const job& j) {
     if (context_of(j) == token_count{})
         return refused(error_code::missing, "context", "absent",
                        "tokens that a sequence may reach (--context N): the model gives no longest context");
-    if (const status s = in_range("context", context_of(j).in(tokens), 1, most_tokens); !s) return s;
+    if (const status s = in_range("context", context_of(j).in(tokens), 1, most::tokens); !s) return s;
     if (j.prompt + j.output > context_of(j))
         return refused(error_code::inconsistent, "context", context_of(j).in(tokens),
                        "at least prompt + output tokens");
@@ -164,20 +163,8 @@ namespace detail {
 
 /// Refuses degrees out of their bounds, and more than 2^20 GPUs.
 constexpr status validate_degrees(const layout& l) {
-    constexpr std::int32_t most = 1 << 20;
-    if (const status s = all_in_range(
-            bounded_field{"layout.tensor", l.tensor, 1, most}, bounded_field{"layout.pipeline", l.pipeline, 1, most},
-            bounded_field{"layout.virtual_pipeline", l.virtual_pipeline, 1, most},
-            bounded_field{"layout.data", l.data, 1, most},
-            bounded_field{"layout.context_parallel", l.context_parallel, 1, most},
-            bounded_field{"layout.expert", l.expert, 1, most},
-            bounded_field{"layout.expert_tensor", l.expert_tensor, 0, most}, bounded_field{"layout.zero", l.zero, 0, 3},
-            bounded_field{"layout.shard_replicas", l.shard_replicas, 1, most},
-            bounded_field{"layout.micro_batch_group", l.micro_batch_group, 0, most},
-            bounded_field{"layout.replicas", l.replicas, 1, most});
-        !s)
-        return s;
-    if (l.gpus() > most) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
+    if (const status s = all_in_range(numbers_of(l)); !s) return s;
+    if (l.gpus() > most::gpus) return refused(error_code::out_of_range, "layout", l.gpus(), "at most 1048576 GPUs");
     return done{};
 }
 
@@ -247,24 +234,14 @@ constexpr status validate(const job& j) {
         return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        trains(j) ? "a runtime that trains, such as pytorch or megatron, or task serving"
                                  : "a runtime that serves, such as vllm, or task pretraining or finetuning");
-    if (!(j.expert_load >= 1 && j.expert_load <= 1024))
-        return refused(error_code::out_of_range, "expert_load", detail::how_outside(j.expert_load, 1, 1024),
-                       "tokens of the busiest experts over the mean, 1 to 1024");
-    constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
+    if (const status s = detail::all_in_range(detail::reals_of(j)); !s) return s;
     if (!trains(j)) {
         if (const status s = validate(j.runtime, j.options, stored_format_of(j)); !s) return s;
-        if (const status s = in_range("batch", j.batch, 1, std::int64_t{1} << 24); !s) return s;
-        if (const status s = in_range("prompt", j.prompt.in(tokens), 0, most_tokens); !s) return s;
-        if (const status s = in_range("output", j.output.in(tokens), 0, most_tokens); !s) return s;
+        if (const status s = detail::all_in_range(detail::serving_numbers_of(j)); !s) return s;
         if (j.output > token_count{} && !generates(j.model))
             return refused(error_code::unsupported, "output", j.output.in(tokens),
                            "0: the model embeds, scores or classifies its input, and generates no tokens");
-        if (const status s = in_range("max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most_tokens); !s)
-            return s;
-        if (!(j.prefix_hit_rate >= 0 && j.prefix_hit_rate <= 1))
-            return refused(error_code::out_of_range, "prefix_hit_rate", detail::how_outside(j.prefix_hit_rate, 0, 1),
-                           "a part of the prompt's tokens, 0 to 1");
-        if (const status s = detail::validate_context(j, most_tokens); !s) return s;
+        if (const status s = detail::validate_context(j); !s) return s;
         if (const status s = in_range("shared_prefix", j.shared_prefix.in(tokens), 0, prompt_of(j).in(tokens)); !s)
             return s;
         return detail::sizes_fit(j);
@@ -279,21 +256,15 @@ constexpr status validate(const job& j) {
     }
     if (j.adapter.trains() && j.weights)
         if (const status s = detail::validate_format(j.runtime, stored_format{held}); !s) return s;
-    if (const status s = in_range("recompute_every", j.recompute_every, 1, 256); !s) return s;
+    if (const status s = detail::all_in_range(detail::training_numbers_of(j)); !s) return s;
     if (j.recompute_every > 1 && j.recompute != recompute::full)
         return refused(error_code::inconsistent, "recompute_every", j.recompute_every, "recompute to be full");
-    if (const status s = in_range("mtp_layers", j.mtp_layers, 0, layer_stack::max_layers); !s) return s;
-    if (const status s = in_range("steps", j.steps, 0, most_tokens); !s) return s;
-    if (const status s = in_range("mean_length", j.mean_length.in(tokens), 0, most_tokens); !s) return s;
     if (j.mean_length > token_count{} && !j.varied_lengths)
         return refused(error_code::inconsistent, "mean_length", j.mean_length.in(tokens), "varied_lengths to be true");
     if (j.mtp_use_repeated_layer && j.mtp_layers == 0)
         return refused(error_code::inconsistent, "mtp_use_repeated_layer", "true", "mtp_layers beside it");
     if (j.runtime.kernels.fp8.param_gather && j.runtime.kernels.fp8.recipe == fp8_recipe::none)
         return refused(error_code::inconsistent, "runtime.fp8_param_gather", "true", "an fp8_recipe beside it");
-    if (const status s = in_range("sequence", sequence_of(j).in(tokens), 1, most_tokens); !s) return s;
-    if (const status s = in_range("micro_batch", j.micro_batch, 1, std::int64_t{1} << 24); !s) return s;
-    if (const status s = in_range("global_batch", j.global_batch, 0, std::int64_t{1} << 32); !s) return s;
     return detail::sizes_fit(j);
 }
 

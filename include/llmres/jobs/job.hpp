@@ -17,6 +17,7 @@
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/loading.hpp>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/text.hpp>
@@ -94,6 +95,8 @@ struct job {
     // Training.
     /// Default: what the model was trained for; in finetuning at most `usual_finetuning_sequence`.
     token_count sequence{};
+    /// Tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune).
+    std::int32_t pad_to_multiple_of = 1;
     std::int64_t micro_batch = 1;         ///< sequences a data rank computes at once
     std::int64_t global_batch = 0;        ///< sequences in one optimizer step; default: one micro-batch a data rank
     llmres::optimizer optimizer = adamw;  ///< the optimizer
@@ -247,13 +250,15 @@ constexpr token_count computed_prompt_of(const job& j) {
     const auto cached = static_cast<std::int64_t>(static_cast<double>(whole) * j.prefix_hit_rate);
     return tokens(cached < whole ? whole - cached : whole > 0 ? 1 : 0);
 }
-/// Tokens of a sequence that is trained on.
+/// Tokens of a sequence that is trained on, padding included.
 constexpr token_count sequence_of(const job& j) {
-    if (j.sequence > token_count{}) return j.sequence;
     const token_count longest = j.model.max_context;
     const bool shortened =
         j.task == task::finetuning && (longest == token_count{} || longest > usual_finetuning_sequence);
-    return shortened ? usual_finetuning_sequence : longest;
+    const token_count usual = shortened ? usual_finetuning_sequence : longest;
+    const token_count length = j.sequence > token_count{} ? j.sequence : usual;
+    if (j.pad_to_multiple_of <= 1) return length;
+    return tokens(detail::ceil_quotient(length.in(tokens), j.pad_to_multiple_of) * j.pad_to_multiple_of);
 }
 /// Tokens of a sequence as it is computed: with the trained tokens of prompt tuning before it.
 constexpr token_count computed_tokens(const job& j) {
@@ -273,5 +278,44 @@ constexpr token_count batched_tokens_of(const job& j) {
     const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : usual;
     return limit < whole ? limit : whole;
 }
+
+// ---- bounds ---------------------------------------------------------------------------------------------------------
+
+namespace detail {
+
+/// Tokens that need not be given: zero stands for their default.
+constexpr bounded_field bounded_unless_zero(const char* name, token_count given) {
+    return {name, given == token_count{} ? 1 : given.in(tokens), 1, most::tokens};
+}
+
+/// The whole numbers of a serving job with their bounds, for those who check them, read them and describe them.
+constexpr std::array<bounded_field, 6> serving_numbers_of(const job& j) {
+    return {{{"batch", j.batch, 1, most::sequences},
+             bounded_unless_zero("prompt", j.prompt),
+             {"output", j.output.in(tokens), 0, most::tokens},
+             bounded_unless_zero("context", j.context),
+             {"shared_prefix", j.shared_prefix.in(tokens), 0, most::tokens},
+             {"max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most::tokens}}};
+}
+
+/// Those of a training job.
+constexpr std::array<bounded_field, 8> training_numbers_of(const job& j) {
+    return {{{"sequence", sequence_of(j).in(tokens), 1, most::tokens},
+             {"pad_to_multiple_of", j.pad_to_multiple_of, 1, 65536},
+             {"micro_batch", j.micro_batch, 1, most::sequences},
+             {"global_batch", j.global_batch, 0, std::int64_t{1} << 32},
+             {"recompute_every", j.recompute_every, 1, 256},
+             {"mean_length", j.mean_length.in(tokens), 0, most::tokens},
+             {"mtp_layers", j.mtp_layers, 0, layer_stack::max_layers},
+             {"steps", j.steps, 0, most::tokens}}};
+}
+
+/// The numbers of a job that may be fractional, with their bounds.
+constexpr std::array<bounded_real, 2> reals_of(const job& j) {
+    return {{{"expert_load", j.expert_load, 1, 1024, "tokens of the busiest experts over the mean, 1 to 1024"},
+             {"prefix_hit_rate", j.prefix_hit_rate, 0, 1, "a part of the prompt's tokens, 0 to 1"}}};
+}
+
+}  // namespace detail
 
 }  // namespace llmres::inline v0

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <llmres/jobs/pipeline.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/values/error.hpp>
 #include <llmres/values/memo.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
@@ -99,6 +100,25 @@ struct layout {
     }
     friend constexpr bool operator==(const layout&, const layout&) = default;
 };
+
+namespace detail {
+
+/// The degrees of a layout with their bounds, for those who check them, read them and describe them.
+constexpr std::array<bounded_field, 11> numbers_of(const layout& l) {
+    return {{{"layout.tensor", l.tensor, 1, most::gpus},
+             {"layout.pipeline", l.pipeline, 1, most::gpus},
+             {"layout.virtual_pipeline", l.virtual_pipeline, 1, most::gpus},
+             {"layout.data", l.data, 1, most::gpus},
+             {"layout.context_parallel", l.context_parallel, 1, most::gpus},
+             {"layout.expert", l.expert, 1, most::gpus},
+             {"layout.expert_tensor", l.expert_tensor, 0, most::gpus},
+             {"layout.zero", l.zero, 0, 3},
+             {"layout.shard_replicas", l.shard_replicas, 1, most::gpus},
+             {"layout.micro_batch_group", l.micro_batch_group, 0, most::gpus},
+             {"layout.replicas", l.replicas, 1, most::gpus}}};
+}
+
+}  // namespace detail
 
 /// What the tensors of one layer depend on of a layout: which part of each a GPU has. Two layouts of the same split
 /// have the same activations, whatever their data ranks and pipeline stages.

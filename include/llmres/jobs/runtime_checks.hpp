@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/models/format_families.hpp>
@@ -28,25 +29,31 @@ constexpr status validate_fraction(const runtime_cache& cache) {
     return refused(error_code::out_of_range, field, value, "a part of the memory: from 0.001 to 1");
 }
 
-/// How a number is not between these: "above 1024".
-constexpr text<95> how_outside(double number, std::int64_t low, std::int64_t high) {
-    const bool below = number < static_cast<double>(low);
-    if (!below && !(number > static_cast<double>(high))) return "no number";
-    text<95> how{below ? "below " : "above "};
-    how.append(digits(below ? low : high));
-    return how;
+/// The numbers that a caller sets of a runtime that may be fractional, with their bounds.
+constexpr std::array<bounded_real, 2> reals_of(const serving_options& asked) {
+    return {{{"runtime.acceptance", asked.acceptance.value_or(0), 0, 1,
+              "the part of the drafted tokens that is accepted, 0 to 1"},
+             {"runtime.rope_scaling", asked.rope_scaling, 1, 1024, "a factor from 1 to 1024"}}};
 }
 
-/// Refuses drafted tokens without the part of them that is accepted, that part without them, and no part of 1.
+/// The whole numbers that a caller sets of a runtime with their bounds, for those who check, read and describe them.
+constexpr std::array<bounded_field, 9> numbers_of(const runtime& r, const serving_options& asked) {
+    return {{{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most::tokens},
+             {"runtime.max_num_seqs", asked.max_num_seqs, 0, most::sequences},
+             {"runtime.max_loras", asked.max_loras, 0, 1 << 16},
+             {"runtime.max_lora_rank", asked.max_lora_rank, 1, 1 << 16},
+             {"runtime.kv_block", r.cache.block.in(tokens), 0, most::sequences},
+             {"runtime.gpu_layers", asked.gpu_layers.value_or(0), 0, 1 << 16},
+             {"runtime.n_cpu_moe", asked.host_expert_layers, 0, 1 << 16},
+             {"runtime.encoder_tokens", asked.encoder_tokens.in(tokens), 0, most::tokens},
+             {"runtime.draft_tokens", asked.draft_tokens, 0, 1024}}};
+}
+
+/// Refuses drafted tokens without the part of them that is accepted, and that part without them.
 constexpr status validate_speculation(const serving_options& asked) {
-    if (const status s = in_range("runtime.draft_tokens", asked.draft_tokens, 0, 1024); !s) return s;
-    constexpr std::string_view part = "the part of the drafted tokens that is accepted, 0 to 1";
     if (asked.draft_tokens > 0 && !asked.acceptance)
-        return refused(error_code::missing, "runtime.acceptance", "absent", part);
-    if (!asked.acceptance) return done{};
-    if (!(*asked.acceptance >= 0 && *asked.acceptance <= 1))
-        return refused(error_code::out_of_range, "runtime.acceptance", how_outside(*asked.acceptance, 0, 1), part);
-    if (asked.draft_tokens == 0)
+        return refused(error_code::missing, "runtime.acceptance", "absent", reals_of(asked)[0].expected);
+    if (asked.acceptance && asked.draft_tokens == 0)
         return refused(error_code::missing, "runtime.draft_tokens", "0 or absent",
                        "the tokens that are drafted for a step, 1 to 1024, with runtime.acceptance");
     return done{};
@@ -90,22 +97,10 @@ constexpr status validate_pool(const runtime& r, const serving_options& asked) {
 constexpr status validate(const runtime& r, const serving_options& asked, const stored_format& weights) {
     if (const status s = detail::validate_format(r, weights); !s) return s;
     if (const status s = detail::validate_fraction(r.cache); !s) return s;
+    if (const status s = detail::all_in_range(detail::numbers_of(r, asked)); !s) return s;
+    if (const status s = detail::all_in_range(detail::reals_of(asked)); !s) return s;
     if (const status s = detail::validate_speculation(asked); !s) return s;
-    if (!(asked.rope_scaling >= 1 && asked.rope_scaling <= 1024))
-        return refused(error_code::out_of_range, "runtime.rope_scaling",
-                       detail::how_outside(asked.rope_scaling, 1, 1024), "a factor from 1 to 1024");
-    if (const status s = detail::validate_pool(r, asked); !s) return s;
-    using detail::bounded_field;
-    constexpr std::int64_t most_tokens = std::int64_t{1} << 40;
-    return detail::all_in_range(
-        bounded_field{"runtime.max_batched_tokens", r.step.max_batched_tokens.in(tokens), 0, most_tokens},
-        bounded_field{"runtime.max_num_seqs", asked.max_num_seqs, 0, 1 << 24},
-        bounded_field{"runtime.max_loras", asked.max_loras, 0, 1 << 16},
-        bounded_field{"runtime.max_lora_rank", asked.max_lora_rank, 1, 1 << 16},
-        bounded_field{"runtime.kv_block", r.cache.block.in(tokens), 0, 1 << 24},
-        bounded_field{"runtime.gpu_layers", asked.gpu_layers.value_or(0), 0, 1 << 16},
-        bounded_field{"runtime.n_cpu_moe", asked.host_expert_layers, 0, 1 << 16},
-        bounded_field{"runtime.encoder_tokens", asked.encoder_tokens.in(tokens), 0, most_tokens});
+    return detail::validate_pool(r, asked);
 }
 
 }  // namespace llmres::inline v0

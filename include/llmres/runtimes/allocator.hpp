@@ -24,28 +24,28 @@ inline constexpr std::array<std::string_view, 3> names_of<allocator_code>{"cuda_
 
 /// How an allocator reserves memory.
 struct runtime_allocator {
-    /// Who hands out the memory. (Of runtimes on other hardware than NVIDIA's it says nothing.)
+    /// Who hands out the memory of tensors. (Of runtimes on other hardware than NVIDIA's it says nothing.)
     allocator_code code = allocator_code::pytorch;
-    /// Reserved but not allocated, as a part of what is allocated.
+    /// Reserved but not allocated, as a part of what is allocated. Unit: part of one.
     interval<double> fragmentation{};
-    /// The same with expandable segments.
+    /// Fragmentation with expandable segments. Unit: part of one.
     interval<double> expandable_fragmentation{0.0, 0.01, 0.06};
     /// PYTORCH_ALLOC_CONF=expandable_segments:True: freed blocks are merged, whatever sizes they were allocated for.
     bool expandable_segments = false;
-    /// Training: the same as a part of activations, which are allocated and freed in every layer. (Logits are few and
-    /// large, and not among them.)
+    /// Training: reserved but not allocated, over activations. Unit: part of one. Activations are allocated and freed
+    /// in every layer; logits are few and large, and not among them.
     interval<double> activation_fragmentation{};
     /// Training: gaps between activations, and blocks of the loss that no layer's have room for, follow from the step's
     /// tensors (memory/training/allocator.hpp), as they are in transformers' modules.
     bool gaps_by_step = false;
-    /// Tensors of 10 MiB and more are segments of their own in steps of 2 MiB, with up to 1 MiB unused at their end
-    /// (PyTorch's caching allocator).
+    /// Tensors of 10 MiB and more are segments of their own in steps of 2 MiB, with up to 1 MiB unused at their end.
+    /// (PyTorch's caching allocator.)
     bool rounds_to_segments = false;
     /// Freed blocks of one phase stay cached while the next phase allocates others: what is reserved is nearer the sum
-    /// of the phases' peaks than their maximum (PyTorch's caching allocator).
+    /// of the phases' peaks than their maximum. (PyTorch's caching allocator.)
     bool caches_freed_blocks = false;
-    /// The buffer of a graph is several where it exceeds what the driver allocates at once (ggml-alloc.c: vbuffer, pull
-    /// request 15815).
+    /// The buffer of ggml's graph is several where it exceeds what the driver allocates at once. (ggml-alloc.c:
+    /// vbuffer, pull request 15815.)
     bool splits_buffers = false;
 };
 

@@ -50,35 +50,35 @@ enum class slot_cells : std::uint8_t {
 
 /// How a runtime allocates its KV cache.
 struct runtime_cache {
-    cache_pool pool = cache_pool::grows;  ///< where the memory of the cache comes from
-    /// The fraction of the memory that the cache may take, as `pool` understands it.
+    cache_pool pool = cache_pool::grows;  ///< Where the memory of the cache comes from.
+    /// The fraction of the memory that the cache may take, as pool understands it; null: none or chosen. Unit: part of
+    /// one.
     maybe<double> fraction{};
-    /// The fraction that the runtime chooses where none is named: for a device (nvidia-smi's total), the tokens of its
-    /// step, and the GPUs that share a layer (tensor) and the layers (pipeline).
+    /// How the runtime chooses its fraction where none is named; null: it does not. It depends on the device
+    /// (nvidia-smi's total), the tokens of its step, and the GPUs that share a layer (tensor) and the layers
+    /// (pipeline).
     double (*default_fraction)(byte_count device, token_count step, std::int32_t tensor,
                                std::int32_t pipeline) = nullptr;
-    /// The software's own name of the fraction.
-    text<31> fraction_name{"gpu_memory_utilization"};
-    /// Does not start where less than the fraction of the whole device is free.
-    bool refuses_less = false;
-    /// CUDA graphs count into the fraction; else they come on top of it.
-    bool graphs_deducted = false;
-    /// Tokens that a cache block holds; 0: caches grow token by token.
-    token_count block{};
-    window_cells windows = window_cells::window;  ///< tokens that layers with a window keep
-    /// Steps whose tokens `window_cells::grouped` counts.
+    text<31> fraction_name{"gpu_memory_utilization"};  ///< The software's own name of the fraction.
+    bool refuses_less = false;     ///< Does not start where less than the fraction of the whole device is free.
+    bool graphs_deducted = false;  ///< CUDA graphs count into the fraction; else they come on top of it.
+    token_count block{};           ///< Tokens that a cache block holds; 0: caches grow token by token.
+    window_cells windows = window_cells::window;  ///< Tokens that layers with sliding-window attention keep.
+    /// Steps whose tokens windowed layers of a pool of groups have room for, beside their windows.
+    /// (`window_cells::grouped`.)
     steps_in_flight in_flight = steps_in_flight::one;
-    /// Layers with a window have a pool of their own, with room for so large a part of the tokens of the others'
-    /// (SGLang: swa_full_tokens_ratio); empty: no such pool.
+    /// Tokens that a pool for layers with a window holds, over those that the others' holds; null: there is no such
+    /// pool. Unit: tokens over tokens. (SGLang: swa_full_tokens_ratio.)
     maybe<double> window_part{};
-    /// Latent attention caches keys and values of every head, not the latent (llama.cpp before its pull request 12801).
+    /// Latent attention caches keys and values of every head, not the latent. (llama.cpp before its pull request
+    /// 12801.)
     bool expands_latent = false;
-    /// Latent attention caches the values' part of the latent once more, as values (llama.cpp before its pull request
-    /// 19067).
+    /// Latent attention caches the values' part of the latent once more. (llama.cpp before its pull request 19067.)
     bool latent_values = false;
-    /// The same in 16 bits, where attention is no flash attention (ik_llama.cpp: -mla 1, kv^T).
+    /// Without flash attention the values' part of the latent is cached once more, transposed, in 16 bits.
+    /// (ik_llama.cpp: -mla 1, kv^T.)
     bool transposed_values = false;
-    state_cells states = state_cells::mixed;  ///< formats of recurrent layers' states
+    state_cells states = state_cells::mixed;  ///< Formats of recurrent layers' states.
     /// With CUDA graphs, the runtime does not start where a step may have more sequences than the pool has blocks, if
     /// recurrent layers keep their states in these.
     bool needs_state_blocks = false;
@@ -88,8 +88,9 @@ struct runtime_cache {
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.
     bool whole_batches = false;
     /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.
+    /// Unit: caches.
     std::int32_t copies = 1;
-    slot_cells slots = slot_cells::of_sequences;  ///< cells of a cache that is allotted at start
+    slot_cells slots = slot_cells::of_sequences;  ///< Whose tokens have cells in a cache that is allotted at start.
 };
 
 /// True if the cache is a fraction of the device, and the runtime has a knob for it.

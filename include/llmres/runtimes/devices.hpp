@@ -18,25 +18,26 @@ enum class device_support : std::uint8_t {
 
 /// The devices that a runtime starts on. The default takes any: what a caller builds is the caller's.
 struct runtime_devices {
-    device_support nvidia = device_support::runs;         ///< CUDA
-    device_support amd = device_support::runs;            ///< ROCm, or Vulkan
-    device_support intel = device_support::runs;          ///< Intel's Arc and Data Center GPU Max
-    device_support gaudi = device_support::runs;          ///< Intel's Gaudi
-    device_support google = device_support::runs;         ///< TPUs
-    device_support aws = device_support::runs;            ///< Trainium and Inferentia
-    device_support huawei = device_support::runs;         ///< Ascend
-    device_support apple = device_support::runs;          ///< Metal
-    device_support cambricon = device_support::runs;      ///< MLUs
-    device_support hygon = device_support::runs;          ///< DCUs, which compile HIP
-    device_support moore_threads = device_support::runs;  ///< MUSA
-    compute_capability least{};               ///< NVIDIA: it starts from this compute capability on; zero: on any
-    compute_capability fp8{};                 ///< NVIDIA: the least with weights in fp8; zero: `least`
-    compute_capability nvfp4{};               ///< NVIDIA: the least with weights in NVFP4; zero: `least`
-    compute_capability awq{};                 ///< NVIDIA: the least with weights in AWQ's words; zero: `least`
-    compute_capability fp8_cache{};           ///< NVIDIA: the least with a cache in fp8; zero: `least`
-    compute_capability nvfp4_cache{};         ///< NVIDIA: the least with a cache in NVFP4; zero: `least`
-    compute_capability nvfp4_cache_before{};  ///< NVIDIA: the first above it without such a cache; zero: none
-    text<127> source{};                       ///< what this was read from, in the runtime's own files
+    device_support nvidia = device_support::runs;         ///< Whether it starts on NVIDIA's GPUs (CUDA).
+    device_support amd = device_support::runs;            ///< Whether it starts on AMD's GPUs (ROCm, or Vulkan).
+    device_support intel = device_support::runs;          ///< Whether it starts on Intel's Arc and Data Center GPU Max.
+    device_support gaudi = device_support::runs;          ///< Whether it starts on Intel's Gaudi.
+    device_support google = device_support::runs;         ///< Whether it starts on TPUs.
+    device_support aws = device_support::runs;            ///< Whether it starts on Trainium and Inferentia.
+    device_support huawei = device_support::runs;         ///< Whether it starts on Ascend.
+    device_support apple = device_support::runs;          ///< Whether it starts on Apple's GPUs (Metal).
+    device_support cambricon = device_support::runs;      ///< Whether it starts on Cambricon's MLUs.
+    device_support hygon = device_support::runs;          ///< Whether it starts on Hygon's DCUs (which compile HIP).
+    device_support moore_threads = device_support::runs;  ///< Whether it starts on Moore Threads' GPUs (MUSA).
+    compute_capability least{};        ///< NVIDIA: it starts from this compute capability on; 0.0: on any.
+    compute_capability fp8{};          ///< NVIDIA: the least compute capability with weights in fp8; 0.0: least.
+    compute_capability nvfp4{};        ///< NVIDIA: the least compute capability with weights in NVFP4; 0.0: least.
+    compute_capability awq{};          ///< NVIDIA: the least compute capability with AWQ's weights; 0.0: least.
+    compute_capability fp8_cache{};    ///< NVIDIA: the least compute capability with a cache in fp8; 0.0: least.
+    compute_capability nvfp4_cache{};  ///< NVIDIA: the least compute capability with a cache in NVFP4; 0.0: least.
+    /// NVIDIA: the first compute capability above it without such a cache; 0.0: none.
+    compute_capability nvfp4_cache_before{};
+    text<127> source{};  ///< What this was read from, in the software's own files.
 };
 
 /// Whether a runtime starts on the devices of a vendor. `other` is what no table names (a CPU, a device of the

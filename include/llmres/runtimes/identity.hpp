@@ -29,14 +29,16 @@ enum class runtime_work : std::uint8_t {
 
 /// The name of a runtime, what it is for, and the versions that its profile holds for.
 struct runtime_identity {
-    text<23> name{};                        ///< its name: "vllm"
-    runtime_work work = runtime_work::any;  ///< what it is for
-    text<31> versions{};                    ///< in words: the versions that the profile's constants were taken from
-    runtime_version since{};                ///< the first version that the profile is meant for
-    runtime_version before{};               ///< the first version that it no longer holds for; zero: none is known
-    runtime_version built{};  ///< year, month, day of the first build that it holds for; zero: builds have no date
-    knob_list knobs{};        ///< the software's own names of what a caller may set
-    const llmres::launcher* launcher = nullptr;  ///< how it is started; null: that is not known
+    text<23> name{};                        ///< The runtime's name.
+    runtime_work work = runtime_work::any;  ///< What the runtime is for.
+    text<31> versions{};                    ///< The versions that the constants were taken from, in words.
+    runtime_version since{};                ///< The first version that the profile is meant for; null: any.
+    runtime_version before{};  ///< The first version that the profile no longer holds for; null: none is known.
+    /// year.month.day of the first build that the profile holds for, where builds have no number; null: none.
+    runtime_version built{};
+    knob_list knobs{};  ///< The software's own names of what a caller may set, and what each sets.
+    /// Which of the library's launchers writes the command that starts the runtime; null: none does.
+    const llmres::launcher* launcher = nullptr;
     friend constexpr bool operator==(const runtime_identity& a, const runtime_identity& b) {
         return a.name == b.name && a.versions == b.versions;
     }

@@ -169,40 +169,38 @@ inline constexpr std::array<std::string_view, 3> names_of<selective_code>{"atten
 
 /// The loss, from the logits to their gradient.
 struct training_loss {
-    loss_code code = loss_code::eager;  ///< how it is computed
-    /// `chunked`: how many parts.
-    std::int32_t chunks = 8;
-    /// `chunked`: tokens of each sequence in a part; 0: as many as give `chunks` parts.
+    loss_code code = loss_code::eager;  ///< How the loss is computed from the logits.
+    std::int32_t chunks = 8;            ///< Chunked: in how many parts. Unit: parts.
+    /// Chunked: tokens of each sequence in a part; 0: as many as chunks parts have. Unit: tokens.
     std::int32_t chunk_tokens = 0;
     /// The 16-bit logits stay beside the loss's fp32 copy of them (transformers since 4.46); else the copy takes their
     /// place.
     bool returns_logits = true;
-    /// `eager` and `triton`: the loss is computed over the logits as they are, which stay until the step is done (the
-    /// heads of GPT-2 and GPT-BigCode in transformers before 4.50; that they stay is In-sample, from slopes of fms's
-    /// runs).
+    /// `eager` and `triton`: the loss is computed over the logits as they are, which stay until the step is done. (The
+    /// heads of GPT-2 and GPT-BigCode in transformers before 4.50; that they stay is in-sample, from slopes of fms's
+    /// runs.)
     bool narrow = false;
-    /// The 16-bit logits stay while the loss is differentiated.
-    bool holds_logits = false;
+    bool holds_logits = false;  ///< The 16-bit logits stay while the loss is differentiated.
     /// `eager`, `eager_shifted` and `triton`: the training loop refers to what the model returned, logits and all,
     /// until the step is done. Hugging Face's Trainer refers to the loss alone (trainer.py, compute_loss).
     bool holds_outputs = false;
     /// `chunked`: the model returns fp32 copies of all logits, over which the loss is computed, and which the caller
     /// holds while it is differentiated.
     bool returns_fp32 = false;
-    /// `fused_linear`: each part's gradient of the head is a tensor, and another in fp32, before it is added (Liger
-    /// since 0.6.2, ops/fused_linear_cross_entropy.py; before: addmm in place).
+    /// `fused_linear`: each part's gradient of the head is a tensor, and another in fp32, before it is added. (Liger
+    /// since 0.6.2, ops/fused_linear_cross_entropy.py; before: addmm in place.)
     bool widens_head_gradient = false;
     friend constexpr bool operator==(const training_loss&, const training_loss&) = default;
 };
 
 /// What becomes of activations that are not kept until the backward pass: recomputed, or offloaded.
 struct checkpointing {
-    selective_code selective = selective_code::attention_core;  ///< what selective recomputation recomputes
-    /// Recomputation by product does not keep the output of cuDNN's attention (torchtitan before its #2095, 2025-12).
+    selective_code selective = selective_code::attention_core;  ///< What selective recomputation recomputes.
+    /// Recomputation by product does not keep the output of cuDNN's attention. (torchtitan before its #2095, 2025-12.)
     bool recomputes_cudnn = false;
-    /// Full recomputation by torch's reentrant checkpoint (transformers before 5), whose layers read a leaf each.
-    /// FSDP1's hook that frees a frozen unit holds on to that leaf's gradient until the step's end
-    /// (torch/distributed/fsdp/_runtime_utils.py, register_multi_grad_hook).
+    /// Full recomputation by torch's reentrant checkpoint, whose layers read a leaf each. FSDP1's hook that frees a
+    /// frozen unit holds on to that leaf's gradient until the step's end (torch/distributed/fsdp/_runtime_utils.py,
+    /// register_multi_grad_hook).
     bool reentrant = false;
     /// The checkpoint lies inside each unit (torch's apply_activation_checkpointing after wrapping), where the unit
     /// reads the output of the one before it, and no leaf.
@@ -215,58 +213,59 @@ struct checkpointing {
 
 /// What torch.compile compiles.
 struct compilation {
-    /// Each layer: norms and gates are one kernel each, and selective recomputation keeps no product that the backward
-    /// pass does not read.
+    /// Each layer is compiled: norms and gates are one kernel each, and selective recomputation keeps no product that
+    /// the backward pass does not read.
     bool layers = false;
-    /// The loss, where layers are compiled.
-    loss_compiling loss_with_layers = loss_compiling::never;
-    /// The loss, `eager` or `chunked`, whatever the layers: logits and their gradient.
+    loss_compiling loss_with_layers = loss_compiling::never;  ///< Which losses are compiled where layers are.
+    /// The loss is compiled, whatever the layers. (`eager` or `chunked`: logits and their gradient.)
     bool loss = false;
     friend constexpr bool operator==(const compilation&, const compilation&) = default;
 };
 
 /// 8-bit training by Transformer Engine.
 struct fp8_training {
-    fp8_recipe recipe = fp8_recipe::none;  ///< how 8-bit values are scaled
-    /// The 8-bit copies are the weights: there are no wider ones but the optimizer's (fp8-param-gather).
+    fp8_recipe recipe = fp8_recipe::none;  ///< How 8-bit values are scaled.
+    /// The 8-bit copies are the weights: there are no wider ones but the optimizer's. (fp8-param-gather.)
     bool param_gather = false;
     friend constexpr bool operator==(const fp8_training&, const fp8_training&) = default;
 };
 
 /// How training computes a model's modules. The defaults are those of Hugging Face's modules under PyTorch.
 struct training_kernels {
-    norm_code norm = norm_code::eager;                          ///< norms
-    gate_code gate = gate_code::eager;                          ///< gated feed-forwards
-    training_loss loss{};                                       ///< the loss
-    linear_code linear = linear_code::plain;                    ///< linear layers
-    expert_code experts = expert_code::modules;                 ///< routed experts
-    scan_code scan = scan_code::plain;                          ///< Mamba 2's scan
-    latent_value_code latent_values = latent_value_code::view;  ///< values of latent attention
-    /// Routed experts without a gate multiply their activation by the router's weight in one kernel (Megatron-Core,
-    /// core/fusions/fused_weighted_squared_relu.py).
+    norm_code norm = norm_code::eager;           ///< How norms are computed.
+    gate_code gate = gate_code::eager;           ///< How the activation of a gated feed-forward is computed.
+    training_loss loss{};                        ///< The loss, from the logits to their gradient.
+    linear_code linear = linear_code::plain;     ///< Where the gradient of a linear layer's weight goes.
+    expert_code experts = expert_code::modules;  ///< How routed experts are computed.
+    scan_code scan = scan_code::plain;           ///< How Mamba 2's mixer is computed between its two projections.
+    /// What attention reads of the product that makes the values of latent attention.
+    latent_value_code latent_values = latent_value_code::view;
+    /// Routed experts without a gate multiply their activation by the router's weight in one kernel. (Megatron-Core,
+    /// core/fusions/fused_weighted_squared_relu.py.)
     bool use_fused_weighted_squared_relu = false;
-    /// Where one product makes queries, keys and values, whatever the model's own code, adapters of some of them keep
-    /// what they add in its place (lit-gpt: LoRAQKVLinear, an index_copy).
+    /// Whether one product makes queries, keys and values, and what attention reads of it. Where one product makes
+    /// queries, keys and values, whatever the model's own code, adapters of some of them keep what they add in its
+    /// place (lit-gpt: LoRAQKVLinear, an index_copy).
     joined_heads_code joined_heads = joined_heads_code::by_model;
-    /// sdpa reads keys and values of grouped queries without a copy for every query head.
-    bool shared_heads = true;
-    /// Narrower computation casts weights at each operation (autocast), not by a narrower copy.
-    bool casts_weights = true;
+    bool shared_heads = true;  ///< sdpa reads keys and values of grouped queries without a copy for every query head.
+    bool casts_weights =
+        true;  ///< Narrower computation casts weights at each operation (autocast), not by a narrower copy.
     /// Column-parallel products keep what they gathered of the sequence, not their own part.
     bool keeps_gathered_inputs = false;
-    /// Adapters are fp32 beside a narrower base (PEFT).
-    bool fp32_adapters = true;
-    adapter_code adapters = adapter_code::modules;  ///< how adapters are computed beside frozen products
-    /// Embedding, norms and head are fp32 beside 4-bit weights under adapters, unless ZeRO 3 shards them (peft's
-    /// prepare_model_for_kbit_training; trl leaves a sharded model as it is).
+    bool fp32_adapters = true;  ///< Adapters are fp32 beside a narrower base. (PEFT.)
+    /// How adapters are computed beside the frozen products of their layers.
+    adapter_code adapters = adapter_code::modules;
+    /// Embedding, norms and head are fp32 beside 4-bit weights under adapters, unless ZeRO 3 shards them. (peft's
+    /// prepare_model_for_kbit_training; trl leaves a sharded model as it is.)
     bool fp32_stream = false;
-    /// 4-bit products save their input, though the weight alone is needed (bitsandbytes before 0.43.2, its pull request
-    /// 1270).
+    /// 4-bit products save their input, though the weight alone is needed. (bitsandbytes before 0.43.2, its pull
+    /// request 1270.)
     bool four_bit_keeps_inputs = false;
-    module_code modules = module_code::transformers;  ///< whose code the model's modules are
-    llmres::compilation compilation{};                ///< torch.compile
-    fp8_training fp8{};                               ///< 8-bit training
-    llmres::checkpointing checkpointing{};            ///< recomputation and offloading
+    /// Whose code the model's modules are: transformers' compose some activations of several kernels.
+    module_code modules = module_code::transformers;
+    llmres::compilation compilation{};      ///< What torch.compile compiles.
+    fp8_training fp8{};                     ///< 8-bit training by Transformer Engine.
+    llmres::checkpointing checkpointing{};  ///< Activations that are recomputed or offloaded.
 
     /// Whether a norm is one kernel.
     constexpr bool fuses_norms() const { return norm == norm_code::fused || compilation.layers; }

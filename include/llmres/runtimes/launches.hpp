@@ -69,48 +69,45 @@ inline constexpr std::array<std::string_view, 4> names_of<stage_overlap>{"none",
 
 /// How a runtime launches the kernels of a step.
 struct runtime_launches {
-    /// Time in which the CPU issues the kernels of one layer's forward pass, one after another. The GPU waits where
-    /// this takes longer than the kernels do. Zero: CUDA graphs, or a compiled program that issues them at once.
+    /// Time in which the CPU issues the kernels of one layer's forward pass; 0: CUDA graphs or a compiled program. The
+    /// GPU waits where this takes longer than the kernels do.
     interval<duration> layer{};
-    /// The same where CUDA graphs do not serve: prompts, and sequences beyond `graph_context`. Zero: as `layer`.
+    /// The same where CUDA graphs do not serve: prompts, and sequences beyond `graph_context`; 0: as layer.
     interval<duration> eager_layer{};
-    /// Longer sequences are decoded without CUDA graphs; 0: none are.
-    token_count graph_context{};
+    token_count graph_context{};  ///< Tokens beyond which sequences are decoded without CUDA graphs; 0: none are.
     /// What each product with a weight of fewer than 16 bits takes longer to issue than one with a wide weight: kernels
     /// that unpack it, quantise its input or sum its parts.
     interval<duration> narrow_product{};
-    /// Time in which the CPU issues one routed expert, where the runtime loops over all of them.
+    /// Time in which the CPU issues one routed expert, where it loops over all of them.
     interval<duration> looped_expert{};
-    /// Time of the scheduler, the sampler and Python between two steps of serving.
-    interval<duration> step{};
-    /// Time from a request to its first prompt token: tokenizer, queue, scheduler (serving).
-    interval<duration> request{};
+    interval<duration> step{};     ///< Time of scheduler, sampler and Python between two steps of serving.
+    interval<duration> request{};  ///< Time from a request to its first prompt token: tokenizer, queue, scheduler.
     /// The part of kernels' floors that remains in a step: less than all where a kernel starts while the one before it
-    /// ends (CUDA graphs with programmatic dependent launches).
+    /// ends. Unit: part of one. (CUDA graphs with programmatic dependent launches.)
     double floors = 1.0;
-    /// Elementwise kernels of a layer: norms, rotary embedding, activation, sums.
+    /// Elementwise kernels of a layer: norms, rotary embedding, activation, sums. Unit: kernels.
     double small_kernels = 6;
-    attention_code attention = attention_code::tuned;  ///< of training
-    /// Projections that share their input are one product: q, k and v; gate and up.
-    bool joined = false;
-    /// Gradients are exchanged while the backward pass goes on (DDP, FSDP; Megatron-Core's --overlap-grad-reduce, which
-    /// is off by default).
+    attention_code attention = attention_code::tuned;  ///< Whose kernels compute fused attention in training.
+    bool joined = false;  ///< Projections that share their input are one product: q, k and v; gate and up.
+    /// Gradients are exchanged while the backward pass goes on. (DDP, FSDP; Megatron-Core's --overlap-grad-reduce,
+    /// which is off by default.)
     bool overlaps_gradients = true;
-    /// All-reduces of one node are the runtime's own kernels, not NCCL's.
-    bool own_all_reduce = false;
+    bool own_all_reduce = false;  ///< All-reduces of one node are the runtime's own kernels, not NCCL's.
     /// Each step of serving copies the cache (torch.cat), and keys and values once for every query head that shares
     /// them (repeat_kv), and one block of attention reads all keys of a head.
     bool copies_cache = false;
-    /// Time of prompts relative to what the constants of kernels say: least, expected, most.
+    /// Time of prompts relative to what the constants of kernels say: least, expected, most. Unit: ratio.
     interval<double> prompts{1.0, 1.0, 1.0};
-    stage_overlap stages = stage_overlap::none;  ///< serving: what a pipeline's stages compute at the same time
-    /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives.
+    /// What the stages of a pipeline compute at the same time when serving.
+    stage_overlap stages = stage_overlap::none;
+    /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives. Unit: bytes
+    /// a clock and multiprocessor.
     double bytes_a_clock = 0;
-    packed_code packed = packed_code::streamed;  ///< of products with integer weights
-    /// Casts to 8-bit floats are part of the kernel before them (vLLM: torch.compile joins them with norms and
-    /// activations).
+    packed_code packed = packed_code::streamed;  ///< Whose kernels multiply by weights that are stored as integers.
+    /// Casts to 8-bit floats are part of the kernel before them. (vLLM: torch.compile joins them with norms and
+    /// activations.)
     bool joins_casts = false;
-    routed_code experts = routed_code::grouped;  ///< of routed experts
+    routed_code experts = routed_code::grouped;  ///< Whose kernels compute routed experts.
 };
 
 }  // namespace llmres::inline v0

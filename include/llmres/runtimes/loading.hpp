@@ -26,54 +26,47 @@ enum class projection_tensors : std::uint8_t {
 
 /// Routed experts whose weights lie on the host.
 struct host_experts {
-    /// In steps of 32 tokens and more, one stack of them at a time is copied to the GPU.
-    bool copied = false;
-    /// That limit is 32 tokens for each expert.
-    bool copied_by_expert = false;
-    /// Gate and up are one operation: two stacks at a time, or none (ik_llama.cpp: -fmoe).
+    bool copied = false;  ///< In steps of 32 tokens and more, one stack of experts at a time is copied to the GPU.
+    bool copied_by_expert = false;  ///< That limit is 32 tokens for each expert.
+    /// Gate and up are one operation: two stacks at a time, or none. (ik_llama.cpp: -fmoe.)
     bool fused_gates = false;
 };
 
 /// Routed experts in MXFP4.
 struct mxfp4_experts {
-    /// Their scales are kept beside those that were put into the kernels' order.
-    bool scales_again = false;
-    /// They are padded to 128 inner and 256 outer features, where kernels ask for it.
-    bool padded = false;
-    /// Kernels for Hopper read values padded to 128 inner and 64 outer features (triton_kernels 3.6,
-    /// hopper_value.py: swizzle_data).
+    bool scales_again = false;  ///< Scales are kept beside those that were put into the kernels' order.
+    bool padded = false;        ///< Experts are padded to 128 inner and 256 outer features, where kernels ask for it.
+    /// Values are padded to 128 inner and 64 outer features for kernels on Hopper. (triton_kernels 3.6,
+    /// hopper_value.py: swizzle_data.)
     bool pads_values = false;
 };
 
 /// How loaded weights are held.
 struct runtime_loading {
-    /// Families of formats that checkpoints may be in.
-    format_set formats = all_formats;
-    rope_tables rope = rope_tables::computed;  ///< tables of rotary positions
-    /// The token embedding is read from main memory.
-    bool embedding_on_host = false;
-    /// What stays on the host are pages of the file itself (llama.cpp: mmap). Where main memory is short, the kernel
+    format_set formats = all_formats;  ///< Families of formats that checkpoints may be in; 16 bits and more always.
+    rope_tables rope = rope_tables::computed;  ///< Tables of rotary positions that stay on the GPU.
+    bool embedding_on_host = false;            ///< The token embedding is read from main memory.
+    /// What stays on the host are pages of the file itself. (llama.cpp: mmap.) Where main memory is short, the kernel
     /// drops them and reads them again at each token.
     bool maps_weights = false;
-    llmres::host_experts host_experts{};  ///< routed experts on the host
+    llmres::host_experts host_experts{};  ///< Routed experts on the host.
     /// Quantised checkpoints of models with tied embeddings may hold the head beside the embedding; FP8 ones do.
     bool head_again = false;
-    llmres::mxfp4_experts mxfp4{};  ///< routed experts in MXFP4
-    /// Tensors in which a layer's projections lie.
-    projection_tensors projections = projection_tensors::separate;
-    /// The part of quantised weights that kernels may hold a second time, fused or in another order.
+    llmres::mxfp4_experts mxfp4{};                                  ///< Routed experts in MXFP4.
+    projection_tensors projections = projection_tensors::separate;  ///< Tensors in which a layer's projections lie.
+    /// The part of quantised weights that kernels may hold a second time, fused or in another order. Unit: part of one.
     double repacked = 0.0;
     /// Each stage of a pipeline has vision and audio towers, though the first stage alone computes them.
     bool towers_everywhere = false;
-    /// Layers and context that nobody set are chosen so that they fit free memory (llama.cpp: `--fit`).
+    /// Layers and context that nobody set are chosen so that they fit free memory. (llama.cpp: `--fit`.)
     bool fits_memory = false;
-    /// Weights whose format nobody names are fetched as a quantised GGUF file, not as published (llama.cpp's `-hf`,
-    /// Ollama's library: Q4_K_M).
+    /// Weights whose format nobody names are fetched as a quantised GGUF file. (llama.cpp's `-hf`, Ollama's library:
+    /// Q4_K_M.)
     bool fetches_quantised = false;
-    /// Of so many layers on GPUs the head is the first; else it comes to a GPU when all layers are there (llama.cpp
-    /// until pull request 18148 of December 2025).
+    /// Of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there. (llama.cpp until
+    /// pull request 18148 of December 2025.)
     bool head_first = false;
-    /// Names of models are those of its own library, where one without a tag is that of its tag `latest` (Ollama).
+    /// Names of models are those of its own library, where one without a tag is that of the tag latest. (Ollama.)
     bool own_library = false;
 };
 

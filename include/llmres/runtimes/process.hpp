@@ -10,34 +10,28 @@ namespace llmres::inline v0 {
 
 /// The memory of a process beside its tensors.
 struct runtime_process {
-    /// The CUDA context and loaded kernels.
-    interval<byte_count> context{};
-    /// Handles of libraries: cuBLAS, cublasLt, attention kernels.
-    interval<byte_count> workspace{};
+    interval<byte_count> context{};    ///< The CUDA context and loaded kernels.
+    interval<byte_count> workspace{};  ///< Handles of libraries: cuBLAS, cublasLt, attention kernels.
     /// The same on a stage of a pipeline, where the runtime measures free memory after the stages' first all-reduce,
     /// which has loaded kernels by then; zero: the same.
     interval<byte_count> stage_workspace{};
-    /// Workspaces of routed experts' grouped matrix products.
-    interval<byte_count> expert_workspace{};
-    /// Of matrix products, one for each thread that multiplies, from PyTorch's allocator and therefore a part of its
-    /// peak (CublasHandlePool.cpp: 8.1 MiB; from Hopper on, see product_workspace_on(), 32).
+    interval<byte_count> expert_workspace{};  ///< Workspaces of routed experts' grouped matrix products.
+    /// Workspace of matrix products, one for each thread that multiplies, from PyTorch's allocator and therefore a part
+    /// of its peak. (CublasHandlePool.cpp: 8.1 MiB; from Hopper on, see product_workspace_on(), 32.)
     byte_count product_workspace{};
-    /// NCCL, once for each group of more than one rank that the GPU is in. When serving it is that of a pair, and as
-    /// much again for each doubling of the group: 0.48 to 0.72 GiB for two ranks (vLLM's logs), 1.45 for eight
-    /// (ml-engineering, after the first barrier).
+    /// NCCL, for each group of more than one rank; serving: of a pair, and as much for each doubling. 0.48 to 0.72 GiB
+    /// for two ranks (vLLM's logs), 1.45 for eight (ml-engineering, after the first barrier).
     interval<byte_count> communicator{};
     /// `communicator` was measured whole, whatever the size of the group; stages of a pipeline have created theirs
-    /// before the runtime measures free memory (vLLM from 0.11.1).
+    /// before the runtime measures free memory. (vLLM from 0.11.1.)
     bool communicator_once = false;
-    /// Communicators that pipeline stages have beside one for each way of parallelism.
+    /// Communicators that pipeline stages have beside one for each way of parallelism. Unit: communicators.
     std::int32_t pipeline_groups = 0;
     /// All-reduces fused with the norm behind them (vLLM's fuse_allreduce_rms): on Hopper and Blackwell, where layers
     /// are split by tensor parallelism alone.
     interval<byte_count> fused_all_reduce{};
-    /// CUDA graphs that are captured after start.
-    interval<byte_count> cuda_graphs{};
-    /// CUDA graphs of each layer, beside `cuda_graphs`.
-    interval<byte_count> layer_graphs{};
+    interval<byte_count> cuda_graphs{};   ///< CUDA graphs that are captured after start.
+    interval<byte_count> layer_graphs{};  ///< CUDA graphs of each layer, beside cuda_graphs.
 };
 
 /// The workspace of matrix products of one thread on a GPU, `since_hopper`: of compute capability 9.0 or later.

@@ -22,11 +22,12 @@ namespace llmres::inline v0 {
 
 /// What was measured under a runtime, over what the inventory counts (docs/accuracy.md).
 struct runtime_accuracy {
-    interval<double> activations{1.0, 1.0, 1.0};  ///< measured activations over counted ones
+    /// Measured activations over those that the inventory counts. Unit: ratio.
+    interval<double> activations{1.0, 1.0, 1.0};
     /// Training: activations of an architecture that models/modeling.hpp does not describe, over those of Llama's
-    /// modules with its layers. 1: the runtime has modules of its own.
+    /// modules with its layers. Unit: ratio. 1: the runtime has modules of its own.
     interval<double> undescribed{1.0, 1.0, 1.0};
-    interval<double> logits{};  ///< training: of logits alone, where that is known better; zero: as activations
+    interval<double> logits{};  ///< Training: measured logits over counted ones; 0: as activations. Unit: ratio.
 };
 
 /// Activations of architectures that are not described, over those of Llama's modules with their layers. In-sample:
@@ -36,23 +37,23 @@ inline constexpr interval<double> undescribed_activations{0.65, 1.0, 3.2};
 
 /// A runtime, as its parts.
 struct runtime {
-    runtime_identity identity{};    ///< name and versions
-    runtime_launches launches{};    ///< what its CPU side takes, and which kernels it joins
-    runtime_process process{};      ///< memory of its process
-    runtime_allocator allocator{};  ///< how its allocator reserves memory
-    runtime_accuracy accuracy{};    ///< measured over counted activations
-    runtime_loading loading{};      ///< how it holds weights
+    runtime_identity identity{};    ///< Name, purpose and versions.
+    runtime_launches launches{};    ///< What the CPU takes while the GPU computes, and which kernels are joined.
+    runtime_process process{};      ///< Memory of the process beside its tensors.
+    runtime_allocator allocator{};  ///< How memory is reserved.
+    runtime_accuracy accuracy{};    ///< Measured over counted activations.
+    runtime_loading loading{};      ///< How weights are held once they are loaded.
 
-    runtime_cache cache{};                      ///< its KV cache
-    serving_step step{};                        ///< its largest step
-    llmres::serving_kernels serving_kernels{};  ///< its kernels when serving
+    runtime_cache cache{};                      ///< How the KV cache is allocated.
+    serving_step step{};                        ///< The largest step of serving.
+    llmres::serving_kernels serving_kernels{};  ///< What kernels keep alive when serving.
 
-    training_kernels kernels{};    ///< its kernels when training
-    optimizer_step optimizer{};    ///< the optimizer's step
-    training_sharding sharding{};  ///< sharding over data ranks
-    training_pipeline pipeline{};  ///< pipelines
-    layout_rules layouts{};        ///< the layouts it runs
-    runtime_devices devices{};     ///< the devices it starts on
+    training_kernels kernels{};    ///< How training computes a model's modules.
+    optimizer_step optimizer{};    ///< How the optimizer's step is taken.
+    training_sharding sharding{};  ///< How training shards over data ranks.
+    training_pipeline pipeline{};  ///< How pipeline stages work together when training.
+    layout_rules layouts{};        ///< The layouts that the runtime runs.
+    runtime_devices devices{};     ///< The devices that the runtime starts on.
 
     /// Profiles are told apart by name and versions.
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }

@@ -14,13 +14,12 @@ namespace llmres::inline v0 {
 
 /// How multi-head latent attention reads its cache.
 struct latent_kernels {
-    /// As it is: queries and outputs are made as wide as the latent (ggml).
+    /// Queries and outputs are made as wide as the latent, which is read as it is cached. (ggml.)
     bool absorbed = false;
-    /// Keys and values of the whole context are expanded, in groups of heads of at most this size in fp32; 0: not.
+    /// Keys and values of the whole context are expanded in groups of heads of at most this size; 0: not.
     byte_count expanded{};
-    /// All groups are expanded before the first of them is read.
-    bool expands_all = false;
-    /// Without flash attention: scores are computed in groups of heads of at most this size in fp32; 0: of all heads.
+    bool expands_all = false;  ///< All groups are expanded before the first of them is read.
+    /// Without flash attention scores are computed in groups of heads of at most this size; 0: of all heads.
     byte_count scores{};
     /// Without flash attention: values are read transposed, from a 16-bit copy that each layer makes of them.
     bool copies_values = false;
@@ -31,19 +30,21 @@ struct ggml_graphs {
     /// The buffer is laid out tensor by tensor, each in the hole that fits it (ggml-alloc.c); else the fuller half of a
     /// layer is its peak.
     bool laid_out = false;
-    /// A feed-forward's gate times its product is a tensor beside both (GGML_OP_GLU, pull request 14158).
+    /// A feed-forward's gate times its product is a tensor beside both. (GGML_OP_GLU, pull request 14158.)
     bool gated_apart = false;
-    /// Without flash attention, values are written cell by cell: an index of 8 bytes for each (pull request 14959).
+    /// Without flash attention, values are written cell by cell, with an index of 8 bytes for each. (pull request
+    /// 14959.)
     bool value_rows = false;
-    /// With flash attention, masks are 16-bit inputs (pull request 23764); else fp32 ones that a layer casts.
+    /// With flash attention, masks are 16-bit inputs; else fp32 ones that a layer casts.
     bool narrow_masks = false;
-    /// Queries, keys, values and attention's output are multiplied by a rotation each where the cache is quantised.
+    /// Queries, keys, values and output are multiplied by a rotation where the cache is quantised.
     bool rotates_quantised = false;
-    bool all_states = false;     ///< recurrent states of all slots pass the graph, else one's
-    bool copies_states = false;  ///< recurrent states are copied before they are read (b5353; no longer by b6900)
-    bool values_first = false;   ///< values are made before keys, and queries in the latent's width before rotary ones
+    bool all_states = false;     ///< Recurrent states of all slots pass the graph, else one's.
+    bool copies_states = false;  ///< Recurrent states are copied before they are read. (b5353; no longer by b6900.)
+    /// Values are made before keys, and queries in the latent's width before rotary ones.
+    bool values_first = false;
     /// Inputs of the hidden width that are there beside the stream where the embedding is looked up on this device:
-    /// none, embeddings given instead of tokens, or those and their mixture with tokens.
+    /// none, embeddings given instead of tokens, or those and their mixture with tokens. Unit: vectors a token.
     std::int32_t inputs_of_embedding = 0;
 };
 
@@ -59,35 +60,30 @@ inline constexpr std::array<std::string_view, 3> names_of<bf16_code>{"converts",
 
 /// What serving keeps alive in a layer.
 struct serving_kernels {
-    /// Activations are fp32 whatever the format of weights (ggml).
-    bool fp32_activations = false;
-    /// Keys and values are written straight to the cache, and products over their factors (ggml).
+    bool fp32_activations = false;  ///< Activations are fp32 whatever the format of weights. (ggml.)
+    /// Keys and values are written straight to the cache, and products over their factors. (ggml.)
     bool written_in_place = false;
-    /// How the buffers of ggml's graphs are laid out.
-    ggml_graphs graph{};
-    /// Attention's output takes the place of its queries.
-    bool output_over_query = false;
-    /// A mask of tokens x context: fp32, or 16 bits with flash attention (ggml).
-    bool attention_mask = false;
-    /// Overrides the job's `attention`.
-    maybe<bool> flash_attention{};
-    latent_kernels latent{};  ///< multi-head latent attention
-    /// Vectors of the hidden width beside the inventory's.
-    std::int32_t more_hidden = 0;
-    /// Where that many rows or more are multiplied at once, one matrix at a time, the head included, is dequantised to
-    /// 16 bits into a buffer of its own (ExLlama); empty: none is.
+    ggml_graphs graph{};             ///< How the buffers of ggml's graphs are laid out.
+    bool output_over_query = false;  ///< Attention's output takes the place of its queries.
+    bool attention_mask = false;     ///< A mask of tokens x context: fp32, or 16 bits with flash attention. (ggml.)
+    maybe<bool> flash_attention{};   ///< Overrides the job's attention; null: as the job says.
+    latent_kernels latent{};         ///< Multi-head latent attention.
+    std::int32_t more_hidden = 0;    ///< Vectors of the hidden width beside the inventory's. Unit: vectors a token.
+    /// Rows from which on a product's weights are dequantised to a buffer first; null: never. Unit: rows. One matrix at
+    /// a time, the head included, is dequantised to 16 bits into a buffer of its own (ExLlama).
     maybe<std::int32_t> dequantised_from{};
-    /// Bytes of each attention score (pair of tokens and head), where attention is eager.
+    /// Bytes of each attention score (pair of tokens and head), where attention is eager. Unit: bytes a score.
     std::int32_t score_bytes = 4;
     /// With flash attention, a tensor of the last layer's feed-forward may lie in the graph's buffer while logits are
-    /// computed (ggml: GLM-4, to 0.01 MiB).
+    /// computed. (ggml: GLM-4, to 0.01 MiB.)
     bool feed_forward_under_logits = false;
-    /// Buffers of routed experts stay allocated while logits are computed (vLLM's WorkspaceManager).
+    /// Buffers of routed experts stay allocated while logits are computed. (vLLM's WorkspaceManager.)
     bool keeps_expert_scratch = false;
     /// Where weights and activations are int8, the 8-bit copy of a product's input is a tensor beside it.
     bool copies_int8 = false;
-    bf16_code without_bf16 = bf16_code::converts;  ///< on a GPU without bf16 arithmetic
+    bf16_code without_bf16 = bf16_code::converts;  ///< What it does with bf16 on a GPU that has no bf16 arithmetic.
     /// Prompts pass attention with heads wider than this in scores that lie in memory; 0: heads of any width are fused.
+    /// Unit: features.
     std::int32_t widest_fused_head = 0;
 };
 

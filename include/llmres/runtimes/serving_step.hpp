@@ -26,10 +26,12 @@ enum class profiled_images : std::uint8_t {
 
 /// What a runtime takes by default on devices of a size and more.
 struct device_default {
-    byte_count from{};                 ///< 0: there is no such class
-    token_count max_batched_tokens{};  ///< 0: as below that size
-    std::int64_t max_num_seqs = 0;     ///< likewise
-    token_count context{};             ///< likewise, of all GPUs together
+    byte_count from{};  ///< The memory from which on devices are of this class; 0: there is no such class.
+    token_count max_batched_tokens{};  ///< Prompt tokens in one step on such devices; 0: as on smaller ones.
+    /// Sequences in one step on such devices; 0: as on smaller ones. Unit: sequences.
+    std::int64_t max_num_seqs = 0;
+    /// Tokens of a sequence where nobody says how many, on such GPUs together; 0: as on smaller ones.
+    token_count context{};
 };
 
 /// Up to three such classes, ascending.
@@ -42,50 +44,48 @@ constexpr std::array<device_default, 3> device_classes(device_default first = de
 /// The logits of a step, and what the sampler makes of them. Bytes are of one logit: one position and one word of the
 /// vocabulary.
 struct serving_logits {
-    scored_tokens rows = scored_tokens::last;  ///< tokens whose logits are computed
-    /// Bytes that are alive for each logit, the sampler's sort included.
+    scored_tokens rows = scored_tokens::last;  ///< Tokens whose logits are computed.
+    /// Bytes that are alive for each logit, the sampler's sort included. Unit: bytes a logit.
     interval<double> bytes{6.0, 6.0, 6.0};
-    /// The same where the context passes `chunked_beyond`; zero: the same.
+    /// Bytes for each logit where the context passes chunked_beyond; 0: the same. Unit: bytes a logit.
     interval<double> chunked_bytes{};
-    /// The same of models without routed experts and recurrences; zero: the same.
+    /// Bytes for each logit of models without routed experts and recurrences; 0: the same. Unit: bytes a logit.
     interval<double> dense_bytes{};
-    /// Further bytes for each logit where fewer than 128 rows are computed.
+    /// Further bytes for each logit where fewer than 128 rows are computed. Unit: bytes a logit.
     double few_rows_bytes = 0.0;
-    /// Vectors of the hidden width that are alive beside each row.
-    std::int32_t hidden_vectors = 0;
+    std::int32_t hidden_vectors = 0;  ///< Vectors of the hidden width that are alive beside each row. Unit: vectors.
     /// Rows of fp32 logits that a kernel filters in, where 8 and more rows are computed: one for each multiprocessor.
+    /// Unit: rows.
     std::int32_t filter_rows = 0;
-    /// Local memory of each thread of that kernel beyond the KiB that a context holds for every thread a GPU runs,
-    /// where rows of logits do not begin at multiples of 16 bytes (a vocabulary that is no multiple of four).
+    /// Local memory of each thread of that kernel beyond 1 KiB, where the vocabulary is no multiple of four. Local
+    /// memory of each thread of that kernel beyond the KiB that a context holds for every thread a GPU runs, where rows
+    /// of logits do not begin at multiples of 16 bytes (a vocabulary that is no multiple of four).
     interval<byte_count> filter_stack{};
-    /// GPUs that compute layers in turn return the logits, in fp32, to the first GPU (accelerate).
+    /// GPUs that compute layers in turn return the logits, in fp32, to the first GPU. (accelerate.)
     bool on_first_gpu = false;
-    /// The CPU samples: the logits of each new token are copied to main memory, in fp32 (llama.cpp, llama-context.cpp:
-    /// ggml_backend_tensor_get_async of t_logits).
+    /// The logits of each new token are copied to main memory, where the CPU samples. (llama.cpp, llama-context.cpp:
+    /// ggml_backend_tensor_get_async of t_logits.)
     bool to_host = false;
 };
 
 /// The largest step that a runtime computes.
 struct serving_step {
-    /// Prompt tokens in one step; 0: a whole prompt.
-    token_count max_batched_tokens{};
-    /// Sequences in one step where the caller names no other number; 0: those of the job.
+    token_count max_batched_tokens{};  ///< Prompt tokens in one step; 0: a whole prompt.
+    /// Sequences in one step where the caller names no other number; 0: those of the job. Unit: sequences.
     std::int64_t max_num_seqs = 0;
-    /// Tokens that a sequence may reach where nobody says how many; 0: the model's longest.
-    token_count context{};
+    token_count context{};  ///< Tokens that a sequence may reach where nobody says how many; 0: the model's longest.
     /// The defaults of these on devices from a size on, ascending.
     std::array<device_default, 3> larger_devices = device_classes();
-    /// `larger_devices` leaves the A100 out (vLLM).
-    bool a100_is_small = false;
+    bool a100_is_small = false;  ///< larger_devices leaves the A100 out. (vLLM.)
     /// Contexts up to this length are computed whole, in at least 2048 tokens; 0: always in chunks.
     token_count chunked_beyond{};
     /// The runtime computes the largest step at start, and reserves its peak whatever the job is.
     bool profiles = false;
-    /// Images of that profiling run.
-    profiled_images images = profiled_images::none;
-    /// Copies of inputs and masks where pipeline stages compute micro-batches in turn (ggml: GGML_SCHED_MAX_COPIES).
+    profiled_images images = profiled_images::none;  ///< Images of that profiling run.
+    /// Copies of inputs and masks where pipeline stages compute micro-batches in turn. Unit: copies. (ggml:
+    /// GGML_SCHED_MAX_COPIES.)
     std::int32_t copies = 1;
-    serving_logits logits{};  ///< the logits of a step
+    serving_logits logits{};  ///< The logits of a step.
 };
 
 /// Bytes that are alive for each logit of a step that computes so many rows. `in_chunks`: the prompt passes in chunks

@@ -30,32 +30,31 @@ enum class adapted_layer_units : std::uint8_t {
 
 /// What DeepSpeed's ZeRO is told, and does of its own.
 struct deepspeed_zero {
-    /// Values of gradients that are exchanged at once (runtime/zero/config.py).
+    /// Values of gradients that are exchanged at once. Unit: values. (runtime/zero/config.py.)
     std::int64_t reduce_bucket_size = 0;
-    /// The caller has said `reduce_bucket_size`; else a launcher may set another one than the default (transformers'
-    /// Trainer writes the square of the hidden width where a configuration says "auto").
+    /// The caller has said `reduce_bucket_size`; else a launcher may set another one than the default. (transformers'
+    /// Trainer writes the square of the hidden width where a configuration says "auto".)
     bool bucket_size_known = false;
     /// Gradients are exchanged on a stream of their own while the backward pass goes on; ZeRO 1 and 2 fill a second
-    /// bucket meanwhile (stage_1_and_2.py, setup_buckets). ZeRO 3 always does (zero/config.py, overlap_comm_valid).
+    /// bucket meanwhile. (stage_1_and_2.py, setup_buckets.) ZeRO 3 always does (zero/config.py, overlap_comm_valid).
     bool overlap_comm = false;
     /// ZeRO 1 and 2 copy the weights into one tensor on the GPU, beside the ones that were loaded, whose blocks the
-    /// allocator keeps (stage_1_and_2.py, flatten_on_accelerator).
+    /// allocator keeps. (stage_1_and_2.py, flatten_on_accelerator.)
     bool flattens_on_gpu = false;
-    /// Values of a rank's own that ZeRO 3 steps at once (runtime/zero/config.py).
+    /// Values of a rank's own that ZeRO 3 steps at once. Unit: values. (runtime/zero/config.py.)
     std::int64_t sub_group_size = 0;
 };
 
 /// How training shards weights, gradients and states over data ranks.
 struct training_sharding {
-    sharding_code code = sharding_code::buckets;  ///< the implementation
-    /// Gradients lie in a buffer of their own, from the first step to the last.
-    bool keeps_gradients = false;
-    /// DDP's gradients are views of its buckets; else the buckets lie beside them, as large as all gradients
-    /// (torch/csrc/distributed/c10d/reducer.cpp, initialize_buckets). True where DDP is not used.
+    sharding_code code = sharding_code::buckets;  ///< The implementation that shards what is trained.
+    bool keeps_gradients = false;  ///< Gradients lie in a buffer of their own, from the first step to the last.
+    /// DDP's gradients are views of its buckets; else these are as large beside them.
+    /// (torch/csrc/distributed/c10d/reducer.cpp, initialize_buckets.) True where DDP is not used.
     bool gradient_as_bucket_view = true;
     /// ZeRO 2 and 3: ranks share the gradients of each micro-batch; else those of the last one alone (no_sync), and
-    /// until then each rank adds up whole gradients (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook;
-    /// FSDP2's _fsdp_param_group.py, post_backward).
+    /// until then each rank adds up whole gradients. (torch/distributed/fsdp/_runtime_utils.py, _post_backward_hook;
+    /// FSDP2's _fsdp_param_group.py, post_backward.)
     bool sync_each_batch = true;
     /// ZeRO 2 and 3: trained weights that were loaded in 16 bits are widened to fp32, and gathered in the format that
     /// they are computed in.
@@ -64,59 +63,59 @@ struct training_sharding {
     adapted_layer_units adapted_layers = adapted_layer_units::one;
     /// ZeRO 3 frees gathered units after their forward pass, and gathers them again for the backward pass.
     bool reshards_after_forward = true;
-    /// Gathered weights and sharded gradients are allocated on streams of their own, whose blocks nothing else can use
-    /// (FSDP2: all_gather_copy_in and reduce_output in _fsdp_collectives.py).
+    /// Gathered weights and sharded gradients are allocated on streams of their own, whose blocks nothing else can use.
+    /// (FSDP2: all_gather_copy_in and reduce_output in _fsdp_collectives.py.)
     bool separate_streams = false;
-    /// FSDP2: the embedding is a unit, and the head is another; else both are the root unit's, gathered throughout.
+    /// FSDP2: the embedding is a unit, and the head is another; else both are the root unit's.
     bool separate_ends = false;
-    deepspeed_zero deepspeed{};  ///< what DeepSpeed's ZeRO is told
+    deepspeed_zero deepspeed{};  ///< What DeepSpeed's ZeRO is told.
 };
 
 /// How the optimizer's step is taken.
 struct optimizer_step {
-    /// All tensors are stepped in one call, with a temporary for each (torch's foreach); else one by one, or fused.
+    /// All tensors are stepped in one call, with a temporary for each; else one by one, or fused.
     bool foreach_tensors = true;
-    /// The format of gradients; default: that of the weights.
-    maybe<precision> gradients{};
+    maybe<precision> gradients{};  ///< The format of gradients; null: that of the weights.
     /// Weights are stepped as they are loaded: unless the job asks for one there is no wider copy of them, and the
-    /// optimizer's states have their format, as torch.optim makes them (torchtune:
+    /// optimizer's states have their format, as torch.optim makes them. (torchtune:
     /// recipes/full_finetune_distributed.py, `dtype: bf16`; transformers: trainer.py, create_optimizer; litgpt:
-    /// finetune/full.py, precision bf16-true).
+    /// finetune/full.py, precision bf16-true.)
     bool steps_weights = false;
-    /// bf16 gradients have fp32 accumulators beside them (DeepSpeed, runtime/bf16_optimizer.py).
+    /// bf16 gradients have fp32 accumulators beside them. (DeepSpeed, runtime/bf16_optimizer.py.)
     bool fp32_beside_bf16 = false;
-    /// 16-bit gradients are copied to fp32 before the step, a rank's own part of them under ZeRO 1 and 2
-    /// (Megatron-Core, distrib_optimizer.py, _copy_model_grads_to_main_grads). DeepSpeed flattens them first
+    /// 16-bit gradients are copied to fp32 before the step, a rank's own part of them under ZeRO 1 and 2.
+    /// (Megatron-Core, distrib_optimizer.py, _copy_model_grads_to_main_grads.) DeepSpeed flattens them first
     /// (stage_1_and_2.py, step), without ZeRO in fp32 (fp16/fused_optimizer.py, step).
     bool widens_gradients = false;
-    /// ZeRO shards a master copy whatever the format, be it that of the weights themselves (DeepSpeed:
-    /// stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py, fp32_partitioned_groups_flat).
+    /// ZeRO shards a master copy whatever the format, be it that of the weights themselves. (DeepSpeed:
+    /// stage_1_and_2.py, single_partition_of_fp32_groups; stage3.py, fp32_partitioned_groups_flat.)
     bool copies_master_weights = false;
-    /// Optimizers that treat matrices apart shard their states by whole tensors under ZeRO (Megatron-Core's layer-wise
-    /// distributed optimizer).
+    /// Optimizers that treat matrices apart shard their states by whole tensors under ZeRO. (Megatron-Core's layer-wise
+    /// distributed optimizer.)
     bool layer_wise = false;
-    /// Layer-wise sharding is of the layers' matrices alone, and of all else by the byte (use_layer_wise_param_layout).
+    /// Layer-wise sharding is of the layers' matrices alone, and of all else by the byte.
+    /// (use_layer_wise_param_layout.)
     bool layer_wise_param_layout = true;
 };
 
 /// How the stages of a pipeline work together when training.
 struct training_pipeline {
     /// The head's weight gradient is computed when the pipeline drains: its input and the logits' gradient stay until
-    /// then (Megatron-Core, core/tensor_parallel/layers.py).
+    /// then. (Megatron-Core, core/tensor_parallel/layers.py.)
     bool defer_embedding_wgrad_compute = false;
-    /// The logits' gradients stay of so many micro-batches; 0: of all.
+    /// The logits' gradients stay of so many micro-batches; 0: of all. Unit: micro-batches.
     std::int32_t wgrad_deferral_limit = 0;
-    /// Stages keep their outputs until their backward pass, beside the next stage's copy (DeepSpeed,
-    /// runtime/pipe/engine.py, pipe_buffers["outputs"]; Megatron-Core frees them).
+    /// Stages keep their outputs until their backward pass, beside the next stage's copy. (DeepSpeed,
+    /// runtime/pipe/engine.py, pipe_buffers["outputs"]; Megatron-Core frees them.)
     bool keeps_stage_outputs = false;
-    /// Tensor ranks send a part each of what passes to the next stage, which its ranks gather (DeepSpeed,
-    /// runtime/pipe/engine.py: pipe_partitioned and grad_partitioned, on by default).
+    /// Tensor ranks send a part each of what passes to the next stage. (DeepSpeed, runtime/pipe/engine.py:
+    /// pipe_partitioned and grad_partitioned, on by default.)
     bool partitions_sends = false;
     /// What each tensor rank adds to the time in which the CPU issues one pass through a layer, where stages lie in
     /// several nodes.
     interval<duration> layer_of_rank{};
     /// A naive pipeline: stages wait for each other, one micro-batch at a time; layers are partitioned by bytes, and
-    /// the first GPU receives the logits (transformers with accelerate's device_map).
+    /// the first GPU receives the logits. (transformers with accelerate's device_map.)
     bool naive = false;
 };
 

@@ -244,6 +244,13 @@ constexpr status in_range(std::string_view field, std::int64_t value, std::int64
 
 namespace detail {
 
+/// Upper bounds that fields share.
+namespace most {
+inline constexpr std::int32_t gpus = 1 << 20;
+inline constexpr std::int64_t sequences = std::int64_t{1} << 24;
+inline constexpr std::int64_t tokens = std::int64_t{1} << 40;
+}  // namespace most
+
 struct bounded_field {
     /// Its end is looked for in errors alone: in a constant expression that is a step for each letter.
     const char* name = nullptr;
@@ -261,6 +268,40 @@ constexpr status all_in_range(const Fields&... fields) {
     const bool all = ((fields.holds() || (wrong = fields, false)) && ...);
     if (all) return done{};
     return outside(wrong.name, wrong.value, wrong.low, wrong.high);
+}
+/// The same of the fields in a list.
+template <std::size_t N>
+constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
+    for (const bounded_field& f : fields)
+        if (!f.holds()) return outside(f.name, f.value, f.low, f.high);
+    return done{};
+}
+
+/// A number that may be fractional, between bounds that are not.
+struct bounded_real {
+    const char* name = nullptr;
+    double value = 0;
+    std::int64_t low = 0;
+    std::int64_t high = 0;
+    const char* expected = nullptr;  ///< what an error asks for
+
+    constexpr bool holds() const { return value >= static_cast<double>(low) && value <= static_cast<double>(high); }
+};
+
+/// The error of a number that is not between its bounds, or no number.
+[[gnu::cold]] constexpr error outside(const bounded_real& wrong) {
+    const bool below = wrong.value < static_cast<double>(wrong.low);
+    text<95> how{below ? "below " : "above "};
+    how.append(digits(below ? wrong.low : wrong.high));
+    const bool is_number = below || wrong.value > static_cast<double>(wrong.high);
+    return refused(error_code::out_of_range, wrong.name, is_number ? how : text<95>{"no number"}, wrong.expected);
+}
+/// An error of the first of these that is not within its bounds, if there is one.
+template <std::size_t N>
+constexpr status all_in_range(const std::array<bounded_real, N>& fields) {
+    for (const bounded_real& f : fields)
+        if (!f.holds()) return outside(f);
+    return done{};
 }
 
 }  // namespace detail

@@ -61,6 +61,8 @@ struct literal : std::string_view {
     /// The text of a literal.
     // NOLINTNEXTLINE(google-explicit-constructor): tables are written as literals
     constexpr literal(const char* from) : std::string_view{from, __builtin_strlen(from)} {}
+    /// Its characters, with a zero behind the last.
+    constexpr const char* c_str() const { return data(); }
 };
 
 /// The names of an enumeration's values, in their order: a list of its own stands beside each enumeration that has

@@ -53,9 +53,7 @@ inline result<std::string> device_path(const nlohmann::json& cluster_object) {
 inline status read_host(const nlohmann::json& object, host& h) {
     if (const status s = known_keys(object, "host", {}); !s) return s.error();
     job_reader read{object, "host"};
-    read.size("memory", h.memory);
-    h.bandwidth = bytes_per_s(read.real("bandwidth", h.bandwidth.in(bytes_per_s)));
-    read.integer("cores", h.cores);
+    read.members(h);
     read.named("link", h.link, [](std::string_view id) { return find_link(id, "cluster.host.link"); });
     return read.checked();
 }
@@ -64,7 +62,7 @@ inline status read_host(const nlohmann::json& object, host& h) {
 inline void read_card(job_reader& read, gpu& card) {
     if (read.fields().has("gpu_memory")) {
         byte_count size;
-        read.size("gpu_memory", size);
+        read.value("gpu_memory", size);
         if (card.vendor == gpu_vendor::apple) {
             card = with_memory(card, size);
         } else {
@@ -73,8 +71,10 @@ inline void read_card(job_reader& read, gpu& card) {
             card.memory.cuda_visible = size;
         }
     }
-    if (read.fields().has("gpu_bandwidth")) card.memory.bandwidth = bytes_per_s(read.real("gpu_bandwidth", 0));
-    if (read.fields().has("gpu_flops")) card.rates.fp16 = card.rates.bf16 = flops_per_s(read.real("gpu_flops", 0));
+    read.value("gpu_bandwidth", card.memory.bandwidth);
+    maybe<double> rate;
+    read.value("gpu_flops", rate);
+    if (rate) card.rates.fp16 = card.rates.bf16 = flops_per_s(*rate);
 }
 
 /// The GPUs of a cluster, from a table, from a device file, or as the document describes them; where it does not say
@@ -94,7 +94,7 @@ inline result<cluster> read_gpus(job_reader& read, const std::string& device, co
     auto gpus = static_cast<std::int32_t>((std::min)(given.gpus(), most));
     read.named("gpu", card,
                [&](std::string_view id) { return id == "cpu" ? cpu_of(machine) : find_gpu(id, "cluster.gpu"); });
-    read.integer("gpus", gpus);
+    read.value("gpus", gpus);
     read_card(read, card);
     if (const status s = read.checked(); !s) return s.error();
     return named || device.empty() ? standard_cluster(card, gpus) : read_device(device, find, gpus);
@@ -112,16 +112,13 @@ inline result<cluster> read_cluster(const nlohmann::json& object, const device_f
     const result<cluster> standard = read_gpus(read, *device, find, machine, given);
     if (!standard) return standard.error();
     cluster c = *standard;
-    read.integer("gpus_per_node", c.gpus_per_node);
+    read.members(c);
     // Of a standard cluster's nodes the last may be filled in part; nodes of another size are all alike.
     if (c.gpus_per_node != standard->gpus_per_node && c.gpus > c.node_size() && c.gpus % c.node_size() != 0)
         return refused(error_code::out_of_range, "cluster.gpus_per_node", c.gpus_per_node,
                        "nodes that the cluster's GPUs fill: a divisor of cluster.gpus");
     read.named("scale_up", c.scale_up, [](std::string_view id) { return find_link(id, "cluster.scale_up"); });
     read.named("scale_out", c.scale_out, [](std::string_view id) { return find_link(id, "cluster.scale_out"); });
-    read.integer("gpus_per_adapter", c.gpus_per_adapter);
-    read.size("in_use", c.in_use);
-    if (read.fields().has("power_limit")) c.power_limit = watts(read.real("power_limit", 0));
     if (given_host != nullptr)
         if (const status s = read_host(*given_host, c.host); !s) return s.error();
     if (const status s = read.checked(); !s) return s.error();

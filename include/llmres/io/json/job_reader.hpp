@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/runtime/constant_ref.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/find_precision.hpp>
 #include <llmres/values/maybe.hpp>
@@ -71,71 +72,15 @@ public:
     job_reader(const nlohmann::json& object, std::string_view where)
         : fields_{object, object_path(where)}, where_{where} {}
 
-    template <class Integer>
-    void integer(const char* name, Integer& into) {
-        const job_field& f = described(name);
-        into = static_cast<Integer>(fields_.number_or(name, into, static_cast<std::int64_t>(f.low),
-                                                      static_cast<std::int64_t>(f.high), default_of(f)));
+    /// Reads each key that has a C++ field in this struct.
+    template <class Owner>
+    void members(Owner& into) {
+        members_of(&job_field_rows::id_of<Owner>, &into);
     }
+    /// Reads a key, if the object has it.
     template <class Value>
-    void integer(const char* name, maybe<Value>& into) {
-        if (!fields_.has(name)) return;
-        Value read{};
-        integer(name, read);
-        into = read;
-    }
-    void count(const char* name, token_count& into) {
-        std::int64_t read = into.in(tokens);
-        integer(name, read);
-        into = tokens(read);
-    }
-    void size(const char* name, byte_count& into) {
-        std::int64_t read = into.in(bytes);
-        integer(name, read);
-        into = bytes(read);
-    }
-    void flag(const char* name, bool& into) { into = fields_.flag_or(name, into); }
-    void flag(const char* name, maybe<bool>& into) {
-        if (fields_.has(name)) into = fields_.flag_or(name, false);
-    }
-    double real(const char* name, double fallback) {
-        if (!fields_.has(name)) return fallback;
-        const double read = fields_.real_or(name, fallback, -1e300, 1e300);
-        const job_field& f = described(name);
-        if (read >= f.low && read <= f.high) return read;
-        text<191> expected{"a number from "};
-        append_bound(expected, f.low);
-        expected.append(" to ");
-        append_bound(expected, f.high);
-        fields_.fail(error_code::out_of_range, name, expected);
-        return fallback;
-    }
-    void format(const char* name, precision& into) {
-        if (!fields_.has(name)) return;
-        const result<precision> found = find_precision(fields_.label(name), fields_.text_or(name, ""));
-        if (!fields_.ok()) return;
-        if (found)
-            into = *found;
-        else
-            fields_.fail(found.error());
-    }
-    void format(const char* name, maybe<precision>& into) {
-        precision read = into.value;
-        if (!fields_.has(name)) return;
-        format(name, read);
-        into = read;
-    }
-    /// One of the names of an enumeration.
-    template <class Enum>
-    void choice(const char* name, Enum& into) {
-        if (!fields_.has(name)) return;
-        const std::string_view typed = fields_.text_or(name, "");
-        for (std::size_t i = 0; i < names_of<Enum>.size(); ++i)
-            if (name_of(static_cast<Enum>(i)) == typed) {
-                into = static_cast<Enum>(i);
-                return;
-            }
-        fields_.fail(error_code::unknown, name, "one of " + listed(names_of<Enum>));
+    void value(const char* name, Value& into) {
+        if (fields_.has(name)) read(described(name), constant_type_of<Value>, &into);
     }
     /// A row of a table, by its name.
     template <class T, class Find>
@@ -170,6 +115,52 @@ private:
             into = *found;
         else
             fields_.fail(found.error());
+    }
+    void members_of(const job_field_rows::owner_id* owner, void* into) {
+        for (const job_field& f : job_fields)
+            if (f.place.owner == owner && fields_.has(f.name.c_str())) read(f, *f.place.type, f.place.in(into));
+    }
+    /// Reads a key that is there.
+    void read(const job_field& f, const constant_type& type, void* into) {
+        const char* const name = f.name.c_str();
+        switch (type.kind) {
+            case constant_kind::flag: return type.set_whole(into, fields_.flag_or(name, false));
+            case constant_kind::whole:
+            case constant_kind::bytes:
+            case constant_kind::tokens:
+                return type.set_whole(into, fields_.number_or(name, 0, static_cast<std::int64_t>(f.low),
+                                                              static_cast<std::int64_t>(f.high), default_of(f)));
+            case constant_kind::real: return type.set_real(into, real(f, type.real(into)));
+            case constant_kind::choice: return type.set_whole(into, choice(name, type));
+            case constant_kind::format:
+                return named(name, *static_cast<precision*>(into),
+                             [&](std::string_view typed) { return find_precision(fields_.label(name), typed); });
+            default:  // a value that may be unknown
+                type.set_whole(into, 1);
+                return read(f, *type.if_known, type.inside(into).front().at);
+        }
+    }
+    double real(const job_field& f, double fallback) {
+        const char* const name = f.name.c_str();
+        const double read = fields_.real_or(name, fallback, -1e300, 1e300);
+        if (read >= f.low && read <= f.high) return read;
+        text<191> expected{"a number from "};
+        append_bound(expected, f.low);
+        expected.append(" to ");
+        append_bound(expected, f.high);
+        fields_.fail(error_code::out_of_range, name, expected);
+        return fallback;
+    }
+    /// The number of one of the names of an enumeration.
+    std::int64_t choice(const char* name, const constant_type& type) {
+        const std::string_view typed = fields_.text_or(name, "");
+        std::string all{"one of "};
+        for (std::size_t i = 0; i < type.names.size(); ++i) {
+            if (type.names[i] == typed) return static_cast<std::int64_t>(i);
+            all.append(i == 0 ? "" : ", ").append(type.names[i]);
+        }
+        fields_.fail(error_code::unknown, name, all);
+        return 0;
     }
     /// A field's bound as a person writes it: 4096, or 1e+21 where an integer has no room for it.
     template <std::size_t N>

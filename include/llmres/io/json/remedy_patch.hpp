@@ -3,7 +3,7 @@
 
 #include <llmres/answers/changes.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/field_writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/values/units.hpp>

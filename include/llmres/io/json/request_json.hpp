@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/io/json/field_writer.hpp>
 #include <llmres/io/json/runtime/knobs.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
@@ -12,7 +13,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 /// A job, its runtime and its cluster as JSON, under the keys by which a job document gives them.
@@ -41,37 +41,6 @@ inline std::string target_names(const adapter& a) {
     return names;
 }
 
-namespace detail {
-
-/// Writes the knobs that differ from a profile's.
-struct knobs_written {
-    json_value& out;
-
-    template <class Value>
-    void value(const char* name, const Value& now, const Value& usual) {
-        if (!(now == usual)) out[name] = written(now);
-    }
-    template <class Enum>
-    void either(const char* name, Enum now, Enum usual, Enum /*if_true*/, Enum if_false) {
-        value(name, now != if_false, usual != if_false);
-    }
-
-private:
-    static auto written(token_count v) { return v.in(tokens); }
-    static auto written(byte_count v) { return v.in(bytes); }
-    template <class Value>
-    static auto written(const Value& v) {
-        if constexpr (std::is_enum_v<Value>)
-            return name_of(v);
-        else if constexpr (requires { *v; })
-            return v ? json_value(*v) : json_value(nullptr);
-        else
-            return v;
-    }
-};
-
-}  // namespace detail
-
 /// A runtime and what the job asks of it: its name, the versions that its profile is for, and the knobs that differ
 /// from the profile, under the keys by which a job document sets them. `profile`: the one that the job read, where it
 /// is not compiled.
@@ -86,8 +55,10 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (r.step.max_batched_tokens != p.step.max_batched_tokens ||
         r.step.larger_devices[0].max_batched_tokens != p.step.larger_devices[0].max_batched_tokens)
         out["max_batched_tokens"] = r.step.max_batched_tokens.in(tokens);
-    detail::knobs_written turned{out};
-    detail::for_each_serving_knob(r, asked, p, turned);
+    detail::write_members(out, r, p);
+    detail::write_members(out, asked);
+    for (const detail::two_way_knob& knob : detail::two_way_knobs)
+        if (knob.is_on(r) != knob.is_on(p)) out[knob.name] = knob.is_on(r);
     const std::string_view layers = knob_name(r.identity.knobs, knob_setting::host_expert_layers);
     if (asked.host_expert_layers > 0 && !layers.empty()) out[std::string{layers}] = asked.host_expert_layers;
     const auto own_name = [&](knob_setting setting, auto value) {
@@ -102,7 +73,6 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     if (asked.draft_weights > byte_count{})
         out["draft"] = detail::json_object({{"weights_bytes", asked.draft_weights.in(bytes)},
                                             {"kv_bytes_per_token", asked.draft_kv.in(bytes_a_token)}});
-    detail::for_each_training_knob(r, p, turned);
     if (r.process.context != p.process.context && r.process.context == context_of_cuda_11) out["cuda"] = 11;
     const std::string_view overlaps = knob_name(r.identity.knobs, knob_setting::overlaps_steps);
     if (r.cache.in_flight != p.cache.in_flight && !overlaps.empty())
@@ -125,23 +95,9 @@ inline json_value to_json(const job& j) {
         detail::json_object({{"model", j.model.name.view()},
                              {"task", name_of(j.task)},
                              {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
-                             {"compute", j.compute.name.view()},
-                             {"attention", name_of(j.attention)}});
-    if (trains(j) || j.expert_load != 1.0) out["expert_load"] = j.expert_load;
-    if (!trains(j)) {
-        out["kv_cache"] = kv_cache_of(j).name.view();
-        if (j.kv_cache_values) out["kv_cache_values"] = j.kv_cache_values->name.view();
-        out["batch"] = j.batch;
-        // A context alone says nothing of prompts: then a plan's lower bound takes them for short.
-        const bool says_prompt = j.prompt > token_count{} || j.output > token_count{};
-        out["prompt"] = says_prompt ? json_value(prompt_of(j).in(tokens)) : json_value(nullptr);
-        out["output"] = j.output.in(tokens);
-        out["context"] = context_of(j).in(tokens);
-        if (j.prefix_hit_rate > 0) out["prefix_hit_rate"] = j.prefix_hit_rate;
-        if (j.shared_prefix > token_count{}) out["shared_prefix"] = j.shared_prefix.in(tokens);
-        out["max_batched_tokens"] =
-            j.max_batched_tokens > token_count{} ? json_value(j.max_batched_tokens.in(tokens)) : json_value(nullptr);
-    } else {
+                             {"compute", nullptr},
+                             {"attention", nullptr}});
+    if (trains(j)) {
         const maybe<precision> master = master_weights_of(j);
         out["gradients"] = gradients_of(j).name.view();
         out["master_weights"] = master ? master->name.view() : std::string_view{"none"};
@@ -149,30 +105,24 @@ inline json_value to_json(const job& j) {
         out["optimizer"] = j.optimizer.name.view();
         if (j.optimizer.in_backward) out["optimizer_in_bwd"] = true;
         out["sequence"] = sequence_of(j).in(tokens);
-        out["micro_batch"] = j.micro_batch;
-        out["global_batch"] = j.global_batch;
-        out["recompute"] = name_of(j.recompute);
-        out["recompute_every"] = j.recompute_every;
+        out["expert_load"] = j.expert_load;
         if (!(j.recompute_modules == layer_part_set{layer_part::core_attn}))
             out["recompute_modules"] = to_text(j.recompute_modules);
-        out["dropout"] = j.dropout;
-        out["varied_lengths"] = j.varied_lengths;
-        if (j.mean_length > token_count{}) out["mean_length"] = j.mean_length.in(tokens);
-        out["ema"] = j.ema;
-        if (j.mtp_layers > 0) out["mtp_layers"] = j.mtp_layers;
-        if (j.mtp_use_repeated_layer) out["mtp_use_repeated_layer"] = true;
-        if (j.steps > 0) out["steps"] = j.steps;
-        out["autocast"] = j.autocast ? json_value(*j.autocast) : json_value(nullptr);
-        out["adapter"] = detail::json_object(
-            {{"kind", name_of(j.adapter.kind)}, {"rank", j.adapter.rank}, {"dropout", j.adapter.dropout}});
-        if (j.adapter.low_rank()) out["adapter"]["targets"] = target_names(j.adapter);
-        if (j.adapter.experts) out["adapter"]["experts"] = *j.adapter.experts;
-        out["offload"] = detail::json_object({{"optimizer", name_of(j.offload.optimizer)},
-                                              {"parameters", name_of(j.offload.parameters)},
-                                              {"activations", name_of(j.offload.activations)},
-                                              {"pinned", j.offload.pinned}});
-        if (!j.offload.modules.empty()) out["offload"]["modules"] = to_text(j.offload.modules);
+        json_value& adapted = out["adapter"] = json_value::object();
+        detail::write_members(adapted, j.adapter);
+        if (j.adapter.low_rank()) adapted["targets"] = target_names(j.adapter);
+        json_value& offloaded = out["offload"] = json_value::object();
+        detail::write_members(offloaded, j.offload);
+        if (!j.offload.modules.empty()) offloaded["modules"] = to_text(j.offload.modules);
+    } else {
+        // A context alone says nothing of prompts: then a plan's lower bound takes them for short.
+        const bool says_prompt = j.prompt > token_count{} || j.output > token_count{};
+        out["kv_cache"] = kv_cache_of(j).name.view();
+        out["prompt"] = says_prompt ? json_value(prompt_of(j).in(tokens)) : json_value(nullptr);
+        out["context"] = context_of(j).in(tokens);
+        out["max_batched_tokens"] = nullptr;
     }
+    detail::write_members(out, j, {}, trains(j) ? "Serving" : "Training");
     return out;
 }
 
@@ -186,16 +136,13 @@ inline json_value named_link(const link& l) {
 inline json_value to_json(const cluster& c) {
     json_value out = detail::json_object({{"gpu", c.gpu.id.view()},
                                           {"gpus", c.gpus},
-                                          {"gpus_per_node", c.node_size()},
+                                          {"gpus_per_node", nullptr},
                                           {"scale_up", named_link(c.scale_up)},
                                           {"scale_out", named_link(c.scale_out)}});
-    if (c.gpus_per_adapter > 1) out["gpus_per_adapter"] = c.gpus_per_adapter;
-    if (c.in_use > byte_count{}) out["in_use"] = c.in_use.in(bytes);
-    if (c.power_limit) out["power_limit"] = c.power_limit->in(watts);
+    detail::write_members(out, c);
+    out["gpus_per_node"] = c.node_size();
     json_value host = json_value::object();
-    if (c.host.memory > byte_count{}) host["memory"] = c.host.memory.in(bytes);
-    if (c.host.bandwidth > byte_rate{}) host["bandwidth"] = c.host.bandwidth.in(bytes_per_s);
-    if (c.host.cores > 0) host["cores"] = c.host.cores;
+    detail::write_members(host, c.host);
     if (!c.host.link.id.empty()) host["link"] = c.host.link.id.view();
     if (!host.empty()) out["host"] = std::move(host);
     const gpu_measured& m = c.gpu.measured;

@@ -3,7 +3,7 @@
 
 #include <llmres/answers/launch.hpp>
 #include <llmres/io/json/breakdown_json.hpp>
-#include <llmres/io/json/layout_json.hpp>
+#include <llmres/io/json/field_writer.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <nlohmann/json.hpp>
 #include <span>

@@ -58,6 +58,7 @@ struct constant_type {
     std::string_view (*words)(const void*) = nullptr;
     void (*set_words)(void*, std::string_view) = nullptr;
     std::vector<constant_ref> (*inside)(void*) = nullptr;  ///< of a part, an interval and a `maybe`
+    const constant_type* if_known = nullptr;               ///< of a `maybe`: the type of its value
 };
 
 /// A constant of a profile in memory.
@@ -120,13 +121,13 @@ constexpr constant_type real_type(constant_kind kind) {
         if constexpr (std::is_same_v<Value, double>)
             return *static_cast<const double*>(at);
         else
-            return static_cast<const Value*>(at)->in(seconds);
+            return static_cast<const Value*>(at)->base();
     };
     t.set_real = [](void* at, double number) {
         if constexpr (std::is_same_v<Value, double>)
             *static_cast<double*>(at) = number;
         else
-            *static_cast<Value*>(at) = seconds(number);
+            *static_cast<Value*>(at) = Value::from_base(number);
     };
     return t;
 }
@@ -182,11 +183,13 @@ constexpr constant_type compound_type() {
                         if (known == 0) value = {};
                         value.known = known != 0;
                     },
-                .inside = [](void* at) {  // what may be known has no name of its own
-                    auto& value = static_cast<Value*>(at)->value;
-                    return std::vector<constant_ref>{
-                        {nullptr, &constant_type_of<std::remove_reference_t<decltype(value)>>, &value}};
-                }};
+                .inside =
+                    [](void* at) {  // what may be known has no name of its own
+                        auto& value = static_cast<Value*>(at)->value;
+                        return std::vector<constant_ref>{
+                            {nullptr, &constant_type_of<std::remove_reference_t<decltype(value)>>, &value}};
+                    },
+                .if_known = &constant_type_of<std::remove_cvref_t<decltype(Value{}.value)>>};
     }
 }
 
@@ -207,7 +210,8 @@ constexpr constant_type make_constant_type() {
         constant_type t = whole_type<Value>(kind::choice, 0);
         t.names = names_of<Value>;
         return t;
-    } else if constexpr (std::is_same_v<Value, double>) {
+    } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, byte_rate> ||
+                         std::is_same_v<Value, power>) {
         return real_type<Value>(kind::real);
     } else if constexpr (std::is_same_v<Value, duration>) {
         return real_type<Value>(kind::seconds);

@@ -23,12 +23,6 @@ struct profile_constant {
     std::string_view header{};  ///< the header of llmres/runtimes that declares it, and says more
 };
 
-/// The headers of a profile's parts, in the order of its fields.
-inline constexpr std::array<std::string_view, fields_of<runtime>.size()> headers_of_parts{
-    "identity.hpp", "launches.hpp", "process.hpp",      "allocator.hpp",       "runtime.hpp",
-    "loading.hpp",  "cache.hpp",    "serving_step.hpp", "serving_kernels.hpp", "kernels.hpp",
-    "sharding.hpp", "sharding.hpp", "sharding.hpp",     "layout_rules.hpp",    "devices.hpp"};
-
 /// The header of llmres/runtimes that holds a compiled profile: its own name's, or that of the software it is kin to.
 inline std::string header_of(const runtime& compiled) {
     std::string name{compiled.identity.name.view()};

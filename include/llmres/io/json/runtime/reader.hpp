@@ -19,7 +19,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 /// Reads the `runtime` of a job document: a profile by its name, and the knobs that the document turns.
 namespace llmres::inline v0::detail {
@@ -101,41 +100,18 @@ inline status has_knobs(const nlohmann::json& object, const llmres::runtime& r) 
     return done{};
 }
 
-/// Turns the knobs that a document names.
-struct knobs_read {
-    job_reader& read;
-
-    template <class Value>
-    void value(const char* name, Value& into, const Value& /*usual*/) {
-        if constexpr (requires { read.flag(name, into); })
-            read.flag(name, into);
-        else if constexpr (std::is_enum_v<Value>)
-            read.choice(name, into);
-        else if constexpr (std::is_same_v<Value, token_count>)
-            read.count(name, into);
-        else if constexpr (std::is_same_v<Value, byte_count>)
-            read.size(name, into);
-        else if constexpr (std::is_same_v<Value, double>)
-            into = read.real(name, into);
-        else if constexpr (std::is_same_v<Value, maybe<double>>)
-            into = read.fields().has(name) ? maybe<double>{read.real(name, 0.0)} : into;
-        else
-            read.integer(name, into);
-    }
-    template <class Enum>
-    void either(const char* name, Enum& into, Enum /*usual*/, Enum if_true, Enum if_false) {
-        if (read.fields().has(name)) into = read.fields().flag_or(name, false) ? if_true : if_false;
-    }
-};
-
 /// Turns the knobs that a document names, and what else follows from them.
-inline void read_knobs(job_reader& read, const llmres::runtime& profile, runtime_request& r) {
-    knobs_read turn{read};
-    for_each_serving_knob(r.runtime, r.options, profile, turn);
-    read.flag("fit", r.fits);
-    for_each_training_knob(r.runtime, profile, turn);
+inline void read_knobs(job_reader& read, runtime_request& r) {
+    read.members(r.runtime);
+    read.members(r.options);
+    for (const two_way_knob& knob : two_way_knobs) {
+        maybe<bool> on;
+        read.value(knob.name, on);
+        if (on) knob.turn(r.runtime, *on);
+    }
+    read.value("fit", r.fits);
     std::int32_t cuda = 12;
-    read.integer("cuda", cuda);
+    read.value("cuda", cuda);
     if (cuda < 12) r.runtime.process.context = context_of_cuda_11;
     if (read.fields().has("reduce_bucket_size")) r.runtime.sharding.deepspeed.bucket_size_known = true;
     if (r.runtime.sharding.deepspeed.overlap_comm) r.runtime.launches.overlaps_gradients = true;
@@ -211,9 +187,9 @@ inline result<runtime_request> read_runtime(const nlohmann::json& asked, const p
             return refused(error_code::unsupported, "runtime.gpu_memory_utilization",
                            shown(value["gpu_memory_utilization"]),
                            "a runtime that takes a part of the GPU at start, such as vllm");
-        r.runtime.cache.fraction = read.real("gpu_memory_utilization", 0);
+        read.value("gpu_memory_utilization", r.runtime.cache.fraction);
     }
-    read_knobs(read, profile->runtime, r);
+    read_knobs(read, r);
     const model_source draft = read_draft(read, find);
     if (draft.model.hidden > 0) r.options = with_draft(r.options, draft.model, kv_cache, draft.gguf);
     if (const status s = read.checked(); !s) return s.error();
