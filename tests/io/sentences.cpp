@@ -151,6 +151,8 @@ TEST_CASE("every remedy names what to change, and to what") {
           "gradients shared between data ranks in each micro-batch (sync_each_batch)");
     CHECK(to_text(change{.what = change::kind::bucket_views}) ==
           "gradients as views of DDP's buckets (gradient_as_bucket_view)");
+    CHECK(to_text(change{.what = change::kind::smaller_fraction, .amount = 73}) ==
+          "73 % of the GPU (gpu_memory_utilization)");
     CHECK(to_text(change{.what = change::kind::fewer_step_sequences, .amount = 853}) ==
           "at most 853 sequences in a step (max_num_seqs)");
 }

@@ -82,6 +82,34 @@ TEST_CASE("an engine that insists on its fraction uses nothing where others hold
     CHECK_FALSE(memory_fits(j, layout{}, shared));
     j.runtime.cache.fraction = 0.5;
     CHECK(memory_fits(j, layout{}, shared));
+    CHECK_FALSE(start_refused(j, shared));
+}
+
+TEST_CASE("a start is refused where less is free than the fraction of the whole, beside the engine's context") {
+    cluster shared{.gpu = gpus::h100_sxm5_80gb};
+    job j = chat(runtimes::vllm_v1_9);
+    j.runtime.cache.refuses_less = true;
+    j.runtime.cache.fraction = 0.75;
+    const byte_count asked = scaled_down(usable_memory(shared.gpu), 0.75);
+    const byte_count context = context_on(j.runtime, shared.gpu).expected;
+    shared.in_use = usable_memory(shared.gpu) - asked - context;
+    CHECK_FALSE(start_refused(j, shared));
+    shared.in_use += bytes(1);
+    const maybe<refused_start> refused = start_refused(j, shared);
+    REQUIRE(refused);
+    CHECK(refused->asked == asked);
+    CHECK(refused->free == asked - bytes(1));
+    shared.in_use = usable_memory(shared.gpu);
+    CHECK(start_refused(j, shared)->free == byte_count{});
+    job other = j;
+    other.runtime.cache.refuses_less = false;
+    CHECK_FALSE(start_refused(other, shared));
+    other = j;
+    other.runtime.cache.fraction = {};
+    CHECK_FALSE(start_refused(other, shared));
+    other = j;
+    other.runtime.cache.pool = cache_pool::share_of_free;
+    CHECK_FALSE(start_refused(other, shared));
 }
 
 TEST_CASE("an engine whose own fraction of a small device is nothing does not start there") {

@@ -432,3 +432,18 @@ TEST_CASE("prompts on GPUs of their own are answered beside the output's") {
     refused({"plan", file("{}")}, {"prefill.cluster", "absent"});
     refused({"plan", file(R"({"cluster": {"gpu": "h101"}})")}, {"prefill.cluster.gpu", "h101"});
 }
+
+TEST_CASE("a start that vLLM refuses beside other processes says so, and which part of the GPU it would start with") {
+    const arguments shared{"plan",      "llama-3.1-8b", "--gpu",   "h100", "--runtime", "vllm",
+                           "--context", "8192",         "--batch", "4",    "--in_use",  "20GiB"};
+    const outcome refused = run(shared);
+    CHECK(refused.exit == does_not_fit);
+    CHECK(refused.out.find("does not start: its gpu_memory_utilization of the GPU is ") != std::string::npos);
+    CHECK(refused.out.find("the weights alone") == std::string::npos);
+    const std::size_t at = refused.out.find("--gpu_memory_utilization 0.");
+    REQUIRE(at != std::string::npos);
+    const std::string part = refused.out.substr(at + 25, 4);
+    CHECK(run(shared + arguments{"--gpu_memory_utilization", part}).exit == fits);
+    const std::string more = std::to_string(std::stod(part) + 0.02);
+    CHECK(run(shared + arguments{"--gpu_memory_utilization", more}).exit == does_not_fit);
+}

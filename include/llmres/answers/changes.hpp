@@ -52,10 +52,11 @@ struct change {
         smaller_micro_batch,    ///< `amount` sequences in a micro-batch
         shorter_context,        ///< `amount` tokens of a sequence
         other_layout,           ///< `layout` of the cluster's GPUs
-        more_gpus               ///< `amount` GPUs in `layout`
+        more_gpus,              ///< `amount` GPUs in `layout`
+        smaller_fraction        ///< the runtime takes `amount` percent of the GPU (vLLM: gpu_memory_utilization)
     };
     kind what = kind::more_gpus;  ///< which change it is
-    std::int64_t amount = 0;      ///< GPUs, sequences, tokens, layers or a rank
+    std::int64_t amount = 0;      ///< GPUs, sequences, tokens, layers, percent or a rank
     precision format{};           ///< format of narrower weights or of a narrower cache
     maybe<gguf_mix> mix{};        ///< mix of narrower weights of a GGUF file
     llmres::layout layout{};      ///< layout of more GPUs, or another layout
@@ -211,10 +212,22 @@ constexpr maybe<change> most_on_gpus(const placed_job& p, change::kind what) {
     return with_host_memory(on_host(layers - spared), p);
 }
 
+/// The percent of the GPU with which a runtime starts that refuses to with its own; 0: with none.
+constexpr std::int64_t percent_free(const job& j, const cluster& c) {
+    const byte_count whole = usable_memory(c.gpu);
+    const byte_count free = available_memory(c) - context_on(j.runtime, c.gpu).high;
+    if (free <= byte_count{} || whole <= byte_count{}) return 0;
+    return div_down(free * 100, whole.in(bytes)).in(bytes);
+}
+
 /// Changes that a serving job may have beside smaller sizes.
 template <class Visit>
 constexpr bool for_each_serving_change(const placed_job& p, const Visit& visit) {
     const job& j = p.job;
+    if (start_refused(j, p.cluster))
+        if (const std::int64_t percent = percent_free(j, p.cluster);
+            percent > 0 && visit(change{.what = change::kind::smaller_fraction, .amount = percent}))
+            return true;
     if (const maybe<state_blocks> blocks = state_blocks_of(j, p.layout, p.cluster, memory_of(j, p.layout, p.cluster));
         blocks && blocks->there.low > 0 && blocks->there.low < blocks->needed &&
         visit(change{.what = change::kind::fewer_step_sequences, .amount = blocks->there.low}))
@@ -256,6 +269,7 @@ constexpr placed_job with_change(const placed_job& asked, const change& made) {
             j.options.experts_on_host = true;
             j.options.host_expert_layers = static_cast<std::int32_t>(made.amount);
             break;
+        case change::kind::smaller_fraction: j.runtime.cache.fraction = static_cast<double>(made.amount) / 100; break;
         case change::kind::fewer_step_sequences: j.options.max_num_seqs = made.amount; break;
         case change::kind::smaller_batch: j.batch = made.amount; break;
         case change::kind::smaller_micro_batch: j.micro_batch = made.amount; break;

@@ -190,7 +190,12 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, la
 /// The verdict on a plan whose memory is known, `need` in all, with its reasons.
 constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c,
                      layout_folds* known) {
-    judge_gpu_memory(p, need, c);
+    if (const maybe<refused_start> start = start_refused(j, c)) {
+        p.verdict = verdict::does_not_fit;
+        p.because({reason_code::start_refused, p.gpu, memory_term::runtime, start->asked, start->free});
+    } else {
+        judge_gpu_memory(p, need, c);
+    }
     judge_start(p, j, c);
     judge_pool(p, j);
     judge_states(p, j, c);

@@ -87,20 +87,21 @@ template <class Owner, class Value>
 Owner owner_of(Value Owner::*);
 
 /// Where a struct's field is, or a field of that, and so on.
-template <class Owner, auto Field, auto... Inner>
-constexpr void* address_of(void* owner) {
-    auto& member = static_cast<Owner*>(owner)->*Field;
+template <auto Field, auto... Inner, class Owner>
+constexpr auto* member_of(Owner* owner) {
+    auto& member = owner->*Field;
     if constexpr (sizeof...(Inner) == 0)
         return &member;
     else
-        return address_of<std::remove_reference_t<decltype(member)>, Inner...>(&member);
+        return member_of<Inner...>(&member);
 }
 template <class Owner, auto Field, auto... Inner>
-struct value_of : value_of<std::remove_cvref_t<decltype(std::declval<Owner&>().*Field)>, Inner...> {};
-template <class Owner, auto Field>
-struct value_of<Owner, Field> {
-    using type = std::remove_cvref_t<decltype(std::declval<Owner&>().*Field)>;
-};
+constexpr void* address_of(void* owner) {
+    return member_of<Field, Inner...>(static_cast<Owner*>(owner));
+}
+template <class Owner, auto Field, auto... Inner>
+using value_of = std::remove_cvref_t<decltype(*member_of<Field, Inner...>(static_cast<Owner*>(nullptr)))>;
+
 template <class Value>
 constexpr bool equal_values(const void* a, const void* b) {
     return *static_cast<const Value*>(a) == *static_cast<const Value*>(b);
@@ -108,11 +109,10 @@ constexpr bool equal_values(const void* a, const void* b) {
 
 /// A C++ field, by its name: at<&job::batch>, or at<&runtime::cache, &runtime_cache::block>.
 template <auto Field, auto... Inner>
-inline constexpr field_place at{
-    .owner = &id_of<decltype(owner_of(Field))>,
-    .type = &constant_type_of<typename value_of<decltype(owner_of(Field)), Field, Inner...>::type>,
-    .in = address_of<decltype(owner_of(Field)), Field, Inner...>,
-    .equal = equal_values<typename value_of<decltype(owner_of(Field)), Field, Inner...>::type>};
+inline constexpr field_place at{.owner = &id_of<decltype(owner_of(Field))>,
+                                .type = &constant_type_of<value_of<decltype(owner_of(Field)), Field, Inner...>>,
+                                .in = address_of<decltype(owner_of(Field)), Field, Inner...>,
+                                .equal = equal_values<value_of<decltype(owner_of(Field)), Field, Inner...>>};
 
 constexpr field_type field_type_of(const constant_type& type) {
     switch (type.kind) {

@@ -114,16 +114,23 @@ inline std::string missing_states(const job_plan& p, const job& j, const cluster
 }
 
 /// How much a GPU may need, in a step or while the job starts.
-inline std::string tight_memory(const reason& r, const std::string& where, const memory_breakdown& m, bool starts) {
-    if (starts)
+inline std::string tight_memory(const reason& r, const std::string& where, const job_plan& p, const job& j,
+                                const cluster& c) {
+    if (p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu))
         return sentence(
             "may need up to {}{} while it starts, has {}: the weights, the pages of the files that they are read from, "
             "and the profiling run; drop the page cache first, or keep the files out of it",
             {to_string(r.needed), where, to_string(r.available)});
-    const interval<byte_count>& term = m[r.term];
+    const interval<byte_count>& term = p.memory[r.term];
     return sentence(
         "may need up to {}{}, has {}; the least certain part is {}, with up to {} more than expected",
         {to_string(r.needed), where, to_string(r.available), name_of(r.term), to_string(term.high - term.expected)});
+}
+
+/// What an engine takes of a GPU before it starts, and how much of that is free.
+inline std::string start_sentence(const reason& r, const job& j) {
+    return sentence("does not start: its {} of the GPU is {}, of which {} are free",
+                    {std::string{j.runtime.cache.fraction_name.view()}, to_string(r.needed), to_string(r.available)});
 }
 
 /// How much main memory offloading takes, of what is there or is not known.
@@ -149,9 +156,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
         case reason_code::weights_exceed:
             return detail::sentence("the weights alone take {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
-        case reason_code::memory_tight:
-            return detail::tight_memory(
-                r, where, p.memory, p.memory.phase == phase::start && r.needed == most_at_start(j, p.memory, c.gpu));
+        case reason_code::memory_tight: return detail::tight_memory(r, where, p, j, c);
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
         case reason_code::host_memory_exceeded:
         case reason_code::host_memory_unknown: return detail::host_memory(r);
@@ -191,6 +196,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
         case reason_code::gpu_unmeasured: return detail::start_on(r.code == reason_code::gpu_unmeasured, j, c.gpu);
         case reason_code::groups_cut: return detail::cut_groups(j, p.layout);
         case reason_code::states_exceeded: return detail::missing_states(p, j, c);
+        case reason_code::start_refused: return detail::start_sentence(r, j);
         case reason_code::pool_exceeded:
             return detail::sentence("the caches of the job's sequences take {}{}, and the pool was given {}",
                                     {to_string(r.needed), where, to_string(r.available)});
@@ -264,6 +270,8 @@ inline std::string to_text(const change& made) {
             return detail::sentence("a micro-batch of {}", {std::to_string(made.amount)});
         case change::kind::shorter_context:
             return detail::sentence("{} tokens a sequence", {std::to_string(made.amount)});
+        case change::kind::smaller_fraction:
+            return detail::sentence("{} % of the GPU (gpu_memory_utilization)", {std::to_string(made.amount)});
         case change::kind::fewer_step_sequences:
             return detail::sentence("at most {} sequences in a step (max_num_seqs)", {std::to_string(made.amount)});
         case change::kind::full_recompute: return "full recomputation of activations";

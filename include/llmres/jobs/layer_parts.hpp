@@ -39,7 +39,7 @@ struct layer_part_set {
     constexpr layer_part_set() = default;  ///< no part
     /// These parts.
     template <class... More>
-    constexpr explicit(false) layer_part_set(layer_part first, More... more)
+    explicit(false) constexpr layer_part_set(layer_part first, More... more)
         : bits{static_cast<std::uint16_t>((bit(first) | ... | bit(more)))} {}
     /// Whether a part is in the set.
     constexpr bool has(layer_part m) const { return (bits & bit(m)) != 0; }

@@ -144,6 +144,7 @@ struct layer_split {
           has_stages{l.pipeline > 1},
           gathers_weights{l.zero >= 3} {}
 
+    /// Tells most splits apart: where values by split are looked up.
     constexpr std::uint64_t mix() const {
         return detail::mixed(tensor, context_parallel, expert, expert_tensor, cp_comm_type,
                              sequence_parallel + 2 * has_stages + 4 * gathers_weights);
@@ -164,6 +165,7 @@ struct zero_split {
           dense_ranks{l.zero > 0 ? l.dense_shard_ranks() : 1},
           expert_ranks{l.zero > 0 ? l.expert_shard_ranks() : 1} {}
 
+    /// Tells most splits apart: where values by split are looked up.
     constexpr std::uint64_t mix() const { return detail::mixed(zero, dense_ranks, expert_ranks); }
     friend constexpr bool operator==(const zero_split&, const zero_split&) = default;
 };
@@ -189,6 +191,7 @@ struct stage_split {
           loss_as_layer{l.loss_as_layer},
           in_a_v{l.schedule == pipeline_schedule::zb_v} {}
 
+    /// Tells most splits apart: where values by split are looked up.
     constexpr std::uint64_t mix() const {
         return detail::mixed(pipeline, virtual_pipeline, first_stage_layers, last_stage_layers,
                              embedding_as_layer + 2 * loss_as_layer + 4 * in_a_v);

@@ -143,6 +143,24 @@ constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, con
     return detail::host_memory_of(j, l, c, nullptr);
 }
 
+/// A start that an engine refuses, because less of the GPU is free than the fraction that it takes.
+struct refused_start {
+    byte_count asked{};  ///< the fraction of the whole GPU
+    byte_count free{};   ///< what is expected to be free beside the engine's context
+};
+
+/// Whether the engine refuses to start because others hold a part of its fraction (vLLM, v1/worker/utils.py,
+/// request_memory: free memory less than the utilization of the whole is an error).
+constexpr maybe<refused_start> start_refused(const job& j, const cluster& c) {
+    const runtime_cache& cache = j.runtime.cache;
+    const bool shares = cache.pool == cache_pool::share_of_total && cache.fraction && *cache.fraction > 0;
+    if (trains(j) || !shares || !cache.refuses_less) return {};
+    const byte_count asked = scaled_down(usable_memory(c.gpu), *cache.fraction);
+    const byte_count free = available_memory(c) - context_on(j.runtime, c.gpu).expected;
+    return free < asked ? maybe<refused_start>{{asked, free > byte_count{} ? free : byte_count{}}}
+                        : maybe<refused_start>{};
+}
+
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count
 /// into that fraction (its context, and in some versions its CUDA graphs). Zero where the engine does not start,
 /// because others hold a part of its fraction, or because it would take none of so small a device.
@@ -154,7 +172,7 @@ constexpr byte_count usable_memory(const job& j, const cluster& c) {
     if (r.cache.pool != cache_pool::share_of_total) return free;
     const byte_count fraction = scaled_down(usable_memory(c.gpu), *r.cache.fraction);
     const interval<byte_count> context = context_on(r, c.gpu);
-    if (r.cache.refuses_less && free - context.expected < fraction) return {};
+    if (start_refused(j, c)) return {};
     // A pool that the caller sized is allocated whatever the fraction (vLLM, gpu_worker.py:
     // determine_available_memory).
     if (j.options.cache_bytes > byte_count{} || j.options.cache_blocks > 0) return free;

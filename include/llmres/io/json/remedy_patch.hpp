@@ -54,6 +54,9 @@ inline nlohmann::json changed_fields(const change& made, const nlohmann::json& d
         case kind::offloaded_activations: patch["offload"]["activations"] = "host"; break;
         case kind::fewer_gpu_layers: patch["runtime"]["gpu_layers"] = made.amount; break;
         case kind::experts_on_host: patch["runtime"]["n_cpu_moe"] = made.amount; break;
+        case kind::smaller_fraction:
+            patch["runtime"]["gpu_memory_utilization"] = static_cast<double>(made.amount) / 100;
+            break;
         case kind::fewer_step_sequences: patch["runtime"]["max_num_seqs"] = made.amount; break;
         case kind::smaller_batch: patch["batch"] = made.amount; break;
         case kind::smaller_micro_batch: patch["micro_batch"] = made.amount; break;
