@@ -5,6 +5,11 @@
 #include <cmath>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/glm.hpp>
+#include <llmres/models/others.hpp>
+#include <llmres/models/qwen.hpp>
+#include <llmres/plan.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/time/roofline.hpp>
 
 using namespace llmres;
@@ -224,4 +229,16 @@ TEST_CASE("until June 2024 ggml wrote a quantised weight in 16 bits for more tha
     const detail::priced_pass t = card.takes(many);
     CHECK(t.memory.in(seconds) == doctest::Approx(moved / (1008e9 * 0.70)).epsilon(0.01));
     CHECK(t.compute.in(seconds) == doctest::Approx(multiplied).epsilon(0.02));
+}
+
+TEST_CASE("no term of a token whose experts are all its own is negative") {
+    for (const model* m : {&models::glm_4_5, &models::kimi_k2, &models::qwen3_coder_480b_a35b})
+        for (const std::int64_t batch : {1, 2, 4}) {
+            job j{.model = *m, .weights = q4_0, .batch = batch, .runtime = runtimes::llama_cpp};
+            j.context = tokens(1024);
+            const job_speed speed = plan(j, {}, standard_cluster(gpus::h100_sxm5_80gb, 1).value())->speed;
+            for (const interval<duration>& term : speed.step.terms) CHECK(term.low >= duration{});
+            for (const interval<duration>& term : speed.prefill.terms) CHECK(term.low >= duration{});
+            CHECK(speed.step[time_term::memory].low > duration{});
+        }
 }

@@ -405,7 +405,8 @@ private:
         if (n <= own.vector_tokens * o.chosen) {
             const double streamed = moved_by(o) * product_byte[0], unpacking = weights * a_weight;
             made.memory = seconds((streamed > unpacking ? streamed : unpacking) / parts);
-            made.compute = seconds(work * (1 - o.groups / n) * ggml.a_clock / default_ggml.vector_flops / parts);
+            const double again = o.groups < n ? 1 - o.groups / n : 0.0;  // of what was unpacked for another token
+            made.compute = seconds(work * again * ggml.a_clock / default_ggml.vector_flops / parts);
             return made;
         }
         // A tile is as wide as if all tokens chose the same expert (mmq.cu: ncols_opt), and multiplied whole.
