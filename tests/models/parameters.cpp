@@ -167,7 +167,7 @@ TEST_CASE("sharding loses no parameter of any model, and none is doubled where a
         for (const int ranks : {1, 2, 3, 8}) {
             for_each_weight(*m, [&](const weight& w, std::int64_t) {
                 const weight part =
-                    local_part(w, {.tensor = ranks, .data = ranks, .expert = ranks, .expert_tensor = 1});
+                    local_part(w, layout{.tensor = ranks, .data = ranks, .expert = ranks, .expert_tensor = 1});
                 const std::int64_t holders = w.routed ? ranks : w.split == weight_split::replicated ? 1 : ranks;
                 CHECK_MESSAGE(part.count() * holders >= w.count(), m->name.view(), " ", name_of(w.role), " over ",
                               ranks);
