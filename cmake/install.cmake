@@ -11,7 +11,9 @@ install(TARGETS llmres EXPORT llmres-targets
   FILE_SET rows DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(EXPORT llmres-targets NAMESPACE llmres:: DESTINATION "${llmres_package_dir}")
 if(LLMRES_IO)
-  install(TARGETS llmres_io EXPORT llmres-io-targets FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(TARGETS llmres_io EXPORT llmres-io-targets
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    FILE_SET rows DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
   install(EXPORT llmres-io-targets NAMESPACE llmres:: DESTINATION "${llmres_package_dir}")
 endif()
 
