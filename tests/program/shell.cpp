@@ -81,15 +81,7 @@ TEST_CASE("closed and full standard streams end no command but with its exit cod
     CHECK(shell("\"$P\" plan - <&- >&- 2>&-") == bad_input);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr bool has_sanitizers = true;
-#elif defined(__has_feature)
-constexpr bool has_sanitizers = __has_feature(address_sanitizer);
-#else
-constexpr bool has_sanitizers = false;
-#endif
-
-TEST_CASE("every command runs in 512 KB of stack" * doctest::skip(has_sanitizers)) {
+TEST_CASE("every command runs in 512 KB of stack") {
     const std::string job = " llama-3.1-70b --gpu h100 --runtime vllm";
     const std::string training = " llama-3.1-70b --task pretraining --runtime megatron --gpu h100 --gpus 8";
     for (const std::string& command :
