@@ -115,30 +115,18 @@ constexpr bool is_projection(weight_role role) {
     return (role >= weight_role::q_proj && role <= weight_role::router) || role == weight_role::classifier;
 }
 
-/// The part of a tensor that lies on a GPU, its values counted once for its sizes in several formats.
+/// The part of a tensor that lies on a GPU.
 struct counted_shape {
     weight_shape held;
     std::int64_t values;  ///< of one copy
-    std::int64_t of_all;  ///< of all copies
 
     constexpr explicit counted_shape(const weight_shape& shape)
-        : held{shape}, values{product(shape.rows, shape.columns)}, of_all{product(values, shape.copies)} {}
+        : held{shape}, values{product(shape.rows, shape.columns)} {}
 
     /// Bytes of one copy.
-    constexpr byte_count one(const precision& format) const {
-        return format.element_bytes > 0 ? plain_one(format) : size_in_parts(format, held.rows, held.columns);
-    }
-    constexpr byte_count all(const precision& format) const {
-        return format.element_bytes > 0 ? plain_all(format)
-                                        : size_in_parts(format, held.rows, held.columns) * held.copies;
-    }
-    /// The same in a format of plain numbers.
-    constexpr byte_count plain_one(const precision& format) const {
-        return bytes(product(values, std::int64_t{format.element_bytes}));
-    }
-    constexpr byte_count plain_all(const precision& format) const {
-        return bytes(product(of_all, std::int64_t{format.element_bytes}));
-    }
+    constexpr byte_count one(const precision& format) const { return size_of(format, held.rows, held.columns); }
+    /// Bytes of all copies.
+    constexpr byte_count all(const precision& format) const { return one(format) * held.copies; }
     constexpr bool is_matrix() const { return held.rows > 1 && held.columns > 1; }
 };
 
@@ -383,7 +371,7 @@ constexpr void weight_fold::step(const trained_tensor& t, std::int64_t rows) {
     // Gradients of 16 bits are copied to fp32 for fp32 master weights; DeepSpeed flattens them first, and without ZeRO
     // has the flat ones in both formats.
     if (runtime.optimizer.widens_gradients && t.master && how_.shards.zero < 3 &&
-        t.whole_gradient * 2 == t.shape.plain_all(fp32)) {
+        t.whole_gradient * 2 == t.shape.all(fp32)) {
         const int copies = runtime.sharding.code != sharding_code::deepspeed ? 2 : how_.shards.zero > 0 ? 3 : 4;
         state_.optimizer.temporaries += how_.sharded(t.whole_gradient * copies, t.ranks, 1);
     }
