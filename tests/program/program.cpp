@@ -440,6 +440,8 @@ TEST_CASE("a start that vLLM refuses beside other processes says so, and which p
     CHECK(refused.exit == does_not_fit);
     CHECK(refused.out.find("does not start: its gpu_memory_utilization of the GPU is ") != std::string::npos);
     CHECK(refused.out.find("the weights alone") == std::string::npos);
+    CHECK(refused.out.find("caches ") == std::string::npos);
+    CHECK(planned(shared, does_not_fit)["cache_pool"].is_null());
     const std::size_t at = refused.out.find("--gpu_memory_utilization 0.");
     REQUIRE(at != std::string::npos);
     const std::string part = refused.out.substr(at + 25, 4);

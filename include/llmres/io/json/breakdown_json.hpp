@@ -58,12 +58,13 @@ inline json_value to_json(const pool_size& p) {
 }
 
 /// The pool of KV caches on the fullest GPU, the tokens that the job's own sequences leave for prefixes, and how many
-/// sequences of the given lengths run at once. Null for training.
+/// sequences of the given lengths run at once. Null for training, and where the runtime does not start
+/// (start_refused()).
 inline json_value cache_pool_to_json(const job& j, const layout& l, const cluster& c,
                                      const maybe<length_distribution>& lengths) {
     const result<pool_size> pool = cache_pool_of(j, l, c);
     const result<pool_size> room = prefix_cache_room(j, l, c);
-    if (trains(j) || !pool || !room) return nullptr;
+    if (trains(j) || !pool || !room || start_refused(j, c)) return nullptr;
     json_value out = to_json(*pool);
     out["prefix_tokens"] = room->token_room.in(tokens);
     if (!lengths) return out;
