@@ -211,6 +211,16 @@ TEST_CASE("formulas are read without a compiler's limits: no suppressed warning,
     CHECK(headers > 100);
 }
 
+TEST_CASE("no line of a header is longer than 120 columns, be it of a table") {
+    int lines = 0;
+    for_each_header([&](const std::string& path, const std::string& content) {
+        std::istringstream all{content};
+        for (std::string line; std::getline(all, line); ++lines)
+            if (line.size() > 120) FAIL_CHECK(path << ": " << line);
+    });
+    CHECK(lines > 50000);
+}
+
 TEST_CASE("attributes for the optimiser stand in values/ alone, each for what docs/compilers.md says it buys") {
     int attributes = 0;
     for_each_header([&](const std::string& path, const std::string& content) {

@@ -135,12 +135,12 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
     }
 }
 
-/// What the exchanges of one layer depend on of a layout.
+/// The part of a layout that the exchanges of one layer depend on.
 struct exchange_split : layer_split {
     bool same_tokens = true;  ///< every rank that shares the experts has the same tokens
 
     constexpr exchange_split() = default;
-    /// That of a layout, which stands for it wherever one is asked for.
+    /// The split of a layout, which stands for it wherever a split is asked for.
     constexpr explicit(false) exchange_split(const layout& l)
         : layer_split{l},
           same_tokens{l.expert == 1 || (l.data * l.context_parallel * l.replicas == 1 && !l.sequence_parallel)} {}

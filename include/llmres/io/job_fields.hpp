@@ -86,7 +86,7 @@ inline constexpr owner_id id_of<serving_options>{"runtime"};
 template <class Owner, class Value>
 Owner owner_of(Value Owner::*);
 
-/// Where a struct's field is, or a field of that, and so on.
+/// The address of a struct's field, or of a field of that field, and so on.
 template <auto Field, auto... Inner, class Owner>
 constexpr auto* member_of(Owner* owner) {
     auto& member = owner->*Field;
@@ -197,7 +197,8 @@ inline constexpr std::array all{
     told(field(at<&job::compute>, "Job", "compute",
         "precision of the arithmetic and of activations; default: bf16, or fp16 on a GPU that has no bf16 arithmetic. "
         "fp8_e4m3 in training: inputs of matrix products are cast to it (torchao)")),
-    told(field(at<&job::attention>, "Job", "attention", "attention kernel: eager, sdpa, flash or cudnn; default: sdpa")),
+    told(field(at<&job::attention>, "Job", "attention",
+        "attention kernel: eager, sdpa, flash or cudnn; default: sdpa")),
     field(at<&job::expert_load>, "Job", "expert_load",
         "tokens routed to the busiest rank's experts, divided by the mean over ranks; default: 1"),
     field(at<&job::kv_cache>, "Serving", "kv_cache", "precision of the KV cache; default: as compute"),
@@ -221,7 +222,8 @@ inline constexpr std::array all{
     field(at<&job::sequence>, "Training", "sequence",
         "tokens of a training sequence; default: the model's longest context, but at most 2048 in finetuning"),
     field(at<&job::pad_to_multiple_of>, "Training", "pad_to_multiple_of",
-        "tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune); default: 1"),
+        "tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune); "
+        "default: 1"),
     told(field(at<&job::micro_batch>, "Training", "micro_batch",
         "sequences that a data-parallel rank computes at once; default: 1")),
     told(field(at<&job::global_batch>, "Training", "global_batch",
@@ -371,8 +373,10 @@ inline constexpr std::array all{
     by_hand("runtime", "Runtime", "fit", flag,
         "layers, experts and context that are not given are chosen so that 1 GiB of each GPU stays free, as llama.cpp "
         "does"),
-    field(at<&runtime::loading, &runtime_loading::embedding_on_host>, "Runtime", "embedding_on_host", "the token embedding is read from main memory"),
-    field(at<&serving_options::experts_on_host>, "Runtime", "experts_on_host", "routed experts are computed by the CPU"),
+    field(at<&runtime::loading, &runtime_loading::embedding_on_host>, "Runtime", "embedding_on_host",
+        "the token embedding is read from main memory"),
+    field(at<&serving_options::experts_on_host>, "Runtime", "experts_on_host",
+        "routed experts are computed by the CPU"),
     field(at<&serving_options::splits_rows>, "Runtime", "split_rows",
         "the GPUs of a pipeline share the rows of each matrix (--split-mode row; builds before b1842 always do)"),
     field(at<&serving_options::backend>, "Runtime", "ggml_backend",
@@ -380,7 +384,8 @@ inline constexpr std::array all{
     field(at<&serving_options::largest_buffer>, "Runtime", "largest_buffer", 0, most_bytes,
         "bytes of the largest single buffer that the driver allocates; default: 4 GiB under vulkan, else any"),
     field(at<&serving_options::max_loras>, "Runtime", "max_loras", "LoRA adapters that are resident at once"),
-    field(at<&serving_options::max_lora_rank>, "Runtime", "max_lora_rank", "largest rank of the resident LoRA adapters"),
+    field(at<&serving_options::max_lora_rank>, "Runtime", "max_lora_rank",
+        "largest rank of the resident LoRA adapters"),
     field(at<&serving_options::encoder_tokens>, "Runtime", "encoder_tokens",
         "image patches that the vision tower computes at once; default: none"),
     field(at<&serving_options::speculates_ahead>, "Runtime", "speculates_ahead",
@@ -400,7 +405,8 @@ inline constexpr std::array all{
     field(at<&runtime::kernels, &training_kernels::scan>, "Runtime", "scan",
         "training: how Mamba 2 is computed: plain, fused (mamba-ssm, as in transformers) or fused_to_gate (as in "
         "Megatron-Core)"),
-    field(at<&runtime::kernels, &training_kernels::use_fused_weighted_squared_relu>, "Runtime", "use_fused_weighted_squared_relu",
+    field(at<&runtime::kernels, &training_kernels::use_fused_weighted_squared_relu>, "Runtime",
+        "use_fused_weighted_squared_relu",
         "training: routed experts without a gate apply activation and routing weight in one kernel"),
     field(at<&runtime::allocator, &runtime_allocator::expandable_segments>, "Runtime", "expandable_segments",
         "training: PyTorch's allocator uses expandable segments (PYTORCH_ALLOC_CONF), so that freed blocks join"),
@@ -418,7 +424,8 @@ inline constexpr std::array all{
     field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::selective>, "Runtime", "selective",
         "training: what selective recomputation recomputes: attention_core, all_but_odd_products or all_but_products;"
         " default: the runtime's"),
-    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::offloads_at_once>, "Runtime", "save_on_cpu",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::offloads_at_once>, "Runtime",
+        "save_on_cpu",
         "training: each offloaded activation goes to the host as it is made (torch.autograd.graph.save_on_cpu)"),
     field(at<&runtime::kernels, &training_kernels::loss, &training_loss::narrow>, "Runtime", "narrow_loss",
         "huggingface, training: the loss reads 16-bit logits as they are (the heads of GPT-2 and "
@@ -438,9 +445,11 @@ inline constexpr std::array all{
     field(at<&runtime::kernels, &training_kernels::four_bit_keeps_inputs>, "Runtime", "four_bit_keeps_inputs",
         "huggingface and litgpt, training: 4-bit products save their inputs (bitsandbytes "
         "before 0.43.2)"),
-    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::reentrant>, "Runtime", "use_reentrant",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::reentrant>, "Runtime",
+        "use_reentrant",
         "huggingface, training: full recomputation by torch's reentrant checkpoint"),
-    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::inside_units>, "Runtime", "checkpoints_inside_units",
+    field(at<&runtime::kernels, &training_kernels::checkpointing, &checkpointing::inside_units>, "Runtime",
+        "checkpoints_inside_units",
         "huggingface, training: checkpoints lie inside FSDP's units (apply_activation_checkpointing "
         "after wrapping)"),
     by_hand("runtime", "Runtime", "gradient_accumulation_fusion", flag,
@@ -466,15 +475,20 @@ inline constexpr std::array all{
         "training: with an fp8_recipe, linear weights are stored and gathered in fp8 alone"),
     field(at<&runtime::optimizer, &optimizer_step::layer_wise_param_layout>, "Runtime", "layer_wise_param_layout",
         "training: muon's states are sharded by whole tensors for the layers' matrices alone"),
-    field(at<&runtime::pipeline, &training_pipeline::defer_embedding_wgrad_compute>, "Runtime", "defer_embedding_wgrad_compute",
+    field(at<&runtime::pipeline, &training_pipeline::defer_embedding_wgrad_compute>, "Runtime",
+        "defer_embedding_wgrad_compute",
         "training: the output head's weight gradient is computed when the pipeline drains"),
-    field(at<&runtime::pipeline, &training_pipeline::wgrad_deferral_limit>, "Runtime", "wgrad_deferral_limit", 0, most::gpus,
+    field(at<&runtime::pipeline, &training_pipeline::wgrad_deferral_limit>, "Runtime", "wgrad_deferral_limit", 0,
+        most::gpus,
         "training: micro-batches whose head gradient defer_embedding_wgrad_compute defers; default: all"),
-    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::reduce_bucket_size>, "Runtime", "reduce_bucket_size", 0, most::tokens,
+    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::reduce_bucket_size>, "Runtime",
+        "reduce_bucket_size", 0, most::tokens,
         "training: gradient values that DeepSpeed reduces at once; default: 5e8"),
-    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::overlap_comm>, "Runtime", "overlap_comm",
+    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::overlap_comm>, "Runtime",
+        "overlap_comm",
         "training: DeepSpeed exchanges gradients while the backward pass goes on, with two buckets under ZeRO 1 and 2"),
-    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime", "sub_group_size", 0, most::tokens,
+    field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime",
+        "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
 };
 

@@ -127,7 +127,7 @@ inline std::string tight_memory(const reason& r, const std::string& where, const
         {to_string(r.needed), where, to_string(r.available), name_of(r.term), to_string(term.high - term.expected)});
 }
 
-/// What an engine takes of a GPU before it starts, and how much of that is free.
+/// A sentence on the fraction of a GPU that an engine takes before it starts, and how much of it is free.
 inline std::string start_sentence(const reason& r, const job& j) {
     return sentence("does not start: its {} of the GPU is {}, of which {} are free",
                     {std::string{j.runtime.cache.fraction_name.view()}, to_string(r.needed), to_string(r.available)});

@@ -298,7 +298,7 @@ constexpr std::array<bounded_field, 6> serving_numbers_of(const job& j) {
              {"max_batched_tokens", j.max_batched_tokens.in(tokens), 0, most::tokens}}};
 }
 
-/// Those of a training job.
+/// The numbers of a training job, with their bounds.
 constexpr std::array<bounded_field, 8> training_numbers_of(const job& j) {
     return {{{"sequence", sequence_of(j).in(tokens), 1, most::tokens},
              {"pad_to_multiple_of", j.pad_to_multiple_of, 1, 65536},

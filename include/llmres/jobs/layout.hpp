@@ -120,8 +120,8 @@ constexpr std::array<bounded_field, 11> numbers_of(const layout& l) {
 
 }  // namespace detail
 
-/// What the tensors of one layer depend on of a layout: which part of each a GPU has. Two layouts of the same split
-/// have the same activations, whatever their data ranks and pipeline stages.
+/// The part of a layout that the tensors of one layer depend on: which share of each a GPU has. Two layouts of the same
+/// split have the same activations, whatever their data ranks and pipeline stages.
 struct layer_split {
     std::int32_t tensor = 1;                                ///< ranks that share each matrix product
     std::int32_t context_parallel = 1;                      ///< ranks that share each sequence
@@ -152,14 +152,14 @@ struct layer_split {
     friend constexpr bool operator==(const layer_split&, const layer_split&) = default;
 };
 
-/// How ZeRO shards what training keeps of weights.
+/// Sharding of weights, gradients and optimizer states by ZeRO.
 struct zero_split {
     std::int32_t zero = 0;          ///< the stage: layout::zero
     std::int64_t dense_ranks = 1;   ///< that dense weights' state is sharded over
     std::int64_t expert_ranks = 1;  ///< that routed experts' state is sharded over
 
     constexpr zero_split() = default;
-    /// That of a layout, which stands for it wherever one is asked for.
+    /// The split of a layout, which stands for it wherever a split is asked for.
     constexpr explicit(false) zero_split(const layout& l)
         : zero{l.zero},
           dense_ranks{l.zero > 0 ? l.dense_shard_ranks() : 1},
@@ -170,7 +170,7 @@ struct zero_split {
     friend constexpr bool operator==(const zero_split&, const zero_split&) = default;
 };
 
-/// How a layout deals layers to stages, where no list says what each of them holds.
+/// The part of a layout that deals layers to pipeline stages, where no list says which layers each stage holds.
 struct stage_split {
     std::int32_t pipeline = 1;            ///< stages
     std::int32_t virtual_pipeline = 1;    ///< chunks of layers that a stage holds
@@ -181,7 +181,7 @@ struct stage_split {
     bool in_a_v = false;                  ///< stages hold two chunks in the shape of a V
 
     constexpr stage_split() = default;
-    /// That of a layout, which stands for it wherever one is asked for.
+    /// The split of a layout, which stands for it wherever a split is asked for.
     constexpr explicit(false) stage_split(const layout& l)
         : pipeline{l.pipeline},
           virtual_pipeline{l.virtual_pipeline},

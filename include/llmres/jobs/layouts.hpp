@@ -191,7 +191,7 @@ constexpr bool split_stages(const job& j, layout& l) {
     return l.virtual_pipeline == 1 && power_of_two && l.last_stage_layers > 0;
 }
 
-/// What a walk of layouts calls for each of them.
+/// A function that a walk over layouts calls for each layout.
 class layout_trial {
 public:
     /// Tries a layout; returns whether to stop.

@@ -149,8 +149,8 @@ struct refused_start {
     byte_count free{};   ///< what is expected to be free beside the engine's context
 };
 
-/// Whether the engine refuses to start because others hold a part of its fraction (vLLM, v1/worker/utils.py,
-/// request_memory: free memory less than the utilization of the whole is an error).
+/// The start that an engine refuses because other processes hold a part of its fraction; unknown where it starts
+/// (vLLM, v1/worker/utils.py, request_memory: free memory less than the utilization of the whole is an error).
 constexpr maybe<refused_start> start_refused(const job& j, const cluster& c) {
     const runtime_cache& cache = j.runtime.cache;
     const bool shares = cache.pool == cache_pool::share_of_total && cache.fraction && *cache.fraction > 0;

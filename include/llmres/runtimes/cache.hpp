@@ -54,7 +54,7 @@ struct runtime_cache {
     /// The fraction of the memory that the cache may take, as pool understands it; null: none or chosen. Unit: part of
     /// one.
     maybe<double> fraction{};
-    /// How the runtime chooses its fraction where none is named; null: it does not. It depends on the device
+    /// Function that chooses the fraction where none is named; null: none does. It depends on the device
     /// (nvidia-smi's total), the tokens of its step, and the GPUs that share a layer (tensor) and the layers
     /// (pipeline).
     double (*default_fraction)(byte_count device, token_count step, std::int32_t tensor,

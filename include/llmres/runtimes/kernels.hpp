@@ -29,7 +29,7 @@ enum class norm_code : std::uint8_t {
     fused,  ///< one kernel (Apex, Transformer Engine, Liger, torch.nn), which saves the input and its statistics
 };
 
-/// How adapters are computed beside the frozen products of their layers.
+/// Kernels of adapters beside the frozen products of their layers.
 enum class adapter_code : std::uint8_t {
     modules,  ///< dropout and two products of their own (PEFT)
     /// One function with the layers' products, which saves its input and what dropout leaves of it, but no mask
@@ -96,14 +96,14 @@ constexpr bool computes_together(expert_code c) {
     return c != expert_code::modules && c != expert_code::loop && c != expert_code::sequential;
 }
 
-/// What attention reads of the product that makes the values of latent attention together with a part of the keys.
+/// Values of latent attention as attention reads them: one product makes them together with a part of the keys.
 enum class latent_value_code : std::uint8_t {
     view,  ///< a view of the product's output, so that all of that output is saved (transformers; torchtitan,
            ///< models/deepseek_v3/model/model.py, torch.split)
     copy,  ///< a copy (Megatron-Core, core/transformer/multi_latent_attention.py, value.contiguous())
 };
 
-/// Whether one product makes queries, keys and values, and what attention reads of it.
+/// Product that makes queries, keys and values together, and the tensors that attention reads of it.
 enum class joined_heads_code : std::uint8_t {
     by_model,  ///< as the model's own code has it
     /// One product; attention reads views of it, so that all of it is saved with the values. Keys and values of several
@@ -238,14 +238,14 @@ struct training_kernels {
     linear_code linear = linear_code::plain;     ///< Where the gradient of a linear layer's weight goes.
     expert_code experts = expert_code::modules;  ///< How routed experts are computed.
     scan_code scan = scan_code::plain;           ///< How Mamba 2's mixer is computed between its two projections.
-    /// What attention reads of the product that makes the values of latent attention.
+    /// Values of latent attention as attention reads them.
     latent_value_code latent_values = latent_value_code::view;
     /// Routed experts without a gate multiply their activation by the router's weight in one kernel. (Megatron-Core,
     /// core/fusions/fused_weighted_squared_relu.py.)
     bool use_fused_weighted_squared_relu = false;
-    /// Whether one product makes queries, keys and values, and what attention reads of it. Where one product makes
-    /// queries, keys and values, whatever the model's own code, adapters of some of them keep what they add in its
-    /// place (lit-gpt: LoRAQKVLinear, an index_copy).
+    /// Product that makes queries, keys and values together, and the tensors that attention reads of it. Where one
+    /// product makes queries, keys and values, whatever the model's own code, adapters of some of them keep what they
+    /// add in its place (lit-gpt: LoRAQKVLinear, an index_copy).
     joined_heads_code joined_heads = joined_heads_code::by_model;
     bool shared_heads = true;  ///< sdpa reads keys and values of grouped queries without a copy for every query head.
     bool casts_weights =
@@ -253,7 +253,7 @@ struct training_kernels {
     /// Column-parallel products keep what they gathered of the sequence, not their own part.
     bool keeps_gathered_inputs = false;
     bool fp32_adapters = true;  ///< Adapters are fp32 beside a narrower base. (PEFT.)
-    /// How adapters are computed beside the frozen products of their layers.
+    /// Kernels of adapters beside the frozen products of their layers.
     adapter_code adapters = adapter_code::modules;
     /// Embedding, norms and head are fp32 beside 4-bit weights under adapters, unless ZeRO 3 shards them. (peft's
     /// prepare_model_for_kbit_training; trl leaves a sharded model as it is.)

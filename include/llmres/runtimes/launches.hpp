@@ -55,7 +55,7 @@ enum class routed_code : std::uint8_t {
 template <>
 inline constexpr std::array<std::string_view, 4> names_of<routed_code>{"grouped", "blackwell", "each", "gathered"};
 
-/// What the stages of a pipeline compute at the same time when serving.
+/// Work that the stages of a pipeline do at the same time when serving.
 enum class stage_overlap : std::uint8_t {
     none,       ///< nothing: a batch passes one stage after the other, and each waits for the others
     chunks,     ///< chunks of one prompt; tokens are generated as with `none`
@@ -72,11 +72,12 @@ struct runtime_launches {
     /// Time in which the CPU issues the kernels of one layer's forward pass; 0: CUDA graphs or a compiled program. The
     /// GPU waits where this takes longer than the kernels do.
     interval<duration> layer{};
-    /// The same where CUDA graphs do not serve: prompts, and sequences beyond `graph_context`; 0: as layer.
+    /// Time in which the CPU issues the kernels of one layer where CUDA graphs do not serve: prompts, and sequences
+    /// beyond `graph_context`; 0: as layer.
     interval<duration> eager_layer{};
     token_count graph_context{};  ///< Tokens beyond which sequences are decoded without CUDA graphs; 0: none are.
-    /// What each product with a weight of fewer than 16 bits takes longer to issue than one with a wide weight: kernels
-    /// that unpack it, quantise its input or sum its parts.
+    /// Time that a product with a weight of fewer than 16 bits takes longer to issue than one with a wide weight:
+    /// kernels that unpack it, quantise its input or sum its parts.
     interval<duration> narrow_product{};
     /// Time in which the CPU issues one routed expert, where it loops over all of them.
     interval<duration> looped_expert{};
@@ -98,7 +99,7 @@ struct runtime_launches {
     bool copies_cache = false;
     /// Time of prompts relative to what the constants of kernels say: least, expected, most. Unit: ratio.
     interval<double> prompts{1.0, 1.0, 1.0};
-    /// What the stages of a pipeline compute at the same time when serving.
+    /// Work that the stages of a pipeline do at the same time when serving.
     stage_overlap stages = stage_overlap::none;
     /// Bytes that matrix-vector products read a clock and multiprocessor at most; 0: what the memory gives. Unit: bytes
     /// a clock and multiprocessor.

@@ -46,8 +46,8 @@ struct runtime_loading {
     format_set formats = all_formats;  ///< Families of formats that checkpoints may be in; 16 bits and more always.
     rope_tables rope = rope_tables::computed;  ///< Tables of rotary positions that stay on the GPU.
     bool embedding_on_host = false;            ///< The token embedding is read from main memory.
-    /// What stays on the host are pages of the file itself. (llama.cpp: mmap.) Where main memory is short, the kernel
-    /// drops them and reads them again at each token.
+    /// Weights that stay on the host are pages of the file itself. (llama.cpp: mmap.) Where main memory is short, the
+    /// kernel drops them and reads them again at each token.
     bool maps_weights = false;
     llmres::host_experts host_experts{};  ///< Routed experts on the host.
     /// Quantised checkpoints of models with tied embeddings may hold the head beside the embedding; FP8 ones do.

@@ -269,7 +269,7 @@ constexpr status all_in_range(const Fields&... fields) {
     if (all) return done{};
     return outside(wrong.name, wrong.value, wrong.low, wrong.high);
 }
-/// The same of the fields in a list.
+/// The first error of the fields in a list that are outside their bounds.
 template <std::size_t N>
 constexpr status all_in_range(const std::array<bounded_field, N>& fields) {
     for (const bounded_field& f : fields)
@@ -289,7 +289,7 @@ struct bounded_real {
 };
 
 /// The error of a number that is not between its bounds, or no number.
-[[gnu::cold]] constexpr error outside(const bounded_real& wrong) {
+constexpr error outside(const bounded_real& wrong) {
     const bool below = wrong.value < static_cast<double>(wrong.low);
     text<95> how{below ? "below " : "above "};
     how.append(digits(below ? wrong.low : wrong.high));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-/// What stands for a value that is not known, or not set yet?
+/// Values that may be unknown, and room for values that are not set yet.
 namespace llmres::inline v0 {
 
 /// A value that may be unknown, which is never the same as zero. (std::optional is not a structural type: it cannot be

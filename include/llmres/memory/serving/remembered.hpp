@@ -79,7 +79,7 @@ struct step_tokens {
     std::int64_t sequences = 0;  ///< of a rank, where a graph is laid out for them
 
     constexpr step_tokens() = default;
-    /// Those of a step.
+    /// The tokens of a step.
     constexpr explicit step_tokens(const serving_step& step)
         : shape{step.shape},
           rows{step.rows},
@@ -91,7 +91,7 @@ struct step_tokens {
     friend constexpr bool operator==(const step_tokens&, const step_tokens&) = default;
 };
 
-/// What the weights of a kind of layer, or of what stands beside the layers, depend on.
+/// Key of the weights of a kind of layer, or of a place beside the layers: all that they depend on.
 struct weights_fold {
     layer_split split{};
     std::int32_t of = 0;  ///< the kind of layer, the place beside the layers (number_of_end()), or the number of stages
@@ -100,7 +100,7 @@ struct weights_fold {
     friend constexpr bool operator==(const weights_fold&, const weights_fold&) = default;
 };
 
-/// What a kind of layer depends on, with what the tokens of a step need.
+/// Key of a kind of layer with the activations of a step: all that both depend on.
 struct serving_layer_fold {
     weights_fold weights{};
     token_shape shape{};
@@ -110,7 +110,7 @@ struct serving_layer_fold {
     friend constexpr bool operator==(const serving_layer_fold&, const serving_layer_fold&) = default;
 };
 
-/// What the caches of a rank's layers depend on.
+/// Key of the caches of a rank's layers: all that they depend on.
 struct caches_fold {
     std::int32_t tensor = 1;
     std::int32_t context_parallel = 1;
@@ -121,7 +121,8 @@ struct caches_fold {
     friend constexpr bool operator==(const caches_fold&, const caches_fold&) = default;
 };
 
-/// What a stage depends on, but for its caches. Precondition: no list says what each stage holds.
+/// Key of a pipeline stage without its caches: all that it depends on. Precondition: no list says which layers each
+/// stage holds.
 struct stage_fold {
     layer_split split{};
     stage_split stages{};
@@ -222,7 +223,7 @@ struct serving_folds {
     }
 };
 
-/// What stands on a stage beside the layers, as a number.
+/// Number of the weights that stand on a stage beside the layers: another for each combination.
 constexpr std::int32_t number_of_end(const placement& here) {
     return here.embeddings + 4 * int{here.beside_embedding} + 8 * int{here.output} + 16 * here.predictions;
 }

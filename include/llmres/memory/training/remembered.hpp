@@ -17,8 +17,8 @@
 /// by what it depends on.
 namespace llmres::inline v0::detail {
 
-/// What a fold over a layer, or over what stands beside the layers, depends on of a layout and of the job that it
-/// trains: parts of a step ask for the job as it is, with its weights in fp32 (upcasts()), or with nothing offloaded.
+/// Key of a fold over a layer, or over a place beside the layers: all that it depends on of a layout and of the job.
+/// Parts of a step ask for the job as it is, with its weights in fp32 (upcasts()), or with nothing offloaded.
 struct layer_fold {
     layer_split split{};
     std::int32_t of = 0;  ///< the kind of layer, or what stands on a stage beside the layers
@@ -30,7 +30,7 @@ struct layer_fold {
     friend constexpr bool operator==(const layer_fold&, const layer_fold&) = default;
 };
 
-/// What a fold over weights depends on, whose state ZeRO shards.
+/// Key of a fold over weights, whose state ZeRO shards: all that it depends on.
 struct state_fold {
     layer_fold layer{};
     zero_split shards{};

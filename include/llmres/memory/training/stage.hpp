@@ -85,15 +85,15 @@ struct folded_job {
     training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
     forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, those of peaks
 
-    /// What the activations of a kind of layer, or of what stands beside the layers, depend on.
+    /// Key of the activations of a kind of layer, or of a place beside the layers.
     constexpr layer_fold fold_of_layer(std::int32_t of) const {
         layer_fold one = fold;
         one.of = of;
         return one;
     }
-    /// What a kind of layer depends on, with its weights.
+    /// Key of a kind of layer with its weights.
     constexpr state_fold fold_of(std::int32_t of) const { return {fold_of_layer(of), weights.shards}; }
-    /// What the states of its weights alone depend on.
+    /// Key of the weights of a kind of layer alone.
     constexpr state_fold fold_of_states(std::int32_t of) const {
         state_fold one = fold_of(of);
         // Tokens of a rank matter to adapters, and to the gradient of a class token.

@@ -29,7 +29,7 @@ struct pricing {
 /// The passes of a step through one layer, or through the head.
 using priced_passes = std::array<priced_pass, token_passes::most>;
 
-/// What the passes through a part of a model depend on: a kind of layer or, behind the last, the head.
+/// Key of the passes through a part of a model, a kind of layer or, behind the last, the head: all that they depend on.
 struct passes_fold {
     exchange_split split;
     std::int32_t part = 0;
@@ -43,7 +43,8 @@ struct passes_fold {
     friend constexpr bool operator==(const passes_fold&, const passes_fold&) = default;
 };
 
-/// What the products of a part with its weights depend on in one pass. Ranks that share experts cut no other weight.
+/// Key of the products of a part with its weights in one pass: all that they depend on. Ranks that share experts cut no
+/// other weight.
 struct products_fold {
     std::int32_t part = 0;
     bool decode = false;

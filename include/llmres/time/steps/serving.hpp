@@ -269,7 +269,7 @@ struct serving_work {
     std::int64_t prompts = 0;  ///< of the prompts of all sequences
 };
 
-/// What the work of a job's steps depends on. Precondition: layers are dealt evenly to stages.
+/// Key of the work of a serving job's steps: all that it depends on. Precondition: layers are dealt evenly to stages.
 struct serving_work_fold {
     exchange_split split;
     std::int32_t pipeline = 1;

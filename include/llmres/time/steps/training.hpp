@@ -173,7 +173,7 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
     return all;
 }
 
-/// What the work of all stages depends on. Precondition: no list says what each stage holds.
+/// Key of the work of all pipeline stages: all that it depends on. Precondition: no list says which layers each holds.
 struct stage_work_fold {
     exchange_split split;
     stage_split stages;

@@ -25,7 +25,7 @@ public:
     constexpr ggml_buffer() {}  // holes beyond the count stay as they are
 
     constexpr tensor add(byte_count wanted) { return add(wanted.in(bytes)); }
-    /// The same in bytes.
+    /// Adds a tensor of so many bytes.
     constexpr tensor add(std::int64_t wanted) {
         if (wanted > largest_tensor) {
             most = (byte_count::max)().in(bytes);
