@@ -74,15 +74,15 @@ struct checked {
 /// Bounds of a job's layouts.
 void check(const job& j, const cluster& c, checked& all) {
     if (!validate(j)) return;
-    const auto known = std::make_unique<detail::layout_folds>(j);
+    detail::layout_folds folds{detail::folds_are::kept};
     std::int64_t left = most_of_a_job;
     for_each_layout(j, {}, c, [&](const layout& l) {
         if (detail::validate_placed(j, l, c)) {
-            const result<job_plan> p = detail::evaluated(j, l, c, known.get());
+            const result<job_plan> p = detail::evaluated(j, l, c, folds);
             if (!p) return --left == 0;
-            all.add(j, l, detail::speed_of(j, l, c, nullptr, default_efficiency, known.get()), p->speed);
+            all.add(j, l, detail::speed_of(j, l, c, nullptr, default_efficiency, folds), p->speed);
             const byte_count most = p->memory.total().high;
-            if (detail::surely_exceeds(j, l, c, most, known->of.trained.memory, known->of.served.memory)) {
+            if (detail::surely_exceeds(j, l, c, most, folds.training, folds.serving)) {
                 std::printf("%s: bound of memory above %.0f bytes\n", j.model.name.view().data(),
                             static_cast<double>(most.in(bytes)));
                 std::exit(1);

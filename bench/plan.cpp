@@ -65,7 +65,7 @@ timing time_prepared(const work& w, const cluster& machine) {
     return {ns[batches / 2], (ns[batches * 3 / 4] - ns[batches / 4]) / 2 / ns[batches / 2]};
 }
 
-/// So many calls of a part of a plan: `plan`, `judged` (memory and verdict), or `prepared`, one evaluation of a
+/// So many calls of a part of a plan: `plan`, `judged` (checks, memory and verdict), or `prepared`, one evaluation of a
 /// prepared job. The batch varies, so that nothing is computed ahead, but not that of a prepared job. False: no such
 /// part.
 bool call(work& w, std::string_view part, int calls, const cluster& machine) {
@@ -78,7 +78,7 @@ bool call(work& w, std::string_view part, int calls, const cluster& machine) {
         if (part == "plan")
             sink += static_cast<std::size_t>(plan(w.what, w.how, machine)->verdict);
         else if (part == "judged")
-            sink += static_cast<std::size_t>(detail::judged(w.what, w.how, machine)->verdict);
+            sink += static_cast<std::size_t>(fits(w.what, w.how, machine));
         else if (part == "prepared")
             sink += static_cast<std::size_t>(prepared.plan(i % 2 == 0 ? w.how : other)->verdict);
         else

@@ -135,8 +135,9 @@ byte_count between_tensors(const planned& p) {
     const job& j = p.asked.job;
     if (trains(j)) return {};
     const runtime r = on_device(j.runtime, p.asked.cluster.gpu, p.plan.layout);
-    const detail::serving_stages stages{j, p.plan.layout, r, nullptr};
-    return stages.stage(placement_of(j, p.plan.layout, p.plan.memory.stage)).peak.in_holes;
+    detail::serving_folds folds;
+    detail::serving_stages stages{j, p.plan.layout, r, folds};
+    return stages.fold_layers().stage(placement_of(j, p.plan.layout, p.plan.memory.stage)).peak.in_holes;
 }
 
 void takes_no_less(const std::string& rule, const document& less, const planned& of_less, const planned& of_more,

@@ -465,7 +465,8 @@ job_plan judged_on_host(const job_plan& sizes, std::int32_t gpus, byte_count hos
     p.verdict = verdict::fits;
     p.layout.data = gpus;
     p.memory.evicted = {gib(1), gib(2), gib(3)};
-    detail::judge_host_memory(p, j, c, nullptr);
+    detail::layout_folds folds;
+    detail::judge_host_memory(p, j, c, folds);
     return p;
 }
 

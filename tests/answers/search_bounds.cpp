@@ -51,7 +51,8 @@ TEST_CASE("no layout is faster than the bound that a search skips it by") {
         for_each_layout(j, {}, h100(64), [&](const layout& l) {
             const result<job_plan> p = plan(j, l, h100(64));
             if (!p) return false;
-            const job_speed least = detail::speed_of(j, l, h100(64), nullptr, default_efficiency, nullptr);
+            detail::layout_folds folds;
+            const job_speed least = detail::speed_of(j, l, h100(64), nullptr, default_efficiency, folds);
             CHECK(least.tokens_per_second >= p->speed.tokens_per_second);
             CHECK(least.step.total().expected <= p->speed.step.total().expected);
             CHECK(least.prefill.total().expected <= p->speed.prefill.total().expected);
@@ -72,9 +73,9 @@ TEST_CASE("no layout holds less than the bound by which a search leaves it out a
     const cluster c = h100(64);
     for (const job& j : jobs) {
         std::int64_t layouts = 0, too_large = 0;
-        const auto known = std::make_unique<detail::layout_folds>(j);
+        detail::layout_folds folds{detail::folds_are::kept};
         const auto exceed = [&](const layout& l, byte_count room) {
-            return detail::surely_exceeds(j, l, c, room, known->of.trained.memory, known->of.served.memory);
+            return detail::surely_exceeds(j, l, c, room, folds.training, folds.serving);
         };
         for_each_layout(j, {}, c, [&](const layout& l) {
             const result<job_plan> p = plan(j, l, c);

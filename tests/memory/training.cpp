@@ -471,7 +471,7 @@ TEST_CASE("a naive pipeline that recomputes every second layer keeps what the ot
     REQUIRE(detail::is_naive_pipeline(j, two));
     const auto kept = [&](std::int32_t every) {
         j.recompute_every = every;
-        const detail::folded_job f{j, two, j.model.layers, sdpa_backend::flash, nullptr};
+        const detail::folded_job f{j, two, j.model.layers};
         return saved_by_layers(f, placement_of(j, two, 0)).all;
     };
     // Every n-th layer alone is recomputed: of two eight-layer halves one saves all, then three quarters do.

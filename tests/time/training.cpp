@@ -110,7 +110,8 @@ TEST_CASE("the work of all stages is that of the model, however its layers are d
     job j = trained();
     j.runtime.launches.layer = {};  // kernels alone, whose times add up
     const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
-    const auto work = [&](const layout& l) { return detail::work_of_stages_anew(j, l, with, nullptr); };
+    detail::remembered_passes none;
+    const auto work = [&](const layout& l) { return detail::work_of_stages_anew(j, l, with, none); };
     for (const std::int32_t depths : {0, 1, 2}) {
         j.mtp_layers = depths;
         const detail::stage_work whole = work({});
@@ -212,7 +213,8 @@ TEST_CASE("the optimizer reads and writes its state at the memory's rate") {
     const layout l{.tensor = 8};
     const job_plan p = plan(j, l, sixteen).value();
     const detail::pricing with{sixteen, sixteen.gpu, default_efficiency};
-    const detail::stage_work work = detail::work_of_stages_anew(j, l, with, nullptr);
+    detail::remembered_passes none;
+    const detail::stage_work work = detail::work_of_stages_anew(j, l, with, none);
     const double passes = work.busiest[time_term::memory].expected.in(seconds) * 16;
     const double state = static_cast<double>(p.memory.updated.in(bytes)) / (2039e9 * 0.797);
     CHECK(state > 0);
@@ -280,7 +282,8 @@ TEST_CASE("a stage of one layer computes it: all stages together compute what on
     job j = trained();
     j.model = models::llama_3_2_1b;  // sixteen layers
     const auto work = [&](const layout& l) {
-        return detail::work_of_stages_anew(j, l, {sixteen, sixteen.gpu, default_efficiency}, nullptr).flops.in(flops);
+        detail::remembered_passes none;
+        return detail::work_of_stages_anew(j, l, {sixteen, sixteen.gpu, default_efficiency}, none).flops.in(flops);
     };
     CHECK(work({.pipeline = 16}) == doctest::Approx(work({})));
     CHECK(work({.pipeline = 4}) == doctest::Approx(work({})));
@@ -315,12 +318,13 @@ TEST_CASE(
     for (const std::int32_t stages : {2, 4, 8}) {
         const layout l{.pipeline = stages};
         j.mtp_layers = 0;
-        const detail::stage_work plain = detail::work_of_stages_anew(j, l, with, nullptr);
+        detail::remembered_passes none;
+        const detail::stage_work plain = detail::work_of_stages_anew(j, l, with, none);
         for (const std::int32_t depths : {1, 4}) {
             j.mtp_layers = depths;
             CAPTURE(stages);
             CAPTURE(depths);
-            const detail::stage_work work = detail::work_of_stages_anew(j, l, with, nullptr);
+            const detail::stage_work work = detail::work_of_stages_anew(j, l, with, none);
             // The last stage has all that is more: the others take no longer than before.
             CHECK(work.most > plain.most);
             CHECK(work.sum > work.most);

@@ -7,6 +7,7 @@
 #include <llmres/values/memo.hpp>
 #include <set>
 
+using llmres::detail::folds_are;
 using llmres::detail::memo;
 using llmres::detail::mixed;
 
@@ -31,7 +32,7 @@ struct alike {
 /// How often values are made, each of which is told from others.
 template <class Key, std::size_t Slots>
 struct counted {
-    memo<Key, std::int64_t, Slots> values{};
+    memo<Key, std::int64_t, Slots> values{folds_are::kept};
     int made = 0;
 
     bool knows(const Key& key, std::int64_t value) {
@@ -56,6 +57,26 @@ TEST_CASE("a value is made once for a key, and anew when all is forgotten") {
     CHECK(c.values.find({4, 7}) == nullptr);
     CHECK_FALSE(c.knows({3, 7}, 4));
     CHECK(c.knows({3, 7}, 4));
+}
+
+TEST_CASE("where folds are made anew, each value is made when it is asked for, and none is found") {
+    counted<two_numbers, 64> c{.values = memo<two_numbers, std::int64_t, 64>{folds_are::made_anew}};
+    CHECK_FALSE(c.values.keeps());
+    CHECK_FALSE(c.knows({3, 7}, 1));
+    CHECK_FALSE(c.knows({3, 7}, 2));
+    CHECK(c.values.find({3, 7}) == nullptr);
+    llmres::detail::slot<std::int64_t> room;
+    CHECK(&c.values.get({3, 7}, [] { return std::int64_t{5}; }, room) == &room.value);
+    CHECK(room.value == 5);
+}
+
+TEST_CASE("a kept value is asked for without a copy") {
+    memo<two_numbers, std::int64_t, 64> values{folds_are::kept};
+    llmres::detail::slot<std::int64_t> room;
+    const std::int64_t& first = values.get({3, 7}, [] { return std::int64_t{5}; }, room);
+    CHECK(first == 5);
+    CHECK(&first == values.find({3, 7}));
+    CHECK(&values.get({3, 7}, [] { return std::int64_t{6}; }, room) == &first);
 }
 
 TEST_CASE("keys that mix to the same are told apart: six have places, a seventh takes the place of one") {
@@ -97,7 +118,7 @@ TEST_CASE("few keys of many slots stay, whatever is asked between") {
 
 TEST_CASE("values are made in constant expressions, too") {
     constexpr std::int64_t sum = [] {
-        memo<two_numbers, std::int64_t, 8> squares;
+        memo<two_numbers, std::int64_t, 8> squares{folds_are::kept};
         std::int64_t all = 0;
         for (const std::int64_t n : {2, 3, 2, 3}) all += squares.get({n, 0}, [&] { return n * n; });
         return all;

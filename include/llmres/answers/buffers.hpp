@@ -162,30 +162,25 @@ constexpr void write_beside_weights(const serving_stages& stages, const placemen
 }
 
 template <class Writer>
-constexpr void write_serving(const job& j, const layout& l, const runtime& r, const file_layers* file,
-                             const memory_breakdown& m, Writer& to) {
+constexpr void write_serving(const job& j, const cluster& c, const job_plan& p, Writer& to) {
+    const layout& l = p.layout;
+    const runtime r = on_device(j.runtime, c.gpu, l);
+    serving_folds folds;
     memory_breakdown tensors;
     to.term = memory_term::weights;
     if (shares_rows(j, l)) {
-        const row_sharing_gpus gpus{j, l, r, file};
-        const serving_stage stage = gpus.stage(m.stage);
+        const row_sharing_gpus gpus{j, l, r, folds};
+        const serving_stage stage = gpus.stage(p.memory.stage);
         to.add("shared_rows", stage.weights);
-        return write_beside_weights(gpus.stages(), gpus.of(m.stage),
+        return write_beside_weights(gpus.stages(), gpus.of(p.memory.stage),
                                     add_peak(tensors, stage, gpus.stages().step, r).cache, to);
     }
-    const serving_stages stages{j, l, r, file};
-    const placement here = placement_of(j, l, m.stage);
+    serving_stages stages{j, l, r, folds};
+    stages.fold_layers();
+    const placement here = placement_of(j, l, p.memory.stage);
     const serving_peak peak = add_peak(tensors, stages.stage(here), stages.step, r);
     write_serving_weights(stages, here, peak.joined, to);
     write_beside_weights(stages, here, peak.cache, to);
-}
-
-template <class Writer>
-constexpr void write_serving(const job& j, const cluster& c, const job_plan& p, Writer& to) {
-    const runtime r = on_device(j.runtime, c.gpu, p.layout);
-    if (!j.gguf) return write_serving(j, p.layout, r, nullptr, p.memory, to);
-    const file_layers file{j, r, p.layout.tensor};
-    write_serving(j, p.layout, r, &file, p.memory, to);
 }
 
 // ---- training -------------------------------------------------------------------------------------------------------

@@ -192,7 +192,8 @@ private:
     constexpr byte_count counted(std::int64_t sequences) {
         some.batch = l.all_data_ranks() * sequences;
         const runtime r = on_device(some.runtime, c.gpu, l);
-        return rank_caches{some, l, r, nullptr}.of(placement_of(some, l, stage)).allocated();
+        serving_folds folds;
+        return rank_caches{some, l, r, folds}.of(placement_of(some, l, stage)).allocated();
     }
 };
 

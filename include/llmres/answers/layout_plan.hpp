@@ -152,8 +152,8 @@ constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() :
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best. Where GPU and host share their memory, the host has
 /// what the GPU leaves of it, and both fit for sure in what the GPU may use, which leaves the system its part.
-constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, layout_folds* known) {
-    p.host_memory = host_memory_of(j, p.layout, c, known ? &known->of.trained.memory : nullptr);
+constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, layout_folds& folds) {
+    p.host_memory = host_memory_of(j, p.layout, c, folds.training);
     const auto at_best = [&](verdict most) {
         if (most > p.verdict) p.verdict = most;
     };
@@ -189,7 +189,7 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, la
 
 /// The verdict on a plan whose memory is known, `need` in all, with its reasons.
 constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c,
-                     layout_folds* known) {
+                     layout_folds& folds) {
     if (const maybe<refused_start> start = start_refused(j, c)) {
         p.verdict = verdict::does_not_fit;
         p.because({reason_code::start_refused, p.gpu, memory_term::runtime, start->asked, start->free});
@@ -207,7 +207,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
         p.verdict = verdict::does_not_fit;
         note(p, reason_code::flash_attention_unsupported);
     }
-    judge_host_memory(p, j, c, known);
+    judge_host_memory(p, j, c, folds);
     const auto converts = [&](arithmetic_kind kind) {
         return !has_arithmetic(c.gpu, kind) && !(kind == arithmetic_kind::bf16 && serves_in_fp16(j, c.gpu));
     };
@@ -215,7 +215,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     if (j.model.from_tensors)
         note(p, reason_code::from_tensors, memory_term::activations);
     else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&
-             !(known && known->of.trained.memory.code ? known->of.trained.memory.described : is_described(j.model)))
+             !is_described(j.model, folds.training.code_of(j.model)))
         note(p, reason_code::not_described, memory_term::activations);
     if (j.task == task::finetuning && j.sequence == token_count{}) note(p, reason_code::sequence_assumed);
     if (!trains(j) && exceeds_own_context(j)) note(p, reason_code::context_extended);
@@ -227,20 +227,18 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
 }
 
 /// usable_memory(), which is the same for all layouts of a job.
-constexpr byte_count usable_in_all_layouts(const job& j, const cluster& c, layout_folds* known) {
-    if (!known) return usable_memory(j, c);
-    if (!known->usable) known->usable = usable_memory(j, c);
-    return *known->usable;
+constexpr byte_count usable_in_all_layouts(const job& j, const cluster& c, layout_folds& folds) {
+    if (!folds.usable) folds.usable = usable_memory(j, c);
+    return *folds.usable;
 }
 
-/// Memory and verdict of a job, layout and cluster that were validated; without times. `known`: what layouts of the
-/// same job and cluster had in common with this one.
-constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c, layout_folds* known = nullptr) {
+/// Memory and verdict of a job, layout and cluster that were validated; without times. `folds`: what layouts of the
+/// same job and cluster have in common.
+constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& c, layout_folds& folds) {
     result<job_plan> made{in_place{}, [&] {
                               return job_plan{.layout = l,
-                                              .usable = usable_in_all_layouts(j, c, known),
-                                              .memory = memory_of(j, l, c, known ? &known->of.trained.memory : nullptr,
-                                                                  known ? &known->of.served.memory : nullptr)};
+                                              .usable = usable_in_all_layouts(j, c, folds),
+                                              .memory = memory_of(j, l, c, folds.training, folds.serving)};
                           }};
     job_plan& p = *made;
     const interval<byte_count> need = p.memory.total();
@@ -249,15 +247,15 @@ constexpr result<job_plan> judged(const job& j, const layout& l, const cluster& 
                        "a model, batch and context of a size that exists");
     } else {
         p.gpu = static_cast<std::int32_t>(p.memory.stage * std::int64_t{l.tensor} * l.data * l.context_parallel);
-        judge(p, need, j, c, known);
+        judge(p, need, j, c, folds);
     }
     return made;
 }
 
 /// The plan of a job, layout and cluster that were validated.
-constexpr result<job_plan> evaluated(const job& j, const layout& l, const cluster& c, layout_folds* known = nullptr) {
-    result<job_plan> made = judged(j, l, c, known);
-    if (made) made->speed = speed_of(j, l, c, &made->memory, default_efficiency, known);
+constexpr result<job_plan> evaluated(const job& j, const layout& l, const cluster& c, layout_folds& folds) {
+    result<job_plan> made = judged(j, l, c, folds);
+    if (made) made->speed = speed_of(j, l, c, &made->memory, default_efficiency, folds);
     return made;
 }
 
@@ -265,11 +263,11 @@ constexpr result<job_plan> evaluated(const job& j, const layout& l, const cluste
 
 /// A job on a cluster: what prepare() returns. A plan leaves what it has in common with those of other layouts (states
 /// of weights, activations and times of layers) to the next ones, so that they take less time; they are the same as
-/// plan()'s. It takes some 225 kB, allocates nothing, and is for one thread.
+/// plan()'s. Its first plans allocate room for some 100 kB, and it is for one thread.
 class prepared_job {
 public:
     /// Checks the job and the cluster, and refers to both. What the job's task is stays the same.
-    constexpr prepared_job(const job& j, const cluster& c) : job_{j}, cluster_{c}, checked_{validate(j)}, known_{j} {
+    constexpr prepared_job(const job& j, const cluster& c) : job_{j}, cluster_{c}, checked_{validate(j)} {
         if (checked_) checked_ = validate(c);
     }
     /// Whether job and cluster are right; else what is wrong.
@@ -277,12 +275,12 @@ public:
     /// The plan in a layout. Errors: those of checked(), and of plan().
     constexpr result<job_plan> plan(const layout& l) {
         if (const status s = placed(l); !s) return s.error();
-        return detail::evaluated(job_, l, cluster_, &known_);
+        return detail::evaluated(job_, l, cluster_, folds_);
     }
     /// Whether the plan in a layout exists and its verdict is `fits`; asks for no times.
     constexpr bool fits(const layout& l) {
         if (!placed(l)) return false;
-        const result<job_plan> made = detail::judged(job_, l, cluster_, &known_);
+        const result<job_plan> made = detail::judged(job_, l, cluster_, folds_);
         return made && made->verdict == verdict::fits;
     }
 
@@ -296,19 +294,21 @@ private:
     const job& job_;
     const cluster& cluster_;
     status checked_;
-    detail::layout_folds known_;
+    detail::layout_folds folds_{detail::folds_are::kept};
 };
 
 constexpr prepared_job prepare(const job& j, const cluster& c) { return {j, c}; }
 
 constexpr result<job_plan> plan(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_placed(j, l, c); !s) return s.error();
-    return detail::evaluated(j, l, c);
+    detail::layout_folds folds;
+    return detail::evaluated(j, l, c, folds);
 }
 
 constexpr bool fits(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_placed(j, l, c); !s) return false;
-    const result<job_plan> made = detail::judged(j, l, c);
+    detail::layout_folds folds;
+    const result<job_plan> made = detail::judged(j, l, c, folds);
     return made && made->verdict == verdict::fits;
 }
 

@@ -101,24 +101,24 @@ constexpr bool leaves_layers_on_host(const runtime& r) {
 
 /// What one of several GPUs needs for a part of the layers: of a pipeline whose stage it is, as serving_memory() has
 /// it.
-constexpr interval<byte_count> needed_by_share(const job& j, const file_layers* file, const layout& l, const gpu& card,
+constexpr interval<byte_count> needed_by_share(const job& j, serving_folds& folds, const layout& l, const gpu& card,
                                                std::int32_t index, stage_range layers) {
     const runtime here = on_device(j.runtime, card, l);
     const placement held = serving_placement(j, host_part_of(j), index, layers, index == 0, index == l.pipeline - 1);
-    return serving_stages{j, l, here, file}.memory(held).total();
+    return serving_stages{j, l, here, folds}.fold_layers().memory(held).total();
 }
 
 /// Deals the layers that a job has on GPUs, from the last GPU backwards.
 struct layer_dealer {
     const job& j;
-    const file_layers* file;
+    serving_folds& folds;  ///< the layers of a file are the same for all GPUs
     std::span<const device_share> devices;
     layout l{.pipeline = static_cast<std::int32_t>(devices.size())};
     host_part host = host_part_of(j);
     std::int32_t end = j.model.layers.size;  ///< the first layer that was dealt
 
     constexpr interval<byte_count> need(std::size_t i, std::int32_t first, std::int32_t last) const {
-        return needed_by_share(j, file, l, devices[i].gpu, static_cast<std::int32_t>(i), {first, last});
+        return needed_by_share(j, folds, l, devices[i].gpu, static_cast<std::int32_t>(i), {first, last});
     }
     constexpr bool holds(const dealt_layers& dealt, std::size_t i) const {
         const dealt_share& share = dealt.shares[i];
@@ -180,12 +180,13 @@ struct layer_dealer {
 };
 
 /// Where layers find no room, the head goes to the host before them, unless the runtime loads it first.
-constexpr dealt_layers deal_head_first(const job& j, const file_layers* file, std::span<const device_share> devices) {
-    const dealt_layers dealt = layer_dealer{j, file, devices}.deal();
+constexpr dealt_layers deal_head_first(const job& j, std::span<const device_share> devices) {
+    serving_folds folds;
+    const dealt_layers dealt = layer_dealer{j, folds, devices}.deal();
     if (dealt.complete || dealt.head_on_host || j.runtime.loading.head_first) return dealt;
     job headless = j;
     headless.options.gpu_layers = j.model.layers.size;
-    dealt_layers rest = layer_dealer{headless, file, devices}.deal();
+    dealt_layers rest = layer_dealer{headless, folds, devices}.deal();
     rest.complete = false;
     return rest;
 }
@@ -201,9 +202,7 @@ constexpr result<dealt_layers> deal_layers(const job& j, std::span<const device_
     if ((j.runtime.cache.pool != cache_pool::grows && j.runtime.cache.pool != cache_pool::allotted) || splits_rows(j))
         return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
                        "an engine that splits by layers, such as llama.cpp");
-    if (!j.gguf) return detail::deal_head_first(j, nullptr, devices);
-    const detail::file_layers file{j, j.runtime};
-    return detail::deal_head_first(j, &file, devices);
+    return detail::deal_head_first(j, devices);
 }
 
 constexpr job with_dealt_layers(job j, const dealt_layers& dealt) {

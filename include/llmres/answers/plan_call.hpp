@@ -108,23 +108,20 @@ private:
 struct search_worker {
     std::vector<found_layout> best, front;
     search_share share;
-    v0::detail::layout_folds known;
     v0::detail::running_search<search_share> running;
 
-    search_worker(const job& j, const cluster& c, const search_request& r, std::size_t most_best,
-                  std::size_t most_front, objective against, shared_search& all, std::size_t thread)
+    search_worker(const cluster& c, const search_request& r, std::size_t most_best, std::size_t most_front,
+                  objective against, shared_search& all, std::size_t thread)
         : best(most_best),
           front(most_front),
           share{all, thread},
-          known{j},
           running{.c = c,
                   .r = r,
                   .best = v0::detail::room_of(best),
                   .front = v0::detail::room_of(front),
                   .against = against,
                   .watch = share,
-                  .bounded = r.skip_slower,
-                  .known = &known} {}
+                  .bounded = r.skip_slower} {}
 };
 
 /// Threads, which are waited for also where one cannot be started.
@@ -153,7 +150,7 @@ inline search_counts search_on_threads(const job& j, const cluster& c, const sea
                       .told = std::vector<search_counts>(threads)};
     std::vector<std::unique_ptr<search_worker>> workers;
     for (std::size_t t = 0; t < threads; ++t)
-        workers.push_back(std::make_unique<search_worker>(j, c, r, best.size(), front.size(), against, all, t));
+        workers.push_back(std::make_unique<search_worker>(c, r, best.size(), front.size(), against, all, t));
     {
         joined_threads others;
         for (std::size_t t = 1; t < threads; ++t)

@@ -217,7 +217,8 @@ constexpr byte_count least_of_all(const job& j, const search_space& space) {
 constexpr bool any_fits(const job& j, job& tried, const search_request& r, const cluster& c) {
     const auto fits_in = [&](const layout& l) {
         if (!validate_split(tried, l) || !validate_training(tried, l, c.gpu)) return false;
-        const result<job_plan> made = judged(tried, l, c);
+        layout_folds folds;
+        const result<job_plan> made = judged(tried, l, c, folds);
         return made && made->verdict == verdict::fits &&
                made->memory.total().high + r.limits.memory_margin <= made->usable;
     };
@@ -259,7 +260,7 @@ private:
                                           .against = one_.objective,
                                           .watch = watch,
                                           .bounded = true};
-        search_layouts(running, one_.space.layouts, job_, c);
+        walk(running, one_.space.layouts, job_, c);
         if (running.counts.best == 0) return {};
         const job_plan& p = best.plan;
         const std::int32_t each = gpus < c.node_size() ? gpus : c.node_size();

@@ -24,7 +24,6 @@
 #include <llmres/values/units.hpp>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 /// Which layout is best? Every layout of a space is planned, those that break a limit are left out, and the best by one
 /// objective remain. Nothing here allocates.
@@ -102,8 +101,8 @@ struct running_search {
     found_room front;
     objective against;
     Watch& watch;
-    bool bounded = false;           ///< skips layouts whose bound says that they are not among the best
-    layout_folds* known = nullptr;  ///< what layouts have in common; null: nothing is remembered
+    bool bounded = false;  ///< skips layouts whose bound says that they are not among the best
+    layout_folds folds{folds_are::kept};
     search_counts counts{};
     maybe<error> first_refusal{};
     found_layout nearest{};           ///< the nearest to fitting, of those that do not
@@ -122,11 +121,10 @@ struct running_search {
         const job_choice before = least.choice;
         least.score = 0;
         least.choice = choice_of(j);
-        if (!known) return;
         if (trains(j) || before.weights != j.weights)
-            known->forget_choice(j);
+            folds.forget_choice();
         else if (before.kv_cache != j.kv_cache)
-            known->forget_cache_format();
+            folds.forget_cache_format();
     }
     /// Whether the next part of the space is this search's to plan: of a search that several threads share, some are.
     constexpr bool takes_part() {
@@ -147,9 +145,9 @@ struct running_search {
         if (s) s = validate_ranks(j, l);
         if (s) s = validate_training(j, l, c.gpu);
         if (!s) return refuse(s.error());
-        if (bounded && known && is_beaten(j, l)) return ++counts.skipped, false;
+        if (bounded && is_beaten(j, l)) return ++counts.skipped, false;
         if (is_too_large(j, l)) return ++counts.too_large, false;
-        result<job_plan> made = judged(j, l, c, known);
+        result<job_plan> made = judged(j, l, c, folds);
         if (!made) return refuse(made.error());
         if (!roomy(*made)) return too_large(j, *made);
         keep(j, *made);
@@ -204,7 +202,7 @@ private:
         least.plan.layout.zero = l.zero;
         if (least.score == 0 || !alike || least.plan.layout != l) {
             least.plan.layout = l;
-            least.plan.speed = speed_of(j, l, c, nullptr, default_efficiency, known);
+            least.plan.speed = speed_of(j, l, c, nullptr, default_efficiency, folds);
             score(least);
         }
         const bool among_best =
@@ -213,10 +211,9 @@ private:
     }
     /// Whether a layout surely takes more memory than there is. Not asked before one was found that fits: until then
     /// the nearest to fitting is remembered.
-    constexpr bool is_too_large(const job& j, const layout& l) const {
-        return known && (counts.kept > 0 || any_slow) &&
-               surely_exceeds(j, l, c, usable_in_all_layouts(j, c, known), known->of.trained.memory,
-                              known->of.served.memory);
+    constexpr bool is_too_large(const job& j, const layout& l) {
+        return (counts.kept > 0 || any_slow) &&
+               surely_exceeds(j, l, c, usable_in_all_layouts(j, c, folds), folds.training, folds.serving);
     }
     /// Sets what objectives compare of a layout whose speed is known.
     constexpr void score(found_layout& of_layout) const {
@@ -239,7 +236,7 @@ private:
         return first != second ? first < second : simpler(a.layout, b.layout);
     }
     constexpr void keep(const job& j, job_plan& p) {
-        p.speed = speed_of(j, p.layout, c, &p.memory, default_efficiency, known);
+        p.speed = speed_of(j, p.layout, c, &p.memory, default_efficiency, folds);
         const bool fast = in_time(r.limits, p.speed.prefill.expected(), p.speed.step.expected());
         ++(fast ? counts.kept : counts.too_slow);
         if (fast && front.empty() && !may_be_best(score_of(r.objective, p, c, r.gpu_hour))) return;
@@ -329,27 +326,6 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
     for_each_choice(running.r.space, j, tried, all);
 }
 
-/// The same, remembering what layouts have in common.
-template <class Watch>
-constexpr void walk_remembering(running_search<Watch>& running, const layout_space& space, const job& j,
-                                const cluster& c) {
-    layout_folds known{j};
-    running.known = &known;
-    walk(running, space, j, c);
-    running.known = nullptr;
-}
-
-/// Plans every layout of a search's space, remembering where that takes less time: in constant expressions making room
-/// for it takes more steps than the few layouts of a training job that there is room for.
-template <class Watch>
-constexpr void search_layouts(running_search<Watch>& running, const layout_space& space, const job& j,
-                              const cluster& c) {
-    if (std::is_constant_evaluated() && trains(j))
-        walk(running, space, j, c);
-    else
-        walk_remembering(running, space, j, c);
-}
-
 /// The layouts that a search walks; an error where the request, the job or the cluster is out of its bounds.
 constexpr result<layout_space> layouts_of(const search_request& r, const job& j, const cluster& c) {
     if (const status s = validate(j); !s) return s.error();
@@ -366,7 +342,7 @@ template <class Watch>
 constexpr status run(running_search<Watch>& running, const job& j, const cluster& c) {
     const result<layout_space> space = layouts_of(running.r, j, c);
     if (!space) return space.error();
-    search_layouts(running, *space, j, c);
+    walk(running, *space, j, c);
     running.order_best();
     return done{};
 }

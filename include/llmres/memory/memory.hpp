@@ -68,55 +68,51 @@ constexpr runtime on_device(const runtime& profile, const gpu& card, const layou
 
 namespace detail {
 
-/// on_device(), but for what earlier layouts of the same job had in common with this one.
-constexpr const runtime& remembered_device(const job& j, const layout& l, const cluster& c, serving_folds& known) {
-    if (!known.device.known) known.device = in_any_layout(j.runtime, c.gpu);
-    set_fraction(known.device.value, j.runtime, c.gpu, l);
-    return known.device.value;
-}
-
-/// That of a job that is served.
-constexpr memory_breakdown served_memory_of(const job& j, const layout& l, const cluster& c, serving_folds* known) {
-    if (!known) return serving_memory(j, l, on_device(j.runtime, c.gpu, l));
-    return busiest_stage(j, l, remembered_device(j, l, c, *known), *known);
+/// on_device(), with what layouts of the same job have in common.
+constexpr const runtime& on_device(const job& j, const layout& l, const cluster& c, serving_folds& folds) {
+    if (!folds.has_device) folds.device = slot{in_any_layout(j.runtime, c.gpu)};
+    folds.has_device = true;
+    set_fraction(folds.device.value, j.runtime, c.gpu, l);
+    return folds.device.value;
 }
 
 /// Whether the weights of the first stage alone exceed so much, whatever the batch. False, too, where layers are not
 /// dealt evenly, or GPUs share the rows of each matrix.
 constexpr bool first_weights_exceed(const job& j, const layout& l, const cluster& c, byte_count room,
-                                    serving_folds& known) {
+                                    serving_folds& folds) {
     const auto held = [&] {
-        const runtime& r = remembered_device(j, l, c, known);
-        serving_stages stages{j, l, r, known};
-        stages.fold_layers();
-        return stages.without_caches(placement_of(j, l, 0), nullptr).weights;
+        const runtime& r = on_device(j, l, c, folds);
+        serving_stages stages{j, l, r, folds};
+        return stages.fold_layers().without_caches(placement_of(j, l, 0), nullptr).weights;
     };
     if (detail::shares_rows(j, l)) return false;
-    return l.deals_evenly() && known.first_weights.get({l, l.pipeline}, held) > room;
+    return l.deals_evenly() && folds.first_weights.get({l, l.pipeline}, held) > room;
 }
 
 /// Whether the upper bound of memory_of() surely exceeds so much: tensors of one moment of the first stage do. False
 /// decides nothing.
-constexpr bool surely_exceeds(const job& j, const layout& l, const cluster& c, byte_count room, training_folds& known,
-                              serving_folds& served) {
-    return trains(j) ? surely_exceeds(j, l, sdpa_backend_of(c.gpu), room, &known)
-                     : first_weights_exceed(j, l, c, room, served);
+constexpr bool surely_exceeds(const job& j, const layout& l, const cluster& c, byte_count room,
+                              training_folds& training, serving_folds& serving) {
+    return trains(j) ? surely_exceeds(j, l, sdpa_backend_of(c.gpu), room, training)
+                     : first_weights_exceed(j, l, c, room, serving);
 }
 
 /// That of a job that trains.
-constexpr memory_breakdown training_memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
-    memory_breakdown m = training_memory(j, l, 0, l.pipeline, sdpa_backend_of(c.gpu), known);
+constexpr memory_breakdown training_memory_of(const job& j, const layout& l, const cluster& c, training_folds& folds) {
+    memory_breakdown m = training_memory(j, l, 0, l.pipeline, sdpa_backend_of(c.gpu), folds);
     if (c.gpu.measured.context) m[memory_term::runtime] = context_on(j.runtime, c.gpu) + j.runtime.process.cuda_graphs;
     if (m.evictable > byte_count{} && evicts_managed_memory(c.gpu)) m.evict_beyond(available_memory(c));
     if (m.releasable.high > byte_count{}) m.release_beyond(available_memory(c));
     return m;
 }
 
-/// memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
-constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c, training_folds* known,
-                                     serving_folds* served = nullptr) {
-    if (!trains(j)) return served_memory_of(j, l, c, served);
-    return training_memory_of(j, l, c, known);
+/// memory_of(), with what layouts of the same job and cluster have in common.
+constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c, training_folds& training,
+                                     serving_folds& serving) {
+    if (trains(j)) return training_memory_of(j, l, c, training);
+    // For one layout alone, to keep the runtime would be a copy of it: a fourteenth of a small plan's time.
+    if (!serving.stages.keeps()) return busiest_stage(j, l, on_device(j.runtime, c.gpu, l), serving);
+    return busiest_stage(j, l, on_device(j, l, c, serving), serving);
 }
 
 }  // namespace detail
@@ -124,15 +120,17 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluste
 /// Memory of a GPU of the busiest pipeline stage, with the runtime's defaults for the cluster's GPU and what its
 /// allocator would give back there.
 constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluster& c) {
-    return detail::memory_of(j, l, c, nullptr);
+    detail::training_folds training;
+    detail::serving_folds serving;
+    return detail::memory_of(j, l, c, training, serving);
 }
 
 namespace detail {
 
-/// host_memory_of(), with what earlier layouts of the same job and cluster had in common with this one.
-constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c, training_folds* known) {
+/// host_memory_of(), with what layouts of the same job and cluster have in common.
+constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c, training_folds& folds) {
     if (!trains(j)) return serving_host_memory(j, l, c.node_size());
-    return j.offload.to_host() ? host_memory_of_node(j, l, c.node_size(), known) : interval<byte_count>{};
+    return j.offload.to_host() ? host_memory_of_node(j, l, c.node_size(), folds) : interval<byte_count>{};
 }
 
 }  // namespace detail
@@ -140,7 +138,8 @@ constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, con
 /// Main memory that the job takes on the fullest node: what training offloads to it, or what a serving runtime leaves
 /// there. Zero where neither does.
 constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c) {
-    return detail::host_memory_of(j, l, c, nullptr);
+    detail::training_folds folds;
+    return detail::host_memory_of(j, l, c, folds);
 }
 
 /// A start that an engine refuses, because less of the GPU is free than the fraction that it takes.

@@ -39,24 +39,16 @@ constexpr interval<byte_count> serving_host_memory(const job& j, const layout& l
 
 namespace detail {
 
-/// Memory of the busiest stage, where nothing else is known but the layers of the GGUF file that the weights are, if
-/// they are one's.
-constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r, const file_layers* file) {
-    if (shares_rows(j, l)) return row_sharing_gpus{j, l, r, file}.busiest();
-    return busiest_stage({j, l, r, file});
-}
-/// Memory of the busiest stage, with what earlier layouts of the same job had in common with this one.
-constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r, serving_folds& known) {
-    if (shares_rows(j, l)) return busiest_stage(j, l, r, j.gguf ? &known.file.layers(j, r, l.tensor) : nullptr);
-    serving_stages stages{j, l, r, known};
-    if (l.stages.chunks > 0) return stages.fold_layers(), busiest_stage(stages);
+/// Memory of the busiest stage, with what layouts of the same job have in common.
+constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const runtime& r, serving_folds& folds) {
+    if (shares_rows(j, l)) return row_sharing_gpus{j, l, r, folds}.busiest();
+    serving_stages stages{j, l, r, folds};
+    if (!folds.stages.keeps() || l.stages.chunks > 0) return busiest_stage(stages.fold_layers());
     stage_fold fold{stages.step.split, l, step_tokens{stages.step}};
+    slot<stage_without_caches> room;
     return busiest_of(stages, [&](std::int32_t stage, byte_count) -> const stage_without_caches& {
         fold.stage = stage;
-        return known.stages.get(fold, [&] {
-            stages.fold_layers();
-            return stages.fixed_stage(stage);
-        });
+        return folds.stages.get(fold, [&] { return stages.fold_layers().fixed_stage(stage); }, room);
     });
 }
 
@@ -64,30 +56,21 @@ constexpr memory_breakdown busiest_stage(const job& j, const layout& l, const ru
 
 constexpr memory_breakdown serving_memory_of_stage(const job& j, const layout& l, const runtime& r,
                                                    std::int32_t stage) {
-    const auto of_stage = [&](const detail::file_layers* file) {
-        if (detail::shares_rows(j, l)) return detail::row_sharing_gpus{j, l, r, file}.memory(stage);
-        return detail::serving_stages{j, l, r, file}.memory(placement_of(j, l, stage));
-    };
-    if (!j.gguf) return of_stage(nullptr);
-    const detail::file_layers file{j, r, l.tensor};
-    return of_stage(&file);
+    detail::serving_folds folds;
+    if (detail::shares_rows(j, l)) return detail::row_sharing_gpus{j, l, r, folds}.memory(stage);
+    return detail::serving_stages{j, l, r, folds}.fold_layers().memory(placement_of(j, l, stage));
 }
 
 constexpr serving_phases serving_phases_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
-    const auto of_stage = [&](const detail::file_layers* file) {
-        if (detail::shares_rows(j, l)) return detail::row_sharing_gpus{j, l, r, file}.phases(stage);
-        const detail::serving_stages stages{j, l, r, file};
-        return detail::phases_of(stages.stage(placement_of(j, l, stage)), stages.step, r);
-    };
-    if (!j.gguf) return of_stage(nullptr);
-    const detail::file_layers file{j, r, l.tensor};
-    return of_stage(&file);
+    detail::serving_folds folds;
+    if (detail::shares_rows(j, l)) return detail::row_sharing_gpus{j, l, r, folds}.phases(stage);
+    detail::serving_stages stages{j, l, r, folds};
+    return detail::phases_of(stages.fold_layers().stage(placement_of(j, l, stage)), stages.step, r);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l, const runtime& r) {
-    if (!j.gguf) return detail::busiest_stage(j, l, r, nullptr);
-    const detail::file_layers file{j, r, l.tensor};
-    return detail::busiest_stage(j, l, r, &file);
+    detail::serving_folds folds;
+    return detail::busiest_stage(j, l, r, folds);
 }
 
 constexpr memory_breakdown serving_memory(const job& j, const layout& l) { return serving_memory(j, l, j.runtime); }

@@ -94,20 +94,19 @@ constexpr memory_breakdown memory_of_stages(const folded_job& f, std::int32_t fi
 
 /// What use() makes of a job whose layers were folded in the order of the stages.
 template <class Use>
-constexpr auto with_folds(const job& j, const layout& l, sdpa_backend sdpa, training_folds* known, const Use& use) {
+constexpr auto with_folds(const job& j, const layout& l, sdpa_backend sdpa, training_folds& folds, const Use& use) {
     return as_trained(j, l, [&](const job& trained) {
         const layer_stack& layers = trained.model.layers;
         if (l.deals_evenly() || layers.kind_count == 1)  // they are in that order, or all the same
-            return use(folded_job{trained, l, layers, sdpa, known});
+            return use(folded_job{trained, l, layers, sdpa, folds});
         const layer_stack by_stage = ordered_by_stage(layers, l);
-        return use(folded_job{trained, l, by_stage, sdpa, known});
+        return use(folded_job{trained, l, by_stage, sdpa, folds});
     });
 }
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t first_stage,
-                                           std::int32_t end_stage, sdpa_backend sdpa = sdpa_backend::flash,
-                                           training_folds* known = nullptr) {
-    return with_folds(j, l, sdpa, known,
+                                           std::int32_t end_stage, sdpa_backend sdpa, training_folds& folds) {
+    return with_folds(j, l, sdpa, folds,
                       [&](const folded_job& f) { return memory_of_stages(f, first_stage, end_stage); });
 }
 
@@ -134,9 +133,9 @@ constexpr bool estimates_no_less(const runtime& r) {
 /// Whether the upper bound of training_memory() surely exceeds that much: the tensors of one moment do. A third of the
 /// work. False decides nothing.
 constexpr bool surely_exceeds(const job& j, const layout& l, sdpa_backend sdpa, byte_count room,
-                              training_folds* known) {
+                              training_folds& folds) {
     return estimates_no_less(j.runtime) &&
-           with_folds(j, l, sdpa, known, [&](const folded_job& f) { return first_stage_exceeds(f, room); });
+           with_folds(j, l, sdpa, folds, [&](const folded_job& f) { return first_stage_exceeds(f, room); });
 }
 
 constexpr training_passes passes_of_stages(const folded_job& f) {
@@ -165,9 +164,9 @@ constexpr byte_count host_memory(const folded_job& f, const placement& here) {
 }
 
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus,
-                                                   training_folds* known) {
-    if (upcasts(j, l)) return host_memory_of_node(upcast(j), l, gpus, known);
-    const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, known};
+                                                   training_folds& folds) {
+    if (upcasts(j, l)) return host_memory_of_node(upcast(j), l, gpus, folds);
+    const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, folds};
     byte_count most;
     for_each_stage(folded, 0, l.pipeline, [&](const placement& here) {
         const byte_count held = host_memory(folded, here) * (gpus < l.gpus() ? gpus : l.gpus());
@@ -179,19 +178,22 @@ constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l
 }  // namespace detail
 
 constexpr memory_breakdown training_memory(const job& j, const layout& l) {
-    return detail::training_memory(j, l, 0, l.pipeline);
+    detail::training_folds folds;
+    return detail::training_memory(j, l, 0, l.pipeline, sdpa_backend::flash, folds);
 }
 constexpr memory_breakdown training_memory(const job& j, const layout& l, const gpu& card) {
-    return detail::training_memory(j, l, 0, l.pipeline, sdpa_backend_of(card));
+    detail::training_folds folds;
+    return detail::training_memory(j, l, 0, l.pipeline, sdpa_backend_of(card), folds);
 }
 constexpr memory_breakdown training_memory(const job& j, const layout& l, std::int32_t stage) {
-    return detail::training_memory(j, l, stage, stage + 1);
+    detail::training_folds folds;
+    return detail::training_memory(j, l, stage, stage + 1, sdpa_backend::flash, folds);
 }
 
 constexpr training_passes training_passes_of(const job& j, const layout& l, sdpa_backend sdpa) {
     if (upcasts(j, l)) return training_passes_of(upcast(j), l, sdpa);
     const auto with = [&](const layer_stack& layers) {
-        return detail::passes_of_stages(detail::folded_job{j, l, layers, sdpa, nullptr, detail::forward_moments::all});
+        return detail::passes_of_stages(detail::folded_job{j, l, layers, sdpa, detail::forward_moments::all});
     };
     return l.deals_evenly() ? with(j.model.layers) : with(ordered_by_stage(j.model.layers, l));
 }
@@ -207,7 +209,8 @@ constexpr byte_count host_memory(const job& j, const layout& l, std::int32_t sta
 }
 
 constexpr interval<byte_count> host_memory_of_node(const job& j, const layout& l, std::int32_t gpus) {
-    return detail::host_memory_of_node(j, l, gpus, nullptr);
+    detail::training_folds folds;
+    return detail::host_memory_of_node(j, l, gpus, folds);
 }
 
 constexpr byte_count saved_by_layers(const job& j, const layout& l, std::int32_t stage, sdpa_backend sdpa) {

@@ -75,9 +75,9 @@ constexpr interval<duration> time_at(byte_count size, const interval<byte_rate>&
 
 namespace detail {
 
-/// training_host_traffic(), with what earlier layouts of the same job had in common with this one.
-constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage, training_folds* known) {
-    if (upcasts(j, l)) return training_host_traffic(upcast(j), l, stage, known);
+/// training_host_traffic(), with what layouts of the same job have in common.
+constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage, training_folds& folds) {
+    if (upcasts(j, l)) return training_host_traffic(upcast(j), l, stage, folds);
     host_traffic t;
     const auto pass = [&](offload_place to, byte_count size) {
         if (to == offload_place::none) return;
@@ -88,7 +88,7 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
     if (j.offload.parameters != offload_place::none || j.offload.optimizer != offload_place::none) {
         job on_gpu = j;
         on_gpu.offload = {};
-        const folded_job folded{on_gpu, l, on_gpu.model.layers, sdpa_backend::flash, known};
+        const folded_job folded{on_gpu, l, on_gpu.model.layers, sdpa_backend::flash, folds};
         const training_state kept = stage_weights{folded, placement_of(on_gpu, l, stage)}.all;
         pass(j.offload.parameters, kept.weights * (2 * rounds));  // gathered for each forward and each backward pass
         if (j.offload.optimizer != offload_place::none) {
@@ -100,7 +100,7 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
         }
     }
     if (j.offload.activations == offload_place::none && j.offload.modules.empty()) return t;
-    const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, known};
+    const folded_job folded{j, l, j.model.layers, sdpa_backend::flash, folds};
     const placement holds = placement_of(j, l, stage);
     if (j.offload.activations != offload_place::none) {
         const saved_layers saved = saved_by_layers(folded, holds);
@@ -114,7 +114,8 @@ constexpr host_traffic training_host_traffic(const job& j, const layout& l, std:
 }  // namespace detail
 
 constexpr host_traffic training_host_traffic(const job& j, const layout& l, std::int32_t stage) {
-    return detail::training_host_traffic(j, l, stage, nullptr);
+    detail::training_folds folds;
+    return detail::training_host_traffic(j, l, stage, folds);
 }
 
 constexpr bool computes_on_host(const job& j) {

@@ -58,55 +58,28 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
     return e;
 }
 
-/// What layouts of a job that trains have in common.
-struct trained_folds {
-    training_folds memory;
-    training_times times;
-};
-/// What layouts of a job that is served have in common.
-struct served_folds {
-    serving_folds memory;
-    serving_times times;
-};
-/// Either, in the same bytes.
-union task_folds {
-    struct training {};  ///< says that the job trains
-    struct serving {};   ///< says that the job is served
-
-    constexpr explicit task_folds(training) : trained{} {}
-    constexpr explicit task_folds(serving) : served{} {}
-
-    trained_folds trained;
-    served_folds served;
-};
-
-/// What layouts of one job on one cluster have in common, kept from one evaluation to the next.
+/// What layouts of one job on one cluster have in common: kept from one evaluation to the next, or made anew.
 struct layout_folds {
-    task_folds of;             ///< the job's task, which stays the same
+    training_folds training;
+    training_times of_training;
+    serving_folds serving;
+    serving_times of_serving;
     maybe<byte_count> usable;  ///< usable_memory()
 
-    constexpr explicit layout_folds(const job& j)
-        : of{trains(j) ? task_folds{task_folds::training{}} : task_folds{task_folds::serving{}}} {}
+    constexpr explicit layout_folds(folds_are folds = folds_are::made_anew)
+        : training{folds}, of_training{folds}, serving{folds}, of_serving{folds} {}
 
     /// Forgets what depends on the fields of a job that a search may choose (micro-batch, recomputation, offloading,
     /// formats): the times of a training job's layers do not, but for the micro-batch, by which they are kept.
-    constexpr void forget_choice(const job& j) {
-        if (trains(j))
-            of.trained.memory.clear(), of.trained.times.work.clear();
-        else
-            of.served.memory.clear(), of.served.times.clear();
-    }
+    constexpr void forget_choice() { training.clear(), of_training.work.clear(), serving.clear(), of_serving.clear(); }
     /// The same of a job that is served, where only the format of its cache is another.
-    constexpr void forget_cache_format() {
-        of.served.memory.forget_cache_format(), of.served.times.forget_cache_format();
-    }
+    constexpr void forget_cache_format() { serving.forget_cache_format(), of_serving.forget_cache_format(); }
 };
 
 constexpr job_speed speed_with(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
-                               layout_folds* known) {
-    return trains(j) ? training_speed(j, l, held, with, known ? &known->of.trained.times : nullptr,
-                                      known ? &known->of.trained.memory : nullptr)
-                     : serving_speed(j, l, with, known ? &known->of.served.times : nullptr);
+                               layout_folds& folds) {
+    return trains(j) ? training_speed(j, l, held, with, folds.of_training, folds.training)
+                     : serving_speed(j, l, with, folds.of_serving);
 }
 
 /// A GPU on which what is said to be bf16 is computed in fp16.
@@ -135,14 +108,14 @@ constexpr auto with_pricing(const job& j, const cluster& c, const efficiency& e,
     return serves_in_fp16(j, c.gpu) ? with_rates(j, with_fp16_for_bf16(c), e, use) : with_rates(j, c, e, use);
 }
 
-/// speed_of(), with what earlier layouts of the same job and cluster had in common with this one. `held` null: a speed
+/// speed_of(), with what layouts of the same job and cluster have in common. `held` null: a speed
 /// that none exceeds in this layout whatever it holds, in no expected time and no rate (training_speed()).
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown* held,
-                             const efficiency& e, layout_folds* known) {
-    if (upcasts(j, l)) return speed_of(upcast(j), l, c, held, e, known);
+                             const efficiency& e, layout_folds& folds) {
+    if (upcasts(j, l)) return speed_of(upcast(j), l, c, held, e, folds);
     const auto with = [&](const efficiency& reached) {
         return with_pricing(j, c, reached,
-                            [&](const pricing& priced) { return speed_with(j, l, held, priced, known); });
+                            [&](const pricing& priced) { return speed_with(j, l, held, priced, folds); });
     };
     const bool known_card = c.gpu.measured.any_rate() || (knows_power(c) && c.gpu.sm_count);
     efficiency reached = known_card ? e : widened_by_unknowns(c, e);
@@ -158,7 +131,8 @@ constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, co
 
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e) {
-    return detail::speed_of(j, l, c, &held, e, nullptr);
+    detail::layout_folds folds;
+    return detail::speed_of(j, l, c, &held, e, folds);
 }
 
 }  // namespace llmres::inline v0

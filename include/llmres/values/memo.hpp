@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/maybe.hpp>
+#include <vector>
 
 /// Values of a function by the arguments that it was called with last.
 namespace llmres::inline v0::detail {
@@ -17,28 +18,41 @@ constexpr std::uint64_t mixed(Part... parts) {
     return sum;
 }
 
-/// The values that a function had for its last `Slots` arguments or fewer. `Key` is what the function depends on, as a
-/// struct whose equality is defaulted: no field can be left out of it. Its mix() only says where to look. Each key has
-/// six places; where all are taken, a new one takes the place of one of them. Allocates nothing.
+/// Whether the folds of a job are kept for its next layouts.
+enum class folds_are : std::uint8_t { made_anew, kept };
+
+/// The values that a function had for its last `Slots` arguments or fewer, or none, where folds are made anew. `Key` is
+/// what the function depends on, as a struct whose equality is defaulted: no field can be left out of it. Its mix()
+/// only says where to look. Each key has six places; where all are taken, a new one takes the place of one of them.
+/// Allocates once, with the first value that it keeps.
 template <class Key, class Value, std::size_t Slots = 64>
 class memo {
     static_assert(std::has_single_bit(Slots));
 
 public:
-    /// The value for a key: what make() returned for it last.
+    constexpr memo() = default;                                                     ///< keeps nothing
+    constexpr explicit memo(folds_are folds) : keeps_{folds == folds_are::kept} {}  ///< keeps values, or nothing
+
+    /// Whether values are kept.
+    constexpr bool keeps() const { return keeps_; }
+    /// The value for a key: what make() returned for it last, or returns now.
     template <class Make>
-    constexpr const Value& get(const Key& key, const Make& make) {
-        const std::size_t at = place_of(key);
-        if (!entries_[at].has_value) {
-            values_[at] = slot<Value>{make()};
-            entries_[at].has_value = true;
-        }
-        return values_[at].value;
+    constexpr Value get(const Key& key, const Make& make) {
+        if (!keeps_) return make();
+        return kept(key, make);
+    }
+    /// The same without a copy, until the next call. `room`: where the value is if none is kept.
+    template <class Make>
+    constexpr const Value& get(const Key& key, const Make& make, slot<Value>& room) {
+        if (keeps_) return kept(key, make);
+        room = slot<Value>{make()};
+        return room.value;
     }
     /// The value for a key; null where there is none.
     constexpr const Value* find(const Key& key) {
-        const std::size_t at = place_of(key);
-        return entries_[at].has_value ? &values_[at].value : nullptr;
+        if (!keeps_) return nullptr;
+        const entry& at = entry_of(key);
+        return at.has_value ? &at.value.value : nullptr;
     }
     /// Forgets all values.
     constexpr void clear() {
@@ -50,31 +64,44 @@ private:
         bool has_value = false;
         std::uint64_t mix = 0;  ///< of the key, which tells most keys apart
         Key key{};
+        slot<Value> value;
     };
     static constexpr std::size_t places = 6;  ///< of a key
 
-    /// The place of a key. Where it has no value, the place is free for one.
-    constexpr std::size_t place_of(const Key& key) {
+    template <class Make>
+    constexpr const Value& kept(const Key& key, const Make& make) {
+        entry& at = entry_of(key);
+        if (!at.has_value) {
+            at.value = slot<Value>{make()};
+            at.has_value = true;
+        }
+        return at.value.value;
+    }
+    /// The entry of a key. Where it has no value, it is free for one.
+    constexpr entry& entry_of(const Key& key) {
+        if (entries_.empty()) entries_ = std::vector<entry>(Slots);
         const std::uint64_t mix = key.mix() * 0x9e3779b97f4a7c15U;
         const auto first = static_cast<std::size_t>(mix >> 48);
         for (std::size_t i = 0; i < places; ++i) {
-            const entry& at = entries_[(first + i) & (Slots - 1)];
-            if (at.mix == mix && at.has_value && at.key == key) return (first + i) & (Slots - 1);
+            entry& at = entries_[(first + i) & (Slots - 1)];
+            if (at.mix == mix && at.has_value && at.key == key) return at;
         }
-        return free_place(first, mix, key);
+        return free_entry(first, mix, key);
     }
-    /// A place for a key that has none: the first of its own that is free, or one of them in turn.
-    constexpr std::size_t free_place(std::size_t first, std::uint64_t mix, const Key& key) {
+    /// An entry for a key that has none: the first of its own that is free, or one of them in turn.
+    constexpr entry& free_entry(std::size_t first, std::uint64_t mix, const Key& key) {
         std::size_t i = 0;
         while (i < places && entries_[(first + i) & (Slots - 1)].has_value) ++i;
-        const std::size_t free = (first + (i < places ? i : replaced_++ % places)) & (Slots - 1);
-        entries_[free] = {false, mix, key};
+        entry& free = entries_[(first + (i < places ? i : replaced_++ % places)) & (Slots - 1)];
+        free.has_value = false;
+        free.mix = mix;
+        free.key = key;
         return free;
     }
 
-    entry entries_[Slots]{};
-    slot<Value> values_[Slots];
+    std::vector<entry> entries_{};
     std::size_t replaced_ = 0;
+    bool keeps_ = false;
 };
 
 }  // namespace llmres::inline v0::detail

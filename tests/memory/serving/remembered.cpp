@@ -13,6 +13,8 @@ using namespace llmres::detail;
 
 namespace {
 
+using graph_memo = memo<graph_fold, step_peak, 16>;
+
 /// llama.cpp with a dense model, steps of 64 tokens against caches of 1,024 cells.
 struct laid_out_job {
     job asked = ggml_jobs::laid_out(64, 4096, 64);
@@ -34,8 +36,13 @@ struct laid_out_job {
     byte_count peak() const {
         return with([](const stage_graph& g) { return g.peak(g.key()).all().expected; });
     }
-    byte_count peak(remembered_graphs& graphs) const {
-        return with([&](const stage_graph& g) { return graphs.peak_of(g).all().expected; });
+    byte_count peak(graph_memo& graphs) const {
+        return with([&](const stage_graph& g) {
+            return graphs.get(graph_fold{g}, [&] { return g.peak(g.key()); }).all().expected;
+        });
+    }
+    graph_fold fold() const {
+        return with([](const stage_graph& g) { return graph_fold{g}; });
     }
     detail::serving_step step() const { return {asked, asked.runtime, how}; }
 };
@@ -46,7 +53,7 @@ void widen(laid_out_job& j) { j.asked.model.vocabulary = 8192; }
 }  // namespace
 
 TEST_CASE("a graph is laid out once, and anew where its tokens, its layout or its layers are others") {
-    remembered_graphs graphs;
+    graph_memo graphs{folds_are::kept};
     laid_out_job j;
     const byte_count first = j.peak(graphs);
     CHECK(first == j.peak());
@@ -56,7 +63,7 @@ TEST_CASE("a graph is laid out once, and anew where its tokens, its layout or it
     const auto anew = [&](const std::function<void(laid_out_job&)>& change) {
         laid_out_job other = j;
         change(other);
-        remembered_graphs copy = graphs;
+        graph_memo copy = graphs;
         CHECK(other.peak(copy) == other.peak());
         CHECK(j.peak(copy) == first);  // and the other one is still known
     };
@@ -71,42 +78,22 @@ TEST_CASE("a graph is laid out once, and anew where its tokens, its layout or it
     CHECK(j.peak(graphs) == j.peak());
 }
 
-TEST_CASE("the last twelve graphs are known") {
-    remembered_graphs graphs;
-    const auto of = [](std::int64_t tokens_of_step) {
-        laid_out_job j;
-        set_batched_tokens(j.asked.runtime.step, tokens(tokens_of_step));
-        return j;
-    };
-    const auto knows = [&](std::int64_t tokens_of_step) {
-        laid_out_job other = of(tokens_of_step);
-        widen(other);
-        remembered_graphs copy = graphs;
-        return other.peak(copy) == of(tokens_of_step).peak();
-    };
-    for (std::int64_t i = 1; i <= 12; ++i) of(16 * i).peak(graphs);
-    for (std::int64_t i = 1; i <= 12; ++i) CHECK(knows(16 * i));
-    for (std::int64_t more = 1; more <= 14; ++more) {  // each takes the place of the oldest
-        of(16 * (12 + more)).peak(graphs);
-        for (std::int64_t i = 1; i <= 12 + more; ++i) CHECK(knows(16 * i) == (i > more));
-    }
-}
-
-TEST_CASE("a graph's conditions are the step's tokens and sequences, and the part of the layout that cuts tensors") {
+TEST_CASE("a graph's key has the step's tokens and sequences, and the part of the layout that cuts tensors") {
     laid_out_job j;
-    const graph_conditions one = conditions_of(j.step());
+    const graph_fold one = j.fold();
     CHECK(one.shape == j.step().shape);
     CHECK(one.sequences == 1);
     CHECK(one.tensor == 1);
     CHECK_FALSE(one.pipelined);
     j.how = {.tensor = 2, .pipeline = 2, .context_parallel = 4};
-    const graph_conditions cut = conditions_of(j.step());
+    const graph_fold cut = j.fold();
     CHECK(cut.tensor == 2);
     CHECK(cut.context_parallel == 4);
     CHECK(cut.pipelined);
+    CHECK(cut.mix() != one.mix());
     j.how.data = 2;
     j.asked.batch = 6;
-    CHECK(conditions_of(j.step()).sequences == 3);  // of each data rank
+    CHECK(j.fold().sequences == 3);  // of each data rank
 }
 
 TEST_CASE("the weights beside the layers are known by what lies there: each of 36 placements is another") {
@@ -152,7 +139,7 @@ TEST_CASE("steps are alike with the same tokens and, where graphs are laid out, 
 }
 
 TEST_CASE("what is remembered of a served job is forgotten whole") {
-    serving_folds folds;
+    serving_folds folds{folds_are::kept};
     int made = 0;
     const auto fold = [&] {
         folds.kinds.get({}, [&] { return ++made, weights_of_kind{}; });
@@ -166,13 +153,14 @@ TEST_CASE("what is remembered of a served job is forgotten whole") {
     CHECK(made == 6);
     fold();
     CHECK(made == 6);
-    folds.device = runtime{};
+    folds.device = slot{runtime{}};
+    folds.has_device = true;
     laid_out_job j;
     const byte_count first = j.peak(folds.graphs);
     widen(j);
     CHECK(j.peak(folds.graphs) == first);
     folds.clear();
-    CHECK_FALSE(folds.device.known);
+    CHECK_FALSE(folds.has_device);
     CHECK(j.peak(folds.graphs) == j.peak());
     fold();
     CHECK(made == 12);

@@ -285,7 +285,9 @@ TEST_CASE("a stage is the sum of its layers by kind, of what stands beside them,
     other.feed_forward.width = 256;
     c.asked.model.layers = layer_stack{}.then(2, c.asked.model.layers.kinds[0]).then(3, other);
     c.how.pipeline = 2;
-    serving_stages stages{c.asked, c.how, c.asked.runtime, nullptr};
+    serving_folds folds;
+    serving_stages stages{c.asked, c.how, c.asked.runtime, folds};
+    stages.fold_layers();
     stages.kinds.set(0, {.held = {.weights = {mib(1), mib(10)}, .adapters = mib(2)}, .live = mib(5)});
     stages.kinds.set(1, {.held = {.weights = {mib(100), mib(1000)}, .adapters = mib(200)}, .live = mib(4)});
     stages.caches.layers.set(0, {.cache = {mib(3), mib(4)}, .state = mib(6)});
@@ -319,8 +321,8 @@ TEST_CASE("a draft model lies on the last stage, split by the tensor ranks, with
     c.how = {.tensor = 4, .pipeline = 2};
     c.asked.options.draft_kv = bytes_per_token::from_base(2048);
     const auto added = [&](std::int32_t stage) {
-        const serving_stages stages{c.asked, c.how, c.asked.runtime, nullptr};
-        return stages.stage({.stage = stage});
+        serving_folds folds;
+        return serving_stages{c.asked, c.how, c.asked.runtime, folds}.fold_layers().stage({.stage = stage});
     };
     CHECK(added(1).weights == byte_count{});
     CHECK(added(1).cache.allocated == byte_count{});  // of no draft model

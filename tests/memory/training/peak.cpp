@@ -272,10 +272,11 @@ TEST_CASE("the fullest moment is the one that PyTorch's runs were tracked to hav
     for (const csv::row& cells : pytorch_runs::rows()) {
         const pytorch_runs::row r{cells};
         const std::string seen = r.text("peak_phase");
+        detail::training_folds folds;
         const phase ours =
             detail::training_memory(
                 pytorch_runs::job_of(r), {}, 0, 1,
-                r.text("gpu") == "sm90" || r.text("gpu") == "sm100" ? sdpa_backend::cudnn : sdpa_backend::flash)
+                r.text("gpu") == "sm90" || r.text("gpu") == "sm100" ? sdpa_backend::cudnn : sdpa_backend::flash, folds)
                 .phase;
         // What is called loss here is computed in the loss, and differentiated in the backward pass.
         agreed += seen.starts_with("step")      ? ours == phase::optimizer

@@ -32,9 +32,9 @@ TEST_CASE("a job's layouts fold what they have in common once: what is remembere
               .sequence = tokens(512)};
     asked.model.layers = {4,
                           {.attention = {.heads = 4, .kv_heads = 4, .head_dim = 64}, .feed_forward = {.width = 1024}}};
-    training_folds folds;
+    training_folds folds{folds_are::kept};
     const auto fold = [&](const layout& l) {
-        const folded_job f{asked, l, asked.model.layers, sdpa_backend::flash, &folds};
+        const folded_job f{asked, l, asked.model.layers, sdpa_backend::flash, folds};
         return std::pair{f.layers[0], f.ends.loss.head};
     };
     const auto fresh = [&](const layout& l) { return folded_job{asked, l}.layers[0]; };

@@ -16,6 +16,7 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/memo.hpp>
 #include <llmres/values/units.hpp>
+#include <memory>
 
 /// What the evaluations of one serving job in many layouts have in common: folds over weights, the layers of a file,
 /// and graphs that ggml lays out, each kept by the part of job and layout that it depends on.
@@ -133,78 +134,61 @@ struct stage_fold {
     friend constexpr bool operator==(const stage_fold&, const stage_fold&) = default;
 };
 
-/// What a graph follows from beside its stage: the tokens of a step, and the part of the layout that cuts its tensors.
-struct graph_conditions {
+/// Key of the graph of a stage: all that it depends on.
+struct graph_fold {
+    stage_graph_key stage{};
     token_shape shape{};
     std::int64_t sequences = 0;
     std::int32_t tensor = 1;
     std::int32_t context_parallel = 1;
     bool pipelined = false;
 
-    friend constexpr bool operator==(const graph_conditions&, const graph_conditions&) = default;
-};
-constexpr graph_conditions conditions_of(const serving_step& step) {
-    return {.shape = step.shape,
-            .sequences = sequences_per_rank(step.job, step.layout),
-            .tensor = step.layout.tensor,
-            .context_parallel = step.layout.context_parallel,
-            .pipelined = step.layout.pipeline > 1};
-}
+    constexpr explicit graph_fold(const stage_graph& graph)
+        : stage{graph.key()},
+          shape{graph.step.shape},
+          sequences{sequences_per_rank(graph.job, graph.layout)},
+          tensor{graph.layout.tensor},
+          context_parallel{graph.layout.context_parallel},
+          pipelined{graph.layout.pipeline > 1} {}
+    constexpr graph_fold() = default;
 
-/// The last graphs that were laid out.
-class remembered_graphs {
-public:
-    constexpr const step_peak& peak_of(const stage_graph& graph) {
-        const stage_graph_key key = graph.key();
-        const graph_conditions conditions = conditions_of(graph.step);
-        for (std::size_t i = 0; i < known_; ++i)
-            if (entries_[i].key == key && entries_[i].conditions == conditions) return entries_[i].peak;
-        entry& at = entries_[next_];
-        at = {key, conditions, graph.peak(key)};
-        next_ = (next_ + 1) % most;
-        if (known_ < most) ++known_;
-        return at.peak;
+    constexpr std::uint64_t mix() const {
+        return mixed(shape.sequences, shape.length, sequences, tensor, context_parallel, stage.layers.count,
+                     stage.first + 2 * stage.end + 4 * stage.computes_logits + 8 * pipelined);
     }
-    constexpr void clear() { known_ = next_ = 0; }
-
-private:
-    struct entry {
-        stage_graph_key key{};
-        graph_conditions conditions{};
-        step_peak peak{};
-    };
-    static constexpr std::size_t most = 12;
-    entry entries_[most]{};
-    std::size_t known_ = 0;
-    std::size_t next_ = 0;
+    friend constexpr bool operator==(const graph_fold&, const graph_fold&) = default;
 };
 
 /// The layers of a job's GGUF file as the tensor ranks of the last layout cut them.
 class remembered_file {
 public:
     constexpr const file_layers& layers(const llmres::job& j, const llmres::runtime& r, std::int32_t tensor) {
-        if (!known_ || layers_.tensor_ranks() != tensor) layers_ = file_layers{j, r, tensor};
+        if (!known_ || layers_.value.tensor_ranks() != tensor) std::construct_at(&layers_.value, j, r, tensor);
         known_ = true;
-        return layers_;
+        return layers_.value;
     }
     constexpr void clear() { known_ = false; }
 
 private:
     bool known_ = false;
-    file_layers layers_{};
+    slot<file_layers> layers_;
 };
 
 /// What is remembered of a job that is served, on GPUs of one kind. The batch may change, but no format.
 struct serving_folds {
-    maybe<runtime> device;                      ///< the job's on the GPUs, but for what it takes in one layout alone
-    memo<weights_fold, weights_of_kind> kinds;  ///< of a kind of layer
+    slot<runtime> device;  ///< the job's on the GPUs, but for what it takes in one layout alone
+    bool has_device = false;
+    memo<weights_fold, weights_of_kind> kinds;           ///< of a kind of layer
     memo<serving_layer_fold, serving_layer> layers;      ///< of a kind of layer, with what its tokens need
     memo<caches_fold, by_kind<sequence_caches>> caches;  ///< of layers of each kind
     memo<stage_fold, stage_without_caches, 256> stages;  ///< of stages of several
     memo<weights_fold, byte_count> ends;                 ///< of the weights beside the layers
     memo<weights_fold, byte_count, 128> first_weights;   ///< of the first stage
-    remembered_graphs graphs;
+    memo<graph_fold, step_peak, 16> graphs;              ///< that ggml lays out
     remembered_file file;
+
+    constexpr explicit serving_folds(folds_are folds = folds_are::made_anew)
+        : kinds{folds}, layers{folds}, caches{folds}, stages{folds}, ends{folds}, first_weights{folds}, graphs{folds} {}
 
     /// Forgets what depends on the format of the cache.
     constexpr void forget_cache_format() {
@@ -214,7 +198,7 @@ struct serving_folds {
     }
     constexpr void clear() {
         forget_cache_format();
-        device.known = false;
+        has_device = false;
         kinds.clear();
         layers.clear();
         ends.clear();

@@ -24,13 +24,15 @@ constexpr bool shares_rows(const job& j, const layout& l) { return l.pipeline > 
 /// layer mode"). Batches are not computed in turn: llama_context has copies of inputs for --split-mode layer alone.
 class row_sharing_gpus {
 public:
-    constexpr row_sharing_gpus(const job& j, const layout& l, const runtime& r, const file_layers* file)
+    constexpr row_sharing_gpus(const job& j, const layout& l, const runtime& r, serving_folds& folds)
         : layout_{l},
           one_gpu_{on_one_gpu(l)},
           runtime_{without_copies(r)},
-          whole_{j, one_gpu_, runtime_, file},
-          staged_{j, layout_, runtime_, file},
-          all_{whole_.stage(placement_of(j, one_gpu_, 0))} {}
+          whole_{j, one_gpu_, runtime_, folds},
+          staged_{j, layout_, runtime_, folds},
+          all_{whole_.fold_layers().stage(placement_of(j, one_gpu_, 0))} {
+        staged_.fold_layers();
+    }
     row_sharing_gpus(const row_sharing_gpus&) = delete;  // its stages refer to it
     row_sharing_gpus& operator=(const row_sharing_gpus&) = delete;
 

@@ -282,40 +282,31 @@ struct rank_caches {
     slot<shared_blocks> shared;  ///< meaningful where they do
     by_kind<sequence_caches> layers;
 
-    constexpr rank_caches(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r, serving_folds* known)
+    constexpr rank_caches(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r, serving_folds& folds)
         : job{j},
           layout{l},
           runtime{r},
           sequences{cached_sequences_of(j, r, sequences_per_rank(j, l))},
-          grouped{has_groups(j.model, r, l)} {
-        if (grouped) shared = slot{shared_blocks{j, r, l}};
-        const auto fill = [&](by_kind<sequence_caches>& all) {
-            for (std::size_t k = 0; k < kinds(); ++k) {
-                const layer& kind = job.model.layers.kinds[k];
-                all.set(k, {of_layer(kind.attention), layer_state(kind.recurrent, job, runtime, layout, sequences)});
-            }
-        };
-        if (!known) {
-            fill(layers);
-            return;
-        }
-        const auto anew = [&] {
-            by_kind<sequence_caches> all;
-            fill(all);
-            return all;
-        };
-        const by_kind<sequence_caches>& left =
-            known->caches.get({layout.tensor, layout.context_parallel, layout.pipeline, sequences}, anew);
-        for (std::size_t k = 0; k < kinds(); ++k) layers.set(k, left[k]);
+          grouped{has_groups(j.model, r, l)},
+          shared{grouped ? slot{shared_blocks{j, r, l}} : slot<shared_blocks>{}},
+          layers{folds.caches.get({l.tensor, l.context_parallel, l.pipeline, sequences}, [&] { return of_layers(); })} {
     }
     rank_caches(const llmres::job&, const llmres::layout&&, const llmres::runtime&,
-                serving_folds*) = delete;  // it refers to them
+                serving_folds&) = delete;  // it refers to them
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
     constexpr allotment of_layer(const attention& a) const {
         allotment held = layer_cache(a, job, runtime, layout, sequences);
         if (grouped) held.allocated = shared.value.of_layer(layer_kind_of(a, 1, job, runtime, layout), sequences);
         return held;
+    }
+    constexpr by_kind<sequence_caches> of_layers() const {
+        by_kind<sequence_caches> all;
+        for (std::size_t k = 0; k < kinds(); ++k) {
+            const layer& kind = job.model.layers.kinds[k];
+            all.set(k, {of_layer(kind.attention), layer_state(kind.recurrent, job, runtime, layout, sequences)});
+        }
+        return all;
     }
     /// What a GPU with so many layers of each kind has of blocks beside those of its layers: some groups are padded.
     constexpr byte_count padding_of(const kind_counts& counts) const {
@@ -353,7 +344,7 @@ struct serving_stages {
     const llmres::runtime& runtime;
     detail::serving_step step;
     rank_caches caches;
-    serving_folds* known;  ///< what earlier layouts of the same job had in common with this one; null: nothing
+    serving_folds& folds;  ///< what layouts of the same job have in common
     // What follows is set by fold_layers().
     bool has_layers = false;
     serving_weights weights;
@@ -361,36 +352,30 @@ struct serving_stages {
     byte_count rope{};  ///< tables of rotary positions that layers share
     by_kind<serving_layer> kinds;
 
+    /// Of stages that earlier layouts may have left: layers are not folded before fold_layers().
     constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
-                             const file_layers* file)
-        : job{j}, layout{l}, runtime{r}, step{j, r, l}, caches{j, l, r, nullptr}, known{nullptr}, weights{j, l, r} {
-        fold_layers(file);
-    }
-    /// Of stages that earlier layouts may have left. Layers are not folded before one is asked for that none left.
-    constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
-                             serving_folds& remembering)
+                             serving_folds& of_layouts)
         : job{j},
           layout{l},
           runtime{r},
           step{j, r, l},
-          caches{j, l, r, &remembering},
-          known{&remembering},
+          caches{j, l, r, of_layouts},
+          folds{of_layouts},
           weights{j, l, r} {}
-    constexpr void fold_layers() {
-        if (!has_layers) fold_layers(job.gguf ? &known->file.layers(job, runtime, layout.tensor) : nullptr);
-    }
-    constexpr void fold_layers(const file_layers* file) {
+    constexpr serving_stages& fold_layers() {
+        if (has_layers) return *this;
         has_layers = true;
-        weights.resolve(file);
+        weights.resolve(job.gguf ? &folds.file.layers(job, runtime, layout.tensor) : nullptr);
         encoders = step.encoder_peak();
         rope = weights.rope_table();
         mixer_bytes mixers;
         for (std::size_t k = 0; k < caches.kinds(); ++k)
-            kinds.set(
-                k, known ? known->layers.get({{step.split, static_cast<std::int32_t>(k)}, step.shape, caches.sequences},
-                                             [&] { return layer_of(k, mixers); })
-                         : layer_of(k, mixers));
+            kinds.set(k, folds.layers.get({fold_of_weights(static_cast<std::int32_t>(k)), step.shape, caches.sequences},
+                                          [&] { return layer_of(k, mixers); }));
+        return *this;
     }
+    /// Key of the weights of a kind of layer, or of a place beside the layers.
+    constexpr weights_fold fold_of_weights(std::int32_t of) const { return {step.split, of}; }
     constexpr serving_layer layer_of(std::size_t k, mixer_bytes& mixers) const {
         return {weights_of(k, mixers), step.layer_peak(job.model.layers.kinds[k])};
     }
@@ -401,11 +386,10 @@ struct serving_stages {
             return weights_of_kind{weights.of_kind(kind, mixers), weights.adapters_of(kind), beside_weights(kind),
                                    weights.mxfp4_of(kind).perhaps};
         };
-        return known ? known->kinds.get({step.split, static_cast<std::int32_t>(k)}, folded) : folded();
+        return folds.kinds.get(fold_of_weights(static_cast<std::int32_t>(k)), folded);
     }
     constexpr byte_count ends_of(const placement& here) const {
-        const auto folded = [&] { return weights.of_ends(here); };
-        return known ? known->ends.get({step.split, number_of_end(here)}, folded) : folded();
+        return folds.ends.get(fold_of_weights(number_of_end(here)), [&] { return weights.of_ends(here); });
     }
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }
@@ -445,9 +429,10 @@ struct serving_stages {
                     return experts_on_host ? byte_count{}
                                            : beyond(before->most, s.held() + caches.of(here).allocated());
                 };
-                const step_peak laid_out = known    ? known->graphs.peak_of(graph)
-                                           : before ? peak_of_graph(graph, *before, room())
-                                                    : graph.peak(graph.key());
+                const auto anew = [&] { return graph.peak(graph.key()); };
+                const step_peak laid_out = folds.graphs.keeps() ? folds.graphs.get(graph_fold{graph}, anew)
+                                           : before             ? peak_of_graph(graph, *before, room())
+                                                                : anew();
                 if (laid_out.all().expected > byte_count{}) return laid_out;
             }
         }
@@ -542,8 +527,8 @@ constexpr memory_breakdown busiest_of(const serving_stages& stages, const Stage&
 constexpr memory_breakdown busiest_stage(const serving_stages& stages) {
     if (stages.layout.pipeline == 1) return stages.memory(placement_of(stages.job, stages.layout, 0));
     remembered_graph before;
-    stage_without_caches held;
     const bool ranked = ranks_by_allocated(stages);
+    stage_without_caches held;
     return busiest_of(stages, [&](std::int32_t stage, byte_count most) -> const stage_without_caches& {
         if (ranked) before.most = most;
         return held = stages.fixed_stage(stage, &before);

@@ -9,6 +9,7 @@
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/layer.hpp>
+#include <llmres/models/model.hpp>
 #include <llmres/models/modeling.hpp>
 #include <llmres/values/memo.hpp>
 #include <llmres/values/units.hpp>
@@ -66,6 +67,17 @@ struct training_folds {
     const modeling* code = nullptr;  ///< how the model's modules are written; null: not asked for yet
     bool described = false;          ///< where `code` is known: is_described()
 
+    constexpr explicit training_folds(folds_are folds = folds_are::made_anew)
+        : states{folds}, end_states{folds}, activations{folds}, layers{folds}, ends{folds} {}
+
+    /// How the model's modules are written.
+    constexpr const modeling& code_of(const model& m) {
+        if (code == nullptr) {
+            code = &modeling_of(m);
+            described = is_described(m, *code);
+        }
+        return *code;
+    }
     constexpr void clear() {
         states.clear();
         end_states.clear();

@@ -70,6 +70,7 @@ constexpr end_activations end_activations_of(const model& m, const training_cont
 
 /// A job with each kind of its layers folded once, for all stages.
 struct folded_job {
+    training_folds own{};  ///< of a layout that is evaluated alone
     const llmres::job& job;
     const llmres::layout& layout;
     layer_split split;            ///< of `layout`
@@ -82,8 +83,8 @@ struct folded_job {
     training_state widest{};     ///< of the kind of layer that ZeRO 3 gathers most of
     byte_count last_step{};      ///< of the layers' weights: optimizer_memory::last_step
     std::int64_t micro_batches;  ///< of each rank in a step
-    training_folds* known;       ///< what layouts of the same job had in common with this one; null: nothing
-    forward_moments asked;       ///< of the layers' forward passes; where folds are remembered, those of peaks
+    training_folds& folds;       ///< what layouts of the same job have in common
+    forward_moments asked;       ///< of the layers' forward passes; where folds are kept, those of peaks
 
     /// Key of the activations of a kind of layer, or of a place beside the layers.
     constexpr layer_fold fold_of_layer(std::int32_t of) const {
@@ -102,62 +103,52 @@ struct folded_job {
         return one;
     }
 
-    /// How a model's modules are written, as it was found first.
-    static constexpr const modeling& code_of(const model& m, training_folds* remembers) {
-        if (!remembers) return modeling_of(m);
-        if (remembers->code == nullptr) {
-            remembers->code = &modeling_of(m);
-            remembers->described = is_described(m, *remembers->code);
-        }
-        return *remembers->code;
-    }
     /// is_described()
-    constexpr bool described() const { return known ? known->described : is_described(job.model, context.code); }
+    constexpr bool described() const { return folds.described; }
 
     /// A kind of layer.
     constexpr training_layer layer_of(std::int32_t k) const {
         const layer& kind = job.model.layers.kinds[static_cast<std::size_t>(k)];
         const auto of_weights = [&] { return training_state_of(kind, job.model.hidden, weights, last_step); };
         const auto activations = [&] { return layer_activations_of(kind, job, split, context, asked); };
-        if (!known) return training_layer_of(kind, job, split, context, activations(), of_weights());
-        const training_state& state = known->states.get(fold_of_states(k), of_weights);
-        return training_layer_of(kind, job, split, context, known->activations.get(fold_of_layer(k), activations),
-                                 state);
+        return training_layer_of(kind, job, split, context, folds.activations.get(fold_of_layer(k), activations),
+                                 folds.states.get(fold_of_states(k), of_weights));
     }
 
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
-                         sdpa_backend sdpa = sdpa_backend::flash, training_folds* remembers = nullptr,
-                         forward_moments forward = forward_moments::of_peaks)
-        : job{j},
-          layout{l},
-          split{l},
-          by_stage{in_stage_order},
-          context{j, split, sdpa, code_of(j.model, remembers)},
-          fold{split, 0, sdpa, context.formats.weights.element_bytes, !(j.offload == offload{})},
-          weights{j, split, l, context},
-          ends{remembers
-                   ? remembers->ends.get(fold_of_layer(0), [&] { return end_activations_of(j.model, context, split); })
-                   : end_activations_of(j.model, context, split)},
-          micro_batches{llmres::micro_batches(j, l)},
-          known{remembers},
-          asked{forward} {
-        for (std::size_t k = 0; k < kinds(); ++k) {
-            const auto kind = static_cast<std::int32_t>(k);
-            const auto made = [&] { return layer_of(kind); };
-            if (known)
-                layers.set(k, known->layers.get(fold_of(kind), made));
-            else
-                layers.set(k, made());
-            const training_state& state = layers[k].state;
-            if (state.gathered > widest.gathered) widest = state;
-            last_step = state.optimizer.last_step;
-        }
-    }
+                         sdpa_backend sdpa, training_folds& kept)
+        : folded_job{j, l, in_stage_order, sdpa, &kept, forward_moments::of_peaks} {}
+    constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
+                         sdpa_backend sdpa = sdpa_backend::flash, forward_moments forward = forward_moments::of_peaks)
+        : folded_job{j, l, in_stage_order, sdpa, &own, forward} {}
     constexpr folded_job(const llmres::job& j, const llmres::layout& l, sdpa_backend sdpa = sdpa_backend::flash)
         : folded_job{j, l, j.model.layers, sdpa} {}
     folded_job(const folded_job&) = delete;  // `weights` refers to `context`
 
     constexpr std::size_t kinds() const { return static_cast<std::size_t>(job.model.layers.kind_count); }
+
+private:
+    constexpr folded_job(const llmres::job& j, const llmres::layout& l, const layer_stack& in_stage_order,
+                         sdpa_backend sdpa, training_folds* of_layouts, forward_moments forward)
+        : job{j},
+          layout{l},
+          split{l},
+          by_stage{in_stage_order},
+          context{j, split, sdpa, of_layouts->code_of(j.model)},
+          fold{split, 0, sdpa, context.formats.weights.element_bytes, !(j.offload == offload{})},
+          weights{j, split, l, context},
+          ends{of_layouts->ends.get(fold_of_layer(0), [&] { return end_activations_of(j.model, context, split); })},
+          micro_batches{llmres::micro_batches(j, l)},
+          folds{*of_layouts},
+          asked{forward} {
+        for (std::size_t k = 0; k < kinds(); ++k) {
+            const auto kind = static_cast<std::int32_t>(k);
+            layers.set(k, folds.layers.get(fold_of(kind), [&] { return layer_of(kind); }));
+            const training_state& state = layers[k].state;
+            if (state.gathered > widest.gathered) widest = state;
+            last_step = state.optimizer.last_step;
+        }
+    }
 };
 
 /// What stands on a stage beside the layers, as a number.
@@ -175,7 +166,7 @@ constexpr end_states states_of_ends(const folded_job& f, const placement& here) 
         made.ends.add(made.output, 1);
         return made;
     };
-    return f.known ? f.known->end_states.get(f.fold_of_states(number_of_place(here)), folded) : folded();
+    return f.folds.end_states.get(f.fold_of_states(number_of_place(here)), folded);
 }
 
 /// What training keeps of the weights of a stage. Layers that predict further tokens count as `output`.

@@ -67,21 +67,20 @@ using remembered_products = memo<products_fold, priced_pass, 256>;
 class model_pricer {
 public:
     constexpr model_pricer(const job& j, const layout& l, const pricing& with, const operation_formats& formats,
-                           const token_passes& passes, remembered_passes* known = nullptr,
-                           remembered_products* products = nullptr)
+                           const token_passes& passes, remembered_passes& priced, remembered_products& products)
         : job_{j},
           formats_{formats},
           passes_{passes},
-          known_{known},
+          priced_{priced},
           price_{pricer_of(j, l, with, passes)},
-          products_{price_.parts > 1 ? nullptr : products} {
+          products_{products} {
         price_.mixers.kept = j.model.layers.kind_count > 1;
     }
 
     /// Through the output head.
-    constexpr const priced_passes& head() { return priced(layer_stack::max_kinds); }
+    constexpr priced_passes head() { return priced(layer_stack::max_kinds); }
     /// Through one layer of a kind.
-    constexpr const priced_passes& layer(std::size_t kind) { return priced(static_cast<std::int32_t>(kind)); }
+    constexpr priced_passes layer(std::size_t kind) { return priced(static_cast<std::int32_t>(kind)); }
     /// What prices kernels one by one.
     static constexpr pricer pricer_of(const job& j, const layout& l, const pricing& with, const token_passes& passes) {
         pricer made{l, with.on, with.sheet, with.reach, j.runtime.launches, run_long(passes)};
@@ -102,18 +101,18 @@ private:
     }
 
     /// Through a layer of a kind or, behind the last kind, the head; as another layout left it, if one did.
-    constexpr const priced_passes& priced(std::int32_t part) {
-        if (!known_ || price_.parts > 1) return priced_anew(part);
+    constexpr priced_passes priced(std::int32_t part) {
+        if (price_.parts > 1) return priced_anew(part);
         passes_fold fold{.split = price_.degrees,
                          .part = part,
                          .sequences = passes_[0].tokens.sequences,
                          .together = passes_[passes_.size() - 1].tokens.sequences,
                          .adds_gradients = passes_[0].adds_gradients};
         fold.split.has_stages = false;
-        return known_->get(fold, [&]() -> const priced_passes& { return priced_anew(part); });
+        return priced_.get(fold, [&] { return priced_anew(part); });
     }
-    constexpr const priced_passes& priced_anew(std::int32_t part) {
-        if (products_)
+    constexpr priced_passes priced_anew(std::int32_t part) {
+        if (products_.keeps() && price_.parts == 1)
             take_products(part);
         else
             price_.start_over(), add_products(part, passes_);
@@ -130,7 +129,7 @@ private:
     constexpr void take_products(std::int32_t part) {
         std::size_t missing = 0;  // passes, a bit each
         for (std::size_t p = 0; p < passes_.size(); ++p) {
-            if (const priced_pass* const left = products_->find(fold_of_products(part, passes_[p])))
+            if (const priced_pass* const left = products_.find(fold_of_products(part, passes_[p])))
                 price_.sum[p] = *left;
             else
                 missing |= std::size_t{1} << p;
@@ -152,7 +151,7 @@ private:
         price_.sustained = run_long(passes_);
         for (std::size_t i = 0; i < anew.size(); ++i) {
             const auto sum = [&] { return price_.sum[i]; };
-            all[at[i]] = products_->get(fold_of_products(part, anew[i]), sum);
+            all[at[i]] = products_.get(fold_of_products(part, anew[i]), sum);
         }
         price_.sum = all;
     }
@@ -172,9 +171,9 @@ private:
     const job& job_;
     const operation_formats& formats_;
     const token_passes& passes_;
-    remembered_passes* known_;
+    remembered_passes& priced_;
     pricer price_;
-    remembered_products* products_;
+    remembered_products& products_;
     std::size_t missed_before_ = 0;  ///< passes, a bit each, whose products were priced last
 };
 

@@ -285,6 +285,9 @@ struct serving_times {
     remembered_passes passes;  ///< where the work is another with other stages
     memo<serving_work_fold, serving_work> work;
 
+    constexpr explicit serving_times(folds_are folds = folds_are::made_anew)
+        : products{folds}, passes{folds}, work{folds} {}
+
     /// Forgets what depends on the format of the cache: attention, and no product with a weight.
     constexpr void forget_cache_format() { passes.clear(), work.clear(); }
     constexpr void clear() { products.clear(), forget_cache_format(); }
@@ -328,13 +331,12 @@ constexpr time_breakdown seen_by_busiest(const time_breakdown& all, const time_b
     return seen;
 }
 
-constexpr serving_work serving_work_anew(const job& j, const layout& l, const pricing& with, serving_times* known) {
+constexpr serving_work serving_work_anew(const job& j, const layout& l, const pricing& with, serving_times& kept) {
     const serving_passes p = serving_passes_of(j, l);
     const operation_formats formats = serving_formats(j);
     const std::array times{1.0, repeats(j, l, p.prompt_chunks), repeats(j, l, p.prompts_chunks)};
     const token_passes passes = priced_passes_of(j, p);
-    model_pricer priced{
-        j, l, with, formats, passes, known ? &known->passes : nullptr, known ? &known->products : nullptr};
+    model_pricer priced{j, l, with, formats, passes, kept.passes, kept.products};
     const priced_passes all = through_all_layers(j, passes.size(), priced, times);
     const gpu& card = with.on.gpu;
     const runtime_launches launches = launches_of_step(j, p, card), of_prompts = launches_of(j, launch_mode::eager);
@@ -362,11 +364,13 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     return work;
 }
 
-/// The same, as another layout left it, if one did. Precondition: layers are dealt evenly to stages.
-constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with,
-                                              serving_times& known) {
-    const serving_work_fold fold{l, l.pipeline, sequences_per_rank(j, l)};
-    return known.work.get(fold, [&] { return serving_work_anew(j, l, with, &known); });
+/// The same, as another layout left it, if one did.
+constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with, serving_times& kept,
+                                              slot<serving_work>& room) {
+    const auto anew = [&] { return serving_work_anew(j, l, with, kept); };
+    if (l.deals_evenly()) return kept.work.get({l, l.pipeline, sequences_per_rank(j, l)}, anew, room);
+    room = slot{anew()};  // how layers are dealt is no part of the key
+    return room.value;
 }
 
 /// Adds the time in which the tokens of a step are drafted, of which it keeps some.
@@ -379,7 +383,9 @@ constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const
 }
 
 /// The speed of a job whose steps take so long on the stages.
-constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, const serving_work& work) {
+constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times& times) {
+    slot<serving_work> room;
+    const serving_work& work = serving_work_of(j, l, with, times, room);
     job_speed speed{.step = work.step, .prefill = work.prefill};
     duration together = work.together;
     if (l.pipeline > 1) {
@@ -419,11 +425,6 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     speed.flops = work.flops * (used / checked);
     speed.mfu = work.at_peak / step * (used / ranks / checked) / static_cast<double>(l.pipeline);
     return speed;
-}
-
-constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times* known) {
-    if (known && l.deals_evenly()) return serving_speed(j, l, with, serving_work_of(j, l, with, *known));
-    return serving_speed(j, l, with, serving_work_anew(j, l, with, known));
 }
 
 }  // namespace llmres::inline v0::detail

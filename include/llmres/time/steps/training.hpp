@@ -134,10 +134,11 @@ constexpr bool repeats_work_before(const job& j, const layout& l, std::int32_t s
 }
 
 /// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
-constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pricing& with, remembered_passes* known) {
+constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pricing& with, remembered_passes& kept) {
     const token_passes passes = training_passes(j, l);
     const operation_formats formats = training_formats(j);
-    model_pricer priced{j, l, with, formats, passes, known};
+    remembered_products no_products;  // passes of training share none
+    model_pricer priced{j, l, with, formats, passes, kept, no_products};
     by_kind<priced_pass> layers;
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
         layers.set(k, layer_work(j, priced.layer(k)));
@@ -191,13 +192,18 @@ struct stage_work_fold {
 struct training_times {
     remembered_passes passes;
     memo<stage_work_fold, stage_work> work;
+
+    constexpr explicit training_times(folds_are folds = folds_are::made_anew) : passes{folds}, work{folds} {}
 };
 
-/// The work of all stages, as another layout left it, if one did: data ranks and ZeRO change it little. Precondition:
-/// no list says what each stage holds.
-constexpr const stage_work& work_of_stages(const job& j, const layout& l, const pricing& with, training_times& known) {
-    const stage_work_fold fold{l, l, j.micro_batch, adds_gradients(j, l), issues_across_nodes(l, with.on)};
-    return known.work.get(fold, [&] { return work_of_stages_anew(j, l, with, &known.passes); });
+/// The work of all stages, as another layout left it, if one did: data ranks and ZeRO change it little.
+constexpr const stage_work& work_of_stages(const job& j, const layout& l, const pricing& with, training_times& kept,
+                                           slot<stage_work>& room) {
+    const auto anew = [&] { return work_of_stages_anew(j, l, with, kept.passes); };
+    if (l.stages.chunks == 0)
+        return kept.work.get({l, l, j.micro_batch, adds_gradients(j, l), issues_across_nodes(l, with.on)}, anew, room);
+    room = slot{anew()};  // a list says what each stage holds, which is no part of the key
+    return room.value;
 }
 
 /// The time in which the data-parallel ranks of the busiest GPU exchange gradients and, under ZeRO, weights in one
@@ -269,9 +275,9 @@ constexpr interval<duration> sending_time(const job& j, const layout& l, const p
 /// Adds what offloading moves and what the host computes.
 template <class Shown>
 constexpr void add_host(job_speed& speed, const job& j, const layout& l, const pricing& with,
-                        const memory_breakdown& held, const Shown& shown, training_folds* known) {
+                        const memory_breakdown& held, const Shown& shown, training_folds& folds) {
     if (j.offload == offload{}) return;
-    const host_traffic t = training_host_traffic(j, l, held.stage, known);
+    const host_traffic t = training_host_traffic(j, l, held.stage, folds);
     const std::int64_t sharing = with.on.node_size() < l.gpus() ? with.on.node_size() : l.gpus();  // GPUs of a node
     speed.step[time_term::host_transfer] +=
         shown(over_host_link(t.link, with) + time_at(t.disk * sharing, disk_bandwidth), 0.0);
@@ -281,7 +287,9 @@ constexpr void add_host(job_speed& speed, const job& j, const layout& l, const p
 /// `held`: what the busiest GPU holds. Null: the least that a step takes whatever it holds, without the exchanges of
 /// data ranks, offloading and the optimizer's step, none of which makes any other part shorter.
 constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
-                                   const stage_work& work, training_folds* folds) {
+                                   training_times& times, training_folds& folds) {
+    slot<stage_work> room;
+    const stage_work& work = work_of_stages(j, l, with, times, room);
     const std::int64_t rounds = micro_batches(j, l);
     job_speed speed{.step = work.busiest * static_cast<double>(rounds)};
     const interval<duration> busy = speed.step.total();
@@ -318,13 +326,6 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     speed.flops = work.flops * (static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));
     speed.mfu = work.at_peak * static_cast<double>(rounds) / step / static_cast<double>(l.pipeline);
     return speed;
-}
-
-constexpr job_speed training_speed(const job& j, const layout& l, const memory_breakdown* held, const pricing& with,
-                                   training_times* known, training_folds* folds) {
-    if (known && l.stages.chunks == 0)
-        return training_speed(j, l, held, with, work_of_stages(j, l, with, *known), folds);
-    return training_speed(j, l, held, with, work_of_stages_anew(j, l, with, known ? &known->passes : nullptr), folds);
 }
 
 }  // namespace llmres::inline v0::detail

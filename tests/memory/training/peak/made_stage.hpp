@@ -50,7 +50,7 @@ struct made_stage {
     explicit made_stage(const job& j)
         : asked{j},
           folds{written_as(code)},
-          folded{asked, cut, asked.model.layers, sdpa_backend::flash, &folds},
+          folded{asked, cut, asked.model.layers, sdpa_backend::flash, folds},
           stage{training_stage_of(folded, placement_of(asked, cut, 0))},
           in{stage_step_of(folded, stage)} {
         stage.saved = {};
