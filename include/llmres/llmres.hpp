@@ -82,6 +82,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/diffusion.hpp>
 #include <llmres/models/encoders.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/format_families.hpp>
 #include <llmres/models/gemma.hpp>
 #include <llmres/models/gguf/mix.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What decides how a layer is trained: the job (inventory/context.hpp), the architecture (models/modeling.hpp),
+// What decides how a layer is trained: the job (inventory/context.hpp), the architecture (models/families.hpp),
 // the engine (runtimes/kernels.hpp).
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/saved.hpp>
@@ -156,7 +156,6 @@ TEST_CASE("modules are written as those of transformers were seen to be, family 
         CHECK((code.feed_forward.activation == activation_form::composed ||
                code.feed_forward.plain_activation == activation_form::composed) == has("NewGELUActivation"));
     }
-    CHECK(modeling_of({.architecture = "unheard_of"}).architecture.empty());  // as Llama's
 }
 
 TEST_CASE("torch.compile fuses norms and gates, and the loss where the engine compiles it") {

@@ -9,7 +9,7 @@
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/all.hpp>
-#include <llmres/models/modeling.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <map>

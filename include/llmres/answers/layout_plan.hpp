@@ -15,7 +15,6 @@
 #include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/pool.hpp>
-#include <llmres/models/modeling.hpp>
 #include <llmres/time/host.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
@@ -214,8 +213,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     if (converts(j.compute.arithmetic) || converts(weight_arithmetic_of(j))) note(p, reason_code::format_emulated);
     if (j.model.from_tensors)
         note(p, reason_code::from_tensors, memory_term::activations);
-    else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 &&
-             !is_described(j.model, folds.training.code_of(j.model)))
+    else if (trains(j) && j.runtime.accuracy.undescribed.high > 1 && !folds.training.describes(j.model))
         note(p, reason_code::not_described, memory_term::activations);
     if (j.task == task::finetuning && j.sequence == token_count{}) note(p, reason_code::sequence_assumed);
     if (!trains(j) && exceeds_own_context(j)) note(p, reason_code::context_extended);

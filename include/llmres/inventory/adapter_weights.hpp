@@ -5,7 +5,7 @@
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/modeling.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
 

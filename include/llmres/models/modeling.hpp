@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <llmres/models/model.hpp>
-#include <string_view>
 
 /// How Hugging Face transformers writes the modules of an architecture: what of it decides which tensors autograd
 /// keeps. Read in its modelling code (5.17, src/transformers/models/ARCHITECTURE/modeling_ARCHITECTURE.py) and held
@@ -116,7 +113,6 @@ struct dropout_modeling {
 
 /// How the modules of one architecture are written.
 struct modeling {
-    std::string_view architecture{};       ///< Hugging Face's `model_type`
     norm_modeling norms{};                 ///< norms
     attention_modeling attention{};        ///< attention
     feed_forward_modeling feed_forward{};  ///< feed-forwards
@@ -136,190 +132,5 @@ struct modeling {
     bool class_token = false;        ///< a trained token before all others: the gradient of one sequence's is a view,
                                      ///< and keeps that of all tokens
 };
-
-/// How the modules of a model's architecture are written.
-constexpr const modeling& modeling_of(const model& m);
-
-/// Whether that is known: the architecture is in the table, or was found to be written as Llama is. A model without an
-/// architecture is what its layers say.
-constexpr bool is_described(const model& m);
-
-// ---- detail ---------------------------------------------------------------------------------------------------------
-
-namespace detail {
-
-inline constexpr modeling llama_modeling{};
-inline constexpr std::array all_modeling{
-    modeling{.architecture = "gemma", .norms = {.form = norm_form::wide_weight}},
-    modeling{.architecture = "gemma2",
-             .norms = {.form = norm_form::wide_weight},
-             .attention = {.caps_scores = true},
-             .loss = {.caps_logits = true}},
-    modeling{
-        .architecture = "gemma3_text", .norms = {.form = norm_form::wide_weight}, .attention = {.rotary_tables = 2}},
-    modeling{.architecture = "phi3",
-             .attention = {.joined_heads = true, .heads_first = true},
-             .feed_forward = {.joined = true}},
-    modeling{
-        .architecture = "gpt2",
-        .norms = {.registered_first = true},
-        .attention = {.joined_heads = true, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
-        .feed_forward = {.plain_activation = activation_form::composed},
-        .dropout = {.embedding = true},
-        .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .casts_probabilities = true},
-        .saved_indices = 1},
-    modeling{.architecture = "gpt_neox",
-             .norms = {.one_input = true, .registered_first = true},
-             .attention = {.joined_heads = true, .heads_first = true, .rotary_part = 4}},
-    modeling{.architecture = "opt",
-             .attention = {.rotary = false},
-             .feed_forward = {.plain_activation = activation_form::from_output},
-             .dropout = {.probabilities = false},
-             .frames = {.embeddings = 2, .frees_normed = true},
-             .saved_indices = 1},
-    modeling{.architecture = "bloom",
-             .attention = {.joined_heads = true, .rotary = false},
-             .feed_forward = {.plain_activation = activation_form::function},
-             .frames = {.joined_heads = true, .plain_scores = true, .earlier_probabilities = true}},
-    modeling{.architecture = "falcon",
-             .norms = {.one_input = true},
-             .attention = {.joined_heads = true,
-                           .softmax = softmax_format::as_autocast_has_it,
-                           .given = {.mask = true, .copied_values = true}},
-             .frames = {.plain_scores = true},
-             .multiplies_views = true},
-    modeling{.architecture = "arcee", .feed_forward = {.plain_activation = activation_form::squared}},
-    modeling{.architecture = "nemotron",
-             .norms = {.casts_input = true},  // NemotronLayerNorm1P, _cast_if_autocast_enabled
-             .attention = {.heads_first = true, .rotary_part = 2},
-             .feed_forward = {.plain_activation = activation_form::squared}},
-    modeling{.architecture = "qwen2_moe", .feed_forward = {.shared_first = true}},
-    modeling{.architecture = "deepseek_v2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
-    modeling{.architecture = "deepseek_v3", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
-    // Kimi K2 ships DeepSeek-V3's modeling code, whose router refuses to train (modeling_deepseek.py, MoEGate: assert
-    // not self.training); its guide names the type deepseek_v3 for software that does not know its own
-    // (docs/deploy_guidance.md), which is transformers' code.
-    modeling{.architecture = "kimi_k2", .feed_forward = {.fp32_router = true, .fp32_scores = true}},
-    modeling{.architecture = "mixtral", .feed_forward = {.fp32_scores = true}},
-    modeling{.architecture = "bert",
-             .norms = {.after_sum = true},
-             .attention = {.causal = false, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
-             .loss = {.fp32_logits = false},
-             .dropout = {.embedding = true}},
-    modeling{.architecture = "vit",
-             .attention = {.causal = false, .rotary = false},
-             .loss = {.fp32_logits = false},
-             .class_token = true},
-    modeling{
-        .architecture = "t5",
-        .norms = {.form = norm_form::narrow_scale},
-        .attention = {.softmax = softmax_format::as_autocast_has_it, .biased_scores = true, .rotary = false},
-        .feed_forward = {.activation = activation_form::composed, .plain_activation = activation_form::from_output},
-        .loss = {.fp32_logits = false},
-        .dropout = {.inner = true, .embedding = true, .final = true},
-        .frames = {.embeddings = 1}},
-    modeling{.architecture = "whisper",
-             .attention = {.heads_first = true, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
-             .loss = {.fp32_logits = false},
-             .frames = {.embeddings = 2, .frees_normed = true},
-             .saved_indices = 1,
-             .fixed_positions = true},
-    modeling{.architecture = "roberta",
-             .norms = {.after_sum = true},
-             .attention = {.causal = false, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
-             .loss = {.fp32_logits = false},
-             .dropout = {.embedding = true},
-             .saved_indices = 1},
-    modeling{
-        .architecture = "glm", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
-    modeling{
-        .architecture = "glm4", .attention = {.heads_first = true, .rotary_part = 2}, .feed_forward = {.joined = true}},
-    modeling{.architecture = "stablelm",
-             .attention = {.heads_first = true, .rotary_part = 4},
-             .frames = {.attention_input = true, .attention_output = true}},
-    modeling{.architecture = "phi",
-             .norms = {.one_input = true},
-             .attention = {.heads_first = true, .rotary_part = 2},
-             .feed_forward = {.plain_activation = activation_form::composed}},
-    modeling{.architecture = "gptj",
-             .norms = {.one_input = true, .registered_first = true},
-             .attention = {.fp32_heads = true},
-             .feed_forward = {.plain_activation = activation_form::composed},
-             .frames = {.earlier_probabilities = true}},
-    modeling{.architecture = "olmo",
-             .norms = {.form = norm_form::wide_kernel},
-             .attention = {.given = {.fp32_tables = true}}},
-    modeling{.architecture = "olmo2",
-             .norms = {.form = norm_form::wide_product},
-             .attention = {.given = {.fp32_tables = true}}},
-    modeling{.architecture = "cohere",
-             .norms = {.form = norm_form::wide_mean, .one_input = true},
-             .loss = {.scales_logits = true}},
-    modeling{.architecture = "granite", .loss = {.scales_logits = true}, .scales_embedding = true},
-    modeling{.architecture = "gpt_oss",
-             .norms = {.form = norm_form::wide_product},
-             .attention = {.softmax = softmax_format::of_scores},
-             .feed_forward = {.clamped_experts = true},
-             .frames = {.plain_scores = true}},
-    modeling{.architecture = "gpt_bigcode",
-             .norms = {.registered_first = true},
-             .attention = {.joined_heads = true, .rotary = false},
-             .dropout = {.embedding = true},
-             .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true},
-             .mask_table = mask_buffer::one,
-             .saved_indices = 1},
-    modeling{
-        .architecture = "gpt_neo",
-        .attention = {.fp32_heads = true, .rotary = false},
-        .feed_forward = {.plain_activation = activation_form::composed},
-        .frames = {.embeddings = 2, .shared_positions = true, .attention_output = true, .earlier_probabilities = true},
-        .mask_table = mask_buffer::each_layer,
-        .saved_indices = 1},
-    modeling{.architecture = "mamba2", .loss = {.returns_fp32 = true}, .fp32_residual = true},
-    modeling{.architecture = "bamba", .attention = {.heads_first = true, .rotary_part = 2}},
-};
-
-/// Architectures whose modules keep what Llama's do: tracked, or with the same modeling code but for their names.
-inline constexpr std::array<std::string_view, 16> written_as_llama{"llama",         "Yi",
-                                                                   "aquila",        "mistral",
-                                                                   "ministral",     "qwen2",
-                                                                   "qwen3",         "qwen3_moe",
-                                                                   "olmoe",         "smollm3",
-                                                                   "seed_oss",      "starcoder2",
-                                                                   "qwen2_vl_text", "qwen2_5_vl_text",
-                                                                   "qwen3_vl_text", "qwen3_vl_moe_text"};
-
-/// Most models that are planned are among these.
-constexpr bool is_written_as_llama(const model& m) {
-    for (const std::string_view alike : written_as_llama)
-        if (m.architecture == alike) return true;
-    return false;
-}
-
-/// Whether no architecture has modules of its own and is written as Llama, too.
-constexpr bool modules_differ_from_llama() {
-    for (const modeling& code : all_modeling)
-        for (const std::string_view alike : written_as_llama)
-            if (code.architecture == alike) return false;
-    return true;
-}
-static_assert(modules_differ_from_llama());
-
-/// is_described(), where modeling_of() is known.
-constexpr bool is_described(const model& m, const modeling& code) {
-    if (m.from_tensors) return false;
-    return &code != &llama_modeling || m.architecture.empty() || is_written_as_llama(m);
-}
-
-}  // namespace detail
-
-constexpr bool is_described(const model& m) { return !m.from_tensors && detail::is_described(m, modeling_of(m)); }
-
-constexpr const modeling& modeling_of(const model& m) {
-    if (detail::is_written_as_llama(m)) return detail::llama_modeling;
-    for (const modeling& code : detail::all_modeling)
-        if (m.architecture == code.architecture) return code;
-    return detail::llama_modeling;
-}
 
 }  // namespace llmres::inline v0

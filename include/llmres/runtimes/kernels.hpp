@@ -14,7 +14,7 @@ namespace llmres::inline v0 {
 
 /// Whose code a model's modules are.
 enum class module_code : std::uint8_t {
-    /// Hugging Face's, as models/modeling.hpp describes them. Flash attention of one row asks the GPU whether its
+    /// Hugging Face's, as models/families.hpp describes them. Flash attention of one row asks the GPU whether its
     /// positions are those of several samples, and the host waits for the answer in each layer
     /// (modeling_flash_attention_utils.py, _is_packed_sequence).
     transformers,

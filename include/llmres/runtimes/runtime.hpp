@@ -24,7 +24,7 @@ namespace llmres::inline v0 {
 struct runtime_accuracy {
     /// Measured activations over those that the inventory counts. Unit: ratio.
     interval<double> activations{1.0, 1.0, 1.0};
-    /// Training: activations of an architecture that models/modeling.hpp does not describe, over those of Llama's
+    /// Training: activations of an architecture that models/families.hpp does not describe, over those of Llama's
     /// modules with its layers. Unit: ratio. 1: the runtime has modules of its own.
     interval<double> undescribed{1.0, 1.0, 1.0};
     interval<double> logits{};  ///< Training: measured logits over counted ones; 0: as activations. Unit: ratio.

@@ -9,6 +9,7 @@
 #include <llmres/memory/serving/allocator.hpp>
 #include <llmres/memory/serving/cache.hpp>
 #include <llmres/memory/serving/mxfp4.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/rules.hpp>
 #include <llmres/models/gguf/tensors.hpp>
@@ -359,8 +360,7 @@ struct serving_weights {
     /// Queries, keys and values of a layer, where an engine joins them and keeps what it joined.
     constexpr byte_count joined_of(const layer& kind) const {
         byte_count total;
-        // MPT's checkpoints store queries, keys and values as one matrix (Wqkv): nothing is joined.
-        if (runtime.loading.projections == projection_tensors::joined && job.model.architecture != "mpt")
+        if (runtime.loading.projections == projection_tensors::joined && !family_of(job.model).stores_joined_heads)
             for_each_weight(kind, job.model.hidden, [&](const weight& w) {
                 if (fused_tensors::is_attention_input(w.role)) total += local_size(w);
             });

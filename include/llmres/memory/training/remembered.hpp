@@ -8,9 +8,9 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/memory/training/layer.hpp>
 #include <llmres/memory/training_state.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/modeling.hpp>
 #include <llmres/values/memo.hpp>
 #include <llmres/values/units.hpp>
 
@@ -74,10 +74,12 @@ struct training_folds {
     constexpr const modeling& code_of(const model& m) {
         if (code == nullptr) {
             code = &modeling_of(m);
-            described = is_described(m, *code);
+            described = is_described(m);
         }
         return *code;
     }
+    /// is_described()
+    constexpr bool describes(const model& m) { return code_of(m), described; }
     constexpr void clear() {
         states.clear();
         end_states.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/models/families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/types.hpp>
 #include <llmres/models/model.hpp>
@@ -40,8 +41,7 @@ struct traits {
     std::int64_t experts = 0;
     more_bits in_layers{};  ///< by layer
     more_bits in_values{};  ///< by the tensors that carry values
-    bool falcon = false;
-    bool fused_qkv = false;
+    gguf_family family{};
     gguf_type base{};        ///< of the quantisation
     bool plain = false;      ///< the quantisation is a plain format
     bool few_bits = false;   ///< it has fewer than 2.6 bits
@@ -66,25 +66,10 @@ constexpr counters after(counters before, const layer& l, const gguf_mix& mix) {
     return before;
 }
 
-constexpr bool is_falcon(std::string_view architecture) {
-    return is_any(architecture, "falcon", "RefinedWeb", "RefinedWebModel");
-}
-
-/// Families whose GGUF keeps queries, keys and values in one tensor.
-constexpr bool is_fused(std::string_view architecture) {
-    for (const std::string_view fused :
-         {"phi3", "phi", "gpt2", "gpt_neox", "gpt_bigcode", "bloom", "falcon", "RefinedWeb", "RefinedWebModel", "mpt",
-          "qwen", "dbrx", "chatglm", "codeshell"})
-        if (architecture == fused) return true;
-    return false;
-}
-
 constexpr traits traits_of(const model& m, const gguf_mix& mix) {
     traits found;
-    const std::string_view architecture = m.architecture.view();
     found.layers = m.layers.size;
-    found.falcon = is_falcon(architecture);
-    found.fused_qkv = is_fused(architecture);
+    found.family = family_of(m).gguf;
     const auto counts = m.layers.counts();
     for (std::size_t k = 0; k < m.layers.distinct().size(); ++k) {
         const layer& l = m.layers.kinds[k];
@@ -97,8 +82,7 @@ constexpr traits traits_of(const model& m, const gguf_mix& mix) {
         // One stored vector serves all heads; the files with attn_kv_b counted a key a head.
         if (first.kind == attention_kind::latent) found.shared_heads = mix.latent_expansion_whole ? 1 : first.heads;
     }
-    found.seventy_b = m.layers.size == 80 && found.shared_heads != 1 &&
-                      is_any(architecture, "llama", "qwen2", "qwen2_vl", "qwen2_5_vl", "nemotron-nas", "deci");
+    found.seventy_b = m.layers.size == 80 && found.shared_heads != 1 && found.family.wider_values_at_80;
     found.base = base_of(mix.quantisation);
     found.plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     found.few_bits = is_any(mix.quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M);
@@ -183,7 +167,7 @@ constexpr gguf_type query_key_type(const gguf_mix& mix, const traits& of, gguf_t
 
 constexpr gguf_type attention_output_type(const gguf_mix& mix, const traits& of, gguf_type base) {
     const auto quantisation = mix.quantisation;
-    if (of.falcon) return quantisation == q::Q3_K_L ? t::Q4_K : base;
+    if (of.family.falcon_types) return quantisation == q::Q3_K_L ? t::Q4_K : base;
     if (of.experts == 8)
         return is_any(quantisation, q::Q2_K, q::IQ3_XS, q::IQ3_XXS, q::Q3_K_S, q::Q3_K_M, q::IQ4_NL, q::Q4_K_S,
                       q::Q4_K_M, q::IQ3_S, q::IQ3_M, q::IQ4_XS)
@@ -207,16 +191,16 @@ constexpr gguf_type down_type(const gguf_mix& mix, const traits& of, gguf_type b
         case q::Q2_K: return t::Q3_K;
         case q::Q2_K_S: return early ? t::Q4_K : base;
         case q::IQ3_XXS: return mix.importance_matrix ? base : early ? t::Q4_K : t::Q3_K;
-        case q::Q3_K_M: return i < of.layers / 16 ? t::Q5_K : !of.falcon || more ? t::Q4_K : t::Q3_K;
+        case q::Q3_K_M: return i < of.layers / 16 ? t::Q5_K : !of.family.falcon_types || more ? t::Q4_K : t::Q3_K;
         case q::IQ3_M: return early || (of.experts == 8 && more) ? t::Q4_K : base;
-        case q::Q3_K_L: return of.falcon ? t::Q4_K : t::Q5_K;
+        case q::Q3_K_L: return of.family.falcon_types ? t::Q4_K : t::Q5_K;
         case q::Q4_K_M:
-            if (of.falcon) return i < of.layers / 16 ? t::Q6_K : more ? t::Q5_K : base;
+            if (of.family.falcon_types) return i < of.layers / 16 ? t::Q6_K : more ? t::Q5_K : base;
             return more ? t::Q6_K : base;
         case q::IQ4_NL:
         case q::IQ4_XS: return early && !mix.importance_matrix ? t::Q5_K : base;
         case q::Q5_K_M: return more ? t::Q6_K : base;
-        case q::Q4_K_S: return early && !of.falcon ? t::Q5_K : base;
+        case q::Q4_K_S: return early && !of.family.falcon_types ? t::Q5_K : base;
         case q::Q4_0: return early && mix.importance_matrix ? t::Q4_1 : base;
         case q::Q5_0: return early && mix.importance_matrix ? t::Q5_1 : base;
         default: return base;
@@ -338,7 +322,7 @@ struct class_rules {
             case q::Q3_K_M:
                 values = told_apart{2};
                 downs = told_apart{of.layers / 16};
-                if (of.falcon) other_downs = told_apart{of.in_layers};
+                if (of.family.falcon_types) other_downs = told_apart{of.in_layers};
                 return;
             case q::Q4_K_S:
                 values = told_apart{4};
@@ -348,7 +332,7 @@ struct class_rules {
             case q::Q5_K_M:
                 values = told_apart{of.in_values};
                 downs = told_apart{of.in_layers};
-                if (of.falcon) other_downs = told_apart{of.layers / 16};
+                if (of.family.falcon_types) other_downs = told_apart{of.layers / 16};
                 return;
             case q::IQ3_M:
                 downs = told_apart{eighth};

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/models/families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/gguf/rules.hpp>
 #include <llmres/models/gguf/types.hpp>
@@ -88,7 +89,7 @@ constexpr void visit_layer(const model& m, const gguf_mix& mix, const traits& of
         }
         gguf_tensor tensor{
             .role = w.role, .stacked = w.routed, .rows = w.rows * (w.routed ? w.copies : 1), .columns = w.columns};
-        if (of.fused_qkv && is_any(w.role, weight_role::q_proj, weight_role::k_proj, weight_role::v_proj)) {
+        if (of.family.joined_heads && is_any(w.role, weight_role::q_proj, weight_role::k_proj, weight_role::v_proj)) {
             fused_rows += w.rows;
             if (w.role != weight_role::v_proj) return;
             tensor.rows = std::exchange(fused_rows, 0);
@@ -163,10 +164,10 @@ constexpr gguf_tensor embedding(const model& m, const gguf_mix& mix) {
     const bool serves_as_output = m.tied_head && !mix.tied_head_stored;
     const bool as_table =
         mix.stored.embedding || mix.embedding || !serves_as_output || is_any(mix.quantisation, q::F32, q::F16, q::BF16);
-    tensor.type = as_table
-                      ? type_of_table(mix, m.hidden)
-                      : fitting(output_type(mix, is_falcon(m.architecture.view()), base_of(mix.quantisation), m.hidden),
-                                m.hidden);
+    tensor.type =
+        as_table
+            ? type_of_table(mix, m.hidden)
+            : fitting(output_type(mix, family_of(m).gguf.falcon_types, base_of(mix.quantisation), m.hidden), m.hidden);
     return tensor;
 }
 
@@ -180,7 +181,7 @@ constexpr gguf_tensor output(const model& m, const gguf_mix& mix) {
     const bool plain = is_any(mix.quantisation, q::F32, q::F16, q::BF16);
     tensor.type = plain && !mix.output
                       ? base
-                      : fitting(output_type(mix, is_falcon(m.architecture.view()), base, m.hidden), m.hidden);
+                      : fitting(output_type(mix, family_of(m).gguf.falcon_types, base, m.hidden), m.hidden);
     return tensor;
 }
 

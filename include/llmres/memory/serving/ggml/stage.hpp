@@ -11,6 +11,7 @@
 #include <llmres/memory/serving/ggml/graph.hpp>
 #include <llmres/memory/serving/step.hpp>
 #include <llmres/memory/serving/weights.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/gguf/rules.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/runtimes/runtime.hpp>
@@ -300,8 +301,8 @@ private:
             .fused = runtime.loading.host_experts.fused_gates,
             .writes = runtime.serving_kernels.graph,
             .inputs_here = runtime.loading.embedding_on_host ? 0 : runtime.serving_kernels.graph.inputs_of_embedding,
-            .joined_heads = gguf::is_fused(job.model.architecture.view()),
-            .joined_gate = gguf::is_any(job.model.architecture.view(), "phi3", "glm", "glm4", "chatglm"),
+            .joined_heads = family_of(job.model).gguf.joined_heads,
+            .joined_gate = family_of(job.model).gguf.joined_gate,
             .part_limit = step.kernel == attention_kernel::flash ? runtime.serving_kernels.latent.expanded
                                                                  : runtime.serving_kernels.latent.scores,
             .copies_values = runtime.serving_kernels.latent.copies_values,

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/models/all.hpp>
-#include <llmres/models/modeling.hpp>
+#include <llmres/models/families.hpp>
 
 using namespace llmres;
 
 TEST_CASE("an architecture that is not named is written as Llama is") {
-    CHECK(modeling_of(models::llama_3_1_8b).architecture.empty());
+    CHECK_FALSE(family_of({.architecture = "unheard_of"}).modules.known);
+    CHECK_FALSE(is_described({.architecture = "unheard_of"}));
+    CHECK(is_described(model{}));
     CHECK(modeling_of(model{}).norms.form == norm_form::narrow_weight);
-    CHECK(&modeling_of(models::llama_3_1_8b) == &modeling_of(models::llama_2_7b));
+    CHECK(is_described(models::llama_3_1_8b));
 }
 
 TEST_CASE("a model finds the modules of its architecture") {
@@ -25,7 +27,13 @@ TEST_CASE("Kimi K2 is trained by DeepSeek-V3's modules") {
     CHECK(modeling_of(kimi).feed_forward.fp32_scores);
 }
 
-TEST_CASE("each architecture is described once") {
-    for (const modeling& code : detail::all_modeling)
-        CHECK(&modeling_of(model{.architecture = code.architecture}) == &code);
+TEST_CASE("each family has one row, which its name finds") {
+    for (const family& one : detail::all_families) CHECK(&family_of({.architecture = one.architecture}) == &one);
+}
+
+TEST_CASE("some families lie otherwise in a GGUF file") {
+    CHECK(family_of({.architecture = "phi3"}).gguf.joined_gate);
+    CHECK(family_of({.architecture = "RefinedWeb"}).gguf.falcon_types);
+    CHECK(family_of(models::llama_3_1_70b).gguf.wider_values_at_80);
+    CHECK_FALSE(family_of(models::llama_3_1_70b).gguf.joined_heads);
 }
