@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <llmres/jobs/adapter.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/families.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/values/units.hpp>
 

@@ -7,10 +7,10 @@
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
+#include <llmres/models/families.hpp>
 #include <llmres/models/format_families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
-#include <llmres/models/families.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
