@@ -14,6 +14,7 @@
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/json/runtime/reader.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/io/training_stacks.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/find_names.hpp>
@@ -380,6 +381,14 @@ inline void take_data_ranks(const nlohmann::json& document, plan_request& reques
     request.data_ranks_chosen = request.layout->data != given.data;
 }
 
+/// Whether a document says that it finetunes.
+inline bool finetunes(const nlohmann::json& document) {
+    job_reader read{document, ""};
+    task said{};
+    read.value("task", said);
+    return said == task::finetuning;
+}
+
 /// The document's adapter, and that of the model's own files.
 inline status read_adapters(job_reader& read, const model_source& described, job& j) {
     if (const status s = read_part(read, "adapter", j.adapter, read_adapter); !s) return s.error();
@@ -397,8 +406,11 @@ inline result<device_file> find_no_device(std::string_view path) {
 }
 
 template <std::same_as<nlohmann::json> Json>
-result<plan_request> read_job(const Json& document, const job_sources& sources) {
-    if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
+result<plan_request> read_job(const Json& given, const job_sources& sources) {
+    if (!given.is_object()) return refused(error_code::malformed, "job", given.type_name(), "a JSON object");
+    const std::optional<nlohmann::json> completed =
+        detail::finetunes(given) ? detail::with_defaults_of_stack(given) : std::nullopt;
+    const nlohmann::json& document = completed ? *completed : given;
     if (const status s = detail::known_keys(
             document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"});
         !s)

@@ -150,6 +150,7 @@ inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::s
     {"fsdp2", "pytorch or torchtitan, with zero 3"},
     {"ddp", "pytorch, with zero 0"},
     {"lightning", "litgpt for its models, or pytorch, which is nearest"},
+    {"nemoautomodel", "pytorch, with zero 3, which is nearest: it shards transformers' modules by FSDP2"},
     {"composer", "pytorch, which is nearest"},
     {"llmfoundry", "pytorch, which is nearest"},
     {"colossalai", "pytorch, which is nearest"},

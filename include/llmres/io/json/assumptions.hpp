@@ -5,6 +5,7 @@
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
+#include <llmres/io/training_stacks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/units.hpp>
@@ -58,14 +59,16 @@ inline void assume_serving(assumption_list& a, const job& j) {
     a.add_format("kv_cache", std::string{kv_cache_of(j).name.view()});
 }
 
-/// Of a low-rank adapter that the document makes: its rank, and the layers that get one.
-inline void assume_adapter(assumption_list& a, const job& j) {
-    if (!j.adapter.low_rank() || !a.says("adapter", "kind")) return;
+/// Of a low-rank adapter that the document makes, or software that it names: its kind, its rank, and the layers that
+/// get one.
+inline void assume_adapter(assumption_list& a, const job& j, bool by_stack) {
+    if (!j.adapter.low_rank() || !(a.says("adapter", "kind") || by_stack)) return;
+    if (!a.says("adapter", "kind")) a.list()["adapter_kind"] = name_of(j.adapter.kind);
     if (!a.says("adapter", "rank")) a.list()["adapter_rank"] = j.adapter.rank;
     if (!a.says("adapter", "targets")) a.list()["adapter_targets"] = "all-linear";
 }
 
-inline void assume_training(assumption_list& a, const job& j) {
+inline void assume_training(assumption_list& a, const job& j, const training_stack* stack) {
     a.add("sequence", sequence_of(j).in(tokens));
     a.add("micro_batch", j.micro_batch);
     a.add("optimizer", j.optimizer.name.view());
@@ -75,7 +78,8 @@ inline void assume_training(assumption_list& a, const job& j) {
     if (j.optimizer.block == 0)  // else the optimizer has 8-bit states
         a.add("optimizer_states", (j.optimizer.widens ? fp32 : states).name.view());
     a.add("recompute", name_of(j.recompute));
-    assume_adapter(a, j);
+    assume_adapter(a, j, stack != nullptr);
+    if (stack != nullptr) a.list()["defaults_of"] = stack->read_in.substr(0, stack->read_in.find(','));
 }
 
 /// What a document leaves unsaid of all that changes its plan: the task, formats, lengths, batches, the optimizer with
@@ -87,7 +91,8 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     a.add("task", name_of(j.task));
     a.add_format("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
     a.add_format("compute", std::string{j.compute.name.view()});
-    trains(j) ? assume_training(a, j) : assume_serving(a, j);
+    const training_stack* const stack = j.task == task::finetuning ? stack_of(document) : nullptr;
+    trains(j) ? assume_training(a, j, stack) : assume_serving(a, j);
     if (request.fitted) {
         a.list()["gpu_layers"] = j.options.gpu_layers.value_or(j.model.layers.size + 1);
         if (j.options.experts_on_host)
