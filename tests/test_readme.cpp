@@ -255,6 +255,7 @@ TEST_CASE("every header that a document names with its folder is there") {
     for (const char* document :
          {"README.md", "docs/formulas.md", "docs/concepts.md", "docs/getting-started.md", "docs/architecture.md",
           "docs/contributing/where-do-i-find.md", "docs/contributing/add-a-gpu.md",
+          "docs/contributing/add-an-attention.md", "docs/contributing/add-an-engine.md",
           "docs/contributing/add-a-runtime-version.md", "docs/contributing/engine-version.md"}) {
         const std::string text = content_of(root / document).value();
         for (std::sregex_iterator at{text.begin(), text.end(), header}; at != std::sregex_iterator{}; ++at) {
