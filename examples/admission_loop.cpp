@@ -20,7 +20,7 @@ int main() {
             .model = find_model(name).value(), .batch = 4, .context = tokens(4096), .runtime = runtimes::vllm};
         const char* place = "nowhere";
         for (const cluster& node : nodes)
-            if (const auto p = plan(wanted, node); p && p->verdict == verdict::fits) {  // no allocation, microseconds
+            if (const auto p = plan(wanted, node); p && p->verdict == verdict::fits) {  // microseconds
                 place = node.gpu.name.characters;
                 break;
             }

@@ -26,7 +26,7 @@
 #include <string_view>
 
 /// Which layout is best? Every layout of a space is planned, those that break a limit are left out, and the best by one
-/// objective remain. Nothing here allocates.
+/// objective remain. A search allocates, once, what it keeps of the layouts before.
 ///
 ///     const auto fastest = llmres::search(job, cluster);                       // result<found_layout>
 ///     std::array<llmres::found_layout, 10> best;
