@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp validate-vllm measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -114,6 +114,14 @@ validate-llama-cpp:  ## starts four builds of llama.cpp on tiny models; plans, c
 	@cmake --build --preset gcc --target tests_of_validation llmres_program -- --quiet
 	@build/gcc/tests/tests_of_validation --source-file='*/tests/validation/llama_cpp.cpp'
 	@tests/validation/llama_cpp/check_logs.py $(or $(ARGS),build/validate-llama-cpp/logs) tests/validation/data/llama_cpp.jsonl build/gcc/llmres
+
+validate-vllm:  ## asks the planner of caches of a published vLLM (VERSION) on a card that is not there: under 15 minutes, 6 to 9 GB
+	tests/validation/vllm/run.sh $(or $(VERSION),$(error VERSION: one of tests/validation/vllm/requirements))
+	@.ci/setup base
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target tests_of_validation table_vllm -- --quiet
+	@build/gcc/tests/table_vllm $(VERSION)
+	@build/gcc/tests/tests_of_validation --source-file='*/tests/validation/vllm.cpp'
 
 measure-configs:  ## reads every config.json of FOLDERS with the optimised program: in under 0.2 s and 50 MB each
 	@.ci/setup base

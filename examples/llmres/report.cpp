@@ -100,9 +100,9 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
     fmt::print(", {:.1f}{} sequences of {}\n", sequences.expected,
                exact ? "" : fmt::format(" ({:.1f} to {:.1f})", sequences.low, sequences.high),
                context_of(request.job).in(llmres::tokens));
-    if (pool->admitted < sequences.expected)
-        fmt::print("         {:.2f} sequences as they are admitted, with room for the tokens in flight\n",
-                   pool->admitted);
+    if (pool->steady > pool->admitted)
+        fmt::print("         each admitted with room for the tokens in flight; {:.1f} while they decode\n",
+                   pool->steady);
     if (!request.lengths) return;
     if (const auto at_once = llmres::concurrent_sequences(request.job, l, request.cluster, *request.lengths))
         fmt::print("         {} sequences at once of {} tokens on average\n", *at_once,

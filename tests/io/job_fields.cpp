@@ -363,7 +363,7 @@ TEST_CASE("every knob that software has under its own name moves a figure of som
         {max_lora_rank, 256},     {no_cuda_graphs, true},  {graph_context, 64},       {gpu_layers, 4},
         {flash_attention, false}, {whole_windows, true},   {experts_on_host, true},   {host_expert_layers, 2},
         {latent_part, 64},        {latent_use, 0},         {no_mapped_weights, true}, {repacks_on_host, true},
-        {host_computes, true},    {overlaps_steps, false},
+        {host_computes, true},    {overlaps_steps, false}, {shares_prefixes, false},
     };
     const json on_host = object({{"gpu_layers", 2}});
     const json adapters = object({{"max_loras", 4}});
@@ -376,6 +376,7 @@ TEST_CASE("every knob that software has under its own name moves a figure of som
         {"gemma-3-4b", object({{"max_batched_tokens", 512}})},
         {"mixtral-8x7b", on_host},
         {"deepseek-v2-lite", json::object()},
+        {"qwen3-next-80b-a3b", json::object()},
         {"mixtral-8x7b", object({{"experts_on_host", true}})},
     };
     std::set<std::string> software;

@@ -94,6 +94,25 @@ TEST_CASE("pages are of one size: narrow layers have more tokens of a block, or 
     CHECK(states.block_size() == state.state * 36);
 }
 
+TEST_CASE("layers that need the same tokens are one group, whatever each has of a token") {
+    const block_pool uniform = pool_of({full(2, 96), full(3, 128)});
+    CHECK(uniform.is_uniform());
+    CHECK(uniform.groups_of(uniform.kinds[1]) == 1);
+    CHECK(uniform.block_size() == bytes(16 * (2 * 96 + 3 * 128)));
+    CHECK(uniform.blocks_of_sequence(tokens(33), tokens(8192)) == 3);
+    CHECK(pool_of({windowed(2, 96, 64), windowed(3, 128, 64)}).is_uniform());
+    CHECK_FALSE(pool_of({windowed(2, 96, 64), windowed(3, 128, 65)}).is_uniform());
+    CHECK_FALSE(pool_of({full(2, 96), {.layers = 1, .state = bytes(1)}}).is_uniform());
+}
+
+TEST_CASE("recurrent layers take a block for each state that they keep of a sequence") {
+    layer_kind state{.layers = 8, .state = kib(96)};
+    CHECK(pool_of({full(4, 2048), state}).blocks_of_sequence(tokens(48), {}) == 1 + 2);
+    state.states = 3;
+    CHECK(pool_of({full(4, 2048), state}).blocks_of_sequence(tokens(48), {}) == 1 + 2 * 3);
+    CHECK(pool_of({full(4, 2048), state}).widest_block() == tokens(48));
+}
+
 TEST_CASE("a window holds one block more than its tokens fill, a chunk none, and neither more than the sequence") {
     const block_pool pool = pool_of({windowed(1, 64, 1024)});
     CHECK(pool.blocks_of_group(windowed(1, 64, 1024), tokens(100'000), tokens(1)) == 64 + 1);
@@ -136,7 +155,7 @@ TEST_CASE("windows of Gemma 4 31B keep the tokens of every step in flight since 
     CHECK(memory_of(j, {}, card)[memory_term::kv_cache].expected == needed("vllm@0.25.1"));
 }
 
-TEST_CASE("the last sequence is admitted with the tokens in flight, the others hold what they decode with") {
+TEST_CASE("each sequence is admitted with the tokens in flight, and holds less while it decodes") {
     const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
     job j = served("gemma-3-1b", "vllm@0.26", 32768);
     const auto held = [&](std::int64_t sequences) {
@@ -145,19 +164,21 @@ TEST_CASE("the last sequence is admitted with the tokens in flight, the others h
     };
     const byte_count block = kib(64);  // four layers
     CHECK(held(1) == block * (2048 + 6 * 1057));
-    CHECK(held(2) - held(1) == block * (2048 + 6 * (33 + 1)));  // 511 tokens and one of each of two steps: 33 blocks
-    CHECK(held(9) - held(8) == held(2) - held(1));
+    CHECK(held(9) == 9 * held(1));
     const pool_size pool = cache_pool_of(j, {}, card).value();
     CHECK(pool.blocks == times_in(block, pool.memory.expected));
     CHECK(pool.admitted == doctest::Approx(static_cast<double>(pool.blocks) / 8390));
     CHECK(pool.token_room == tokens(static_cast<std::int64_t>(pool.admitted * 32768)));
-    CHECK(pool.sequences.expected > pool.admitted);
+    // 511 tokens and one of each of two steps: 33 blocks, and one where the window begins in the middle of a block.
+    CHECK(pool.steady == doctest::Approx(static_cast<double>(pool.blocks) / (2048 + 6 * (33 + 1))));
     const std::int64_t most = max_batch(j, {}, card).value();
     CHECK(pool.sequences.low >= static_cast<double>(most));
     CHECK(pool.sequences.low < static_cast<double>(most + 1));
-    // Short sequences hold no more than they have.
+    // Short sequences need no more than they have, and the block in whose middle a window may begin.
     j.context = tokens(160);
-    CHECK(held(2) - held(1) == block * (10 + 6 * 10));
+    CHECK(held(2) == 2 * block * (10 + 6 * 11));
+    const pool_size brief = cache_pool_of(j, {}, card).value();
+    CHECK(brief.steady == doctest::Approx(static_cast<double>(brief.blocks) / (10 + 6 * 10)));
 }
 
 TEST_CASE("stages of a pipeline share the layers of each group, and each has its step in flight") {
@@ -181,18 +202,68 @@ TEST_CASE("stages of a pipeline share the layers of each group, and each has its
 TEST_CASE("where layers share no windowed blocks each keeps its own context, as before") {
     const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
     const auto kv = [&](const job& j) { return memory_of(j, {}, card)[memory_term::kv_cache].expected; };
-    for (const char* model : {"llama-3.1-8b", "deepseek-v2-lite", "nemotron-h-8b"}) {
+    for (const char* model : {"llama-3.1-8b", "deepseek-v2-lite"}) {
         CAPTURE(model);
         job j = served(model, "vllm", 4096);
         const byte_count now = kv(j);
         j.runtime.cache.windows = window_cells::window;
         CHECK(kv(j) == now);
-        CHECK(cache_pool_of(j, {}, card)->admitted == cache_pool_of(j, {}, card)->sequences.expected);
     }
     job j = served("gemma-3-1b", "vllm", 4096);
     CHECK_FALSE(detail::has_groups(j.model, j.runtime, {.context_parallel = 2}));
     CHECK_FALSE(detail::has_groups(j.model, find_runtime("vllm@0.19").value(), {}));
     CHECK(detail::has_groups(j.model, j.runtime, {}));
+}
+
+TEST_CASE("pools of whole contexts have whole blocks, and print the tokens of whole sequences") {
+    const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    job j = served("llama-3.1-8b", "vllm@0.26", 1000);  // 63 blocks of 2 MiB
+    j.options.cache_bytes = gib(20) + mib(1);
+    const pool_size pool = cache_pool_of(j, {}, card).value();
+    CHECK(pool.blocks == 10240);
+    CHECK(pool.block == tokens(16));
+    CHECK(pool.admitted == 10240.0 / 63);
+    CHECK(pool.steady == pool.admitted);
+    CHECK(pool.token_room == tokens(static_cast<std::int64_t>(10240.0 / 63 * 1000)));
+    j.model = find_model("glm-5").value();  // kernels of sparse attention take blocks of 64
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(64));
+    j.runtime = find_runtime("vllm@0.19").value();
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(16));
+}
+
+TEST_CASE("sequences of models with recurrences take whole blocks, and more where states are kept for others") {
+    const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    job j = served("nemotron-h-8b", "vllm@0.27", 100);
+    const auto held = [&] {
+        const memory_breakdown m = memory_of(j, {}, card);
+        return m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
+    };
+    // Four layers of attention have 4 KiB of a token, 24 of Mamba-2 4,256,768 bytes of a sequence: blocks of 1,040
+    // tokens.
+    const byte_count block = 4 * kib(4) * 1040;
+    CHECK(held() == block * 7);
+    const auto held_by = [&](const char* runtime) {
+        j.runtime = find_runtime(runtime).value();
+        return held();
+    };
+    CHECK(held_by("vllm@0.28") == block * (1 + 6 * 2));
+    CHECK(held_by("vllm@0.32") == block * (1 + 6 * 3));
+    CHECK(held_by("vllm") == held_by("vllm@0.32"));
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(1040));
+    REQUIRE(set_knob(j.runtime, j.options, "enable_prefix_caching", 0));
+    CHECK(held() == block * 7);
+    // No state within a prompt is kept by Mamba's first kind (Jamba), and by gated DeltaNet from 0.33 on.
+    j = served("jamba-1.5-mini", "vllm", 100);
+    CHECK(held_by("vllm@0.33") == held_by("vllm@0.28"));
+    j = served("qwen3-next-80b-a3b", "vllm", 100);
+    CHECK(held_by("vllm@0.32") == held_by("vllm@0.28"));
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(544));
+    j.runtime = find_runtime("vllm").value();
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(576));
+    CHECK(held() == bytes(12 * 2048 * 576 * (1 + 3 * 3)));
+    // A model without attention shares no prefixes.
+    j = served("mamba2-2.7b", "vllm", 100);
+    CHECK(held_by("vllm") == held_by("vllm@0.27"));
 }
 
 TEST_CASE("blocks that a caller counts are blocks of a group, whatever their windows") {

@@ -56,7 +56,7 @@ TEST_CASE("a block has the states of a group of layers, in the format that the m
 }
 
 TEST_CASE("pools have as many blocks for states as vLLM counted where it did not start with 1,024 sequences") {
-    job qwen = served("qwen3.5-27b", "vllm");  // the same shape as Qwen3.6-27B-FP8
+    job qwen = served("qwen3.5-27b", "vllm@0.27");  // the same shape as Qwen3.6-27B-FP8
     qwen.weights = find_precision("weights", "fp8_block128").value();
     qwen.runtime.cache.fraction = 0.95;
     const state_blocks one = blocks_of(qwen, {}, gpus_of("h100-sxm5-80gb", 1));

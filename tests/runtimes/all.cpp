@@ -17,8 +17,10 @@
 using namespace serving_jobs;
 
 TEST_CASE("profiles are found by engine and version, and a release between two belongs to one") {
-    const std::pair<const char*, const char*> expected[] = {{"vllm", "0.27 and later"},
-                                                            {"vllm@0.30.1", "0.27 and later"},
+    const std::pair<const char*, const char*> expected[] = {{"vllm", "0.33 and later"},
+                                                            {"vllm@0.32.0", "0.32"},
+                                                            {"vllm@0.30.1", "0.28 to 0.31"},
+                                                            {"vllm@0.27.1", "0.27"},
                                                             {"vllm@0.21", "0.20 to 0.23"},
                                                             {"vllm@0.25.1", "0.24 and 0.25"},
                                                             {"vllm@0.26.0", "0.26"},

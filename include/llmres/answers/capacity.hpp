@@ -47,13 +47,17 @@ struct pool_size {
     /// layers share blocks in groups: those of so many sequences as are `admitted`, which is what vLLM prints.
     token_count token_room{};
     std::int64_t blocks = 0;  ///< blocks of the runtime's size; tokens where it has none
-    /// Sequences of the job's context that the pool holds, at the bounds of its size. At most as many as the low bound
+    /// Tokens that a block holds of an attention layer; of the narrowest where layers share blocks. They grow where a
+    /// recurrence keeps its states in blocks (memory/block_pool.hpp). 0: the runtime has no blocks, or no such layer.
+    token_count block{};
+    /// Sequences of the job's context that the pool admits, at the bounds of its size. At most as many as the low bound
     /// says surely fit: max_batch() is no more.
     interval<double> sequences{};
-    /// Sequences that the expected bytes hold where each has the room with which it is admitted ("Maximum concurrency"
-    /// of vLLM's log). Fewer than `sequences` where windows need room for tokens in flight, which sequences that decode
-    /// no longer hold (memory/block_pool.hpp).
+    /// Sequences that the whole blocks of the expected bytes admit ("Maximum concurrency" of vLLM's log).
     double admitted = 0;
+    /// Sequences whose blocks the expected bytes hold while they decode: more than are `admitted` where layers keep a
+    /// window, since a sequence is admitted with room for the tokens of the steps in flight (memory/block_pool.hpp).
+    double steady = 0;
     std::int32_t stage = 0;  ///< pipeline stage of that GPU
 };
 /// The pool for caches, all else as in the job. Errors: a field of job, layout or cluster out of its bounds.
@@ -148,9 +152,8 @@ struct cached_sequences {
     const cluster& c;
     std::int32_t stage = 0;
     /// Each takes as much as the first: everywhere but where one run of cells is allotted at start, in which windows
-    /// have cells for a step beside them, and slots a state each, however many sequences there are; and where layers
-    /// share blocks in groups, of which the last sequence is admitted with more than it holds while it decodes, or
-    /// sequences begin with the same tokens.
+    /// have cells for a step beside them, and slots a state each, however many sequences there are; and where sequences
+    /// begin with the same tokens.
     bool alike = true;
     byte_count one{};  ///< the first's
 
@@ -159,7 +162,7 @@ struct cached_sequences {
           l{of_layout},
           c{on},
           stage{of_stage},
-          alike{j.runtime.cache.pool != cache_pool::allotted && !has_groups(j.model, j.runtime, of_layout) &&
+          alike{j.runtime.cache.pool != cache_pool::allotted &&
                 shared_tokens(j, j.runtime, context_of(j), {}) == token_count{}} {
         if (!alike) some.options.cache_tokens = {}, some.options.cache_blocks = 0;  // as many cells as they take
         some.batch = l.all_data_ranks();
@@ -209,13 +212,16 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;
     pool.sequences = {caches.parts_within(pool.memory.low), caches.parts_within(pool.memory.expected),
                       caches.parts_within(pool.memory.high)};
-    pool.admitted = pool.sequences.expected;
-    if (detail::has_groups(j.model, r, l)) {
+    pool.admitted = pool.steady = pool.sequences.expected;
+    if (detail::has_block_pool(j.model, r, l)) {
         const detail::shared_blocks shared{j, r, l};
         const block_pool here = detail::block_pool_of(placement_of(j, l, pool.stage).counts, j, r, l);
-        pool.blocks = times_in(shared.pool.page() * shared.layers_of_block(here), pool.memory.expected);
+        pool.blocks = times_in(shared.block_on(here), pool.memory.expected);
+        pool.block = shared.pool.widest_block();
         pool.admitted = static_cast<double>(pool.blocks) /
                         static_cast<double>(shared.pool.blocks_of_sequence(shared.length, shared.in_flight));
+        pool.steady = static_cast<double>(pool.blocks) /
+                      static_cast<double>(shared.pool.blocks_while_decoding(shared.length, shared.decoded));
         pool.token_room =
             tokens(static_cast<std::int64_t>(pool.admitted * static_cast<double>(context_of(j).in(tokens))));
         return pool;
@@ -225,6 +231,7 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
         pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens)) -
         others * static_cast<double>(detail::shared_tokens(j, r, context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
+    pool.block = r.cache.block;
     pool.token_room = tokens(pool.blocks * block);
     return pool;
 }

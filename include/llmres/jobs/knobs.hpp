@@ -85,6 +85,11 @@ constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
             if (r.cache.in_flight == steps_in_flight::one) return;
             r.cache.in_flight = value != 0 ? steps_in_flight::stages_ahead : steps_in_flight::stages;
             return;
+        case knob_setting::shares_prefixes:
+            r.cache.shares_prefixes = value != 0;
+            if (value == 0) r.cache.kept = kept_states::one;
+            if (value != 0 && r.cache.kept == kept_states::one) r.cache.kept = kept_states::two;
+            return;
         case knob_setting::host_computes: r.loading.host_experts.copied = value == 0; return;
         default: return;
     }

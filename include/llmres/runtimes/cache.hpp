@@ -41,6 +41,14 @@ enum class state_cells : std::uint8_t {
     published,  ///< both in the activations' format, unless the model asks for fp32 (recurrent::fp32_state; vLLM)
 };
 
+/// States of a sequence that a recurrent layer keeps, each in a block of its own.
+enum class kept_states : std::uint8_t {
+    one,          ///< the sequence's own: prefix caching is off for such models (vLLM to 0.27)
+    two,          ///< and that of its last whole block (vLLM 0.28 to 0.31)
+    scan_prompt,  ///< and of Mamba-2 one within a prompt (vLLM 0.32)
+    prompt,       ///< of gated DeltaNet, too, in blocks of a multiple of 64 tokens (vLLM from 0.33 on)
+};
+
 /// Whose tokens have cells in a cache that is allotted at start.
 enum class slot_cells : std::uint8_t {
     of_sequences,  ///< the sequences of the job, whose cells all slots share
@@ -85,6 +93,9 @@ struct runtime_cache {
     /// Sequences that begin with the same tokens have these in the cache once, unless a layer keeps a recurrent state:
     /// prefix caching is on by default.
     bool shares_prefixes = false;
+    /// States of a sequence that recurrent layers keep in a pool of groups so that others may begin with them.
+    /// (`window_cells::grouped`.)
+    kept_states kept = kept_states::one;
     /// All prompts are computed before the first token is generated: until then the cache holds no more than prompts.
     bool whole_batches = false;
     /// Copies of the whole cache that exist while a token is appended: a step returns a new one beside the one it read.

@@ -34,6 +34,7 @@ enum class knob_setting : std::uint8_t {
     no_mapped_weights,   ///< other than zero: what stays on the host is copied into memory of the process
     repacks_on_host,     ///< other than zero: what stays on the host is repacked for the CPU, which computes it
     overlaps_steps,      ///< other than zero: a step is scheduled while the one before it runs
+    shares_prefixes,     ///< other than zero: sequences that begin with the same tokens share these, states included
     host_computes,       ///< other than zero: experts on the host are computed there, whatever the step's tokens
 };
 

@@ -35,6 +35,7 @@ inline constexpr std::array vllm_knobs{
     knob{"enforce_eager", knob_setting::no_cuda_graphs},
     knob{"max_seq_len_to_capture", knob_setting::graph_context},
     knob{"async_scheduling", knob_setting::overlaps_steps},
+    knob{"enable_prefix_caching", knob_setting::shares_prefixes},
 };
 
 /// Names are those of engine/arg_utils.py.
@@ -338,6 +339,13 @@ constexpr runtime vllm_consumed() {
     r.devices.least = {7, 5};  // gpu.cuda.inc.md: compute capability 7.5 or higher
     return r;
 }
+/// Prefixes are shared by models with recurrences, too: of each state the last whole block's is kept beside the one
+/// that grows (models/config.py: MambaModelConfig, mamba_cache_mode "align"; kv_cache_interface.py: MambaSpec).
+constexpr runtime vllm_keeps(kept_states kept) {
+    runtime r = vllm_consumed();
+    r.cache.kept = kept;
+    return r;
+}
 
 }  // namespace detail
 
@@ -364,10 +372,17 @@ inline constexpr runtime vllm_v1_20 =
     for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
 inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 and 0.25", {0, 24, 0}, {0, 26, 0});
 inline constexpr runtime vllm_v2_26 = for_versions(detail::vllm_reserves_in_flight(), "0.26", {0, 26, 0}, {0, 27, 0});
-inline constexpr runtime vllm = for_versions(detail::vllm_consumed(), "0.27 and later", {0, 27, 0});
+inline constexpr runtime vllm_v2_27 = for_versions(detail::vllm_consumed(), "0.27", {0, 27, 0}, {0, 28, 0});
+inline constexpr runtime vllm_v2_28 =
+    for_versions(detail::vllm_keeps(kept_states::two), "0.28 to 0.31", {0, 28, 0}, {0, 32, 0});
+/// Mamba-2 keeps a state within a prompt (MambaSpec::num_prefill_checkpoint_blocks).
+inline constexpr runtime vllm_v2_32 =
+    for_versions(detail::vllm_keeps(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
+inline constexpr runtime vllm = for_versions(detail::vllm_keeps(kept_states::prompt), "0.33 and later", {0, 33, 0});
 
-inline constexpr std::array all_vllm{&vllm,       &vllm_v2_26, &vllm_v2_24, &vllm_v1_20,  &vllm_v1_18,  &vllm_v1_17,
-                                     &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0, &vllm_v0_7,
-                                     &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
+inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_28,  &vllm_v2_27,  &vllm_v2_26,
+                                     &vllm_v2_24, &vllm_v1_20, &vllm_v1_18,  &vllm_v1_17,  &vllm_v1_11,
+                                     &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0, &vllm_v0_7,
+                                     &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,   &vllm_v0_2};
 
 }  // namespace llmres::inline v0::runtimes

@@ -40,20 +40,22 @@ inline json_value to_json(const training_passes& p) {
                                 {"step", p.step.in(bytes)}});
 }
 
-/// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that fit it,
-/// and `concurrency_bounds` those at the bounds of its size. `admitted`: those that the runtime says it holds, each
-/// with the room with which it is admitted.
+/// The room that a pool of KV caches has; `concurrency`: the sequences of the job's context that it admits, and
+/// `concurrency_bounds` those at the bounds of its size. `admitted`: those that whole blocks admit, as the runtime
+/// prints them; `steady`: those whose blocks it holds while they decode.
 inline json_value to_json(const pool_size& p) {
     return detail::json_object({{"low", p.memory.low.in(bytes)},
                                 {"expected", p.memory.expected.in(bytes)},
                                 {"high", p.memory.high.in(bytes)},
                                 {"tokens", p.token_room.in(tokens)},
                                 {"blocks", p.blocks},
+                                {"block_tokens", p.block.in(tokens)},
                                 {"concurrency", p.sequences.expected},
                                 {"concurrency_bounds", detail::json_object({{"low", p.sequences.low},
                                                                             {"expected", p.sequences.expected},
                                                                             {"high", p.sequences.high}})},
                                 {"admitted", p.admitted},
+                                {"steady", p.steady},
                                 {"stage", p.stage}});
 }
 

@@ -77,6 +77,10 @@ inline json_value to_json(const runtime& r, const serving_options& asked, const 
     const std::string_view overlaps = knob_name(r.identity.knobs, knob_setting::overlaps_steps);
     if (r.cache.in_flight != p.cache.in_flight && !overlaps.empty())
         out[std::string{overlaps}] = r.cache.in_flight == steps_in_flight::stages_ahead;
+    const std::string_view prefixes = knob_name(r.identity.knobs, knob_setting::shares_prefixes);
+    const bool shares = r.cache.shares_prefixes != p.cache.shares_prefixes;
+    if ((shares || r.cache.kept != p.cache.kept) && !prefixes.empty())
+        out[std::string{prefixes}] = r.cache.shares_prefixes;
     if (r.cache.windows != p.cache.windows) out["swa_full"] = r.cache.windows == window_cells::whole;
     const std::string_view no_graphs = knob_name(r.identity.knobs, knob_setting::no_cuda_graphs);
     if (r.process.cuda_graphs.high != p.process.cuda_graphs.high && !no_graphs.empty())

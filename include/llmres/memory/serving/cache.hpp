@@ -113,6 +113,11 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
         return of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()});
     if (r.cache.latent_values && a.kind == attention_kind::latent)
         return of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank});
+    // vLLM's kernels of sparse attention read 8-bit latents with a scale of fp32 for 128 values, and rotated keys in 16
+    // bits (flashmla_sparse.py: fp8_ds_mla, 656 bytes of DeepSeek-V3.2).
+    if (r.cache.windows == window_cells::grouped && a.kind == attention_kind::latent && a.indexer.heads > 0 &&
+        format.element_bytes == 1)
+        return bytes_a_token(a.kv_rank + 4 * detail::ceil_quotient(a.kv_rank, 128) + 2 * a.rope_dim);
     const bool transposed = r.cache.transposed_values && a.kind == attention_kind::latent &&
                             !r.serving_kernels.flash_attention.value_or(false);
     return of(a) + (transposed ? bytes_a_token(2) * a.kv_rank : bytes_per_token{});
@@ -148,42 +153,79 @@ constexpr byte_count layer_state(const recurrent& rec, const job& j, const runti
 
 // ---- layers that share blocks ---------------------------------------------------------------------------------------
 
-/// Whether layers share a pool's blocks in groups, of which some keep a window: where all keep the whole context, the
-/// sum over layers is the same. Not described: windows beside recurrences and latent attention.
-constexpr bool has_groups(const model& m, const runtime& r, const layout& l) {
+constexpr bool has_attention(const model& m) {
+    for (const layer& kind : m.layers.distinct())
+        if (kind.attention.kind != attention_kind::none) return true;
+    return false;
+}
+/// Gated DeltaNet with one decay a head (not Kimi delta attention).
+constexpr bool is_gated_delta(const recurrent& rec) { return rec.kind == recurrent_kind::delta_net && rec.rank == 0; }
+
+/// Whether a pool is one of blocks that all layers of a model share.
+constexpr bool has_block_pool(const model& m, const runtime& r, const layout& l) {
     if (r.cache.windows != window_cells::grouped || l.context_parallel > 1) return false;
-    bool windows = false;
+    for (const layer& kind : m.layers.distinct())  // not described: latent attention with windows
+        if (kind.attention.kind == attention_kind::latent && kind.attention.window > token_count{}) return false;
+    return true;
+}
+
+/// Whether its layers are of several kinds, or keep a window: where all keep the whole context, a sequence takes the
+/// sum over layers.
+constexpr bool has_groups(const model& m, const runtime& r, const layout& l) {
+    if (!has_block_pool(m, r, l)) return false;
     for (const layer& kind : m.layers.distinct()) {
         const attention& a = kind.attention;
-        if (kind.recurrent.kind != recurrent_kind::none || a.kind == attention_kind::latent || a.indexer.heads > 0)
-            return false;
-        windows = windows || (a.window > token_count{} && a.kind != attention_kind::none && a.kv == kv_source::own);
+        if (kind.recurrent.kind != recurrent_kind::none) return true;
+        if (a.window > token_count{} && a.kind != attention_kind::none && a.kv == kv_source::own) return true;
     }
-    return windows;
+    return false;
 }
 
 /// A layer's attention as a kind of a pool. What attends to another sequence only is not cached there.
 constexpr layer_kind layer_kind_of(const attention& a, std::int64_t layers, const job& j, const runtime& r,
                                    const layout& l) {
     if (a.kind == attention_kind::none || a.cross == cross_attention::instead) return {};
-    layer_kind kind{.layers = layers, .each = token_in_cache(a, j, r, l)};
+    layer_kind kind{.layers = layers, .each = token_in_cache(a, j, r, l) + indexer_bytes_per_token(a)};
     (a.chunked ? kind.chunk : kind.window) = a.window;
     return kind;
 }
 
+/// States of a sequence that a recurrent layer keeps at once. One within a prompt is what the kernels of Mamba-2 and of
+/// gated DeltaNet write (mamba_mixer2.py, qwen_gdn_linear_attn.py: get_kv_cache_spec). A model without attention shares
+/// no prefixes (config/model.py: is_prefix_caching_supported).
+constexpr std::int64_t states_of(const recurrent& rec, const model& m, const runtime& r) {
+    if (!r.cache.shares_prefixes || r.cache.kept == kept_states::one || !has_attention(m)) return 1;
+    if (rec.kind == recurrent_kind::mamba2) return r.cache.kept == kept_states::two ? 2 : 3;
+    return is_gated_delta(rec) && r.cache.kept == kept_states::prompt ? 3 : 2;
+}
+
+/// Tokens of a block before it grows for states. The kernels that attend to the tokens that an indexer picks take
+/// blocks of 64 (flashmla_sparse.py: get_supported_kernel_block_sizes), as those of gated DeltaNet do where they write
+/// a state within a prompt (models/fla: FLA_CHUNK_SIZE).
+constexpr token_count block_of(const model& m, const runtime& r) {
+    for (const layer& kind : m.layers.distinct())
+        if (kind.attention.indexer.heads > 0 ||
+            (is_gated_delta(kind.recurrent) && states_of(kind.recurrent, m, r) == 3))
+            return aligned_up(r.cache.block, tokens(64));
+    return r.cache.block;
+}
+
 /// How so many layers of each of the model's kinds share blocks.
 constexpr block_pool block_pool_of(const kind_counts& counts, const job& j, const runtime& r, const layout& l) {
-    block_pool pool{.block_tokens = r.cache.block};
+    block_pool pool{.block_tokens = block_of(j.model, r)};
     for (std::size_t k = 0; k < j.model.layers.distinct().size(); ++k) {
         const layer& kind = j.model.layers.kinds[k];
         pool.add(layer_kind_of(kind.attention, counts[k], j, r, l));
-        pool.add({.layers = counts[k], .state = layer_state(kind.recurrent, j, r, l, 1)});
+        pool.add({.layers = counts[k],
+                  .state = layer_state(kind.recurrent, j, r, l, 1),
+                  .states = states_of(kind.recurrent, j.model, r)});
     }
     return pool;
 }
 
-/// The blocks that a rank's sequences hold. The last to come is admitted with room for the tokens in flight, while the
-/// others, which decode, have a token of each step in flight (kv_cache_manager.py: full_sequence_must_fit).
+/// The blocks that a rank's sequences need to be admitted, each at its full length with room for the tokens in flight
+/// (kv_cache_manager.py: full_sequence_must_fit). Sequences that decode have a token of each step in flight and hold
+/// fewer where layers keep a window.
 struct shared_blocks {
     block_pool pool{};
     token_count length{};
@@ -206,22 +248,27 @@ struct shared_blocks {
     /// Blocks of one group of a kind.
     constexpr std::int64_t of_group(const layer_kind& kind, std::int64_t sequences) const {
         if (sequences <= 0) return 0;
+        const std::int64_t needed = pool.blocks_of_group(kind, length, in_flight);
         const std::int64_t filled = ceil_quotient(length.in(tokens), pool.tokens_of_block(kind).in(tokens));
-        const std::int64_t kept = pool.blocks_of_group(kind, length, decoded), held = kept < filled ? kept : filled;
         // Of a window that sequences have left, they have no block in common.
-        const std::int64_t shared = prefix.in(tokens) / pool.tokens_of_block(kind).in(tokens) - (filled - held);
-        return (sequences - 1) * (held - (shared > 0 ? shared : 0)) + pool.blocks_of_group(kind, length, in_flight);
+        const std::int64_t left = filled > needed ? filled - needed : 0;
+        const std::int64_t shared = prefix.in(tokens) / pool.tokens_of_block(kind).in(tokens)-left;
+        return sequences * needed - (shared > 0 ? shared : 0) * (sequences - 1);
     }
     /// What one layer has of them.
     constexpr byte_count of_layer(const layer_kind& kind, std::int64_t sequences) const {
-        return kind.each > bytes_per_token{} ? pool.page() * of_group(kind, sequences) : byte_count{};
+        return kind.each > bytes_per_token{} ? pool.page_of(kind) * of_group(kind, sequences) : byte_count{};
     }
     /// What all layers of a GPU have of them.
     constexpr byte_count of(const block_pool& here, std::int64_t sequences) const {
         std::int64_t held = 0;
-        for (std::size_t k = 0; k < pool.count; ++k)
+        for (std::size_t k = 0; k < (pool.is_uniform() && pool.count > 0 ? 1 : pool.count); ++k)
             held += pool.groups_of(pool.kinds[k]) * of_group(pool.kinds[k], sequences);
-        return pool.page() * layers_of_block(here) * held;
+        return block_on(here) * held;
+    }
+    /// Bytes of a block on a GPU that has such layers.
+    constexpr byte_count block_on(const block_pool& here) const {
+        return pool.is_uniform() ? here.block_size() : pool.page() * layers_of_block(here);
     }
     /// Layers of a block on a GPU that has such layers. Every group's layers are dealt over the stages of a pipeline
     /// (kv_cache_utils.py: layers[i::num_groups]).

@@ -31,12 +31,12 @@ namespace llmres::inline v0::detail {
 constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const layout& l, byte_count own,
                                         std::int32_t stage = 0) {
     if (!takes_fraction(r.cache)) return {};
-    if (j.options.cache_bytes > byte_count{}) return j.options.cache_bytes;
-    if (j.options.cache_blocks > 0 && has_groups(j.model, r, l)) {
+    if (j.options.cache_blocks > 0 && has_block_pool(j.model, r, l)) {  // whatever bytes it is given
         const shared_blocks shared{j, r, l};
         const block_pool here = block_pool_of(placement_of(j, l, stage).counts, j, r, l);
-        return shared.pool.page() * shared.layers_of_block(here) * j.options.cache_blocks;
+        return shared.block_on(here) * j.options.cache_blocks;
     }
+    if (j.options.cache_bytes > byte_count{}) return j.options.cache_bytes;
     const token_count set = tokens_set(j, r);
     if (set <= token_count{}) return {};
     const std::int64_t sequences = cached_sequences_of(j, r, sequences_per_rank(j, l));
@@ -48,8 +48,8 @@ constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const la
 constexpr bool pool_holds(const job& j, const layout& l, const memory_breakdown& m) {
     const runtime& r = j.runtime;
     const byte_count own = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
-    if (j.options.cache_bytes > byte_count{} && takes_fraction(r.cache)) return own <= j.options.cache_bytes;
-    if (has_groups(j.model, r, l)) return own <= pool_as_set(j, r, l, own, m.stage).value_or(own);
+    if (takes_fraction(r.cache) && (j.options.cache_bytes > byte_count{} || has_block_pool(j.model, r, l)))
+        return own <= pool_as_set(j, r, l, own, m.stage).value_or(own);
     const token_count set = tokens_set(j, r);
     return set <= token_count{} || r.cache.pool == cache_pool::grows ||
            tokens_of_sequences(j, r, cached_sequences_of(j, r, sequences_per_rank(j, l))) <= set;
@@ -312,7 +312,7 @@ struct rank_caches {
     constexpr byte_count padding_of(const kind_counts& counts) const {
         if (!grouped) return {};
         byte_count own;
-        for (std::size_t k = 0; k < kinds(); ++k) own += layers[k].cache.allocated * counts[k];
+        for (std::size_t k = 0; k < kinds(); ++k) own += (layers[k].cache.allocated + layers[k].state) * counts[k];
         return shared.value.of(block_pool_of(counts, job, runtime, layout), sequences) - own;
     }
     /// Of a draft model, on the last stage, split by the tensor ranks as the model is.

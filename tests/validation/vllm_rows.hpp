@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/json/document.hpp>
+#include <llmres/plan.hpp>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What vLLM's own planner of caches says of a configuration on a card that is not there (tests/validation/vllm), and
+/// the pool of the job document beside it.
+namespace vllm_rows {
+
+using namespace llmres;
+
+/// One configuration.
+struct row {
+    std::string id;  ///< "0.26.0 gemma-3-1b {"block_size":32} h100-sxm5-80gb"
+    plan_request asked;
+    layout placed;
+    nlohmann::json says;  ///< what vLLM says
+
+    bool refused() const { return says.contains("refuses"); }
+    /// vLLM refuses because one sequence of the full context has no room.
+    bool has_no_room() const {
+        return refused() && says["refuses"].get<std::string>().find("KV cache memory") != std::string::npos;
+    }
+    pool_size pool() const { return cache_pool_of(asked.job, placed, asked.cluster).value(); }
+};
+
+/// What differs between a row and its plan, in words; empty: nothing.
+inline std::string differences(const row& r) {
+    std::string found;
+    const auto differs = [&](const char* name, double said, double planned) {
+        if (said != planned)
+            found += std::string{found.empty() ? "" : ", "} + name + ' ' + std::to_string(planned) + " for " +
+                     std::to_string(said);
+    };
+    const runtime on_card = on_device(r.asked.job.runtime, r.asked.cluster.gpu, r.placed);
+    if (r.says.contains("max_num_seqs") && r.asked.job.options.max_num_seqs == 0)
+        differs("max_num_seqs", r.says["max_num_seqs"], static_cast<double>(on_card.step.max_num_seqs));
+    if (r.says.contains("max_num_batched_tokens") && r.asked.job.max_batched_tokens == token_count{})
+        differs("max_num_batched_tokens", r.says["max_num_batched_tokens"],
+                static_cast<double>(on_card.step.max_batched_tokens.in(tokens)));
+    const pool_size pool = r.pool();
+    if (r.refused()) {
+        if (r.has_no_room() && pool.admitted >= 1) differs("sequences", 0, pool.admitted);
+        return found;
+    }
+    if (!r.says.contains("tokens")) return found;  // an encoder has no cache
+    differs("blocks", r.says["blocks"], static_cast<double>(pool.blocks));
+    differs("tokens", r.says["tokens"], static_cast<double>(pool.token_room.in(tokens)));
+    std::int64_t block = 0;
+    for (const auto& group : r.says["groups"])
+        if (group[0].get<std::string>().find("Mamba") == std::string::npos)
+            block = std::max<std::int64_t>(block, group[2]);
+    differs("tokens of a block", static_cast<double>(block), static_cast<double>(pool.block.in(tokens)));
+    if (std::fabs(r.says["concurrency"].get<double>() / pool.admitted - 1) > 1e-12)
+        differs("sequences", r.says["concurrency"], pool.admitted);
+    return found;
+}
+
+/// Versions whose wheels were asked.
+inline constexpr std::array versions{"0.26.0", "0.33.0"};
+
+/// Rows that are planned differently, with the reason of each.
+inline std::set<std::string> known_unequal(std::string_view version) {
+    // The cache of cross-attention is not planned.
+    std::set<std::string> known{std::string{version} + " whisper-large-v3 {} h100-sxm5-80gb"};
+    if (version != "0.26.0") return known;
+    // Prefix caching of Mamba-2, which is off by default until 0.27, kept the states of every block (mamba_cache_mode
+    // "all"), with blocks of a multiple of the scan's chunks.
+    for (const char* model : {"nemotron-h-8b", "granite-4.0-h-small"})
+        known.insert(std::string{"0.26.0 "} + model +
+                     R"( {"enable_prefix_caching":true,"max_num_batched_tokens":2048} h100-sxm5-80gb)");
+    return known;
+}
+
+/// The rows of a file below tests/validation/data/vllm. Throws where a document is refused.
+inline std::vector<row> read(const char* version) {
+    const std::string folder = LLMRES_SOURCE_DIR "/tests/validation/data/vllm/";
+    std::map<std::string, nlohmann::json> models;
+    std::ifstream configurations{folder + "models.jsonl"};
+    for (std::string line; std::getline(configurations, line);) {
+        const nlohmann::json model = nlohmann::json::parse(line);
+        models[model["model"]] = model["config"];
+    }
+    std::vector<row> rows;
+    std::ifstream lines{folder + version + ".jsonl"};
+    for (std::string line; std::getline(lines, line);) {
+        const nlohmann::json one = nlohmann::json::parse(line);
+        nlohmann::json document = one["document"];
+        const std::string name = document["model"];
+        document["model"] = models.at(name);
+        const plan_request asked = read_job(document).value();
+        rows.push_back({one["engine"].get<std::string>() + ' ' + name + ' ' + one["options"].dump() + ' ' +
+                            document["cluster"]["gpu"].get<std::string>(),
+                        asked, asked.layout.value_or(layout{}), one["says"]});
+    }
+    return rows;
+}
+
+}  // namespace vllm_rows
