@@ -406,3 +406,24 @@ TEST_CASE("sequences that share a prefix are as many as the pool holds beside it
     j.shared_prefix = tokens(6145);
     CHECK(validate(j).error().field == "shared_prefix");
 }
+
+TEST_CASE("MiniMax-M3's ranks share keys and values by heads, and each has all index keys in 16 bits") {
+    // Blocks of 128 tokens in 64 GiB of vLLM 0.26.0's own planner (v1/core/kv_cache_utils.py, get_kv_cache_groups),
+    // given the layers' specifications: 60 of full attention and 57 of index keys are one group, and nothing is padded.
+    struct rank {
+        std::int32_t tensor;
+        precision cache;
+        std::int64_t blocks;
+    };
+    const cluster nodes = standard_cluster(gpus::h200_sxm5_141gb, 8).value();
+    for (const auto& [tensor, cache, blocks] :
+         {rank{8, fp8_e4m3, 17924}, rank{4, fp8_e4m3, 17924}, rank{2, fp8_e4m3, 11848}, rank{1, fp8_e4m3, 7061},
+          rank{8, bf16, 11848}, rank{2, bf16, 7061}, rank{1, bf16, 3905}}) {
+        CAPTURE(tensor);
+        job j{.model = find_model("minimax-m3").value(), .kv_cache = cache, .runtime = runtimes::vllm};
+        j.options.cache_bytes = gib(64);
+        const std::int64_t room = cache_pool_of(j, {.tensor = tensor}, nodes)->token_room.in(tokens);
+        CHECK(room >= blocks * 128);
+        CHECK(room < (blocks + 1) * 128);
+    }
+}

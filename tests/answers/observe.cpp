@@ -285,3 +285,37 @@ TEST_CASE("bounds tend to those in which 95 of 100 jobs lie") {
 }
 
 static_assert(posterior({1, 2, 3}, {}) == interval<double>{1, 2, 3}, "usable in constant expressions");
+
+TEST_CASE("after observations a constant has the mean and the bounds of a normal-inverse-gamma prior") {
+    // Murphy 2007, equations 86 to 101, computed by hand with Student's t of tables: 2.776 at 4 degrees, 2.306 at 8.
+    // Prior 100 -+ 10, four observations of mean 120 whose squared distances to it add up to 200.
+    const double b = (10 / 2.776) * (10 / 2.776) + 200.0 / 2 + 4.0 * 20 * 20 / (2 * 5);
+    const double side = 2.306 * std::sqrt(b * (5 + 1) / (4 * 5));
+    const interval<double> after = posterior({90, 100, 110}, {.count = 4, .mean = 120, .squares = 200});
+    CHECK(after.expected == doctest::Approx(116));
+    CHECK(after.low == doctest::Approx(116 - side).epsilon(0.002));
+    CHECK(after.high == doctest::Approx(116 + side).epsilon(0.002));
+    // Without the prior's value: k = n, and nothing is off.
+    const double alone_b = (10 / 2.776) * (10 / 2.776) + 200.0 / 2;
+    const double alone_side = 2.306 * std::sqrt(alone_b * (4 + 1) / (4 * 4));
+    const interval<double> moved =
+        posterior({90, 100, 110}, {.count = 4, .mean = 120, .squares = 200}, prior_weight::none);
+    CHECK(moved.expected == doctest::Approx(120));
+    CHECK(moved.low == doctest::Approx(120 - alone_side).epsilon(0.002));
+    CHECK(moved.high == doctest::Approx(120 + alone_side).epsilon(0.002));
+}
+
+TEST_CASE("a figure is as expected within its bounds, and as far beyond each as it was rounded when it was printed") {
+    const job j = chat();
+    const interval<byte_count> pool = of(observed_figure::pool, j);
+    const auto expected = [&](byte_count size, byte_count printed_to) {
+        return detail::is_expected(j, alone, one_h100, {observed_figure::pool, size, printed_to});
+    };
+    const byte_count digit = mib(5);
+    for (const byte_count inside : {pool.low, pool.expected, pool.high}) CHECK(expected(inside, {}));
+    for (const byte_count outside : {pool.low - digit, pool.high + digit}) {
+        CHECK_FALSE(expected(outside, {}));
+        CHECK_FALSE(expected(outside, digit - bytes(1)));
+        CHECK(expected(outside, digit));
+    }
+}

@@ -145,3 +145,13 @@ TEST_CASE("the most GPUs of one kind that can be had, and what forbids more") {
     CHECK(none.bound == purchase_bound::budget);
     CHECK(most({.budget = currency(70'000), .power = watts(1'000)}).bound == purchase_bound::board_power);
 }
+
+TEST_CASE("a purchase of which nothing is said is of no GPU, in one machine, and holds nothing") {
+    purchase none;
+    CHECK(none.offer == 0);
+    CHECK(none.gpus == 0);
+    CHECK(none.machines == 1);
+    CHECK(none.batch == 0);
+    CHECK(none.score == 0);
+    CHECK(none.bound == purchase_bound::none);
+}

@@ -142,3 +142,29 @@ TEST_CASE("a load that cannot be is refused by its field") {
     j.task = task::finetuning;
     CHECK(field(j, load) == "task");
 }
+
+TEST_CASE("a limit of no time is refused by name, and one that is not given limits nothing") {
+    for (const duration none : {duration{}, ms(-1)}) {
+        const auto first =
+            replicas_for(chat(models::llama_3_1_8b), h100(1), {.requests = hertz(1.0), .time_to_first_token = none});
+        REQUIRE_FALSE(first);
+        CHECK(first.error().field == "max_time_to_first_token");
+        const auto each =
+            replicas_for(chat(models::llama_3_1_8b), h100(1), {.requests = hertz(1.0), .time_per_token = none});
+        REQUIRE_FALSE(each);
+        CHECK(each.error().field == "max_time_per_token");
+    }
+    CHECK(replicas_for(chat(models::llama_3_1_8b), h100(1), {.requests = hertz(1.0)}));
+}
+
+TEST_CASE("sequences in flight are no more than a replica's caches hold, nor than its slots") {
+    job j = chat(models::llama_3_1_8b);
+    const request_load load{.requests = hertz(1.0)};
+    for (const std::int64_t slots : {1, 4, 100'000}) {
+        j.options.max_num_seqs = slots;
+        const auto found = replicas_for(j, h100(1), load);
+        REQUIRE(found);
+        const std::int64_t most = max_batch(j, found->plan.layout, h100(1)).value();
+        CHECK(found->in_flight <= std::min(slots * found->plan.layout.all_data_ranks(), most));
+    }
+}

@@ -510,3 +510,25 @@ TEST_CASE("the layout and cluster of prompts are refused under their own names")
     document["prefill"]["layout"] = 7;
     CHECK(read_job(document).error().field == "prefill.layout");
 }
+
+TEST_CASE("what a caller turns is written under the software's own name, and what nobody turned is not") {
+    struct turned {
+        const char *software, *knob;
+        double value;
+    };
+    for (const turned& t : {turned{"vllm", "kv_cache_memory_bytes", 1 << 30},
+                            {"vllm", "num_gpu_blocks_override", 1000},
+                            {"sglang", "max_total_tokens", 4096},
+                            {"sglang", "swa_full_tokens_ratio", 0.5},
+                            {"llama.cpp", "n_cpu_moe", 3}}) {
+        CAPTURE(t.software);
+        CAPTURE(t.knob);
+        runtime r = find_runtime(t.software).value();
+        serving_options asked;
+        CHECK_FALSE(to_json(r, asked).contains(t.knob));
+        REQUIRE(set_knob(r, asked, t.knob, t.value));
+        const auto written = to_json(r, asked);
+        REQUIRE(written.contains(t.knob));
+        CHECK(written[t.knob].get<double>() == t.value);
+    }
+}

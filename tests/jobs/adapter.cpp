@@ -94,3 +94,53 @@ TEST_CASE("an adapter's dropout is a part of what it drops from, and not all of 
     for (const double right : {0.0, 0.5, 0.999}) CHECK(with(right));
     for (const double wrong : {1.0, 1.5, -0.1}) CHECK(with(wrong).error().field == "adapter.dropout");
 }
+
+TEST_CASE("a set of roles has those that were put into it, and none at first") {
+    role_set roles;
+    CHECK(roles.empty());
+    for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i) {
+        const auto role = static_cast<weight_role>(i);
+        CHECK_FALSE(roles.contains(role));
+        roles.insert(role);
+        CHECK(roles.contains(role));
+        CHECK(*find_roles(names_of<weight_role>[i]) == role_set{role});
+        CHECK_FALSE(role_set{role}.empty());
+    }
+}
+
+TEST_CASE("low-rank factors are beside the targets, IA3's scales beside keys, values and the inner features") {
+    adapter lora{.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::q_proj, weight_role::up_proj}};
+    adapter ia3{.kind = adapter_kind::ia3};
+    for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i) {
+        const auto role = static_cast<weight_role>(i);
+        CAPTURE(name_of(role));
+        const bool target = role == weight_role::q_proj || role == weight_role::up_proj;
+        const bool scaled =
+            role == weight_role::k_proj || role == weight_role::v_proj || role == weight_role::down_proj;
+        for (const maybe<bool>& experts : {maybe<bool>{}, maybe<bool>{true}, maybe<bool>{false}}) {
+            lora.experts = ia3.experts = experts;
+            const bool of_experts = experts.value_or(true);  // each is a module of its own where nothing is said
+            CHECK(lora.adapts(role) == target);
+            CHECK(lora.touches(role) == target);
+            CHECK(lora.adapts(role, true) == (target && of_experts));
+            CHECK(lora.touches(role, true) == (target && of_experts));
+            CHECK_FALSE(ia3.adapts(role));
+            CHECK(ia3.touches(role) == scaled);
+            CHECK(ia3.touches(role, true) == (scaled && of_experts));
+        }
+    }
+}
+
+TEST_CASE("a matrix of two rows or of two columns gets an adapter, a vector gets none") {
+    model m = models::llama_3_1_8b;
+    const adapter gate{.kind = adapter_kind::lora, .rank = 1, .targets = {weight_role::gate_proj}};
+    for (layer& kind : m.layers.kinds) kind.feed_forward.width = 2;
+    CHECK(validate(gate, m));
+    for (layer& kind : m.layers.kinds) kind.feed_forward.width = 1;
+    CHECK(validate(gate, m).error().field == "adapter.targets");
+    m = models::llama_3_1_8b;
+    m.hidden = 2;
+    CHECK(detail::adds_weights(gate, m));
+    m.hidden = 1;
+    CHECK_FALSE(detail::adds_weights(gate, m));
+}

@@ -3,7 +3,9 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -15,6 +17,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 using namespace llmres;
 
@@ -286,4 +289,215 @@ TEST_CASE("heads that two tensor ranks cannot share are refused with the runtime
     CHECK(s.error().field == "layout.tensor");
     CHECK(s.error().expected.view().starts_with("what vllm "));
     CHECK(detail::validate_ranks(j, {}));
+}
+
+TEST_CASE("a job that trains what the runtime, the recipe or the model cannot is refused by the field that is wrong") {
+    const auto field = [](const job& j) { return std::string{validate(j).error().field.view()}; };
+    job j = training();
+    REQUIRE(validate(j));
+    j.runtime = runtimes::vllm;
+    CHECK(field(j) == "runtime");
+    j = {.model = models::llama_3_1_8b, .runtime = runtimes::megatron};
+    CHECK(field(j) == "runtime");
+
+    j = training();
+    j.weights = nf4;
+    CHECK(field(j) == "optimizer");
+    CHECK(validate(j).error().expected.view().find(nf4.name.view()) != std::string_view::npos);
+    j.runtime = runtimes::huggingface;
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(validate(j));
+    j.weights = q4_0;  // bitsandbytes loads no type of ggml
+    CHECK(field(j) == "weights");
+    j.weights = {};
+    CHECK(validate(j));
+    j.adapter = {};
+    j.weights = bf16;
+    CHECK(validate(j));
+
+    j = training();
+    for (const std::int32_t every : {1, 2, 4}) {
+        j.recompute_every = every;
+        j.recompute = recompute::full;
+        CHECK(validate(j));
+        j.recompute = recompute::none;
+        CHECK(static_cast<bool>(validate(j)) == (every == 1));
+        if (every > 1) CHECK(field(j) == "recompute_every");
+    }
+
+    j = training();
+    j.mean_length = tokens(1);
+    CHECK(field(j) == "mean_length");
+    j.varied_lengths = true;
+    CHECK(validate(j));
+
+    j = training();
+    j.mtp_use_repeated_layer = true;
+    CHECK(field(j) == "mtp_use_repeated_layer");
+    j.mtp_layers = 1;
+    CHECK(validate(j));
+
+    j = training();
+    j.runtime.kernels.fp8.param_gather = true;
+    CHECK(field(j) == "runtime.fp8_param_gather");
+    j.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
+    CHECK(validate(j));
+}
+
+TEST_CASE("a model that embeds generates no tokens") {
+    job j{.model = find_model("qwen3-embedding-0.6b").value(), .prompt = tokens(100), .context = tokens(200)};
+    CHECK(validate(j));
+    j.output = tokens(1);
+    CHECK(validate(j).error().field == "output");
+    j.model = models::llama_3_1_8b;
+    CHECK(validate(j));
+}
+
+TEST_CASE("tokens at once are at most those whose widest tensor has 2^60 elements, to the token") {
+    model m = models::llama_3_1_8b;
+    const double widest = widest_activation(m);
+    CHECK(detail::tokens_fit("batch", 1, 1152921504606846976.0 / widest, m));
+    CHECK_FALSE(detail::tokens_fit("batch", 1, 1152921504606846976.0 / widest * 1.0001, m));
+    m.vocabulary = 1 << 24;
+    CHECK(detail::tokens_fit("batch", 1, static_cast<double>(std::int64_t{1} << 36), m));
+}
+
+TEST_CASE("images of a step are as many as its tokens hold, and one that began before") {
+    constexpr double most = 1152921504606846976.0 / (1 << 24);  // patches with 2^60 elements of the widest tensor
+    // A step of so many tokens, in which one image is `each` tokens, and `patches` patches.
+    const auto allowed = [](std::int64_t batch, std::int64_t step, std::int64_t each, std::int64_t patches) {
+        job j{.model = models::gemma_3_4b, .batch = batch, .context = tokens(1024), .max_batched_tokens = tokens(step)};
+        j.model.encoders[0].image_tokens = tokens(each);
+        j.model.encoders[0].image_patches = tokens(patches);
+        j.model.vocabulary = 1 << 24;
+        const auto images = static_cast<double>(1 + std::max(batch * 1024, step) / each);
+        const bool small = images * static_cast<double>(patches) <= most;
+        CHECK(static_cast<bool>(validate(j)) == small);
+        return small;
+    };
+    const auto part = [&](double of) { return static_cast<std::int64_t>(most * of); };
+    CHECK(allowed(1, 0, 1024, part(0.49)));  // two images: one, and one that began before
+    CHECK_FALSE(allowed(1, 0, 1024, part(0.51)));
+    CHECK(allowed(1, 0, 256, part(0.19)));  // five
+    CHECK_FALSE(allowed(1, 0, 256, part(0.21)));
+    CHECK(allowed(1, 4096, 1024, part(0.19)));  // a step may be longer than the batch
+    CHECK_FALSE(allowed(1, 4096, 1024, part(0.21)));
+    CHECK(allowed(4, 512, 1024, part(0.19)));
+    CHECK_FALSE(allowed(4, 512, 1024, part(0.21)));
+    job text{.model = models::llama_3_1_8b, .context = tokens(1024)};  // no encoder: nothing of it is asked
+    text.options.encoder_tokens = tokens(std::int64_t{1} << 39);
+    text.model.encoders[0].image_tokens = tokens(1);
+    text.model.encoders[0].image_patches = tokens(std::int64_t{1} << 40);
+    CHECK(validate(text));
+    job seen{.model = models::gemma_3_4b, .context = tokens(1024)};
+    seen.model.encoders[0].image_tokens = {};
+    seen.model.encoders[0].image_patches = tokens(std::int64_t{1} << 40);
+    CHECK(validate(seen));  // an encoder whose images are no tokens
+}
+
+TEST_CASE("expert ranks divide the routed experts of a layer, and the ranks that are there") {
+    const model& m = models::mixtral_8x7b;
+    const auto field = [&](const layout& l) {
+        const status s = validate(l, m);
+        return s ? std::string{} : std::string{s.error().field.view()};
+    };
+    CHECK(field({.data = 2, .expert = 2}).empty());
+    CHECK(field({.data = 3, .expert = 3}) == "layout.expert");  // eight experts
+    CHECK(field({.data = 2, .expert = 4}) == "layout.expert");  // on two ranks
+    CHECK(field({.tensor = 2, .data = 2, .expert = 2, .expert_tensor = 2}).empty());
+    CHECK(field({.tensor = 2, .data = 2, .expert = 4, .expert_tensor = 2}) == "layout.expert");
+    CHECK(field({.tensor = 2, .data = 2, .expert = 4, .expert_tensor = 1}).empty());
+    CHECK(field({.data = 6, .shard_replicas = 2}).empty());
+    CHECK(field({.data = 6, .shard_replicas = 4}) == "layout.shard_replicas");
+    CHECK(validate({.data = 2, .expert = 2}, models::llama_3_1_8b).error().expected ==
+          "1: the model has no routed experts");
+    model one = m;  // one expert
+    for (layer& kind : one.layers.kinds) kind.feed_forward.experts.count = 1;
+    CHECK(validate({.data = 2, .expert = 2}, one).error().expected.view().starts_with("a divisor of"));
+}
+
+TEST_CASE("stages are as many as layers, and one more for the embedding and for the loss where these count as layers") {
+    const model& m = models::llama_3_1_8b;  // 32 layers
+    const auto field = [&](const layout& l) {
+        const status s = validate(l, m);
+        return s ? std::string{} : std::string{s.error().field.view()};
+    };
+    CHECK(field({.pipeline = 32}).empty());
+    CHECK(field({.pipeline = 33}) == "layout.pipeline");
+    CHECK(field({.pipeline = 33, .embedding_as_layer = true}).empty());
+    CHECK(field({.pipeline = 33, .loss_as_layer = true}).empty());
+    CHECK(field({.pipeline = 34, .embedding_as_layer = true, .loss_as_layer = true}).empty());
+    CHECK(field({.pipeline = 34, .loss_as_layer = true}) == "layout.pipeline");
+    CHECK(field({.pipeline = 1, .stages = read_stages("32").value()}).empty());
+    CHECK(field({.pipeline = 1, .stages = read_stages("31").value()}) == "layout.stages");
+    CHECK(field({.pipeline = 2, .stages = read_stages("32").value()}) == "layout.stages");  // of one chunk
+    // Ways to deal layers that exclude each other, each as small as it can be.
+    CHECK(field({.stages = read_stages("32").value(), .loss_as_layer = true}) == "layout.stages");
+    CHECK(field({.pipeline = 32, .first_stage_layers = 1, .loss_as_layer = true}) == "layout.stages");
+    CHECK(field({.pipeline = 2, .first_stage_layers = 16, .last_stage_layers = 16}).empty());
+    CHECK(field({.pipeline = 2, .first_stage_layers = 16, .last_stage_layers = 16, .loss_as_layer = true}) ==
+          "layout.stages");
+    CHECK(field({.pipeline = 2, .last_stage_layers = 31}).empty());
+    CHECK(field({.pipeline = 3, .first_stage_layers = 20, .last_stage_layers = 20}) ==
+          "layout.pipeline");  // 20, -8, 20
+    CHECK(validate({.pipeline = 2, .first_stage_layers = 20, .last_stage_layers = 20}, m).error().field ==
+          "layout.first_stage_layers");
+}
+
+TEST_CASE("serving stages of unequal size have all their layers on GPUs, the head apart") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+    const layout l{.pipeline = 2, .stages = read_stages("20|12").value()};
+    for (const auto& [layers, field] : {std::pair{33, ""}, {32, "layout.stages"}, {31, "layout.stages"}}) {
+        j.options.gpu_layers = layers;
+        CHECK(refused_field(j, l) == field);
+        CHECK(refused_field(j, {.pipeline = 2}) == "");
+    }
+}
+
+TEST_CASE("DeepSpeed's pipeline engine takes ZeRO 1 at most, with two stages as with more") {
+    job j = training();
+    j.runtime.sharding.code = sharding_code::deepspeed;
+    CHECK(refused_field(j, {.pipeline = 2, .data = 2, .zero = 2}) == "layout.zero");
+    CHECK(refused_field(j, {.pipeline = 1, .data = 2, .zero = 2}) == "");
+    j.runtime.sharding.code = sharding_code::fsdp2;
+    CHECK(refused_field(j, {.pipeline = 2, .data = 2, .zero = 2}) == "");
+    j.global_batch = 0;  // one micro-batch for each data rank, however many
+    CHECK(refused_field(j, {.data = 7}) == "");
+}
+
+TEST_CASE("a layout takes at most the cluster's GPUs") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const job j{.model = models::llama_3_1_8b, .context = tokens(4096)};
+    CHECK(detail::validate_placed(j, {.data = 8}, c));
+    const status s = detail::validate_placed(j, {.data = 9}, c);
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "layout");
+    CHECK(s.error().value == "9");
+}
+
+TEST_CASE("experts of one, and models without any, are cut by tensor ranks as what they are") {
+    job j{.model = models::qwen3_30b_a3b, .context = tokens(4096), .runtime = runtimes::vllm};
+    for (layer& kind : j.model.layers.kinds) {
+        kind.feed_forward.experts.width = 770;
+        kind.feed_forward.experts.count = 1;
+    }
+    CHECK(detail::validate_ranks(j, {.tensor = 4}).error().expected.view().find("features of an expert") !=
+          std::string_view::npos);
+    job dense{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    for (layer& kind : dense.model.layers.kinds) kind.feed_forward.experts.width = 770;  // of no experts
+    CHECK(detail::validate_ranks(dense, {.tensor = 4}));
+}
+
+TEST_CASE("a runtime without a back end for a vendor starts on none of its GPUs, whatever these can") {
+    job j{.model = models::llama_3_1_8b, .weights = fp8_e4m3, .context = tokens(4096), .runtime = runtimes::vllm};
+    j.runtime.devices.nvidia = device_support::absent;
+    const device_start none = device_start_of(j, gpus::v100_sxm2_32gb);
+    CHECK(none.support == device_support::absent);
+    CHECK(none.what.empty());
+    CHECK(none.needed == compute_capability{});  // the vendor is the reason
+    j.runtime.devices.nvidia = device_support::runs;
+    CHECK(device_start_of(j, gpus::v100_sxm2_32gb).needed != compute_capability{});
+    gpu other = gpus::v100_sxm2_32gb;
+    other.vendor = gpu_vendor::amd;  // whose capability is no compute capability
+    CHECK(device_start_of(j, other).support == j.runtime.devices.amd);
 }

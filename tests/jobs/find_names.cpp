@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <llmres/jobs/find_names.hpp>
+#include <string>
 #include <string_view>
 
 using namespace llmres;
@@ -33,4 +34,13 @@ TEST_CASE("parts of a layer are read by name, from those that the field allows")
 
 TEST_CASE("every optimizer is found by its name") {
     for (const optimizer& o : optimizers) CHECK(find_optimizer(o.name.view())->name == o.name);
+}
+
+TEST_CASE("a misspelt name is answered with the optimizers that may be meant, the first of the list included") {
+    const auto meant = [](std::string_view misspelt) {
+        return std::string{find_optimizer(misspelt).error().expected.view()};
+    };
+    CHECK(meant("sgdd") == "an optimizer such as sgd or sgd_momentum");
+    CHECK(meant("adafactr") == "an optimizer such as adafactor, adafactor_hf or adagrad");
+    CHECK(meant("schedule_fre") == "an optimizer such as schedule_free");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <limits>
+#include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/memory/training.hpp>
@@ -11,6 +12,7 @@
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 #include <llmres/runtimes/huggingface.hpp>
+#include <utility>
 
 using namespace llmres;
 
@@ -214,4 +216,207 @@ TEST_CASE("a model that is published in several formats has these, and one of th
     CHECK(routed_and_attention(j).first == int8.name);
     j.weights = fp8_e4m3;
     CHECK(routed_and_attention(j).first == fp8_e4m3.name);
+}
+
+TEST_CASE("a job of which nothing is said serves one sequence; trained, it is one micro-batch without dropout") {
+    job bare;
+    CHECK_FALSE(trains(bare));
+    CHECK(bare.batch == 1);
+    CHECK(bare.global_batch == 0);
+    CHECK_FALSE(bare.dropout);
+    CHECK_FALSE(bare.varied_lengths);
+    CHECK_FALSE(bare.ema);
+    CHECK_FALSE(bare.offload.pinned);
+    CHECK(bare.adapter.kind == adapter_kind::none);
+}
+
+TEST_CASE("prompt tokens that an earlier request left in the cache are not computed, but for the last one") {
+    job chat{.model = models::llama_3_1_8b, .prompt = tokens(1000)};
+    for (const auto& [rate, computed] : {std::pair{0.0, 1000}, {0.25, 750}, {0.999, 1}, {1.0, 1}}) {
+        chat.prefix_hit_rate = rate;
+        CHECK(computed_prompt_of(chat) == tokens(computed));
+    }
+    chat.prompt = tokens(1);
+    CHECK(computed_prompt_of(chat) == tokens(1));
+    chat.prompt = chat.context = chat.model.max_context = {};
+    CHECK(computed_prompt_of(chat) == tokens(0));
+}
+
+TEST_CASE("a context is what is given, or prompt and output, or what the model was trained for") {
+    job j{.model = models::llama_3_1_8b};
+    CHECK(context_of(j) == j.model.max_context);
+    CHECK_FALSE(exceeds_own_context(j));  // it reaches it
+    j.prompt = tokens(100);
+    CHECK(context_of(j) == tokens(100));
+    j.output = tokens(20);
+    CHECK(context_of(j) == tokens(120));
+    j.context = tokens(4096);
+    CHECK(context_of(j) == tokens(4096));
+    j.context = j.model.max_context + tokens(1);
+    CHECK(exceeds_own_context(j));
+    j.options.rope_scaling = 1.5;
+    CHECK(scaled_context(j) == tokens(131'072 * 3 / 2));
+    j.context = scaled_context(j);
+    CHECK(validate(j));  // to the token
+    j.context = j.context + tokens(1);
+    CHECK(validate(j).error().field == "context");
+}
+
+TEST_CASE("finetuning takes the model's own context where it is short, and pads what it takes") {
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning};
+    for (const auto& [longest, taken] : {std::pair{1024, 1024}, {2048, 2048}, {2049, 2048}, {0, 2048}}) {
+        j.model.max_context = tokens(longest);
+        CHECK(sequence_of(j) == tokens(taken));
+    }
+    j.sequence = tokens(1001);
+    for (const auto& [multiple, padded] : {std::pair{1, 1001}, {2, 1002}, {3, 1002}, {64, 1024}}) {
+        j.pad_to_multiple_of = multiple;
+        CHECK(sequence_of(j) == tokens(padded));
+    }
+    j.task = task::pretraining;
+    j.sequence = {};
+    j.pad_to_multiple_of = 1;
+    j.model.max_context = tokens(8192);
+    CHECK(sequence_of(j) == tokens(8192));
+}
+
+TEST_CASE("the formats of training are those that the job names, else the runtime's, else those of the weights") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining};
+    CHECK(gradients_of(j) == bf16);
+    j.runtime.optimizer.gradients = fp32;  // Megatron-Core's accumulate_allreduce_grads_in_fp32
+    CHECK(gradients_of(j) == fp32);
+    j.runtime.optimizer.fp32_beside_bf16 = true;  // DeepSpeed's bf16_optimizer.py: beside bf16 weights alone
+    CHECK(gradients_of(j) == bf16_and_fp32);
+    j.weights = fp16;
+    CHECK(gradients_of(j) == fp32);
+    j.runtime.optimizer.gradients = {};
+    CHECK(gradients_of(j) == fp16);
+    j.weights = bf16;
+    CHECK(gradients_of(j) == bf16_and_fp32);
+    j.gradients = fp16;
+    CHECK(gradients_of(j) == fp16);
+}
+
+TEST_CASE("master weights and states are wider than the weights, unless the optimizer or the runtime steps these") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining};
+    CHECK(master_weights_of(j) == maybe<precision>{fp32});
+    CHECK(optimizer_states_of(j) == fp32);
+    for (const precision* wide : {&fp32, &tf32}) {
+        j.weights = *wide;
+        CHECK_FALSE(master_weights_of(j));
+    }
+    j.weights = {};
+    j.runtime.optimizer.steps_weights = true;
+    CHECK_FALSE(master_weights_of(j));
+    CHECK(optimizer_states_of(j) == bf16);
+    j.optimizer = adamw_8bit;  // bitsandbytes' states that are not quantised are fp32
+    CHECK(optimizer_states_of(j) == fp32);
+    j.optimizer = lomo;
+    j.runtime.optimizer.steps_weights = false;
+    CHECK_FALSE(master_weights_of(j));
+    j.master_weights = fp32;
+    CHECK_FALSE(master_weights_of(j));
+    j.optimizer = adamw;
+    CHECK(master_weights_of(j) == maybe<precision>{fp32});
+    j.optimizer_states = bf16;
+    CHECK(optimizer_states_of(j) == bf16);
+}
+
+TEST_CASE("an adapter is trained in the format of activations, or in fp32 where the runtime says so") {
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning, .adapter = {.kind = adapter_kind::lora, .rank = 8}};
+    for (const bool fp32_adapters : {false, true}) {
+        j.runtime.kernels.fp32_adapters = fp32_adapters;
+        j.optimizer = adamw;
+        CHECK(adapter_format_of(j) == (fp32_adapters ? fp32 : bf16));
+        CHECK(adapter_states_of(j) == adapter_format_of(j));
+        j.optimizer = paged_adamw;
+        CHECK(adapter_states_of(j) == fp32);
+    }
+}
+
+TEST_CASE("linear layers train in fp8 by the runtime's recipe, serve in the job's own arithmetic") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining};
+    CHECK(linear_arithmetic_of(j) == arithmetic_kind::bf16);
+    j.runtime.kernels.fp8.recipe = fp8_recipe::tensorwise;
+    CHECK(linear_arithmetic_of(j) == arithmetic_kind::fp8);
+    j.task = task::serving;
+    CHECK(linear_arithmetic_of(j) == arithmetic_kind::bf16);
+    j.compute = fp16;
+    CHECK(linear_arithmetic_of(j) == arithmetic_kind::fp16);
+}
+
+TEST_CASE("GPUs without bf16 serve in fp16 where the runtime does not convert; jobs that say fp16 do anywhere") {
+    job j{.model = models::llama_3_1_8b};
+    j.runtime.serving_kernels.without_bf16 = bf16_code::takes_fp16;
+    CHECK(serves_in_fp16(j, gpus::t4_16gb));
+    CHECK_FALSE(serves_in_fp16(j, gpus::h100_sxm5_80gb));
+    j.compute = fp16;
+    CHECK_FALSE(serves_in_fp16(j, gpus::t4_16gb));  // as the job says already
+    j.compute = bf16;
+    j.runtime.serving_kernels.without_bf16 = bf16_code::converts;
+    CHECK_FALSE(serves_in_fp16(j, gpus::t4_16gb));
+    j.runtime.serving_kernels.without_bf16 = bf16_code::takes_fp16;
+    j.task = task::pretraining;
+    CHECK_FALSE(serves_in_fp16(j, gpus::t4_16gb));
+}
+
+TEST_CASE("weights that are trained are never narrower than 16 bits, nor others than the job names") {
+    job j{.model = models::deepseek_v3, .task = task::pretraining};  // published in fp8
+    REQUIRE_FALSE(is_wide(j.model.weights));
+    CHECK(dequantises(j));
+    CHECK(weights_of(j) == bf16);
+    j.weights = fp8_e4m3;
+    CHECK_FALSE(dequantises(j));
+    CHECK(weights_of(j) == fp8_e4m3);
+    j.weights = {};
+    j.task = task::serving;
+    CHECK_FALSE(dequantises(j));
+    job half{.model = models::llama_2_7b, .task = task::finetuning, .weights = fp16};
+    CHECK_FALSE(loads_as_computed(half));
+    half.weights = {};
+    CHECK(loads_as_computed(half));
+    half.model.weights = fp32;
+    CHECK_FALSE(loads_as_computed(half));
+    CHECK(weights_of(half) == fp32);
+    half.model.weights = fp16;
+    half.model.mixed = {.experts_down = int8};
+    CHECK_FALSE(loads_as_computed(half));
+}
+
+TEST_CASE("what is stored is a GGUF file, or weights of a format; embedding and head are quantised in ggml's alone") {
+    job j{.model = models::llama_3_1_8b, .weights = q4_0};
+    CHECK(stored_format_of(j).name == q4_0.name);
+    CHECK(formats_of(j, bf16).of({.role = weight_role::lm_head}) == q4_0);
+    j.weights = fp8_e4m3;
+    CHECK(formats_of(j, bf16).of({.role = weight_role::lm_head}) == bf16);
+    CHECK(formats_of(j, bf16).of({.role = weight_role::embed_tokens}) == bf16);
+    j.gguf = gguf_mix{.quantisation = gguf_quantisation::Q4_K_M};
+    CHECK(stored_format_of(j).family == stored_format::gguf_file().family);
+    CHECK(stored_format_of(j).name == stored_format::gguf_file().name);
+}
+
+TEST_CASE("a model that is published in one format has it where nobody names another, and where that one is named") {
+    job j{.model = models::gpt_oss_20b};  // MXFP4 experts, all else in bf16
+    const weight head{.role = weight_role::lm_head};
+    j.weights = bf16;
+    CHECK(formats_of(j, bf16).of({.role = weight_role::down_proj, .routed = true, .quantised = true}) == bf16);
+    j.model.weights = bf16;
+    j.model.mixed = {.experts_down = int8};
+    j.weights = {};
+    CHECK(formats_of(j, bf16).of({.role = weight_role::down_proj, .routed = true, .quantised = true}) == int8);
+    j.weights = bf16;
+    CHECK(formats_of(j, bf16).of(head) == bf16);
+    CHECK(formats_of(j, bf16).of({.role = weight_role::down_proj, .routed = true, .quantised = true}) == bf16);
+}
+
+TEST_CASE("rows are split where the caller asks, and where the runtime has no other way; never to train") {
+    job j{.model = models::llama_3_1_8b};
+    CHECK_FALSE(splits_rows(j));
+    j.options.splits_rows = true;
+    CHECK(splits_rows(j));
+    j.options.splits_rows = false;
+    j.runtime.layouts.rows = row_split::always_beside_first;
+    CHECK(splits_rows(j));
+    j.task = task::pretraining;
+    CHECK_FALSE(splits_rows(j));
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -191,4 +192,87 @@ TEST_CASE("a number that leaves its integer ends at the nearest that it holds") 
     CHECK(detail::whole_part<std::int32_t>(1e12) == 2147483647);
     CHECK(detail::whole_part<std::int32_t>(-1e12) == -2147483647 - 1);
     CHECK(detail::whole_part<std::int32_t>(12.9) == 12);
+}
+
+TEST_CASE("what a caller wishes of the model's run is an option, and leaves the runtime as it was") {
+    for (const auto setting :
+         {knob_setting::sequences, knob_setting::cache_bytes, knob_setting::cache_tokens, knob_setting::cache_blocks,
+          knob_setting::max_loras, knob_setting::max_lora_rank, knob_setting::gpu_layers, knob_setting::experts_on_host,
+          knob_setting::host_expert_layers}) {
+        serving_options asked;
+        CHECK(detail::set_option(asked, setting, 1));
+    }
+    for (const auto setting : {knob_setting::batched_tokens, knob_setting::cache_block, knob_setting::window_part,
+                               knob_setting::no_cuda_graphs, knob_setting::flash_attention}) {
+        serving_options asked;
+        CHECK_FALSE(detail::set_option(asked, setting, 1));
+    }
+}
+
+TEST_CASE("experts are on the host of all layers where nothing is said of how many, of one where one is said") {
+    runtime r = profile("llama.cpp");
+    serving_options asked;
+    REQUIRE(set_knob(r, asked, "n_cpu_moe", 1));
+    CHECK(asked.experts_on_host);
+    CHECK(asked.host_expert_layers == 1);
+    REQUIRE(set_knob(r, asked, "cpu_moe", 1));
+    CHECK(asked.experts_on_host);
+    CHECK(asked.host_expert_layers == 0);
+}
+
+TEST_CASE("without graphs none are captured, whatever the context that they were for") {
+    runtime r = profile("vllm@0.4");
+    REQUIRE(captures_graphs(r.process));
+    serving_options asked;
+    REQUIRE(set_knob(r, asked, "enforce_eager", 1));
+    CHECK_FALSE(captures_graphs(r.process));
+    CHECK(r.launches.graph_context == tokens(1));  // a context that every sequence exceeds
+}
+
+TEST_CASE("ik_llama.cpp's -amb bounds the scores of latent attention, and what it expands where it expands anything") {
+    for (const bool expands : {true, false}) {
+        runtime r = profile("ik_llama.cpp");
+        r.serving_kernels.latent.expanded = expands ? mib(7) : byte_count{};
+        r.serving_kernels.latent.scores = mib(7);
+        serving_options asked;
+        for (const double nothing : {0.0, -3.0}) {
+            REQUIRE(set_knob(r, asked, "attn_max_batch", nothing));
+            CHECK(r.serving_kernels.latent.scores == mib(7));
+        }
+        REQUIRE(set_knob(r, asked, "attn_max_batch", 512));
+        CHECK(r.serving_kernels.latent.scores == mib(512));
+        CHECK(r.serving_kernels.latent.expanded == (expands ? mib(512) : byte_count{}));
+    }
+}
+
+TEST_CASE("ik_llama.cpp's -mla 1 expands nothing and copies no values: they are read transposed") {
+    runtime r = profile("ik_llama.cpp");
+    r.serving_kernels.latent.expanded = mib(7);
+    r.serving_kernels.latent.copies_values = true;
+    serving_options asked;
+    REQUIRE(set_knob(r, asked, "mla_use", 2));
+    CHECK(r.serving_kernels.latent.expanded == mib(7));
+    CHECK(r.serving_kernels.latent.copies_values);
+    REQUIRE(set_knob(r, asked, "mla_use", 1));
+    CHECK(r.serving_kernels.latent.expanded == byte_count{});
+    CHECK_FALSE(r.serving_kernels.latent.copies_values);
+    CHECK(r.cache.transposed_values);
+}
+
+TEST_CASE("the fraction of the device goes by the software's own name, and an unknown knob is answered with it") {
+    runtime r = profile("vllm");
+    serving_options asked;
+    REQUIRE(set_knob(r, asked, "gpu_memory_utilization", 0.5));
+    CHECK(r.cache.fraction == maybe<double>{0.5});
+    CHECK(set_knob(r, asked, "speed", 1).error().expected == "a knob of vllm, such as gpu_memory_utilization");
+    runtime cpp = profile("llama.cpp");
+    CHECK(set_knob(cpp, asked, "speed", 1).error().expected == "a knob of llama.cpp");
+}
+
+TEST_CASE("a knob's number is cut at what its integer holds, and is kept up to there") {
+    CHECK(detail::whole_part<std::int32_t>(2147483646.0) == 2147483646);
+    CHECK(detail::whole_part<std::int32_t>(-2147483647.0) == -2147483647);
+    CHECK(detail::whole_part<std::int64_t>(9.3e18) == std::numeric_limits<std::int64_t>::max());
+    CHECK(detail::whole_part<std::int64_t>(9223372036854775808.0) == std::numeric_limits<std::int64_t>::max());
+    CHECK(detail::whole_part<std::int64_t>(-9.3e18) == std::numeric_limits<std::int64_t>::min());
 }

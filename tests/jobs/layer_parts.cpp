@@ -16,3 +16,14 @@ TEST_CASE("a set has what it was made of") {
         CHECK((recomputed_parts.has(m) || offloaded_parts.has(m)));  // no name that nothing takes
     }
 }
+
+TEST_CASE("two sets meet where a part is in both, whichever it is") {
+    const layer_part_set attention{core_attn, layernorm}, forward{mlp, expert_fc1};
+    CHECK_FALSE(attention.meets(forward));
+    CHECK_FALSE(attention.meets({}));
+    for (const layer_part m : {core_attn, layernorm}) {
+        CHECK(attention.meets(m));
+        CHECK(layer_part_set{m}.meets(attention));
+        CHECK_FALSE(forward.meets(m));
+    }
+}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
+#include <cstdint>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/models/llama.hpp>
@@ -140,6 +142,8 @@ TEST_CASE("chunks of a stage follow each other as chunk_layers() counts them, wh
         {.pipeline = 2, .virtual_pipeline = 2, .stages = read_stages("5|7|8|4").value()},
         {.pipeline = 4, .first_stage_layers = 3},
         {.pipeline = 4, .last_stage_layers = 3},
+        {.pipeline = 3, .last_stage_layers = 4},
+        {.pipeline = 7, .loss_as_layer = true},
         {.pipeline = 4, .first_stage_layers = 5, .last_stage_layers = 5},
         {.pipeline = 2, .first_stage_layers = 10, .last_stage_layers = 14},
         {.pipeline = 13, .embedding_as_layer = true, .loss_as_layer = true},
@@ -222,6 +226,7 @@ TEST_CASE("a stage repeats the one before it where it has as many layers of each
     const layer_stack& alike = models::llama_3_1_8b.layers;  // 32 of one kind
     CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 4}, 0));
     for (const int stage : {1, 2, 3}) CHECK(repeats_layers_before(alike, {.pipeline = 4}, stage));
+    CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 5}, 0));
     CHECK(repeats_layers_before(alike, {.pipeline = 5}, 1));
     CHECK_FALSE(repeats_layers_before(alike, {.pipeline = 5}, 2));  // 7, 7, 6, 6, 6
     CHECK(repeats_layers_before(alike, {.pipeline = 5}, 3));
@@ -282,4 +287,150 @@ TEST_CASE("the layers of each stage depend on how they are dealt") {
     CHECK_FALSE(depends<stage_split>([](layout& l) { l.schedule = pipeline_schedule::gpipe; }));
     CHECK_FALSE(depends<stage_split>([](layout& l) { l.tensor = 4; }));
     CHECK_FALSE(depends<stage_split>([](layout& l) { l.data = 8; }));
+}
+
+TEST_CASE("a split of which nothing is said is that of one GPU") {
+    layer_split layer;
+    zero_split shards;
+    stage_split stages;
+    layout one;
+    CHECK(layer == layer_split{one});
+    CHECK(shards == zero_split{one});
+    CHECK(stages == stage_split{one});
+}
+
+TEST_CASE("splits that differ in any of their fields are told apart, whichever others differ") {
+    std::vector<layout> all;
+    for (const bool sequence_parallel : {false, true})
+        for (const std::int32_t pipeline : {1, 2})
+            for (const std::int32_t zero : {0, 3})
+                for (const bool embedding : {false, true})
+                    for (const bool loss : {false, true})
+                        for (const auto schedule :
+                             {pipeline_schedule::one_forward_one_backward, pipeline_schedule::zb_v})
+                            all.push_back({.tensor = 2,
+                                           .sequence_parallel = sequence_parallel,
+                                           .pipeline = pipeline,
+                                           .zero = zero,
+                                           .schedule = schedule,
+                                           .embedding_as_layer = embedding,
+                                           .loss_as_layer = loss});
+    for (const layout& a : all)
+        for (const layout& b : all) {
+            const bool same_layer =
+                a.sequence_parallel == b.sequence_parallel && a.zero == b.zero && (a.pipeline > 1) == (b.pipeline > 1);
+            CHECK((layer_split{a} == layer_split{b}) == same_layer);
+            CHECK((layer_split{a}.mix() == layer_split{b}.mix()) == same_layer);
+            const bool same_stages = a.pipeline == b.pipeline && a.schedule == b.schedule &&
+                                     a.embedding_as_layer == b.embedding_as_layer && a.loss_as_layer == b.loss_as_layer;
+            CHECK((stage_split{a} == stage_split{b}) == same_stages);
+            CHECK((stage_split{a}.mix() == stage_split{b}.mix()) == same_stages);
+        }
+}
+
+TEST_CASE("the GPUs of a replica are the product of its four degrees, whichever is above one") {
+    for (std::int32_t layout::* degree :
+         {&layout::tensor, &layout::pipeline, &layout::data, &layout::context_parallel}) {
+        layout l;
+        l.*degree = 6;
+        CHECK(l.gpus_per_replica() == 6);
+    }
+}
+
+TEST_CASE("stages that are given one layer at an end deal the rest, and hold the first or the last layers") {
+    for (const std::int32_t ends : {0, 1, 5})
+        for (const std::int32_t lasts : {0, 1, 5}) {
+            const layout l{.pipeline = 4, .first_stage_layers = ends, .last_stage_layers = lasts};
+            if (l.deals_evenly()) continue;
+            const std::int32_t others = 4 - (ends > 0) - (lasts > 0), layers = ends + lasts + 3 * others;
+            std::vector<std::int32_t> expected;
+            for (std::int32_t stage = 0; stage < 4; ++stage)
+                expected.push_back(stage == 0 && ends > 0 ? ends : stage == 3 && lasts > 0 ? lasts : 3);
+            CHECK(layers_of(l, layers) == expected);
+            CHECK(most_layers(l, layers) == *std::max_element(expected.begin(), expected.end()));
+        }
+    CHECK(most_layers({.pipeline = 4}, 29) == 8);
+    CHECK(most_layers({.pipeline = 4}, 32) == 8);
+    CHECK(most_layers({.pipeline = 3, .stages = read_stages("1|2|0").value()}, 3) == 2);
+    CHECK(most_layers({.pipeline = 3, .stages = read_stages("3|0|0").value()}, 3) == 3);
+    CHECK(most_layers({.pipeline = 2, .stages = read_stages("0|0").value()}, 0) == 0);
+    CHECK(count_layers_of_stage({.pipeline = 2, .stages = read_stages("0|7").value()}, 7, 0) == 0);
+    CHECK(count_layers_of_stage({.stages = read_stages("7").value()}, 7, 0) == 7);  // a list of one chunk
+    // Both ends of two stages are given: nothing is left for others.
+    CHECK(chunk_layers({.pipeline = 2, .first_stage_layers = 3, .last_stage_layers = 4}, 7, 0) == 3);
+}
+
+TEST_CASE("layers in the order of the stages: each stage's own, one after the other") {
+    layer_stack layers;  // every layer is of a kind of its own width
+    const std::int32_t count = 8;
+    for (std::int32_t i = 0; i < count; ++i) {
+        layer kind = models::llama_3_1_8b.layers[0];
+        kind.feed_forward.width = i + 1;
+        REQUIRE(layers.append(1, kind));
+    }
+    const auto widths = [&](const layout& l) {
+        const layer_stack by_stage = ordered_by_stage(layers, l);
+        std::vector<std::int64_t> found;
+        for (std::int32_t i = 0; i < by_stage.size; ++i) found.push_back(by_stage[i].feed_forward.width);
+        return found;
+    };
+    using order = std::vector<std::int64_t>;
+    CHECK(widths({.pipeline = 4}) == order{1, 2, 3, 4, 5, 6, 7, 8});
+    CHECK(widths({.pipeline = 2, .stages = read_stages("3|5").value()}) == order{1, 2, 3, 4, 5, 6, 7, 8});
+    // Two stages of two chunks: the first holds the first and the third quarter.
+    CHECK(widths({.pipeline = 2, .virtual_pipeline = 2, .stages = read_stages("2|2|2|2").value()}) ==
+          order{1, 2, 5, 6, 3, 4, 7, 8});
+    CHECK(widths({.pipeline = 2, .virtual_pipeline = 2, .schedule = pipeline_schedule::zb_v}) ==
+          order{1, 2, 7, 8, 3, 4, 5, 6});
+}
+
+TEST_CASE("a stage repeats the one before it where its layers are of the same kinds, as many of each") {
+    layer_stack pairs;  // two kinds by turns
+    for (std::int32_t i = 0; i < 12; ++i) {
+        layer kind = models::llama_3_1_8b.layers[0];
+        kind.feed_forward.width += i % 2;
+        REQUIRE(pairs.append(1, kind));
+    }
+    for (std::int32_t stage = 1; stage < 6; ++stage) CHECK(repeats_layers_before(pairs, {.pipeline = 6}, stage));
+    for (std::int32_t stage = 0; stage < 4; ++stage)  // three layers each: two of one kind, then two of the other
+        CHECK_FALSE(repeats_layers_before(pairs, {.pipeline = 4}, stage));
+    for (std::int32_t stage = 0; stage < 12; ++stage)
+        CHECK_FALSE(repeats_layers_before(pairs, {.pipeline = 12}, stage));
+    CHECK_FALSE(
+        repeats_layers_before(pairs, {.pipeline = 2, .stages = read_stages("6|6").value()}, 1));  // not looked at
+    layer_stack then;  // one of a kind, and all others alike
+    layer first = models::llama_3_1_8b.layers[0];
+    first.feed_forward.width += 1;
+    REQUIRE(then.append(2, first));
+    REQUIRE(then.append(6, models::llama_3_1_8b.layers[0]));
+    CHECK_FALSE(repeats_layers_before(then, {.pipeline = 4}, 0));
+    CHECK_FALSE(repeats_layers_before(then, {.pipeline = 4}, 1));
+    CHECK(repeats_layers_before(then, {.pipeline = 4}, 2));
+    CHECK(repeats_layers_before(then, {.pipeline = 4}, 3));
+}
+
+TEST_CASE("the span of a kind that ends before the range does, and of one that fills it") {
+    layer_stack layers{2, models::llama_3_1_8b.layers[0]};
+    layer other = models::llama_3_1_8b.layers[0];
+    other.feed_forward.width += 1;
+    REQUIRE(layers.append(3, other));
+    CHECK(span_of(layers, 0, {0, 5}).first == 0);
+    CHECK(span_of(layers, 0, {0, 5}).last == 2);
+    CHECK(span_of(layers, 1, {0, 5}).first == 2);
+    CHECK(span_of(layers, 1, {0, 5}).last == 5);
+    CHECK(span_of(layers, 1, {0, 2}).size() == 0);
+    CHECK(span_of(layers, 0, {2, 4}).size() == 0);
+    CHECK(span_of(layers, 1, {2, 2}).size() == 0);
+}
+
+TEST_CASE("a stage of equal chunks is visited once, with as many layers as all of its chunks") {
+    const layout l{.pipeline = 4, .virtual_pipeline = 2};
+    std::int32_t visits = 0;
+    for_each_chunk(l, 32, 1, [&](stage_range range, std::int32_t chunk) {
+        ++visits;
+        CHECK(chunk == 1);
+        CHECK(range.first == 8);
+        CHECK(range.last == 16);
+    });
+    CHECK(visits == 1);
 }

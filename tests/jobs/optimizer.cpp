@@ -3,10 +3,21 @@
 
 #include <llmres/jobs/optimizer.hpp>
 #include <type_traits>
+#include <utility>
 
 using namespace llmres;
 
 static_assert(std::is_trivially_copyable_v<optimizer>);
+
+namespace {
+
+optimizer sgd_without_a_name() {
+    optimizer o = sgd;
+    o.name = {};
+    return o;
+}
+
+}  // namespace
 
 TEST_CASE("Adam keeps two moments as large as the tensor, SGD nothing") {
     CHECK(state_bytes(adamw, fp32, 4096, 4096) == mib(128));
@@ -73,4 +84,111 @@ TEST_CASE("factored moments and projections are as small as two rows, and as one
     optimizer one = galore;
     one.rank = 1;
     CHECK(state_bytes(one, fp32, 10, 20) < state_bytes(adam, fp32, 10, 20));
+}
+
+TEST_CASE("an optimizer of which nothing is said keeps no state, has no temporaries, and treats all tensors alike") {
+    optimizer none;
+    CHECK(none == sgd_without_a_name());
+    CHECK(is_element_wise(none));
+    for (const bool inner : {false, true}) {
+        CHECK(state_bytes(none, fp32, 64, 64, inner) == byte_count{});
+        CHECK(scratch_bytes(none, fp32, 64, 64, inner) == byte_count{});
+    }
+    CHECK(paged_bytes(none, fp32, 1000, 1000) == byte_count{});
+}
+
+TEST_CASE("only optimizers whose states are those of each value keep as many of any part of a tensor") {
+    for (const optimizer& o : {sgd, sgd_momentum, adam, adamw, lion, nadam, lamb, lomo, paged_adamw}) {
+        CAPTURE(o.name.view());
+        CHECK(is_element_wise(o));
+        CHECK(state_bytes(o, fp32, 8192, 512) == state_bytes(o, fp32, 4096, 512) * 2);
+    }
+    for (const optimizer& o : {muon, adafactor, adam_mini, shampoo, soap, galore, apollo, adamw_8bit, lion_8bit}) {
+        CAPTURE(o.name.view());
+        CHECK_FALSE(is_element_wise(o));
+    }
+    optimizer plain_matrices = adamw;  // of matrices it has no moments
+    plain_matrices.matrix_moments = 0;
+    CHECK_FALSE(is_element_wise(plain_matrices));
+    CHECK(state_bytes(plain_matrices, fp32, 64, 64) == byte_count{});
+    CHECK(state_bytes(plain_matrices, fp32, 1, 64) == bytes(2 * 4 * 64));
+    optimizer one_value_a_block = adamw;
+    one_value_a_block.block = 1;  // a byte and a scale of four for each value
+    CHECK_FALSE(is_element_wise(one_value_a_block));
+    CHECK(state_bytes(one_value_a_block, fp32, 64, 64) == bytes(2 * 5 * 64 * 64));
+    CHECK(paged_bytes(one_value_a_block, fp32, 1000, 1000) == byte_count{});
+    one_value_a_block.states = state_kind::paged;
+    CHECK(paged_bytes(one_value_a_block, fp32, 1000, 1000) == bytes(2 * 1'000'000));
+    optimizer one_direction = adamw;
+    one_direction.rank = 1;
+    CHECK_FALSE(is_element_wise(one_direction));
+}
+
+TEST_CASE("a tensor of 4,096 values is the smallest whose states bitsandbytes quantises") {
+    CHECK(state_bytes(adamw_8bit, fp32, 64, 64) == (bytes(4096) + bytes(4) * 16) * 2);
+    CHECK(state_bytes(adamw_8bit, fp32, 1, 4095) == bytes(2 * 4 * 4095));
+}
+
+TEST_CASE("two rows, or two columns, are a matrix, and one of either is a vector") {
+    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{2, 300}, {300, 2}}) {
+        CAPTURE(rows);
+        const std::int64_t both = 4 * (rows + columns), values = 4 * rows * columns;
+        CHECK(state_bytes(adafactor, fp32, rows, columns) == bytes(both));
+        CHECK(state_bytes(muon, fp32, rows, columns) == bytes(values));
+        CHECK(state_bytes(adam_mini, fp32, rows, columns) == bytes(values + 4 * rows));
+        CHECK(state_bytes(shampoo, fp32, rows, columns) == bytes(values + 2 * 4 * (rows * rows + columns * columns)));
+        CHECK(state_bytes(galore, fp32, rows, columns) == bytes(4 * (2 * 2 * 300 + 2 * 2)));
+        CHECK(scratch_bytes(shampoo, fp32, rows, columns) == bytes(4 * 4 * 300 * 300));
+    }
+    for (const auto& [rows, columns] : {std::pair<std::int64_t, std::int64_t>{1, 300}, {300, 1}}) {
+        CAPTURE(rows);
+        CHECK(state_bytes(adafactor, fp32, rows, columns) == bytes(4 * 300));
+        CHECK(state_bytes(muon, fp32, rows, columns) == bytes(2 * 4 * 300));
+        CHECK(state_bytes(shampoo, fp32, rows, columns) == bytes(4 * 300));
+        CHECK(state_bytes(galore, fp32, rows, columns) == bytes(2 * 4 * 300));
+        for (const optimizer& o : {shampoo, soap, galore, apollo})
+            CHECK(scratch_bytes(o, fp32, rows, columns) == byte_count{});
+    }
+}
+
+TEST_CASE("SOAP has a basis for a side as wide as its widest, be that one value") {
+    optimizer narrow = soap;
+    for (const std::int64_t widest : {1, 64}) {
+        narrow.widest_side = widest;
+        const std::int64_t basis = widest == 64 ? 64 * 64 : 0;
+        for (const bool inner : {false, true}) {
+            CHECK(state_bytes(narrow, fp32, 64, 128, inner) == bytes(4 * (2 * 64 * 128 + 2 * basis)));
+            CHECK(scratch_bytes(narrow, fp32, 64, 128, inner) == bytes(4 * 4 * basis));
+        }
+    }
+    CHECK(scratch_bytes(shampoo, fp32, 64, 128, false) == byte_count{});  // embeddings have no statistics there
+}
+
+TEST_CASE("a basis of 16-bit states is found in fp32: three more squares of fp32, and two of its own format") {
+    // soap.py, get_orthogonal_matrix_qr, of a square matrix of 64: the update of the statistic of the second side
+    // (bf16), and for the first side the bases found so far (two in bf16), and three in fp32; the second's statistic
+    // stands.
+    CHECK(scratch_bytes(soap, bf16, 64, 64) == bytes(64 * 64 * (2 + 2 + 2 * 2 + 3 * 4)));
+    CHECK(scratch_bytes(soap, bf16, 64, 32) == bytes(32 * 32 * 2 + 64 * 64 * (2 * 2 + 3 * 4)));
+}
+
+TEST_CASE("projections of 16-bit gradients are found in fp32") {
+    const std::int64_t rows = 64, columns = 32;
+    for (const optimizer& o : {galore, apollo}) {
+        CAPTURE(o.name.view());
+        const byte_count in_fp32 = scratch_bytes(o, fp32, rows, columns);
+        const byte_count cast = o == galore ? bytes(2 * 32 * 128) : byte_count{};  // of the singular vectors
+        CHECK(scratch_bytes(o, bf16, rows, columns) == in_fp32 + bytes(4 * rows * columns) + cast);
+        CHECK(scratch_bytes(o, fp32, columns, rows) == in_fp32);
+        CHECK(scratch_bytes(o, fp32, rows, columns, false) == byte_count{});
+    }
+    CHECK(scratch_bytes(apollo, fp32, 64, 32) == bytes(2 * 4 * 256 * 32));  // drawn, and scaled
+    optimizer one = galore;
+    one.rank = 1;
+    CHECK(scratch_bytes(one, fp32, 64, 32) == bytes(4 * (64 * 32 + 32 * 32 + 64)));
+}
+
+TEST_CASE("an optimizer that widens has its states in fp32, whatever the job's format") {
+    CHECK(state_bytes(adafactor_hf, bf16, 100, 50) == bytes(4 * (100 + 50)));
+    CHECK(state_bytes(adafactor, bf16, 100, 50) == bytes(2 * (100 + 50)));
 }

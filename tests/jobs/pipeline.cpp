@@ -216,3 +216,25 @@ TEST_CASE("ratios split layers and the head as llama.cpp's --tensor-split does")
     for (int i = 0; i < 128; ++i) many += ",1";
     CHECK(!split_by_ratios(many, 32));
 }
+
+TEST_CASE("ratios are read digit by digit: only what they are of each other counts, and nine digits are read") {
+    const auto same = [](std::string_view one, std::string_view other) {
+        return split_by_ratios(one, 32).value() == split_by_ratios(other, 32).value();
+    };
+    CHECK(same("10,2", "5,1"));
+    CHECK(same("100,300", "1,3"));
+    CHECK(same("2.5,7.5", "1,3"));
+    CHECK(same("0.25,12.5", "1,50"));
+    CHECK(same("100000000,300000000", "1,3"));
+    CHECK_FALSE(same("1,3", "3,1"));
+}
+
+TEST_CASE("a number of layers that leaves its integer is too many, and a list that ends in them is refused") {
+    CHECK(read_stages("255").value().layers[0] == 255);
+    for (const char* wrong : {"256", "100000", "4294967301", "99999999999999999999", "8|256", "(256|8)*2"}) {
+        CAPTURE(wrong);
+        const result<stage_list> read = read_stages(wrong);
+        REQUIRE(!read);
+        CHECK(read.error().field == "layout.stages");
+    }
+}

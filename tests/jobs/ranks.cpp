@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/jobs/ranks.hpp>
+#include <utility>
 
 using namespace llmres;
 
@@ -72,4 +73,46 @@ TEST_CASE("of a rank's experts a token passes as many as it has at most") {
     CHECK(local_part(experts, four).copies == 2);
     CHECK(local_part(experts, four).active == 2);
     CHECK(local_part(experts, {}).active == 3);
+}
+
+TEST_CASE("a step of one sequence is one micro-batch of one data rank, and its rounded-up part of each of several") {
+    job work{.task = task::pretraining, .micro_batch = 1, .global_batch = 1};
+    CHECK(micro_batches(work, layout{}) == 1);
+    work.micro_batch = 0;  // which validate() refuses
+    work.global_batch = 0;
+    CHECK(micro_batches(work, layout{}) == 1);
+    work.micro_batch = 1;
+    work.global_batch = 3;
+    CHECK(micro_batches(work, layout{.data = 2}) == 2);
+}
+
+TEST_CASE("a weight of which nothing is said is one value, and a rank's part of it is a rank's part of the weight") {
+    weight_shape one;
+    CHECK(one.count() == parameters(1));
+    const weight rows{.rows = 256, .columns = 64, .copies = 3, .split = weight_split::rows};
+    for (const std::int32_t ranks : {1, 2, 4, 8}) {
+        const weight part = local_part(rows, layout{.tensor = ranks});
+        CHECK(part.rows * ranks == rows.rows);
+        CHECK(part.columns == rows.columns);
+        CHECK(part.copies == rows.copies);
+    }
+}
+
+TEST_CASE("expert ranks share a layer's routed experts as evenly as whole experts can be, two ranks being enough") {
+    const weight experts{.rows = 64, .columns = 64, .copies = 7, .routed = true};
+    for (const auto& [ranks, most] : {std::pair{1, 7}, {2, 4}, {3, 3}, {7, 1}})
+        CHECK(local_shape(experts, layout{.data = ranks, .expert = ranks, .expert_tensor = 1}).copies == most);
+    weight shared = experts;
+    shared.routed = false;
+    CHECK(local_shape(shared, layout{.data = 2, .expert = 2, .expert_tensor = 1}).copies == 7);
+}
+
+TEST_CASE("slots are those that the caller asks for, be it one") {
+    job chat{.batch = 1};
+    chat.options.max_num_seqs = 1;
+    runtime r;
+    r.step.max_num_seqs = 8;
+    r.cache.pool = cache_pool::allotted;
+    CHECK(detail::slots_of(chat, r, 1) == 1);
+    CHECK(detail::slots_of(chat, r, 0) == 1);
 }

@@ -98,3 +98,35 @@ TEST_CASE("what is no number is neither below nor above its bounds") {
     CHECK(how(0.0));
     CHECK(how(1.0));
 }
+
+TEST_CASE("a fraction of the device is from a thousandth to all of it, both included") {
+    runtime r = profile("sglang");
+    for (const double right : {0.001, 0.5, 1.0}) {
+        r.cache.fraction = right;
+        CHECK(validate(r, {}, stored_format{bf16}));
+    }
+    for (const double wrong : {0.0009, 1.0001, -0.5}) {
+        r.cache.fraction = wrong;
+        CHECK(validate(r, {}, stored_format{bf16}).error().field == "runtime.mem_fraction_static");
+    }
+}
+
+TEST_CASE("one drafted token needs its acceptance as any number of them does") {
+    serving_options asked;
+    asked.draft_tokens = 1;
+    CHECK(validate(profile("vllm"), asked, stored_format{bf16}).error().field == "runtime.acceptance");
+}
+
+TEST_CASE("a pool's size is at most what its field says, and never below zero") {
+    const auto refusal = [](std::int64_t said) {
+        serving_options asked;
+        asked.cache_tokens = tokens(said);
+        const status s = validate(profile("sglang"), asked, stored_format{bf16});
+        return s ? std::string{} : std::string{s.error().value.view()};
+    };
+    constexpr std::int64_t most = std::int64_t{1} << 40;
+    CHECK(refusal(most).empty());
+    CHECK(refusal(0).empty());
+    CHECK(refusal(most + 1) == "1099511627777");
+    CHECK(refusal(-1) == "-1");
+}

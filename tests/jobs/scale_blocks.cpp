@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/models/all.hpp>
@@ -99,4 +102,59 @@ TEST_CASE("rows that have a scale of their own, or share one with all, are cut b
     CHECK(detail::shared_scale(awq(4, 128), columns, false) == 128);
     CHECK(detail::shared_scale(awq(4, 128), columns, true) == 32);
     CHECK(detail::shared_scale(awq(4, 32), columns, true) == 32);
+}
+
+TEST_CASE("blocks are of formats with scales of two values and more: one scale a value cuts nothing") {
+    precision pairs = fp8_block;
+    for (const std::int32_t size : {1, 2, 128}) {
+        pairs.parts[1].rows = pairs.parts[1].columns = size;
+        const weight rows{.rows = 256, .columns = 256, .split = weight_split::rows, .quantised = true};
+        CHECK(detail::shared_scale(pairs, rows, false) == size);
+        CHECK(detail::shared_scale(pairs, rows, true) == (size > 32 ? 32 : size));
+    }
+    precision one_byte = fp8_block;
+    one_byte.parts[1].bytes = 1;
+    CHECK(detail::shared_scale(one_byte, {.rows = 256, .columns = 256, .split = weight_split::rows}, false) == 128);
+    one_byte.parts[1].bytes = 0;
+    CHECK(detail::shared_scale(one_byte, {.rows = 256, .columns = 256, .split = weight_split::rows}, false) == 1);
+}
+
+TEST_CASE("groups of 33 are halved to 32 where they may be, of 32 and fewer stay") {
+    precision odd = awq(4, 128);
+    const weight columns{.rows = 256, .columns = 256, .split = weight_split::columns, .quantised = true};
+    for (const std::int32_t size : {16, 32, 33}) {
+        odd.parts[1].columns = size;
+        CHECK(detail::shared_scale(odd, columns, true) == std::min(size, 32));
+    }
+}
+
+TEST_CASE("what is of attention are the projections to heads and from them, the first and the last included") {
+    for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i) {
+        const auto role = static_cast<weight_role>(i);
+        CAPTURE(name_of(role));
+        CHECK(detail::is_of_attention(role) == attention_linears.contains(role));
+    }
+}
+
+TEST_CASE("training cuts any block, and so does one rank, a plain format, and a runtime that does not ask") {
+    const job four = serving(models::qwen3_30b_a3b, fp8_block);
+    REQUIRE_FALSE(cut_blocks_of(four, {.tensor = 4}).what.empty());
+    CHECK(cut_blocks_of(four, {}).what.empty());
+    job trained = four;
+    trained.task = task::pretraining;
+    CHECK(cut_blocks_of(trained, {.tensor = 4}).what.empty());
+    for (const precision& format : {mxfp4, q4_0, nvfp4, nf4, bf16})  // whose blocks these ranks cut, too
+        CHECK(cut_blocks_of(serving(models::qwen3_30b_a3b, format), {.tensor = 64}).what.empty());
+}
+
+TEST_CASE("experts that are whole on a rank are cut by none, and a projection from heads is where one to them is not") {
+    model odd = models::qwen3_30b_a3b;
+    for (layer& kind : odd.layers.kinds) kind.feed_forward.experts.width = 1000;
+    CHECK(cut_blocks_of(serving(odd, fp8_block), {.tensor = 2}).size == 1000);
+    CHECK(cut_blocks_of(serving(odd, fp8_block), {.tensor = 2, .expert = 2, .expert_tensor = 1}).what.empty());
+    model narrow = models::llama_3_1_8b;  // 32 heads of 33 features: 1,056 are no whole number of 128
+    for (layer& kind : narrow.layers.kinds) kind.attention.head_dim = 33;
+    const cut_blocks cut = cut_blocks_of(serving(narrow, fp8_block), {.tensor = 2});
+    CHECK(cut.what == name_of(weight_role::o_proj));
+    CHECK(cut.size == 1056);
 }

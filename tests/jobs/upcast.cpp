@@ -60,3 +60,10 @@ TEST_CASE("no other trainer upcasts, and transformers before 4.43 does not") {
         CHECK(upcasts(j, sharded) == (r->identity.name == "huggingface" && r != &runtimes::huggingface_4_42));
     }
 }
+
+TEST_CASE(
+    "what is asked of a job as it is trained is asked of the upcast one where the runtime upcasts, else of itself") {
+    const auto format = [](const job& asked) { return weights_of(asked).name; };
+    CHECK(as_trained(trained(), sharded, format) == fp32.name);
+    CHECK(as_trained(trained(), {.data = 4}, format) == bf16.name);
+}

@@ -249,3 +249,18 @@ TEST_CASE("keys that only some runtimes have are theirs, and each of them is the
     for (const auto& [any, trains] : training_names)
         CHECK(find_runtime(trains).value().identity.work == runtime_work::training);
 }
+
+TEST_CASE("names are the same where one is not longer than the other, whatever stands between their letters") {
+    CHECK(detail::same_name("vLLM", "v-l.l m"));
+    CHECK(detail::same_name("vllm--", "vllm"));
+    CHECK_FALSE(detail::same_name("vllm", "vllm2"));
+    CHECK_FALSE(detail::same_name("vllm2", "vllm"));
+    CHECK_FALSE(detail::same_name("", "a"));
+    CHECK(detail::same_name("", "--"));
+}
+
+TEST_CASE("a misspelt runtime is answered with each name that may be meant once") {
+    CHECK(find_runtime("vlllm").error().expected == "a runtime such as vllm, ollama or llama.cpp");
+    CHECK(find_runtime("megatronn").error().expected == "a runtime such as megatron or megatron_deepspeed");
+    CHECK(find_runtime("nonee").error().expected == "a runtime such as none");
+}

@@ -36,3 +36,15 @@ TEST_CASE("ports are those of the release") {
     CHECK(runtimes::vllm.devices.least == compute_capability{7, 5});
     CHECK(runtimes::vllm_v0_7.devices.least == compute_capability{7, 0});
 }
+
+TEST_CASE("software for CUDA runs on NVIDIA's GPUs, and is said to do the same on those of all other vendors") {
+    for (const device_support others : {device_support::absent, device_support::unmeasured}) {
+        const runtime_devices d = beside_nvidia(others);
+        CHECK(d.nvidia == device_support::runs);
+        for (device_support runtime_devices::* vendor :
+             {&runtime_devices::amd, &runtime_devices::intel, &runtime_devices::gaudi, &runtime_devices::google,
+              &runtime_devices::aws, &runtime_devices::huawei, &runtime_devices::apple, &runtime_devices::cambricon,
+              &runtime_devices::hygon, &runtime_devices::moore_threads})
+            CHECK(d.*vendor == others);
+    }
+}

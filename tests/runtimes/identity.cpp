@@ -2,6 +2,8 @@
 #include <llmres/runtimes/identity.hpp>
 
 #include <doctest/doctest.h>
+#include <cstdint>
+#include <string>
 
 using namespace llmres;
 
@@ -38,4 +40,17 @@ TEST_CASE("identities are equal by name and versions") {
     static_assert(one == runtime_identity{.name = "some", .work = runtime_work::serving, .versions = "1"});
     static_assert(one != runtime_identity{.name = "some", .versions = "2"});
     static_assert(one != runtime_identity{.name = "other", .versions = "1"});
+}
+
+TEST_CASE("a number before a dash is a version, unless a digit follows: then it is a date") {
+    CHECK(read_version("2024-") == runtime_version{2024});
+    CHECK(read_version("9-rc1") == runtime_version{9});
+    CHECK_FALSE(read_version("2024-04"));
+    CHECK_FALSE(read_version("2024-0"));
+    for (std::int32_t month = 1; month <= 12; ++month) {
+        const std::string written = std::string{"2025-"} + (month < 10 ? "0" : "") + std::to_string(month);
+        CHECK(read_date(written) == runtime_version{2025, month});
+        CHECK(read_date(written + "-31") == runtime_version{2025, month, 31});
+        CHECK_FALSE(read_date(written + "-32"));
+    }
 }

@@ -31,3 +31,13 @@ TEST_CASE("a context under CUDA 11 holds what was measured, 1.3 and 1.78 GiB, wh
         CHECK(training_process.context.high.in(gib) < measured);
     }
 }
+
+TEST_CASE("a process captures graphs where they take a byte and more, of all layers or of each") {
+    runtime_process p;
+    CHECK_FALSE(captures_graphs(p));
+    p.cuda_graphs = {bytes(0), bytes(0), bytes(1)};
+    CHECK(captures_graphs(p));
+    p.cuda_graphs = {};
+    p.layer_graphs = {bytes(0), bytes(0), bytes(1)};
+    CHECK(captures_graphs(p));
+}

@@ -46,3 +46,13 @@ TEST_CASE("a logit takes more bytes where few rows are sorted, and others in chu
     l.chunked_bytes = {2.0, 2.0, 4.0};
     CHECK(bytes_of_logit(l, 127, true, true) == l.chunked_bytes);
 }
+
+TEST_CASE("devices from a size on have defaults of their own, one sequence being one; the others have the step's") {
+    serving_step s;
+    s.max_num_seqs = 8;
+    s.max_batched_tokens = tokens(512);
+    s.larger_devices[0] = {gib(70), tokens(0), 1};
+    CHECK(step_on(s, gib(69), false).max_num_seqs == 8);
+    CHECK(step_on(s, gib(71), false).max_num_seqs == 1);
+    CHECK(step_on(s, gib(71), false).max_batched_tokens == tokens(512));
+}

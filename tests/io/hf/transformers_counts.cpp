@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Our counts against those of transformers' own model classes, for small configurations of every family with fields
-// left out as files leave them out: pytorch/count_reference.py makes the table.
+// left out as files leave them out: tests/validation/pytorch/count_reference.py makes the table.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -10,7 +10,7 @@
 #include <set>
 #include <string>
 
-#include "registry.hpp"
+#include "../../validation/registry.hpp"
 
 using namespace llmres;
 
