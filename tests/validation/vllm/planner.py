@@ -18,22 +18,27 @@ from vllm.v1.core import kv_cache_utils
 from vllm.v1.worker.gpu_model_runner import GPUModelRunner
 from vllm.v1.worker.workspace import init_workspace_manager
 
-try:  # 0.33
+try:  # 0.29
     from vllm.v1.attention.backends.utils import resolve_kv_cache_layout
-    from vllm.v1.core import kv_cache_planning
-    from vllm.v1.engine.core import get_global_kv_cache_groups
     from vllm.v1.worker.worker_base import get_current_attn_backends, get_supported_kv_cache_layouts
 except ImportError:
-    kv_cache_planning = None
+    resolve_kv_cache_layout = None
+try:  # 0.33
+    from vllm.v1.core.kv_cache_planning import get_kv_cache_configs
+    from vllm.v1.engine.core import get_global_kv_cache_groups
+except ImportError:
+    from vllm.v1.core.kv_cache_utils import get_kv_cache_configs
+
+    get_global_kv_cache_groups = None
 
 
 def _cache_config(config, specs, pool):
-    if kv_cache_planning is None:
-        return kv_cache_utils.get_kv_cache_configs(config, [specs], [pool])[0]
-    layouts = get_supported_kv_cache_layouts(get_current_attn_backends(config))
-    resolve_kv_cache_layout(config, [[layout.name for layout in layouts]], list(specs.values()))
-    groups = get_global_kv_cache_groups(config, [specs])
-    return kv_cache_planning.get_kv_cache_configs(config, [specs], [pool], groups)[0]
+    if resolve_kv_cache_layout:
+        layouts = get_supported_kv_cache_layouts(get_current_attn_backends(config))
+        resolve_kv_cache_layout(config, [[layout.name for layout in layouts]], list(specs.values()))
+    if not get_global_kv_cache_groups:
+        return get_kv_cache_configs(config, [specs], [pool])[0]
+    return get_kv_cache_configs(config, [specs], [pool], get_global_kv_cache_groups(config, [specs]))[0]
 
 
 def _start_ranks(tensor):
