@@ -14,7 +14,6 @@
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/json/runtime/reader.hpp>
 #include <llmres/io/model_source.hpp>
-#include <llmres/io/training_stacks.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
 #include <llmres/jobs/find_names.hpp>
@@ -27,6 +26,7 @@
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -379,6 +379,29 @@ inline void take_data_ranks(const nlohmann::json& document, plan_request& reques
     const layout given = *request.layout;
     request.layout = with_data_ranks(given, request.job, request.cluster);
     request.data_ranks_chosen = request.layout->data != given.data;
+}
+
+/// The stack that a document's runtime names; null where it names none.
+inline const training_stack* stack_of(const nlohmann::json& document) {
+    const auto named = document.find("runtime");
+    if (named == document.end()) return nullptr;
+    const auto name = named->is_object() ? named->find("name") : named;
+    if ((named->is_object() && name == named->end()) || !name->is_string()) return nullptr;
+    const auto& said = name->get_ref<const std::string&>();
+    for (const training_stack& one : training_stacks)
+        if (same_name(one.name, said) || same_name(one.also, said)) return &one;
+    return nullptr;
+}
+
+/// A document that finetunes with the defaults of the stack that it names, where it leaves them unsaid; nothing where
+/// it names none. A global batch says how many sequences a GPU has at once as well as a micro-batch does.
+inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json& document) {
+    const training_stack* const stack = stack_of(document);
+    if (stack == nullptr) return std::nullopt;
+    nlohmann::json whole = nlohmann::json::parse(stack->defaults);
+    if (document.contains("global_batch")) whole.erase("micro_batch");
+    for (const auto& [key, value] : document.items()) whole[key] = value;
+    return whole;
 }
 
 /// Whether a document says that it finetunes.

@@ -70,7 +70,10 @@ namespace detail {
 
 /// on_device(), with what layouts of the same job have in common.
 constexpr const runtime& on_device(const job& j, const layout& l, const cluster& c, serving_folds& folds) {
-    if (!folds.has_device) folds.device = slot{in_any_layout(j.runtime, c.gpu)};
+    if (!folds.has_device) {
+        const auto resolved = [&] { return in_any_layout(j.runtime, c.gpu); };
+        folds.device = slot<runtime>{made_by{}, resolved};
+    }
     folds.has_device = true;
     set_fraction(folds.device.value, j.runtime, c.gpu, l);
     return folds.device.value;

@@ -39,6 +39,9 @@ const T* pointer_to(const maybe<T>&&) = delete;  // it points into the argument
 
 namespace detail {
 
+/// Says that a value is what a function returns, so that it is made where it stays.
+struct made_by {};
+
 /// Room for a value that is not cleared before it is set: clearing arrays of which few values are used takes longer
 /// than most plans. Set it by assignment of a slot with the value: `at = slot{value}`.
 template <class Value>
@@ -46,6 +49,8 @@ union slot {
     Value value;                                           ///< meaningful only once it was set
     constexpr slot() {}                                    ///< not set
     constexpr explicit slot(const Value& v) : value{v} {}  ///< set
+    template <class Make>
+    constexpr slot(made_by, const Make& make) : value(make()) {}  ///< set
 };
 
 }  // namespace detail

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/values/maybe.hpp>
-#include <vector>
 
 /// Values of a function by the arguments that it was called with last.
 namespace llmres::inline v0::detail {
@@ -33,6 +32,15 @@ public:
     constexpr memo() = default;                                                     ///< keeps nothing
     constexpr explicit memo(folds_are folds) : keeps_{folds == folds_are::kept} {}  ///< keeps values, or nothing
 
+    /// A copy has the same values.
+    constexpr memo(const memo& other) : keeps_{other.keeps_} {
+        if (other.entries_ == nullptr) return;
+        entries_ = new entry[Slots];
+        for (std::size_t i = 0; i < Slots; ++i) entries_[i] = other.entries_[i];
+    }
+    memo& operator=(const memo&) = delete;
+    constexpr ~memo() { delete[] entries_; }
+
     /// Whether values are kept.
     constexpr bool keeps() const { return keeps_; }
     /// The value for a key: what make() returned for it last, or returns now.
@@ -45,7 +53,7 @@ public:
     template <class Make>
     constexpr const Value& get(const Key& key, const Make& make, slot<Value>& room) {
         if (keeps_) return kept(key, make);
-        room = slot<Value>{make()};
+        room = slot<Value>{made_by{}, make};
         return room.value;
     }
     /// The value for a key; null where there is none.
@@ -56,7 +64,8 @@ public:
     }
     /// Forgets all values.
     constexpr void clear() {
-        for (entry& each : entries_) each.has_value = false;
+        if (entries_ == nullptr) return;
+        for (std::size_t i = 0; i < Slots; ++i) entries_[i].has_value = false;
     }
 
 private:
@@ -72,14 +81,14 @@ private:
     constexpr const Value& kept(const Key& key, const Make& make) {
         entry& at = entry_of(key);
         if (!at.has_value) {
-            at.value = slot<Value>{make()};
+            at.value = slot<Value>{made_by{}, make};
             at.has_value = true;
         }
         return at.value.value;
     }
     /// The entry of a key. Where it has no value, it is free for one.
     constexpr entry& entry_of(const Key& key) {
-        if (entries_.empty()) entries_ = std::vector<entry>(Slots);
+        if (entries_ == nullptr) entries_ = new entry[Slots];
         const std::uint64_t mix = key.mix() * 0x9e3779b97f4a7c15U;
         const auto first = static_cast<std::size_t>(mix >> 48);
         for (std::size_t i = 0; i < places; ++i) {
@@ -99,7 +108,7 @@ private:
         return free;
     }
 
-    std::vector<entry> entries_{};
+    entry* entries_ = nullptr;  ///< null: no value is kept yet
     std::size_t replaced_ = 0;
     bool keeps_ = false;
 };

@@ -5,7 +5,6 @@
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
-#include <llmres/io/training_stacks.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/units.hpp>

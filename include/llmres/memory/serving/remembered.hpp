@@ -16,7 +16,6 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/memo.hpp>
 #include <llmres/values/units.hpp>
-#include <memory>
 
 /// What the evaluations of one serving job in many layouts have in common: folds over weights, the layers of a file,
 /// and graphs that ggml lays out, each kept by the part of job and layout that it depends on.
@@ -163,7 +162,10 @@ struct graph_fold {
 class remembered_file {
 public:
     constexpr const file_layers& layers(const llmres::job& j, const llmres::runtime& r, std::int32_t tensor) {
-        if (!known_ || layers_.value.tensor_ranks() != tensor) std::construct_at(&layers_.value, j, r, tensor);
+        if (!known_ || layers_.value.tensor_ranks() != tensor) {
+            const auto cut = [&] { return file_layers{j, r, tensor}; };
+            layers_ = slot<file_layers>{made_by{}, cut};
+        }
         known_ = true;
         return layers_.value;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 #include <llmres/io/plan_json.hpp>
-#include <llmres/io/training_stacks.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
