@@ -393,23 +393,23 @@ inline const training_stack* stack_of(const nlohmann::json& document) {
     return nullptr;
 }
 
-/// A document that finetunes with the defaults of the stack that it names, where it leaves them unsaid; nothing where
-/// it names none. A global batch says how many sequences a GPU has at once as well as a micro-batch does.
-inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json& document) {
-    const training_stack* const stack = stack_of(document);
-    if (stack == nullptr) return std::nullopt;
-    nlohmann::json whole = nlohmann::json::parse(stack->defaults);
-    if (document.contains("global_batch")) whole.erase("micro_batch");
-    for (const auto& [key, value] : document.items()) whole[key] = value;
-    return whole;
-}
-
 /// Whether a document says that it finetunes.
 inline bool finetunes(const nlohmann::json& document) {
     job_reader read{document, ""};
     task said{};
     read.value("task", said);
     return said == task::finetuning;
+}
+
+/// A document that finetunes with the defaults of the stack that it names, where it leaves them unsaid; nothing where
+/// it names none. A global batch says how many sequences a GPU has at once as well as a micro-batch does.
+inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json& document) {
+    const training_stack* const stack = stack_of(document);
+    if (stack == nullptr || !finetunes(document)) return std::nullopt;
+    nlohmann::json whole = nlohmann::json::parse(stack->defaults);
+    if (document.contains("global_batch")) whole.erase("micro_batch");
+    for (const auto& [key, value] : document.items()) whole[key] = value;
+    return whole;
 }
 
 /// The document's adapter, and that of the model's own files.
@@ -428,13 +428,11 @@ inline result<device_file> find_no_device(std::string_view path) {
     return refused(error_code::unsupported, "device file", path, "a gpu of `llmres gpus`: no file is opened here");
 }
 
-template <std::same_as<nlohmann::json> Json>
-result<plan_request> read_job(const Json& given, const job_sources& sources) {
-    if (!given.is_object()) return refused(error_code::malformed, "job", given.type_name(), "a JSON object");
-    const std::optional<nlohmann::json> completed =
-        detail::finetunes(given) ? detail::with_defaults_of_stack(given) : std::nullopt;
-    const nlohmann::json& document = completed ? *completed : given;
-    if (const status s = detail::known_keys(
+namespace detail {
+
+/// The job of a document in which nothing is left to a training stack.
+inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources) {
+    if (const status s = known_keys(
             document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"});
         !s)
         return s.error();
@@ -445,52 +443,57 @@ result<plan_request> read_job(const Json& given, const job_sources& sources) {
     if (model_field == document.end())
         return refused(error_code::missing, "model", "absent", "a model of `llmres models`, or a config.json");
     const result<model_source> described =
-        read_model_source(detail::named_in_library(*model_field, document, sources), sources.model);
+        read_model_source(named_in_library(*model_field, document, sources), sources.model);
     if (!described) return described.error();
-    if (model_field->is_string()) request.model_name = model_field->template get<std::string>();
+    if (model_field->is_string()) request.model_name = model_field->get<std::string>();
     request.warning = described->warning;
     j.model = described->model;
 
-    detail::job_reader read{document, ""};
+    job_reader read{document, ""};
     read.value("task", j.task);
     if (const status s = read.checked(); !s) return s.error();
-    if (const status s = detail::of_its_task(document, j); !s) return s.error();
+    if (const status s = of_its_task(document, j); !s) return s.error();
     if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;
     if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained
-    if (const status s = detail::read_own_fields(read, j); !s) return s.error();
-    const auto read_own_layout = [&](const nlohmann::json& object) {
-        return detail::read_layout(object, j.model.layers.size);
-    };
-    if (const status s = detail::read_part(read, "layout", request.layout, read_own_layout); !s) return s.error();
-    if (const status s = detail::take_runtime(read, document, described->library, sources, request); !s)
-        return s.error();
-    if (const status s = detail::read_part(read, "lengths", request.lengths, detail::read_lengths); !s)
-        return s.error();
-    if (const status s = detail::read_adapters(read, *described, j); !s) return s.error();
-    if (const status s = detail::read_part(read, "offload", j.offload, detail::read_offload); !s) return s.error();
-    if (const status s = detail::take_no_master_weights(read, j); !s) return s.error();
+    if (const status s = read_own_fields(read, j); !s) return s.error();
+    const auto read_own_layout = [&](const nlohmann::json& object) { return read_layout(object, j.model.layers.size); };
+    if (const status s = read_part(read, "layout", request.layout, read_own_layout); !s) return s.error();
+    if (const status s = take_runtime(read, document, described->library, sources, request); !s) return s.error();
+    if (const status s = read_part(read, "lengths", request.lengths, read_lengths); !s) return s.error();
+    if (const status s = read_adapters(read, *described, j); !s) return s.error();
+    if (const status s = read_part(read, "offload", j.offload, read_offload); !s) return s.error();
+    if (const status s = take_no_master_weights(read, j); !s) return s.error();
     if (!read.fields().holds_object("cluster"))
         read.fields().fail(read.fields().has("cluster") ? error_code::malformed : error_code::missing, "cluster",
                            "an object with a gpu and the number of gpus (--gpu NAME --gpus N)");
     if (const status s = read.checked(); !s) return s.error();
     const auto read_gpus = [&](const nlohmann::json& object) -> result<cluster> {
-        const result<std::string> device = detail::device_path(object);
+        const result<std::string> device = device_path(object);
         if (!device) return device.error();
         request.device = *device;
-        return detail::read_cluster(object, sources.device, request.layout.value_or(layout{}));
+        return read_cluster(object, sources.device, request.layout.value_or(layout{}));
     };
-    if (const status s = detail::read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
+    if (const status s = read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
-    if (const status s = detail::take_arithmetic(read, request.cluster, j); !s) return s.error();
-    detail::take_data_ranks(document, request);
-    detail::take_usual_context(read, request.cluster, j);
-    if (const status s = detail::take_what_fits(read, request); !s) return s.error();
+    if (const status s = take_arithmetic(read, request.cluster, j); !s) return s.error();
+    take_data_ranks(document, request);
+    take_usual_context(read, request.cluster, j);
+    if (const status s = take_what_fits(read, request); !s) return s.error();
     const auto read_prompts = [&](const nlohmann::json& object) {
-        return detail::read_pool(object, j.model.layers.size, sources.device);
+        return read_pool(object, j.model.layers.size, sources.device);
     };
-    if (const status s = detail::read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
+    if (const status s = read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
     return request;
+}
+
+}  // namespace detail
+
+template <std::same_as<nlohmann::json> Json>
+result<plan_request> read_job(const Json& document, const job_sources& sources) {
+    if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
+    const std::optional<nlohmann::json> completed = detail::with_defaults_of_stack(document);
+    return detail::read_whole_job(completed ? *completed : document, sources);
 }
 
 inline result<plan_request> read_job(std::string_view document, const job_sources& sources) {
