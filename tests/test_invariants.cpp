@@ -134,7 +134,7 @@ void with_change(document d, const char* field, const document& value, const Rul
 byte_count between_tensors(const planned& p) {
     const job& j = p.asked.job;
     if (trains(j)) return {};
-    const runtime r = on_device(j.runtime, p.asked.cluster.gpu, p.plan.layout);
+    const runtime r = on_device(j, p.asked.cluster.gpu, p.plan.layout);
     detail::serving_folds folds;
     detail::serving_stages stages{j, p.plan.layout, r, folds};
     return stages.fold_layers().stage(placement_of(j, p.plan.layout, p.plan.memory.stage)).peak.in_holes;
@@ -340,7 +340,7 @@ void check_pool(const document& d, const planned& p, findings& broken) {
     const job& j = p.asked.job;
     const layout& l = p.plan.layout;
     const result<pool_size> pool = cache_pool_of(j, l, p.asked.cluster);
-    const runtime r = on_device(j.runtime, p.asked.cluster.gpu, l);
+    const runtime r = on_device(j, p.asked.cluster.gpu, l);
     if (pool && pool->sequences.low < static_cast<double>(detail::cached_sequences_of(j, r, sequences_per_rank(j, l))))
         broken.found("what fits has a pool for the batch", d, std::to_string(pool->sequences.low) + " sequences");
 }

@@ -139,7 +139,7 @@ TEST_CASE("what fits, what the pool holds and the longest context are of one com
         REQUIRE(room);
         // Of a model that generates nothing, those that a step computes: none of an encoder.
         const std::int64_t cached =
-            detail::cached_sequences_of(at_limit, on_device(j.runtime, c.gpu, l), sequences_per_rank(j, l));
+            detail::cached_sequences_of(at_limit, on_device(j, c.gpu, l), sequences_per_rank(j, l));
         CHECK(room->sequences.expected >= static_cast<double>(cached) * (1 - 1e-9));
         if (!detail::has_groups(j.model, j.runtime, l)) CHECK(room->token_room >= *longest * cached);
         ++planned;

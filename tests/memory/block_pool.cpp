@@ -186,7 +186,7 @@ TEST_CASE("stages of a pipeline share the layers of each group, and each has its
     job j = served("gemma-2-9b", "vllm@0.26", 8192);
     j.max_batched_tokens = tokens(512);
     const auto of = [&](const layout& l, std::int32_t stage = 0) {
-        return serving_memory_of_stage(j, l, on_device(j.runtime, c.gpu, l), stage)[memory_term::kv_cache].expected;
+        return serving_memory_of_stage(j, l, on_device(j, c.gpu, l), stage)[memory_term::kv_cache].expected;
     };
     // 8 heads of 256: 128 KiB a page; 21 layers of each kind, of which the stages have 6 and 5, 5 and 6, 5 and 5.
     const std::int64_t alone = 512 + (4096 - 1 + 2 * 512 + 15) / 16 + 1, staged = 512 + (4095 + 5 * 512 + 15) / 16 + 1;

@@ -124,7 +124,7 @@ TEST_CASE("an engine whose own fraction of a small device is nothing does not st
             j.model = models::llama_3_2_1b;
             j.model.layers = j.model.layers.first(1);
             j.context = tokens(16);
-            j.runtime = on_device(j.runtime, small.gpu, layout{});
+            j.runtime = on_device(j, small.gpu, layout{});
             REQUIRE(j.runtime.cache.fraction);
             CHECK(*j.runtime.cache.fraction == 0.0);
             CHECK(usable_memory(j, small) == byte_count{});

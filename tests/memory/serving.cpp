@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <llmres/jobs/knobs.hpp>
+#include <llmres/memory/memory.hpp>
 #include <llmres/memory/serving.hpp>
+#include <llmres/runtimes/all.hpp>
 
 #include <doctest/doctest.h>
 
@@ -361,4 +363,20 @@ TEST_CASE("the memory of a layout is that of the stage which is expected to need
                     CHECK(found[memory_term::activations] == most[memory_term::activations]);
                     CHECK(found[memory_term::logits] == most[memory_term::logits]);
                 }
+}
+
+TEST_CASE("SGLang's sparse latent attention caches 8-bit latents with scales, but not on Blackwell") {
+    // kv_cache_configurator.py: 512 + 512 / 128 x 4 + 64 x 2 bytes, and 132 of the indexer's key.
+    const auto of_token = [](const char* engine, const gpu& card) {
+        job j{.model = models::deepseek_v3, .kv_cache = fp8_e4m3, .context = tokens(1024)};
+        for (layer& kind : j.model.layers.kinds)
+            kind.attention.indexer = {.heads = 64, .head_dim = 128};  // DeepSeek-V3.2
+        j.runtime = find_runtime(engine).value();
+        return serving_memory(j, layout{}, on_device(j, card, layout{}))[memory_term::kv_cache].expected.in(bytes) /
+               (1024 * 61);
+    };
+    CHECK(of_token("sglang", gpus::h200_sxm5_141gb) == 656 + 132);
+    CHECK(of_token("sglang", gpus::b200_sxm_180gb) == 576 + 132);
+    CHECK(of_token("sglang@0.5.9", gpus::b200_sxm_180gb) == 656 + 132);
+    CHECK(of_token("sglang@0.5.3", gpus::h200_sxm5_141gb) == 576 + 132);
 }

@@ -258,7 +258,7 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
             {"runtime.gpu_memory_utilization", "0.5"});
     refused(small_job + arguments{"--gpu_memory_utilization", "0.5"},
             {"runtime.name", "absent", "gpu_memory_utilization", "--runtime"});
-    refused(small_job + arguments{"--runtime", "vllm@latest"}, {"runtime", "latest", "a version in numbers"});
+    refused(small_job + arguments{"--runtime", "vllm@newest"}, {"runtime", "newest", "a version in numbers"});
     refused(small_job + arguments{"--gpus", "64", "--tensor", "64"}, {"layout.tensor", "64", "heads, 32"});
     refused(small_job + arguments{"--runtime", "llama.cpp", "--weights", "awq_int4_g128"},
             {"weights", "awq_int4_g128", "llama.cpp loads"});

@@ -124,7 +124,7 @@ inline void add_breakdown(const memory_breakdown& m, fingerprint& all) {
 /// Every stage, and every pass of a step, be it the fullest or not.
 inline std::string stages_of(const job& j, const layout& l, const cluster& c) {
     fingerprint all;
-    const runtime r = on_device(j.runtime, c.gpu, l);
+    const runtime r = on_device(j, c.gpu, l);
     for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
         if (!trains(j)) {
             const serving_phases phases = serving_phases_of_stage(j, l, r, stage);

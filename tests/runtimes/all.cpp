@@ -38,7 +38,11 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"vllm@0.6.3.post1", "0.3 to 0.6.3 (V0)"},
                                                             {"sglang@0.4.6", "up to 0.4.8"},
                                                             {"sglang@0.5.2", "0.4.9 to 0.5.2"},
-                                                            {"SGLang", "0.5.3 and later"},
+                                                            {"SGLang", "0.5.23 and later"},
+                                                            {"sglang@0.5.9", "0.5.8 and 0.5.9"},
+                                                            {"sglang@0.5.12.post1", "0.5.11 and 0.5.12"},
+                                                            {"sglang@nightly", "0.5.23 and later"},
+                                                            {"vllm@latest", "0.33 and later"},
                                                             {"llama.cpp@b2824", "b2400 to b4000"},
                                                             {"llama.cpp", "b11064 and later"},
                                                             {"transformers@4.38.2", "4.36 to 4.41"},
@@ -102,7 +106,7 @@ TEST_CASE("an unknown engine is refused with the nearest names, an unknown versi
     CHECK(version.code == error_code::unknown);
     CHECK(version.value == "1.0");
     CHECK(std::string{version.expected.view()}.find("2 and 3") != std::string::npos);
-    for (const char* written : {"llama.cpp@mid-2025", "llama.cpp@2024-04", "vllm@latest", "vllm@v"}) {
+    for (const char* written : {"llama.cpp@mid-2025", "llama.cpp@2024-04", "vllm@newest", "vllm@v"}) {
         INFO(written);
         CHECK(find_runtime(written).error().code == error_code::malformed);
     }
@@ -119,7 +123,7 @@ TEST_CASE("a runtime whose builds have dates is found by one") {
     CHECK(*find_runtime("litgpt@2023-11") == runtimes::litgpt);
     CHECK(*find_runtime("litgpt@0.4") == runtimes::litgpt);
     CHECK(find_runtime("torchtitan@2019-01").error().code == error_code::unknown);
-    CHECK(std::string{find_runtime("torchtitan@latest").error().expected.view()}.find("2025-03") != std::string::npos);
+    CHECK(std::string{find_runtime("torchtitan@newest").error().expected.view()}.find("2025-03") != std::string::npos);
 }
 
 TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the largest more so since 0.27") {
@@ -136,7 +140,8 @@ TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the la
           expected{"vllm@0.8.3", gpus::rtx_3090, 2048, 1024}, expected{"vllm@0.8.2", gpus::a100_sxm4_80gb, 2048, 1024},
           expected{"vllm@0.8.2", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm", gpus::mi300x_192gb, 16384, 1024},
           expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256}, expected{"sglang", gpus::l40s_48gb, 4096, 0},
-          expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0}, expected{"sglang", gpus::a10g_24gb, 2048, 0},
+          expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0}, expected{"sglang", gpus::a10g_24gb, 4096, 0},
+          expected{"sglang@0.5.19", gpus::a10g_24gb, 2048, 0}, expected{"sglang@0.5.19", gpus::l40s_48gb, 4096, 0},
           expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
         INFO(engine << " on " << card.id.view());
         const runtime r = on_device(find_runtime(engine).value(), card, layout{});

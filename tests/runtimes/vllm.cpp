@@ -126,7 +126,7 @@ TEST_CASE("a kernel of vLLM filters scores in a row of fp32 a multiprocessor, wh
     const auto beside = [&](std::int64_t rows) {
         j.options.max_num_seqs = rows;
         j.batch = rows;
-        runtime without = on_device(j.runtime, gpus::h100_sxm5_80gb, layout{});
+        runtime without = on_device(j, gpus::h100_sxm5_80gb, layout{});
         const byte_count with = serving_memory(j, layout{}, without)[memory_term::activations].expected;
         without.step.logits.filter_rows = 0;
         return with - serving_memory(j, layout{}, without)[memory_term::activations].expected;

@@ -44,7 +44,7 @@ inline std::string differences(const row& r) {
             found += std::string{found.empty() ? "" : ", "} + name + ' ' + std::to_string(planned) + " for " +
                      std::to_string(said);
     };
-    const runtime on_card = on_device(r.asked.job.runtime, r.asked.cluster.gpu, r.placed);
+    const runtime on_card = on_device(r.asked.job, r.asked.cluster.gpu, r.placed);
     if (r.says.contains("max_num_seqs") && r.asked.job.options.max_num_seqs == 0)
         differs("max_num_seqs", r.says["max_num_seqs"], static_cast<double>(on_card.step.max_num_seqs));
     if (r.says.contains("max_num_batched_tokens") && r.asked.job.max_batched_tokens == token_count{})

@@ -164,7 +164,7 @@ constexpr void write_beside_weights(const serving_stages& stages, const placemen
 template <class Writer>
 constexpr void write_serving(const job& j, const cluster& c, const job_plan& p, Writer& to) {
     const layout& l = p.layout;
-    const runtime r = on_device(j.runtime, c.gpu, l);
+    const runtime r = on_device(j, c.gpu, l);
     serving_folds folds;
     memory_breakdown tensors;
     to.term = memory_term::weights;

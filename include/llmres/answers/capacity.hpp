@@ -169,7 +169,7 @@ struct cached_sequences {
         if (!alike) {
             one = counted(1);
         } else if (!trains(j)) {
-            const memory_breakdown m = serving_memory_of_stage(some, l, on_device(some.runtime, c.gpu, l), stage);
+            const memory_breakdown m = serving_memory_of_stage(some, l, on_device(some, c.gpu, l), stage);
             one = m[memory_term::kv_cache].expected + m[memory_term::recurrent_state].expected;
         }
     }
@@ -194,7 +194,7 @@ struct cached_sequences {
 private:
     constexpr byte_count counted(std::int64_t sequences) {
         some.batch = l.all_data_ranks() * sequences;
-        const runtime r = on_device(some.runtime, c.gpu, l);
+        const runtime r = on_device(some, c.gpu, l);
         serving_folds folds;
         return rank_caches{some, l, r, folds}.of(placement_of(some, l, stage)).allocated();
     }
@@ -205,7 +205,7 @@ private:
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c) {
     if (const status s = detail::validate_all(j, l, c); !s) return s.error();
     const memory_breakdown m = memory_of(j, l, c);
-    const runtime r = on_device(j.runtime, c.gpu, l);
+    const runtime r = on_device(j, c.gpu, l);
     pool_size pool{.memory = pool_memory_of(j, l, c, m), .stage = m.stage};
     detail::cached_sequences caches{j, l, c, pool.stage};
     if (caches.one <= byte_count{}) return pool;
@@ -316,7 +316,7 @@ constexpr result<token_count> max_context(const job& j, const layout& l, const c
         return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
     };
     // Memory falls where a runtime begins to compute prompts in chunks, and grows before and beyond.
-    const std::int64_t whole = trains(j) ? 0 : on_device(j.runtime, c.gpu, l).step.chunked_beyond.in(tokens);
+    const std::int64_t whole = trains(j) ? 0 : on_device(j, c.gpu, l).step.chunked_beyond.in(tokens);
     if (whole > 0 && whole < most && holds(whole + 1))
         return tokens(whole + 1 + detail::largest_that_holds(most - whole - 1, [&](std::int64_t further) {
                           return holds(whole + 1 + further);

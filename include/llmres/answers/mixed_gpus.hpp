@@ -103,7 +103,7 @@ constexpr bool leaves_layers_on_host(const runtime& r) {
 /// it.
 constexpr interval<byte_count> needed_by_share(const job& j, serving_folds& folds, const layout& l, const gpu& card,
                                                std::int32_t index, stage_range layers) {
-    const runtime here = on_device(j.runtime, card, l);
+    const runtime here = on_device(j, card, l);
     const placement held = serving_placement(j, host_part_of(j), index, layers, index == 0, index == l.pipeline - 1);
     return serving_stages{j, l, here, folds}.fold_layers().memory(held).total();
 }

@@ -296,7 +296,7 @@ constexpr maybe<interval<byte_count>> predicted(observed_figure what, const job&
     if (!detail::validate_all(j, l, c)) return {};
     layout counted = l;
     if (detail::adds_up_over_gpus(j.runtime)) counted.pipeline = 1;
-    const runtime r = on_device(j.runtime, c.gpu, l);
+    const runtime r = on_device(j, c.gpu, l);
     switch (what) {
         case observed_figure::weights: return memory_of(j, counted, c)[memory_term::weights];
         case observed_figure::kv_cache: return memory_of(j, counted, c)[memory_term::kv_cache];

@@ -45,25 +45,81 @@ constexpr runtime in_any_layout(const runtime& profile, const gpu& card) {
     if (card.capability.major != 9 && card.capability.major != 10) r.process.fused_all_reduce = {};
     // vLLM's mxfp4.py: Marlin before Hopper, Triton's kernels there.
     if (r.loading.mxfp4.padded) r.loading.mxfp4.scales_again = card.capability.major == 9;
+    if (r.serving_kernels.latent.scaled == scaled_latents::on_hopper)
+        r.serving_kernels.latent.scaled = card.vendor == gpu_vendor::nvidia && card.capability.major < 10
+                                              ? scaled_latents::anywhere
+                                              : scaled_latents::nowhere;
     // Where the host shares the memory, what its own processes take counts as the engine's. In-sample: 1 and 4.8 GiB of
     // a Jetson's 30 in vLLM's logs. (Apple's working set already leaves the host its part.)
     if (shares_host_memory(card) && card.vendor != gpu_vendor::apple && takes_memory(r.process))
         r.process.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;
 }
-/// Sets the one default that depends on the layout.
-constexpr void set_fraction(runtime& r, const runtime& profile, const gpu& card, const layout& l) {
-    r.cache.fraction = fraction_on(profile.cache, card.memory.reported.value_or(usable_memory(card)),
-                                   r.step.max_batched_tokens, l.tensor, l.pipeline);
+/// What the engine's choices at start depend on. `r`: its profile on that device.
+constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& card, const layout& l) {
+    const encoder& tower = j.model.encoders[0];
+    const serving_options& asked = j.options;
+    // Ranks that compute attention apart share experts (SGLang: --enable-dp-attention, whose tensor ranks are both).
+    const std::int32_t apart = l.expert > 1 ? l.data : 1;
+    start_facts f{.device = card.memory.reported.value_or(usable_memory(card)),
+                  .capability = card.capability.major,
+                  .step = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens,
+                  .tensor = l.tensor * apart,
+                  .attention_ranks = apart,
+                  .pipeline = l.pipeline,
+                  .architecture = j.model.architecture.view(),
+                  .images = tower.layers > 0 && tower.image_tokens > token_count{},
+                  .image_layers = tower.position_axes > 1 ? 0 : tower.layers,  // Qwen's configs say `depth`
+                  .image_hidden = tower.hidden,
+                  .context = j.context,
+                  .cache = asked.cache_tokens,
+                  .sequences = asked.max_num_seqs,
+                  .captures = captures_graphs(r.process)};
+    for (const layer& kind : j.model.layers.distinct()) {
+        f.latent = f.latent || kind.attention.kind == attention_kind::latent;
+        f.routed = f.routed || kind.feed_forward.routed();
+    }
+    if (asked.draft_tokens > 0) f.drafts = drafting::lookup;
+    if (asked.speculates_ahead) f.drafts = drafting::layers;
+    if (asked.draft_weights > byte_count{}) f.drafts = drafting::model;
+    return f;
+}
+
+/// Sets the defaults that depend on the layout and the model. `r`: the profile on that device.
+constexpr void set_choices(runtime& r, const job& j, const gpu& card, const layout& l) {
+    const runtime_cache& named = j.runtime.cache;
+    r.cache.fraction = named.fraction;
+    if (named.default_fraction == nullptr) return;
+    const start_facts facts = start_facts_of(j, r, card, l);
+    r.cache.fraction = fraction_on(named, facts);
+    if (!named.default_fraction(facts).whole_windows) return;
+    r.cache.windows = window_cells::whole;
+    r.cache.window_part = {};
 }
 
 }  // namespace detail
 
-/// The profile with the defaults that its engine takes on that device and in that layout, where the job names none.
-constexpr runtime on_device(const runtime& profile, const gpu& card, const layout& l) {
-    runtime r = detail::in_any_layout(profile, card);
-    detail::set_fraction(r, profile, card, l);
+/// The job's profile with the defaults that its engine takes on that device and in that layout, where the job names
+/// none.
+constexpr runtime on_device(const job& j, const gpu& card, const layout& l) {
+    runtime r = detail::in_any_layout(j.runtime, card);
+    detail::set_choices(r, j, card, l);
     return r;
+}
+
+/// The same of a profile, for a job that names no model.
+constexpr runtime on_device(const runtime& profile, const gpu& card, const layout& l) {
+    return on_device(job{.runtime = profile}, card, l);
+}
+
+/// What the job's engine chooses when it starts on that device in that layout (start_choices); empty where its
+/// profile does not say.
+constexpr maybe<start_choices> choices_at_start(const job& j, const gpu& card, const layout& l) {
+    if (j.runtime.cache.default_fraction == nullptr) return {};
+    const runtime r = on_device(j, card, l);
+    start_choices chosen = j.runtime.cache.default_fraction(detail::start_facts_of(j, r, card, l));
+    chosen.fraction = j.runtime.cache.fraction.value_or(chosen.fraction);
+    return chosen;
 }
 
 namespace detail {
@@ -75,7 +131,7 @@ constexpr const runtime& on_device(const job& j, const layout& l, const cluster&
         folds.device = slot<runtime>{made_by{}, resolved};
     }
     folds.has_device = true;
-    set_fraction(folds.device.value, j.runtime, c.gpu, l);
+    set_choices(folds.device.value, j, c.gpu, l);
     return folds.device.value;
 }
 
@@ -114,7 +170,7 @@ constexpr memory_breakdown memory_of(const job& j, const layout& l, const cluste
                                      serving_folds& serving) {
     if (trains(j)) return training_memory_of(j, l, c, training);
     // For one layout alone, to keep the runtime would be a copy of it: a fourteenth of a small plan's time.
-    if (!serving.stages.keeps()) return busiest_stage(j, l, on_device(j.runtime, c.gpu, l), serving);
+    if (!serving.stages.keeps()) return busiest_stage(j, l, on_device(j, c.gpu, l), serving);
     return busiest_stage(j, l, on_device(j, l, c, serving), serving);
 }
 

@@ -65,7 +65,7 @@ constexpr byte_count pool_bytes(const runtime& r, byte_count total, byte_count f
 
 constexpr interval<byte_count> pool_memory_of(const job& j, const layout& l, const cluster& c,
                                               const memory_breakdown& m) {
-    const runtime r = on_device(j.runtime, c.gpu, l);
+    const runtime r = on_device(j, c.gpu, l);
     const interval<byte_count> graphs = detail::graphs_of(j, r, l);
     // What the allocator holds beyond its tensors is no part of the pool, and leaves it less.
     const interval<byte_count> slack{m.reserved.low - m.allocated.low, m.reserved.expected - m.allocated.expected,
@@ -96,7 +96,7 @@ constexpr maybe<state_blocks> state_blocks_of(const job& j, const layout& l, con
                                               const memory_breakdown& m) {
     if (trains(j) || !j.runtime.cache.needs_state_blocks || !captures_graphs(j.runtime.process)) return {};
     if (!has_recurrence(j.model)) return {};
-    const runtime r = on_device(j.runtime, c.gpu, l);
+    const runtime r = on_device(j, c.gpu, l);
     const block_pool pool = detail::block_pool_of(placement_of(j, l, m.stage).counts, j, r, l);
     const byte_count each = pool.block_size();
     const interval<byte_count> memory = pool_memory_of(j, l, c, m);

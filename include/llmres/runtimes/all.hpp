@@ -62,6 +62,11 @@ constexpr bool same_name(std::string_view a, std::string_view b) {
     }
 }
 
+/// Names of no version: that of the newest release, or of what was built since.
+constexpr bool means_newest(std::string_view version) {
+    return version.empty() || version == "latest" || version == "main" || version == "nightly";
+}
+
 }  // namespace detail
 
 /// Other names of software, without letter case and marks, and the name of its profiles here. What drives PyTorch
@@ -194,7 +199,8 @@ inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::s
     {"aphrodite", "vllm, of which it is a fork"},
 });
 
-/// The profile of that name for that version, or with that text of versions; the newest for an empty version. vLLM
+/// The profile of that name for that version, or with that text of versions; the newest for an empty version, and for
+/// "latest", "main" and "nightly". vLLM
 /// could run its first engine (V0) up to 0.10 where asked to: "0.8.5 V0". Runtimes whose builds are told apart by their
 /// date (torchtitan) take a date as well: "2025-03". An `unknown` error names the nearest names, or the versions there
 /// are; `malformed` is what begins with no number, and a date of a runtime without dated builds.
@@ -209,7 +215,7 @@ constexpr result<runtime> find_runtime(std::string_view name, std::string_view a
     bool known = false;
     for (const runtime* r : runtimes::all) {
         if (!detail::same_name(r->identity.name, name)) continue;
-        if (asked.empty() || asked == r->identity.versions) return *r;
+        if (detail::means_newest(asked) || asked == r->identity.versions) return *r;
         if (date && r->identity.built != runtime_version{}) {
             if (r->identity.built <= *date) return *r;
             if (known) versions.append("; ");

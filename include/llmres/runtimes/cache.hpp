@@ -5,8 +5,11 @@
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <span>
+#include <string_view>
 
-/// How a runtime allocates its KV cache: from which part of the device, in which blocks, for which tokens.
+/// How a runtime allocates its KV cache: from which part of the device, in which blocks, for which tokens; and what it
+/// chooses when it starts and nobody named it.
 namespace llmres::inline v0 {
 
 /// How a runtime comes by the memory of its cache.
@@ -56,17 +59,89 @@ enum class slot_cells : std::uint8_t {
     apart,         ///< each slot has its whole context, and a cache of its own (llama.cpp: streams, not kv_unified)
 };
 
+// ---- what is chosen at start ----------------------------------------------------------------------------------------
+
+/// What drafts tokens ahead of the model.
+enum class drafting : std::uint8_t {
+    none,    ///< nothing does
+    lookup,  ///< a look-up in the text (n-grams)
+    layers,  ///< layers of the model's own, or trained for it (multi-token prediction, EAGLE)
+    model,   ///< a smaller model
+};
+
+/// What these choices depend on: the device, the layout, the model, and what the caller asked.
+struct start_facts {
+    byte_count device{};               ///< memory of the device, as nvidia-smi reports it
+    std::int32_t capability = 0;       ///< major part of its compute capability
+    token_count step{};                ///< tokens of the runtime's step, of all ranks together
+    std::int32_t tensor = 1;           ///< GPUs that share each layer, those with whole attention among them
+    std::int32_t attention_ranks = 1;  ///< parts of them that each compute attention for sequences of their own
+    std::int32_t pipeline = 1;         ///< stages of the pipeline
+    std::string_view architecture{};   ///< Hugging Face's `model_type`
+    bool latent = false;               ///< layers with latent attention
+    bool routed = false;               ///< layers with routed experts
+    bool images = false;               ///< a vision tower
+    std::int32_t image_layers = 0;     ///< layers of the tower, as its config names them; 0: by another name
+    std::int64_t image_hidden = 0;     ///< features of the tower
+    token_count context{};             ///< tokens that a sequence may reach
+    token_count cache{};               ///< tokens that the cache holds at most; 0: as many as there is room for
+    std::int64_t sequences = 0;        ///< sequences that run at once at most; 0: as many as there is room for
+    bool captures = true;              ///< CUDA graphs are captured
+    drafting drafts = drafting::none;  ///< what drafts tokens
+};
+
+/// Sizes from one on to another, in steps.
+struct size_range {
+    std::int64_t first = 1;  ///< the smallest
+    std::int64_t last = 1;   ///< the largest
+    std::int64_t step = 1;   ///< from one to the next
+};
+
+/// Sizes that CUDA graphs are captured for: sequences that decode, or tokens of prompts.
+struct captured_sizes {
+    std::span<const size_range> ranges{};  ///< ascending; empty: none is captured
+    std::int64_t largest = 0;              ///< sizes beyond it are left out
+    bool takes_largest = false;            ///< `largest` is captured where the ranges do not have it
+
+    /// Calls with each size, ascending.
+    template <class Each>
+    constexpr void for_each(const Each& each) const {
+        std::int64_t last = 0;
+        for (const size_range& r : ranges)
+            for (std::int64_t size = r.first; size <= r.last && size <= largest; size += r.step) each(last = size);
+        if (takes_largest && !ranges.empty() && last < largest) each(largest);
+    }
+    /// How many there are.
+    constexpr std::int64_t count() const {
+        std::int64_t all = 0, last = 0;
+        for (const size_range& r : ranges) {
+            const std::int64_t end = r.last < largest ? r.last : largest;
+            if (end < r.first) break;
+            all += (end - r.first) / r.step + 1;
+            last = end - (end - r.first) % r.step;
+        }
+        return all + (takes_largest && !ranges.empty() && last < largest ? 1 : 0);
+    }
+};
+
+/// What is chosen.
+struct start_choices {
+    double fraction = 0.0;  ///< part of the device for weights and caches; negative: more is set aside than there is
+    bool whole_windows = false;  ///< layers with sliding-window attention keep the whole context
+    captured_sizes decode{};     ///< sequences whose next tokens a graph computes
+    captured_sizes prefill{};    ///< tokens of prompts that a graph computes
+};
+
+// ---- the cache ------------------------------------------------------------------------------------------------------
+
 /// How a runtime allocates its KV cache.
 struct runtime_cache {
     cache_pool pool = cache_pool::grows;  ///< Where the memory of the cache comes from.
     /// The fraction of the memory that the cache may take, as pool understands it; null: none or chosen. Unit: part of
     /// one.
     maybe<double> fraction{};
-    /// Function that chooses the fraction where none is named; null: none does. It depends on the device
-    /// (nvidia-smi's total), the tokens of its step, and the GPUs that share a layer (tensor) and the layers
-    /// (pipeline).
-    double (*default_fraction)(byte_count device, token_count step, std::int32_t tensor,
-                               std::int32_t pipeline) = nullptr;
+    /// Function that chooses the fraction where none is named, and what else start_choices has; null: none does.
+    start_choices (*default_fraction)(const start_facts&) = nullptr;
     text<31> fraction_name{"gpu_memory_utilization"};  ///< The software's own name of the fraction.
     bool refuses_less = false;     ///< Does not start where less than the fraction of the whole device is free.
     bool graphs_deducted = false;  ///< CUDA graphs count into the fraction; else they come on top of it.
@@ -110,12 +185,12 @@ constexpr bool takes_fraction(const runtime_cache& c) {
            c.pool == cache_pool::share_of_free;
 }
 
-/// The fraction that was named, or the one that the runtime chooses on that device (default_fraction); empty where it
-/// has none.
-constexpr maybe<double> fraction_on(const runtime_cache& c, byte_count device, token_count step, std::int32_t tensor,
-                                    std::int32_t pipeline) {
+/// The fraction that was named, or the one that the runtime chooses (default_fraction), nothing where it sets more
+/// aside than there is; empty where it has none.
+constexpr maybe<double> fraction_on(const runtime_cache& c, const start_facts& f) {
     if (c.fraction || c.default_fraction == nullptr) return c.fraction;
-    return c.default_fraction(device, step, tensor, pipeline);
+    const double chosen = c.default_fraction(f).fraction;
+    return chosen > 0 ? chosen : 0.0;
 }
 
 }  // namespace llmres::inline v0

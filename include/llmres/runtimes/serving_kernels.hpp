@@ -12,6 +12,14 @@
 /// inventory/activation.hpp.
 namespace llmres::inline v0 {
 
+/// GPUs on which sparse latent attention caches 8-bit latents with an fp32 scale for each 128 values and the rotary
+/// part in 16 bits: 656 bytes for DeepSeek-V3.2's 576 values.
+enum class scaled_latents : std::uint8_t {
+    nowhere,    ///< none: values alone
+    on_hopper,  ///< NVIDIA's before Blackwell, whose kernels are TensorRT-LLM's (SGLang from 0.5.10 on)
+    anywhere,   ///< all (SGLang 0.5.5 to 0.5.9)
+};
+
 /// How multi-head latent attention reads its cache.
 struct latent_kernels {
     /// Queries and outputs are made as wide as the latent, which is read as it is cached. (ggml.)
@@ -23,6 +31,8 @@ struct latent_kernels {
     byte_count scores{};
     /// Without flash attention: values are read transposed, from a 16-bit copy that each layer makes of them.
     bool copies_values = false;
+    /// GPUs whose sparse attention reads 8-bit latents with scales.
+    scaled_latents scaled = scaled_latents::nowhere;
 };
 
 /// How a version of llama.cpp writes the graph of a step, whose tensors ggml lays out in a buffer at start.

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <llmres/runtimes/runtime.hpp>
+#include <span>
+#include <string_view>
 
 /// SGLang: weights and cache together take a fraction of what was free at start; activations and CUDA graphs live in
 /// the rest. Where no fraction is named, it is chosen by device and layout (server_args.py), in another way every few
@@ -14,39 +16,186 @@ namespace detail {
 
 /// As SGLang rounds it.
 constexpr double three_places(double part) {
-    return static_cast<double>(static_cast<std::int64_t>(part * 1000.0 + 0.5)) / 1000.0;
+    const double thousands = part * 1000.0;
+    return static_cast<double>(static_cast<std::int64_t>(thousands < 0 ? thousands - 0.5 : thousands + 0.5)) / 1000.0;
 }
 constexpr double without_mib(byte_count device, double left) {
     const double all = static_cast<double>(times_in(mib(1), device));
-    return all > left ? three_places((all - left) / all) : 0.0;
+    return three_places((all - left) / all);
 }
 
 /// Up to 0.4.8: by the GPUs alone, 0.3's table but for eight (0.83).
-constexpr double sglang_by_ranks(byte_count, token_count, std::int32_t tensor, std::int32_t pipeline) {
-    const std::int32_t ranks = tensor * pipeline;
-    return ranks >= 16 ? 0.79 : ranks >= 8 ? 0.81 : ranks >= 4 ? 0.85 : ranks >= 2 ? 0.87 : 0.88;
+constexpr start_choices sglang_by_ranks(const start_facts& f) {
+    const std::int32_t ranks = f.tensor * f.pipeline;
+    return {.fraction = ranks >= 16  ? 0.79
+                        : ranks >= 8 ? 0.81
+                        : ranks >= 4 ? 0.85
+                        : ranks >= 2 ? 0.87
+                                     : 0.88,
+            .whole_windows = true};
 }
 /// 0.4.9 to 0.5.2: what devices of a size leave, and some more for each GPU.
-constexpr double sglang_by_size(byte_count device, token_count, std::int32_t tensor, std::int32_t pipeline) {
-    const double ranks = tensor * pipeline;
-    const double gibibytes = device < gib(35)    ? 2.8 + ranks / 10
-                             : device < gib(90)  ? 9.5 + ranks / 2
-                             : device < gib(160) ? 12.0 + ranks / 2
-                                                 : 32.0;
-    return without_mib(device, gibibytes * 1024);
+constexpr start_choices sglang_by_size(const start_facts& f) {
+    const double ranks = f.tensor * f.pipeline;
+    const double gibibytes = f.device < gib(35)    ? 2.8 + ranks / 10
+                             : f.device < gib(90)  ? 9.5 + ranks / 2
+                             : f.device < gib(160) ? 12.0 + ranks / 2
+                                                   : 32.0;
+    return {.fraction = without_mib(f.device, gibibytes * 1024), .whole_windows = true};
 }
+
+/// How prompts are computed by graphs, which take 8 MiB for each size, or 1,536 with latent attention.
+enum class prompt_graphs : std::uint8_t {
+    none,      ///< not unless --enable-piecewise-cuda-graph is said (up to 0.5.9)
+    compiled,  ///< compiled piece by piece (tc_piecewise, 0.5.10 to 0.5.14)
+    broken,    ///< broken at each attention (breakable)
+};
+
+/// Which prompts are.
+struct sglang_prompt_rules {
+    prompt_graphs kind = prompt_graphs::broken;  ///< How they are captured.
+    bool of_latent = true;                       ///< With latent attention, too. (Not in 0.5.15 to 0.5.18.)
+    bool of_stages = false;                      ///< On stages of a pipeline, too. (In 0.5.15 to 0.5.18.)
+    bool of_apart = true;                        ///< Where ranks compute attention apart, too. (From 0.5.17 on.)
+    /// Of models with routed experts on datacenter Blackwell, too. (Not up to 0.5.12: flashinfer_trtllm.)
+    bool of_blackwell_experts = true;
+    bool of_drafts = true;       ///< Where tokens are drafted, too. (Not in 0.5.10.)
+    bool of_their_own = false;   ///< Without graphs of decoding, too. (0.5.10 to 0.5.13.)
+    bool up_to_context = false;  ///< Up to the context that the caller names. (0.5.13 to 0.5.16.)
+    /// The most tokens of such a graph with latent attention: 2,048; 8,192 from 0.5.23 on.
+    std::int64_t latent = 8192;
+};
+
+/// What differs between releases since 0.5.3 in how SGLang sets memory apart (server_args.py, from 0.5.19 on
+/// arg_groups/memory_hook.py: handle_gpu_memory_settings; tests/validation/sglang holds every release's answers).
+struct sglang_rules {
+    /// Sequences of the largest graph on devices below 35 GiB, with fewer than four tensor ranks and with more: 16 and
+    /// 80; 24 in 0.5.4.post3 and from 0.5.5 on; 48 and 160 from 0.5.20 on.
+    std::int64_t small_graphs = 48, small_graphs_split = 160;
+    sglang_prompt_rules prompts{};  ///< Which prompts are computed by graphs.
+    /// MiB for EAGLE's layers: 2,048; 4,096 from 0.5.10 on; none from 0.5.14 on, where the cache makes room for them.
+    /// A draft model takes 6,144 as long.
+    std::int64_t drafting_layers = 0;
+    /// Graphs that are not captured take none. (From 0.5.15 on.)
+    bool without_graphs = true;
+    /// No graph has more sequences than max_running_requests. (From 0.5.22 on.)
+    bool up_to_sequences = true;
+    /// Models whose windows have a pool of their own: none up to 0.5.7, four families up to 0.5.10.
+    std::int32_t windowed = 2;
+    /// The largest size is captured whatever it is. (From 0.5.10 on.)
+    bool takes_largest = true;
+};
+
+/// Sizes of graphs (generate_decode_cuda_graph_batch_sizes(), generate_prefill_cuda_graph_batch_sizes()).
+inline constexpr std::int64_t without_end = std::int64_t{1} << 40;
+inline constexpr std::array decode_sizes{size_range{1, 1, 1},      size_range{2, 2, 1},
+                                         size_range{4, 12, 4},     size_range{16, 256, 8},
+                                         size_range{272, 496, 16}, size_range{512, without_end, 32}};
+inline constexpr std::array drafted_sizes{size_range{1, 8, 1}, size_range{10, 32, 2}, size_range{40, 64, 4},
+                                          size_range{72, 256, 8}, size_range{272, without_end, 16}};
+/// Up to 0.5.4 a range ended before 64.
+inline constexpr std::array first_drafted_sizes{size_range{1, 8, 1}, size_range{10, 32, 2}, size_range{40, 60, 4},
+                                                size_range{72, 256, 8}, size_range{272, without_end, 16}};
+inline constexpr std::array prefill_sizes{size_range{4, 32, 4},        size_range{48, 256, 16},
+                                          size_range{288, 512, 32},    size_range{576, 1024, 64},
+                                          size_range{1280, 4096, 256}, size_range{4608, without_end, 512}};
+
+/// Models that SGLang serves without their tower unless it is told --enable-multimodal
+/// (configs/model_config.py: mm_disabled_models).
+constexpr bool sees_images(const start_facts& f) {
+    return f.images && f.architecture != "gemma3" && f.architecture != "llama4" && f.architecture != "step3_vl";
+}
+
+/// Models whose layers with windows have a pool of their own; others keep their whole context (configs/model_config.py:
+/// is_hybrid_swa_model(), here by the beginnings of `model_type`).
+template <sglang_rules Rules>
+constexpr bool pools_windows(const start_facts& f) {
+    constexpr std::array first{"llama4", "gpt_oss", "mimo_v2", "step3p5"};
+    constexpr std::array later{"gemma4", "deepseek_v4", "laguna", "step3p7", "mellum", "muse_glimmer", "inkling"};
+    const auto any_of = [&](const auto& names) {
+        for (const std::string_view name : names)
+            if (f.architecture.starts_with(name)) return true;
+        return false;
+    };
+    return (Rules.windowed > 0 && any_of(first)) || (Rules.windowed > 1 && any_of(later));
+}
+
+/// What a vision tower leaves of the fraction (adjust_mem_fraction_for_vlm()): 0.95, and more or less by layers x
+/// width^2 over those of ViT-L/14. A config that calls its layers otherwise counts as having 24.
+constexpr double beside_tower(const start_facts& f) {
+    const double width = static_cast<double>(f.image_hidden);
+    const double layers = f.image_layers > 0 ? f.image_layers : 24;
+    const double factor = 1.0 - 0.1 * (layers * width * width / (24.0 * 1024.0 * 1024.0) - 1.0);
+    return 0.95 * (factor < 0.8 ? 0.8 : factor > 1.05 ? 1.05 : factor);
+}
+
+/// Sequences of the largest graph.
+template <sglang_rules Rules>
+constexpr std::int64_t largest_graph(const start_facts& f) {
+    const bool few = f.tensor < 4;
+    const std::int64_t most = f.device < gib(20)    ? 8
+                              : f.device < gib(35)  ? (few ? Rules.small_graphs : Rules.small_graphs_split)
+                              : f.device < gib(60)  ? (few ? 32 : 160)
+                              : f.device < gib(160) ? (few ? 256 : 512)
+                                                    : 512;
+    return Rules.up_to_sequences && f.sequences > 0 && f.sequences < most ? f.sequences : most;
+}
+
+/// Graphs of prompts that memory is set apart for.
+template <sglang_rules Rules>
+constexpr captured_sizes prefill_graphs(const start_facts& f) {
+    if (Rules.prompts.kind == prompt_graphs::none || sees_images(f) || (!Rules.prompts.of_their_own && !f.captures))
+        return {};
+    if (f.latent && !Rules.prompts.of_latent) return {};
+    if (f.pipeline > 1 && !Rules.prompts.of_stages) return {};
+    if (f.drafts != drafting::none && !Rules.prompts.of_drafts) return {};
+    if (f.attention_ranks > 1 && !Rules.prompts.of_apart) return {};
+    if (Rules.prompts.kind == prompt_graphs::compiled && f.architecture == "qwen3_next") return {};
+    std::int64_t largest = f.step.in(tokens);
+    if (f.latent && (largest > Rules.prompts.latent || Rules.prompts.latent < 8192)) largest = Rules.prompts.latent;
+    if (f.cache > token_count{} && f.cache.in(tokens) < largest) largest = f.cache.in(tokens);
+    if (Rules.prompts.up_to_context && f.context > token_count{} && f.context.in(tokens) < largest)
+        largest = f.context.in(tokens);
+    return {.ranges = prefill_sizes, .largest = largest};
+}
+
+/// Whether they are captured after all: kernels of datacenter Blackwell come without, up to 0.5.12 for routed experts
+/// (flashinfer_trtllm), from 0.5.15 on for DeepSeek-V3's attention (trtllm_mla).
+template <sglang_rules Rules>
+constexpr bool captures_prefill(const start_facts& f) {
+    if (f.capability != 10) return true;
+    if (!Rules.prompts.of_blackwell_experts) return !f.routed || f.architecture == "gpt_oss";
+    return Rules.prompts.kind == prompt_graphs::compiled || f.architecture != "deepseek_v3";
+}
+
 /// Since 0.5.3: 1.5 MiB for each token of a chunk, 2 for each sequence of the largest graph, 512 beside them and 128 a
 /// GPU; at least 10 GiB of devices over 60.
-constexpr double sglang_by_step(byte_count device, token_count step, std::int32_t tensor, std::int32_t pipeline) {
-    const bool few = tensor < 4;
-    const double sequences = device < gib(20)    ? 8
-                             : device < gib(35)  ? (few ? 24 : 80)
-                             : device < gib(60)  ? (few ? 32 : 160)
-                             : device < gib(160) ? (few ? 256 : 512)
-                                                 : 512;
-    const double chunk = static_cast<double>(step < tokens(2048) ? 2048 : step.in(tokens));
-    const double left = 512 + chunk * 1.5 + sequences * 2 + tensor * pipeline * 128;
-    return without_mib(device, device > gib(60) && left < 10240 ? 10240 : left);
+template <sglang_rules Rules>
+constexpr start_choices sglang_by_step(const start_facts& f) {
+    const std::int64_t largest = largest_graph<Rules>(f);
+    const captured_sizes prefill = prefill_graphs<Rules>(f);
+    const auto graphs = static_cast<double>(largest);
+    double left = 512 + static_cast<double>(f.step < tokens(2048) ? 2048 : f.step.in(tokens)) * 1.5;
+    left += f.tensor * f.pipeline * 128;
+    if (f.captures || !Rules.without_graphs) left += graphs * 2;
+    if (f.attention_ranks > 1) left += graphs * f.attention_ranks * (largest > 300 ? 4.5 : 3.0);
+    if (!prefill.ranges.empty()) left += f.latent ? 1536.0 : static_cast<double>(prefill.count()) * 8;
+    if (f.device > gib(60) && left < 10240) left = 10240;
+    if (Rules.drafting_layers > 0 && f.drafts == drafting::layers) left += static_cast<double>(Rules.drafting_layers);
+    if (Rules.drafting_layers > 0 && f.drafts == drafting::model) left += 6144;
+    start_choices chosen{
+        .fraction = without_mib(f.device, left), .whole_windows = !pools_windows<Rules>(f), .prefill = prefill};
+    if (sees_images(f)) chosen.fraction *= beside_tower(f);
+    const std::span<const size_range> drafted =
+        Rules.small_graphs > 16 ? std::span<const size_range>{drafted_sizes} : first_drafted_sizes;
+    if (f.captures)
+        chosen.decode = {.ranges = f.drafts == drafting::none ? std::span<const size_range>{decode_sizes} : drafted,
+                         .largest = largest,
+                         .takes_largest = Rules.takes_largest};
+    const std::int64_t step = f.step.in(tokens) / f.attention_ranks;
+    if (chosen.prefill.largest > step && f.attention_ranks > 1) chosen.prefill.largest = step;
+    if (!captures_prefill<Rules>(f)) chosen.prefill = {};
+    return chosen;
 }
 
 inline constexpr std::array sglang_knobs{
@@ -105,7 +254,7 @@ inline constexpr runtime sglang_base{
              .projections = projection_tensors::fused},
     .cache{
         .pool = cache_pool::share_with_weights,
-        .default_fraction = sglang_by_step,
+        .default_fraction = sglang_by_step<sglang_rules{}>,
         .fraction_name = "mem_fraction_static",
         .block = tokens(1),
         // server_args.py: swa_full_tokens_ratio; a log of Gemma 4 has 644,444 tokens for 805,556
@@ -114,11 +263,12 @@ inline constexpr runtime sglang_base{
     },
     .step{
         .max_batched_tokens = tokens(2048),  // chunked_prefill_size
-        .larger_devices = device_classes({gib(35), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
+        .larger_devices = device_classes({gib(20), tokens(4096)}, {gib(60), tokens(8192)}, {gib(160), tokens(16384)}),
         .logits{.bytes = {6.0, 8.0, 12.0}},  // assumed: 16-bit scores, their fp32 copy, and the sampler's
     },
     .serving_kernels{
         .flash_attention = true,
+        .latent{.scaled = scaled_latents::on_hopper},  // kv_cache_configurator.py: calculate_mla_kv_cache_dim()
         .more_hidden = 1,
         .without_bf16 = bf16_code::takes_fp16,  // model_executor/model_runner.py: below compute capability 8.0
     },
@@ -139,10 +289,66 @@ inline constexpr runtime sglang_base{
         }(),
 };
 
+/// The rules of each release that changed them, each as it differs from the one after it.
+template <class Change>
+constexpr sglang_rules before(sglang_rules later, const Change& change) {
+    change(later);
+    return later;
+}
+inline constexpr sglang_rules sglang_rules_0_5_22 = before({}, [](sglang_rules& r) { r.prompts.latent = 2048; });
+inline constexpr sglang_rules sglang_rules_0_5_20 =
+    before(sglang_rules_0_5_22, [](sglang_rules& r) { r.up_to_sequences = false; });
+inline constexpr sglang_rules sglang_rules_0_5_19 = before(sglang_rules_0_5_20, [](sglang_rules& r) {
+    r.small_graphs = 24;
+    r.small_graphs_split = 80;
+});
+inline constexpr sglang_rules sglang_rules_0_5_17 = before(sglang_rules_0_5_19, [](sglang_rules& r) {
+    r.prompts.of_latent = false;
+    r.prompts.of_stages = true;
+});
+inline constexpr sglang_rules sglang_rules_0_5_15 = before(sglang_rules_0_5_17, [](sglang_rules& r) {
+    r.prompts.up_to_context = true;
+    r.prompts.of_apart = false;
+});
+inline constexpr sglang_rules sglang_rules_0_5_14 = before(sglang_rules_0_5_15, [](sglang_rules& r) {
+    r.prompts.kind = prompt_graphs::compiled;
+    r.prompts.of_latent = true;
+    r.prompts.of_stages = r.without_graphs = false;
+});
+inline constexpr sglang_rules sglang_rules_0_5_13 = before(sglang_rules_0_5_14, [](sglang_rules& r) {
+    r.drafting_layers = 4096;
+    r.prompts.of_their_own = true;
+});
+inline constexpr sglang_rules sglang_rules_0_5_11 = before(
+    sglang_rules_0_5_13, [](sglang_rules& r) { r.prompts.up_to_context = r.prompts.of_blackwell_experts = false; });
+inline constexpr sglang_rules sglang_rules_0_5_10 = before(sglang_rules_0_5_11, [](sglang_rules& r) {
+    r.prompts.of_drafts = false;
+    r.windowed = 1;
+});
+inline constexpr sglang_rules sglang_rules_0_5_8 = before(sglang_rules_0_5_10, [](sglang_rules& r) {
+    r.prompts.kind = prompt_graphs::none;
+    r.takes_largest = false;
+    r.drafting_layers = 2048;
+});
+inline constexpr sglang_rules sglang_rules_0_5_5 = before(sglang_rules_0_5_8, [](sglang_rules& r) { r.windowed = 0; });
+inline constexpr sglang_rules sglang_rules_0_5_3 =
+    before(sglang_rules_0_5_5, [](sglang_rules& r) { r.small_graphs = 16; });
+
+/// A profile that starts by the rules of some versions.
+template <sglang_rules Rules>
+constexpr runtime sglang_of(std::string_view versions, std::int32_t since, std::int32_t until) {
+    runtime r = sglang_base;
+    r.cache.default_fraction = sglang_by_step<Rules>;
+    if (since < 10) r.serving_kernels.latent.scaled = since < 5 ? scaled_latents::nowhere : scaled_latents::anywhere;
+    if (Rules.small_graphs < 48) r.step.larger_devices[0].from = gib(35);
+    return for_versions(r, versions, {0, 5, since}, {0, 5, until});
+}
+
 constexpr runtime sglang_sizes() {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_size;
     r.cache.window_part = {};
+    r.serving_kernels.latent.scaled = scaled_latents::nowhere;
     r.step.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
     r.layouts.untried = {};
     r.layouts.source = "server_args.py: tp_size, pp_size, dp_size and ep_size";
@@ -153,6 +359,7 @@ constexpr runtime sglang_ranks() {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_ranks;
     r.cache.window_part = {};
+    r.serving_kernels.latent.scaled = scaled_latents::nowhere;
     r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
     // layers/quantization/gptq.py: GPTQMarlinConfig.get_quant_method gives routed experts vLLM's GPTQMarlinMoEMethod
     r.launches.experts = routed_code::each;
@@ -164,9 +371,23 @@ constexpr runtime sglang_ranks() {
 
 }  // namespace detail
 
-inline constexpr runtime sglang = for_versions(detail::sglang_base, "0.5.3 and later", {0, 5, 3});
+inline constexpr runtime sglang = for_versions(detail::sglang_base, "0.5.23 and later", {0, 5, 23});
+inline constexpr runtime sglang_0_5_22 = detail::sglang_of<detail::sglang_rules_0_5_22>("0.5.22", 22, 23);
+inline constexpr runtime sglang_0_5_21 = detail::sglang_of<detail::sglang_rules_0_5_20>("0.5.20 and 0.5.21", 20, 22);
+inline constexpr runtime sglang_0_5_19 = detail::sglang_of<detail::sglang_rules_0_5_19>("0.5.19", 19, 20);
+inline constexpr runtime sglang_0_5_18 = detail::sglang_of<detail::sglang_rules_0_5_17>("0.5.17 and 0.5.18", 17, 19);
+inline constexpr runtime sglang_0_5_16 = detail::sglang_of<detail::sglang_rules_0_5_15>("0.5.15 and 0.5.16", 15, 17);
+inline constexpr runtime sglang_0_5_14 = detail::sglang_of<detail::sglang_rules_0_5_14>("0.5.14", 14, 15);
+inline constexpr runtime sglang_0_5_13 = detail::sglang_of<detail::sglang_rules_0_5_13>("0.5.13", 13, 14);
+inline constexpr runtime sglang_0_5_12 = detail::sglang_of<detail::sglang_rules_0_5_11>("0.5.11 and 0.5.12", 11, 13);
+inline constexpr runtime sglang_0_5_10 = detail::sglang_of<detail::sglang_rules_0_5_10>("0.5.10", 10, 11);
+inline constexpr runtime sglang_0_5_9 = detail::sglang_of<detail::sglang_rules_0_5_8>("0.5.8 and 0.5.9", 8, 10);
+inline constexpr runtime sglang_0_5_7 = detail::sglang_of<detail::sglang_rules_0_5_5>("0.5.5 to 0.5.7", 5, 8);
+inline constexpr runtime sglang_0_5_4 = detail::sglang_of<detail::sglang_rules_0_5_3>("0.5.3 and 0.5.4", 3, 5);
 inline constexpr runtime sglang_0_5_2 = for_versions(detail::sglang_sizes(), "0.4.9 to 0.5.2", {0, 4, 9}, {0, 5, 3});
 inline constexpr runtime sglang_0_4 = for_versions(detail::sglang_ranks(), "up to 0.4.8", {}, {0, 4, 9});
-inline constexpr std::array all_sglang{&sglang, &sglang_0_5_2, &sglang_0_4};
+inline constexpr std::array all_sglang{&sglang,        &sglang_0_5_22, &sglang_0_5_21, &sglang_0_5_19, &sglang_0_5_18,
+                                       &sglang_0_5_16, &sglang_0_5_14, &sglang_0_5_13, &sglang_0_5_12, &sglang_0_5_10,
+                                       &sglang_0_5_9,  &sglang_0_5_7,  &sglang_0_5_4,  &sglang_0_5_2,  &sglang_0_4};
 
 }  // namespace llmres::inline v0::runtimes

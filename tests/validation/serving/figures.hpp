@@ -138,7 +138,7 @@ inline std::optional<figure> compute_figure(const answered& a) {
 template <class Counted>
 interval<byte_count> over_gpus(const row& r, Counted counted) {
     interval<byte_count> all{};
-    const runtime runs = on_device(r.job().runtime, r.cluster().gpu, r.layout());
+    const runtime runs = on_device(r.job(), r.cluster().gpu, r.layout());
     for (std::int32_t i = 0; i < r.layout().pipeline; ++i)
         all += counted(serving_memory_of_stage(r.job(), r.layout(), runs, i));
     return all;

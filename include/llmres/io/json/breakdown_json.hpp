@@ -127,7 +127,7 @@ inline json_value memory_to_json(const job_plan& p, const job& j, const cluster&
     memory["usable"] = p.usable.in(bytes);
     memory["available"] = available_memory(c).in(bytes);
     memory["gpu"] = p.gpu;
-    const interval<byte_count> context = context_on(on_device(j.runtime, c.gpu, p.layout), c.gpu);
+    const interval<byte_count> context = context_on(on_device(j, c.gpu, p.layout), c.gpu);
     memory["context"] = detail::json_object(
         {{"low", context.low.in(bytes)}, {"expected", context.expected.in(bytes)}, {"high", context.high.in(bytes)}});
     set_reserved(memory, p, j, c);

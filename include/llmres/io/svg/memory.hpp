@@ -116,8 +116,7 @@ inline std::string phases_to_svg(const job_plan& p, const job& j, const cluster&
         bars.add("optimizer step", passes.step, memory_term::gradients);
         return bars.finished();
     }
-    const serving_phases phases =
-        serving_phases_of_stage(j, p.layout, on_device(j.runtime, c.gpu, p.layout), p.memory.stage);
+    const serving_phases phases = serving_phases_of_stage(j, p.layout, on_device(j, c.gpu, p.layout), p.memory.stage);
     detail::phase_bars bars{{title, "Tensors alive in each phase, without what the runtime adds"},
                             usable,
                             (std::max)({phases.load, phases.prefill, phases.decode, usable, byte_count{bytes(1)}})};

@@ -113,10 +113,11 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
         return of({.heads = a.heads, .kv_heads = a.heads, .head_dim = a.query_width(), .value_dim = a.value_width()});
     if (r.cache.latent_values && a.kind == attention_kind::latent)
         return of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank});
-    // vLLM's kernels of sparse attention read 8-bit latents with a scale of fp32 for 128 values, and rotated keys in 16
-    // bits (flashmla_sparse.py: fp8_ds_mla, 656 bytes of DeepSeek-V3.2).
-    if (r.cache.windows == window_cells::grouped && a.kind == attention_kind::latent && a.indexer.heads > 0 &&
-        format.element_bytes == 1)
+    // Kernels of sparse attention read 8-bit latents with a scale of fp32 for 128 values, and rotated keys in 16 bits:
+    // 656 bytes of DeepSeek-V3.2 (vLLM's flashmla_sparse.py, SGLang's calculate_mla_kv_cache_dim()).
+    const bool scaled =
+        r.cache.windows == window_cells::grouped || r.serving_kernels.latent.scaled == scaled_latents::anywhere;
+    if (scaled && a.kind == attention_kind::latent && a.indexer.heads > 0 && format.element_bytes == 1)
         return bytes_a_token(a.kv_rank + 4 * detail::ceil_quotient(a.kv_rank, 128) + 2 * a.rope_dim);
     const bool transposed = r.cache.transposed_values && a.kind == attention_kind::latent &&
                             !r.serving_kernels.flash_attention.value_or(false);

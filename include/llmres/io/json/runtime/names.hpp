@@ -23,9 +23,22 @@ struct named_fraction {
     std::string_view name;
     decltype(runtime_cache::default_fraction) choose;
 };
-inline constexpr std::array named_fractions{named_fraction{"sglang_by_step", runtimes::detail::sglang_by_step},
-                                            named_fraction{"sglang_by_size", runtimes::detail::sglang_by_size},
-                                            named_fraction{"sglang_by_ranks", runtimes::detail::sglang_by_ranks}};
+inline constexpr std::array named_fractions{
+    named_fraction{"sglang_by_step", runtimes::sglang.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_22", runtimes::sglang_0_5_22.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_21", runtimes::sglang_0_5_21.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_19", runtimes::sglang_0_5_19.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_18", runtimes::sglang_0_5_18.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_16", runtimes::sglang_0_5_16.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_14", runtimes::sglang_0_5_14.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_13", runtimes::sglang_0_5_13.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_12", runtimes::sglang_0_5_12.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_10", runtimes::sglang_0_5_10.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_9", runtimes::sglang_0_5_9.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_7", runtimes::sglang_0_5_7.cache.default_fraction},
+    named_fraction{"sglang_by_step_0_5_4", runtimes::sglang_0_5_4.cache.default_fraction},
+    named_fraction{"sglang_by_size", runtimes::sglang_0_5_2.cache.default_fraction},
+    named_fraction{"sglang_by_ranks", runtimes::sglang_0_4.cache.default_fraction}};
 
 }  // namespace detail
 
