@@ -223,6 +223,18 @@ TEST_CASE("where host and GPU share their memory, the host's own processes may t
     CHECK(workspace(spark) == interval<byte_count>{});  // a process that takes nothing
 }
 
+TEST_CASE("an engine that sets aside more than the GPU has leaves itself no pool, and does not start") {
+    job j = chat(runtimes::sglang);
+    const cluster small{.gpu = with_memory(gpus::rtx_2080_ti_11gb, gib(12))};
+    j.max_batched_tokens = tokens(1024);
+    CHECK_FALSE(chooses_no_pool(j, {}, small));
+    j.max_batched_tokens = tokens(16384);  // 1.5 MiB for each token of a step (server_args.py)
+    CHECK(chooses_no_pool(j, {}, small));
+    CHECK_FALSE(memory_fits(j, {}, small));
+    CHECK_FALSE(chooses_no_pool(j, {}, {.gpu = gpus::h100_sxm5_80gb}));
+    CHECK_FALSE(chooses_no_pool(chat(runtimes::vllm), {}, small));
+}
+
 TEST_CASE("the first stage's weights are a bound for evenly dealt layers, whatever the job") {
     const job j = chat(runtimes::vllm_v1_9);
     const cluster c{.gpu = gpus::h100_sxm5_80gb};

@@ -272,6 +272,15 @@ constexpr bool host_memory_fits(const job& j, const layout& l, const cluster& c,
 
 }  // namespace detail
 
+/// Whether the fraction of a GPU that an engine chooses leaves it no pool at all, so that it does not start: what it
+/// reserves for a step is larger than the GPU (SGLang: "Not enough memory. Please try to increase
+/// --mem-fraction-static").
+constexpr bool chooses_no_pool(const job& j, const layout& l, const cluster& c) {
+    if (trains(j)) return false;
+    const maybe<start_choices> chosen = choices_at_start(j, c.gpu, l);
+    return chosen && chosen->fraction <= 0;
+}
+
 /// True if the busiest GPU surely holds the job's memory (memory_breakdown::surely_within()), and the pool that the
 /// caller sized its caches, on unified memory while the job starts, too, if main memory has room for what lies there,
 /// and if the GPU has the job's attention kernel. Preconditions: validate() holds for job, layout and cluster.
@@ -279,7 +288,8 @@ constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
     if (detail::lacks_flash_attention(j, c.gpu)) return false;
     const memory_breakdown m = memory_of(j, l, c);
     return m.surely_within(usable_memory(j, c)) && most_at_start(j, m, c.gpu) <= available_memory(c) &&
-           (trains(j) || detail::pool_holds(j, l, m)) && detail::host_memory_fits(j, l, c, m);
+           (trains(j) || detail::pool_holds(j, l, m)) && !chooses_no_pool(j, l, c) &&
+           detail::host_memory_fits(j, l, c, m);
 }
 
 }  // namespace llmres::inline v0
