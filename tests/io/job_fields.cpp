@@ -373,6 +373,7 @@ TEST_CASE("every knob that software has under its own name moves a figure of som
         {"llama-3.2-1b", on_host},
         {"llama-3.2-1b", adapters},
         {"gemma-3-4b", json::object()},
+        {"gpt-oss-20b", json::object()},
         {"gemma-3-4b", object({{"max_batched_tokens", 512}})},
         {"mixtral-8x7b", on_host},
         {"deepseek-v2-lite", json::object()},

@@ -79,7 +79,7 @@ TEST_CASE("an engine's profiles say how far they were from what was measured") {
         return from.substr(0, from.find('\n'));
     };
     CHECK(line_of("b8672 to b9479").ends_with(" 0  unmeasured"));
-    CHECK(line_of("0.27 and later").ends_with(" 1  hardly measured"));
+    CHECK(line_of("0.33 and later").ends_with(" 1  hardly measured"));
     CHECK(line_of("b1600 to b1841").find(" measured") != std::string::npos);
     CHECK(line_of("b1600 to b1841").find("hardly") == std::string::npos);
 }

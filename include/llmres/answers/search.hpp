@@ -115,6 +115,8 @@ struct running_search {
     std::int64_t refused_in = 0;      ///< the part of `first_refusal`
     std::size_t worst = 0;            ///< which of `best` is, where it is full
 
+    constexpr ~running_search() = default;
+
     /// Forgets what depends on the fields of the job that the search chose anew. (What is remembered of a job that is
     /// served does not hang on the batch, or is known by it.)
     constexpr void forget_choice(const job& j) {

@@ -366,7 +366,7 @@ inline status take_what_fits(const job_reader& read, plan_request& request) {
 /// "none" as master weights: the optimizer steps the weights themselves.
 inline status take_no_master_weights(job_reader& read, job& j) {
     if (!trains(j) || read.fields().text_or("master_weights", "") != "none") return done{};
-    if (j.runtime.optimizer.copies_master_weights)
+    if (j.runtime.optimizer.copies_master_weights && master_weights_of(j))
         return refused(error_code::unsupported, "master_weights", "none",
                        "a precision: the runtime keeps a copy of its own");
     j.master_weights = weights_of(j);
