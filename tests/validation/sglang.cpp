@@ -51,12 +51,12 @@ std::vector<std::int64_t> listed(const captured_sizes& sizes) {
 }  // namespace
 
 TEST_CASE("static fraction, tokens of a step and graphs' sizes are those that SGLang resolves") {
-    std::map<std::pair<std::string, std::int64_t>, nlohmann::json> lists;
+    std::map<std::pair<std::string, std::int64_t>, std::vector<std::int64_t>> lists;
     int rows = 0;
     for_each_row("sglang_arguments.jsonl", [&](const nlohmann::json& row) {
         const std::string version = row.at("version");
         if (row.contains("sizes")) {
-            lists[{version, row["list"]}] = row["sizes"];
+            lists[{version, row["list"]}] = row["sizes"].get<std::vector<std::int64_t>>();
             return;
         }
         CAPTURE(version);
