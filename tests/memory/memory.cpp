@@ -112,6 +112,23 @@ TEST_CASE("a start is refused where less is free than the fraction of the whole,
     CHECK_FALSE(start_refused(other, shared));
 }
 
+TEST_CASE("the fraction is the named one, else the one that the engine chooses on the device") {
+    job j = chat(runtimes::sglang);
+    j.runtime.cache.default_fraction = nullptr;
+    const auto fraction_of = [&](byte_count size, const layout& l = {}) {
+        return on_device(j, with_memory(gpus::rtx_2080_ti_11gb, size), l).cache.fraction;
+    };
+    CHECK_FALSE(fraction_of(gib(80)));
+    j.runtime.cache.default_fraction = [](const start_facts& f) {
+        return start_choices{.fraction = f.device > gib(40) ? 0.9 : f.device > gib(2) ? 0.8 / f.tensor : -0.5};
+    };
+    CHECK(fraction_of(gib(80)) == maybe<double>{0.9});
+    CHECK(fraction_of(gib(24), {.tensor = 2}) == maybe<double>{0.4});
+    CHECK(fraction_of(gib(1)) == maybe<double>{0.0});
+    j.runtime.cache.fraction = 0.5;
+    CHECK(fraction_of(gib(80)) == maybe<double>{0.5});
+}
+
 TEST_CASE("an engine whose own fraction of a small device is nothing does not start there") {
     // server_args.py: what SGLang leaves free is more than the device has.
     for (const byte_count size : {mib(256), gib(1), gib(2)}) {

@@ -15,20 +15,6 @@ TEST_CASE("a pool that is a share of the device has a fraction; one that grows o
     CHECK_FALSE(takes_fraction(runtimes::pytorch.cache));
 }
 
-TEST_CASE("the fraction is the named one, else the one that the runtime chooses on the device") {
-    runtime_cache c{.pool = cache_pool::share_with_weights};
-    const start_facts large{.device = gib(80)}, small{.device = gib(24), .tensor = 2}, tiny{.device = gib(1)};
-    CHECK_FALSE(fraction_on(c, large));
-    c.default_fraction = [](const start_facts& f) {
-        return start_choices{.fraction = f.device > gib(40) ? 0.9 : f.device > gib(2) ? 0.8 / f.tensor : -0.5};
-    };
-    CHECK(fraction_on(c, large) == maybe<double>{0.9});
-    CHECK(fraction_on(c, small) == maybe<double>{0.4});
-    CHECK(fraction_on(c, tiny) == maybe<double>{0.0});
-    c.fraction = 0.5;
-    CHECK(fraction_on(c, large) == maybe<double>{0.5});
-}
-
 TEST_CASE("llama.cpp caches the latent itself since it absorbs the expansion, and keeps all recurrent state in fp32") {
     CHECK(runtimes::llama_cpp_2024.cache.expands_latent);
     CHECK_FALSE(runtimes::llama_cpp.cache.expands_latent);

@@ -57,7 +57,7 @@ struct block_pool {
         kinds[k].layers += more.layers;
     }
 
-    /// Whether all layers need the same tokens of a sequence: they are one group, and need no pages of one size
+    /// True if all layers need the same tokens of a sequence: they are one group, and need no pages of one size
     /// (kv_cache_interface.py: UniformTypeKVCacheSpecs).
     constexpr bool is_uniform() const {
         for (std::size_t k = 1; k < count; ++k)
@@ -76,6 +76,8 @@ struct block_pool {
         }
         return 2 * most < 3 * fewest ? most : fewest;
     }
+    /// Kinds of which a sequence holds lists of blocks: the first stands for all where they are one group.
+    constexpr std::size_t block_lists() const { return is_uniform() && count > 0 ? 1 : count; }
     /// Groups that the layers of a kind are split into.
     constexpr std::int64_t groups_of(const layer_kind& kind) const {
         return count == 0 ? 0 : is_uniform() ? 1 : detail::ceil_quotient(kind.layers, group_layers());
@@ -95,7 +97,7 @@ struct block_pool {
         if (state <= usual) return usual;
         return usual * detail::ceil_quotient(state.in(bytes), usual.in(bytes));
     }
-    /// The same of a layer of that kind.
+    /// Bytes that a layer of a kind has of a block.
     constexpr byte_count page_of(const layer_kind& kind) const {
         if (!is_uniform()) return page();
         return kind.state > byte_count{} ? kind.state : kind.each * block_tokens;
@@ -138,14 +140,14 @@ struct block_pool {
     /// as steps may run at once. The pool's blocks over these are what vLLM prints as "Maximum concurrency".
     constexpr std::int64_t blocks_of_sequence(token_count length, token_count in_flight) const {
         std::int64_t needed = 0;
-        for (std::size_t k = 0; k < (is_uniform() && count > 0 ? 1 : count); ++k)
+        for (std::size_t k = 0; k < block_lists(); ++k)
             needed += groups_of(kinds[k]) * blocks_of_group(kinds[k], length, in_flight);
         return needed;
     }
     /// Blocks that a sequence of `length` tokens holds while it decodes, with `decoded` of its tokens in flight.
     constexpr std::int64_t blocks_while_decoding(token_count length, token_count decoded) const {
         std::int64_t held = 0;
-        for (std::size_t k = 0; k < (is_uniform() && count > 0 ? 1 : count); ++k) {
+        for (std::size_t k = 0; k < block_lists(); ++k) {
             const std::int64_t filled = detail::ceil_quotient(length.in(tokens), tokens_of_block(kinds[k]).in(tokens));
             const std::int64_t kept = blocks_of_group(kinds[k], length, decoded);
             held += groups_of(kinds[k]) * (kinds[k].window > token_count{} && filled < kept ? filled : kept);

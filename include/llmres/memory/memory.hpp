@@ -55,7 +55,7 @@ constexpr runtime in_any_layout(const runtime& profile, const gpu& card) {
         r.process.workspace += {{}, scaled_up(device, 0.03), scaled_up(device, 0.20)};
     return r;
 }
-/// What the engine's choices at start depend on. `r`: its profile on that device.
+/// Facts that the engine's choices at start depend on. `r`: its profile on that device.
 constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& card, const layout& l) {
     const encoder& tower = j.model.encoders[0];
     const serving_options& asked = j.options;
@@ -85,14 +85,21 @@ constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& 
     return f;
 }
 
+/// Choices of the engine when it starts, with the fraction that the job names, if it names one; empty where the profile
+/// says of none. `r`: the profile on that device.
+constexpr maybe<start_choices> choices_of(const job& j, const runtime& r, const gpu& card, const layout& l) {
+    if (j.runtime.cache.default_fraction == nullptr) return {};
+    start_choices chosen = j.runtime.cache.default_fraction(start_facts_of(j, r, card, l));
+    chosen.fraction = j.runtime.cache.fraction.value_or(chosen.fraction);
+    return chosen;
+}
+
 /// Sets the defaults that depend on the layout and the model. `r`: the profile on that device.
 constexpr void set_choices(runtime& r, const job& j, const gpu& card, const layout& l) {
-    const runtime_cache& named = j.runtime.cache;
-    r.cache.fraction = named.fraction;
-    if (named.default_fraction == nullptr) return;
-    const start_facts facts = start_facts_of(j, r, card, l);
-    r.cache.fraction = fraction_on(named, facts);
-    if (!named.default_fraction(facts).whole_windows) return;
+    const maybe<start_choices> chosen = choices_of(j, r, card, l);
+    if (!chosen) return;
+    r.cache.fraction = chosen->fraction > 0 ? chosen->fraction : 0.0;
+    if (!chosen->whole_windows) return;
     r.cache.windows = window_cells::whole;
     r.cache.window_part = {};
 }
@@ -107,19 +114,14 @@ constexpr runtime on_device(const job& j, const gpu& card, const layout& l) {
     return r;
 }
 
-/// The same of a profile, for a job that names no model.
+/// A profile with those defaults, for a job that names no model.
 constexpr runtime on_device(const runtime& profile, const gpu& card, const layout& l) {
     return on_device(job{.runtime = profile}, card, l);
 }
 
-/// What the job's engine chooses when it starts on that device in that layout (start_choices); empty where its
-/// profile does not say.
+/// Choices of the job's engine when it starts on that device in that layout; empty where its profile says of none.
 constexpr maybe<start_choices> choices_at_start(const job& j, const gpu& card, const layout& l) {
-    if (j.runtime.cache.default_fraction == nullptr) return {};
-    const runtime r = on_device(j, card, l);
-    start_choices chosen = j.runtime.cache.default_fraction(detail::start_facts_of(j, r, card, l));
-    chosen.fraction = j.runtime.cache.fraction.value_or(chosen.fraction);
-    return chosen;
+    return detail::choices_of(j, detail::in_any_layout(j.runtime, card), card, l);
 }
 
 namespace detail {
@@ -272,8 +274,8 @@ constexpr bool host_memory_fits(const job& j, const layout& l, const cluster& c,
 
 }  // namespace detail
 
-/// Whether the fraction of a GPU that an engine chooses leaves it no pool at all, so that it does not start: what it
-/// reserves for a step is larger than the GPU (SGLang: "Not enough memory. Please try to increase
+/// True if the fraction of a GPU that an engine chooses leaves it no pool at all, so that it does not start: its
+/// reserve for a step is larger than the GPU (SGLang: "Not enough memory. Please try to increase
 /// --mem-fraction-static").
 constexpr bool chooses_no_pool(const job& j, const layout& l, const cluster& c) {
     if (trains(j)) return false;

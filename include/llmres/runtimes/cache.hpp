@@ -8,8 +8,8 @@
 #include <span>
 #include <string_view>
 
-/// How a runtime allocates its KV cache: from which part of the device, in which blocks, for which tokens; and what it
-/// chooses when it starts and nobody named it.
+/// Allocation of a runtime's KV cache: from which part of the device, in which blocks, for which tokens; and the
+/// choices of a runtime when it starts and nobody named them.
 namespace llmres::inline v0 {
 
 /// How a runtime comes by the memory of its cache.
@@ -59,9 +59,10 @@ enum class slot_cells : std::uint8_t {
     apart,         ///< each slot has its whole context, and a cache of its own (llama.cpp: streams, not kv_unified)
 };
 
-// ---- what is chosen at start ----------------------------------------------------------------------------------------
+// ---- choices at start
+// -------------------------------------------------------------------------------------------------
 
-/// What drafts tokens ahead of the model.
+/// Drafters of tokens ahead of the model.
 enum class drafting : std::uint8_t {
     none,    ///< nothing does
     lookup,  ///< a look-up in the text (n-grams)
@@ -69,7 +70,7 @@ enum class drafting : std::uint8_t {
     model,   ///< a smaller model
 };
 
-/// What these choices depend on: the device, the layout, the model, and what the caller asked.
+/// Facts that choices at start depend on: the device, the layout, the model, and what the caller asked.
 struct start_facts {
     byte_count device{};               ///< memory of the device, as nvidia-smi reports it
     std::int32_t capability = 0;       ///< major part of its compute capability
@@ -87,7 +88,7 @@ struct start_facts {
     token_count cache{};               ///< tokens that the cache holds at most; 0: as many as there is room for
     std::int64_t sequences = 0;        ///< sequences that run at once at most; 0: as many as there is room for
     bool captures = true;              ///< CUDA graphs are captured
-    drafting drafts = drafting::none;  ///< what drafts tokens
+    drafting drafts = drafting::none;  ///< the drafter of tokens
 };
 
 /// Sizes from one on to another, in steps.
@@ -111,7 +112,7 @@ struct captured_sizes {
             for (std::int64_t size = r.first; size <= r.last && size <= largest; size += r.step) each(last = size);
         if (takes_largest && !ranges.empty() && last < largest) each(largest);
     }
-    /// How many there are.
+    /// Number of the sizes.
     constexpr std::int64_t count() const {
         std::int64_t all = 0, last = 0;
         for (const size_range& r : ranges) {
@@ -124,7 +125,7 @@ struct captured_sizes {
     }
 };
 
-/// What is chosen.
+/// Choices of a runtime when it starts.
 struct start_choices {
     double fraction = 0.0;  ///< part of the device for weights and caches; negative: more is set aside than there is
     bool whole_windows = false;  ///< layers with sliding-window attention keep the whole context
@@ -183,14 +184,6 @@ struct runtime_cache {
 constexpr bool takes_fraction(const runtime_cache& c) {
     return c.pool == cache_pool::share_of_total || c.pool == cache_pool::share_with_weights ||
            c.pool == cache_pool::share_of_free;
-}
-
-/// The fraction that was named, or the one that the runtime chooses (default_fraction), nothing where it sets more
-/// aside than there is; empty where it has none.
-constexpr maybe<double> fraction_on(const runtime_cache& c, const start_facts& f) {
-    if (c.fraction || c.default_fraction == nullptr) return c.fraction;
-    const double chosen = c.default_fraction(f).fraction;
-    return chosen > 0 ? chosen : 0.0;
 }
 
 }  // namespace llmres::inline v0

@@ -17,7 +17,7 @@ namespace llmres::inline v0 {
 enum class scaled_latents : std::uint8_t {
     nowhere,    ///< none: values alone
     on_hopper,  ///< NVIDIA's before Blackwell, whose kernels are TensorRT-LLM's (SGLang from 0.5.10 on)
-    anywhere,   ///< all (SGLang 0.5.5 to 0.5.9)
+    anywhere,   ///< all (SGLang 0.5.5 to 0.5.9, vLLM)
 };
 
 /// How multi-head latent attention reads its cache.

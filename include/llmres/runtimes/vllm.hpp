@@ -308,6 +308,7 @@ constexpr runtime vllm_graphs_deducted() {
     // vLLM's own planner says so of seven models with windows or chunks (0.26.0). (Gemma 4 keeps the whole context in
     // every layer before 0.21.)
     r.cache.windows = window_cells::grouped;
+    r.serving_kernels.latent.scaled = scaled_latents::anywhere;  // flashmla_sparse.py
     // mamba_utils.py: MambaStateDtypeCalculator. Graphs of decoding whole are captured for max_num_seqs sequences, each
     // with a block of states (config/compilation.py: resolve_cudagraph_mode_and_sizes; pull request 38270).
     r.cache.states = state_cells::published;

@@ -115,8 +115,7 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
         return of({.heads = 1, .kv_heads = 1, .head_dim = a.kv_rank + a.rope_dim, .value_dim = a.kv_rank});
     // Kernels of sparse attention read 8-bit latents with a scale of fp32 for 128 values, and rotated keys in 16 bits:
     // 656 bytes of DeepSeek-V3.2 (vLLM's flashmla_sparse.py, SGLang's calculate_mla_kv_cache_dim()).
-    const bool scaled =
-        r.cache.windows == window_cells::grouped || r.serving_kernels.latent.scaled == scaled_latents::anywhere;
+    const bool scaled = r.serving_kernels.latent.scaled == scaled_latents::anywhere;
     if (scaled && a.kind == attention_kind::latent && a.indexer.heads > 0 && format.element_bytes == 1)
         return bytes_a_token(a.kv_rank + 4 * detail::ceil_quotient(a.kv_rank, 128) + 2 * a.rope_dim);
     const bool transposed = r.cache.transposed_values && a.kind == attention_kind::latent &&
@@ -162,7 +161,7 @@ constexpr bool has_attention(const model& m) {
 /// Gated DeltaNet with one decay a head (not Kimi delta attention).
 constexpr bool is_gated_delta(const recurrent& rec) { return rec.kind == recurrent_kind::delta_net && rec.rank == 0; }
 
-/// Whether a pool is one of blocks that all layers of a model share.
+/// True if all layers of a model share the blocks of one pool.
 constexpr bool has_block_pool(const model& m, const runtime& r, const layout& l) {
     if (r.cache.windows != window_cells::grouped || l.context_parallel > 1) return false;
     for (const layer& kind : m.layers.distinct())  // not described: latent attention with windows
@@ -170,8 +169,8 @@ constexpr bool has_block_pool(const model& m, const runtime& r, const layout& l)
     return true;
 }
 
-/// Whether its layers are of several kinds, or keep a window: where all keep the whole context, a sequence takes the
-/// sum over layers.
+/// True if layers that share a pool are of several kinds, or keep a window: where all keep the whole context, a
+/// sequence takes the sum over layers.
 constexpr bool has_groups(const model& m, const runtime& r, const layout& l) {
     if (!has_block_pool(m, r, l)) return false;
     for (const layer& kind : m.layers.distinct()) {
@@ -263,7 +262,7 @@ struct shared_blocks {
     /// What all layers of a GPU have of them.
     constexpr byte_count of(const block_pool& here, std::int64_t sequences) const {
         std::int64_t held = 0;
-        for (std::size_t k = 0; k < (pool.is_uniform() && pool.count > 0 ? 1 : pool.count); ++k)
+        for (std::size_t k = 0; k < pool.block_lists(); ++k)
             held += pool.groups_of(pool.kinds[k]) * of_group(pool.kinds[k], sequences);
         return block_on(here) * held;
     }

@@ -352,7 +352,7 @@ struct serving_stages {
     byte_count rope{};  ///< tables of rotary positions that layers share
     by_kind<serving_layer> kinds;
 
-    /// Of stages that earlier layouts may have left: layers are not folded before fold_layers().
+    /// Stages that earlier layouts may have left: layers are not folded before fold_layers().
     constexpr serving_stages(const llmres::job& j, const llmres::layout& l, const llmres::runtime& r,
                              serving_folds& of_layouts)
         : job{j},

@@ -70,7 +70,7 @@ struct training_folds {
     constexpr explicit training_folds(folds_are folds = folds_are::made_anew)
         : states{folds}, end_states{folds}, activations{folds}, layers{folds}, ends{folds} {}
 
-    /// How the model's modules are written.
+    /// The modules of the model, found once.
     constexpr const modeling& code_of(const model& m) {
         if (code == nullptr) {
             code = &modeling_of(m);
