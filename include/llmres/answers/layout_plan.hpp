@@ -90,7 +90,7 @@ constexpr void judge_start(job_plan& p, const job& j, const cluster& c) {
     p.because({reason_code::memory_tight, p.gpu, memory_term::weights, most, free});
 }
 
-/// Whether the caches have room in a pool that the caller sized, or that the engine leaves itself.
+/// Judges the caches by the pool that the caller sized, or that the engine leaves itself.
 constexpr void judge_pool(job_plan& p, const job& j, const cluster& c) {
     const bool none = chooses_no_pool(j, p.layout, c);
     if (trains(j) || (!none && pool_holds(j, p.layout, p.memory))) return;

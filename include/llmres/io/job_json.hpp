@@ -393,7 +393,7 @@ inline const training_stack* stack_of(const nlohmann::json& document) {
     return nullptr;
 }
 
-/// Whether a document says that it finetunes.
+/// True if a document says that it finetunes.
 inline bool finetunes(const nlohmann::json& document) {
     job_reader read{document, ""};
     task said{};

@@ -8,10 +8,10 @@
 #include <llmres/values/maybe.hpp>
 #include <string_view>
 
-/// What hangs on the name of a model's family, and on nothing that its configuration says: one row each.
+/// Families of models: one row each for what hangs on the name, and on nothing that a configuration says.
 namespace llmres::inline v0 {
 
-/// How llama.cpp lays a family out in a GGUF file (llama-arch.cpp, llama-model.cpp) and quantises it (llama-quant.cpp).
+/// Layout of a family in a GGUF file, and its types (llama.cpp: llama-arch.cpp, llama-model.cpp, llama-quant.cpp).
 struct gguf_family {
     bool joined_heads = false;        ///< queries, keys and values are one tensor
     bool joined_gate = false;         ///< gate and way up are one tensor
@@ -31,10 +31,10 @@ struct family {
 /// The row of a model's family. One without modules, where no row has its name.
 constexpr const family& family_of(const model& m);
 
-/// How the modules of a model's architecture are written: as Llama's, where that is not known.
+/// The modules of a model's architecture: Llama's, where its own are not known.
 constexpr const modeling& modeling_of(const model& m);
 
-/// Whether that is known. A model without an architecture is what its layers say.
+/// True if the modules of its architecture are known. A model without an architecture is what its layers say.
 constexpr bool is_described(const model& m);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -231,7 +231,7 @@ inline constexpr std::array all_families{
     family{.architecture = "deci", .gguf = {.wider_values_at_80 = true}},
 };
 
-/// Whether each family has one row.
+/// True if each family has one row.
 constexpr bool has_one_row_each() {
     for (std::size_t i = 0; i < all_families.size(); ++i)
         for (std::size_t k = 0; k < i; ++k)

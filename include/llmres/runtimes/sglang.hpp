@@ -14,11 +14,12 @@ namespace llmres::inline v0::runtimes {
 
 namespace detail {
 
-/// As SGLang rounds it.
+/// A part, rounded as SGLang does: to three decimal places.
 constexpr double three_places(double part) {
     const double thousands = part * 1000.0;
     return static_cast<double>(static_cast<std::int64_t>(thousands < 0 ? thousands - 0.5 : thousands + 0.5)) / 1000.0;
 }
+/// The part of a device that is left beside so many MiB.
 constexpr double without_mib(byte_count device, double left) {
     const double all = static_cast<double>(times_in(mib(1), device));
     return three_places((all - left) / all);
@@ -44,20 +45,20 @@ constexpr start_choices sglang_by_size(const start_facts& f) {
     return {.fraction = without_mib(f.device, gibibytes * 1024), .whole_windows = true};
 }
 
-/// How prompts are computed by graphs, which take 8 MiB for each size, or 1,536 with latent attention.
+/// Graphs that compute prompts. They take 8 MiB for each size, or 1,536 with latent attention.
 enum class prompt_graphs : std::uint8_t {
     none,      ///< not unless --enable-piecewise-cuda-graph is said (up to 0.5.9)
     compiled,  ///< compiled piece by piece (tc_piecewise, 0.5.10 to 0.5.14)
     broken,    ///< broken at each attention (breakable)
 };
 
-/// Which prompts are.
+/// Prompts that graphs compute.
 struct sglang_prompt_rules {
     prompt_graphs kind = prompt_graphs::broken;  ///< How they are captured.
     bool of_latent = true;                       ///< With latent attention, too. (Not in 0.5.15 to 0.5.18.)
     bool of_stages = false;                      ///< On stages of a pipeline, too. (In 0.5.15 to 0.5.18.)
     bool of_apart = true;                        ///< Where ranks compute attention apart, too. (From 0.5.17 on.)
-    /// Of models with routed experts on datacenter Blackwell, too. (Not up to 0.5.12: flashinfer_trtllm.)
+    /// Models with routed experts on datacenter Blackwell, too. (Not up to 0.5.12: flashinfer_trtllm.)
     bool of_blackwell_experts = true;
     bool of_drafts = true;       ///< Where tokens are drafted, too. (Not in 0.5.10.)
     bool of_their_own = false;   ///< Without graphs of decoding, too. (0.5.10 to 0.5.13.)
@@ -66,7 +67,7 @@ struct sglang_prompt_rules {
     std::int64_t latent = 8192;
 };
 
-/// What differs between releases since 0.5.3 in how SGLang sets memory apart (server_args.py, from 0.5.19 on
+/// Differences between releases since 0.5.3 in how SGLang sets memory apart (server_args.py, from 0.5.19 on
 /// arg_groups/memory_hook.py: handle_gpu_memory_settings; tests/validation/sglang holds every release's answers).
 struct sglang_rules {
     /// Sequences of the largest graph on devices below 35 GiB, with fewer than four tensor ranks and with more: 16 and
@@ -120,8 +121,8 @@ constexpr bool pools_windows(const start_facts& f) {
     return (Rules.windowed > 0 && any_of(first)) || (Rules.windowed > 1 && any_of(later));
 }
 
-/// What a vision tower leaves of the fraction (adjust_mem_fraction_for_vlm()): 0.95, and more or less by layers x
-/// width^2 over those of ViT-L/14. A config that calls its layers otherwise counts as having 24.
+/// The part of the fraction that a vision tower leaves (adjust_mem_fraction_for_vlm()): 0.95, and more or less by
+/// layers x width^2 over those of ViT-L/14. A config that calls its layers otherwise counts as having 24.
 constexpr double beside_tower(const start_facts& f) {
     const double width = static_cast<double>(f.image_hidden);
     const double layers = f.image_layers > 0 ? f.image_layers : 24;
@@ -159,8 +160,8 @@ constexpr captured_sizes prefill_graphs(const start_facts& f) {
     return {.ranges = prefill_sizes, .largest = largest};
 }
 
-/// Whether they are captured after all: kernels of datacenter Blackwell come without, up to 0.5.12 for routed experts
-/// (flashinfer_trtllm), from 0.5.15 on for DeepSeek-V3's attention (trtllm_mla).
+/// True if graphs of prompts are captured after all: kernels of datacenter Blackwell come without, up to 0.5.12 for
+/// routed experts (flashinfer_trtllm), from 0.5.15 on for DeepSeek-V3's attention (trtllm_mla).
 template <sglang_rules Rules>
 constexpr bool captures_prefill(const start_facts& f) {
     if (f.capability != 10) return true;

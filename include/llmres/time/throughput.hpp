@@ -58,7 +58,7 @@ constexpr efficiency widened_by_unknowns(const cluster& c, efficiency e) {
     return e;
 }
 
-/// What layouts of one job on one cluster have in common: kept from one evaluation to the next, or made anew.
+/// Folds that layouts of one job on one cluster have in common: kept from one evaluation to the next, or made anew.
 struct layout_folds {
     training_folds training;
     training_times of_training;

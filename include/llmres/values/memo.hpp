@@ -17,7 +17,7 @@ constexpr std::uint64_t mixed(Part... parts) {
     return sum;
 }
 
-/// Whether the folds of a job are kept for its next layouts.
+/// Folds of a job are made anew for each layout, or kept for the next ones.
 enum class folds_are : std::uint8_t { made_anew, kept };
 
 /// The values that a function had for its last `Slots` arguments or fewer, or none, where folds are made anew. `Key` is
@@ -41,7 +41,7 @@ public:
     memo& operator=(const memo&) = delete;
     constexpr ~memo() { delete[] entries_; }
 
-    /// Whether values are kept.
+    /// True if values are kept.
     constexpr bool keeps() const { return keeps_; }
     /// The value for a key: what make() returned for it last, or returns now.
     template <class Make>
@@ -49,7 +49,7 @@ public:
         if (!keeps_) return make();
         return kept(key, make);
     }
-    /// The same without a copy, until the next call. `room`: where the value is if none is kept.
+    /// The value for a key without a copy, until the next call. `room`: where the value is if none is kept.
     template <class Make>
     constexpr const Value& get(const Key& key, const Make& make, slot<Value>& room) {
         if (keeps_) return kept(key, make);

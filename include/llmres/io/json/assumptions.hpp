@@ -58,8 +58,7 @@ inline void assume_serving(assumption_list& a, const job& j) {
     a.add_format("kv_cache", std::string{kv_cache_of(j).name.view()});
 }
 
-/// Of a low-rank adapter that the document makes, or software that it names: its kind, its rank, and the layers that
-/// get one.
+/// Lists kind, rank and targets of a low-rank adapter that the document makes, or that software makes which it names.
 inline void assume_adapter(assumption_list& a, const job& j, bool by_stack) {
     if (!j.adapter.low_rank() || !(a.says("adapter", "kind") || by_stack)) return;
     if (!a.says("adapter", "kind")) a.list()["adapter_kind"] = name_of(j.adapter.kind);

@@ -364,7 +364,7 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     return work;
 }
 
-/// The same, as another layout left it, if one did.
+/// The work of the steps, as another layout left it, if one did.
 constexpr const serving_work& serving_work_of(const job& j, const layout& l, const pricing& with, serving_times& kept,
                                               slot<serving_work>& room) {
     const auto anew = [&] { return serving_work_anew(j, l, with, kept); };
