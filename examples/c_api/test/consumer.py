@@ -5,6 +5,7 @@ consumer.py LIBRARY PROGRAM JOBS.jsonl..."""
 
 import ctypes
 import json
+import pathlib
 import subprocess
 import sys
 import tempfile
@@ -40,10 +41,11 @@ def documents(files: list[str], count: int) -> list[dict]:
 
 def program_says(program: str, document: dict) -> dict:
     """What `llmres plan --json` prints; its message in place of a refusal."""
-    with tempfile.NamedTemporaryFile("w", suffix=".json") as job:
-        json.dump(document, job)
-        job.flush()
-        done = subprocess.run([program, "plan", job.name, "--json"], capture_output=True, text=True)
+    # In a folder of its own: a file beside a document that is called as its model is the model.
+    with tempfile.TemporaryDirectory() as folder:
+        job = pathlib.Path(folder, "job.json")
+        job.write_text(json.dumps(document), encoding="utf-8")
+        done = subprocess.run([program, "plan", str(job), "--json"], capture_output=True, text=True)
     return json.loads(done.stdout) if done.stdout else {"refused": done.stderr}
 
 
