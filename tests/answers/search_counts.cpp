@@ -136,20 +136,21 @@ TEST_CASE("two searches of the parts of a space, added, are one search of all of
     for (const job& j : {training(models::llama_3_1_8b, 64), serving(models::llama_3_1_70b, 64)}) {
         const cluster c = h100(16);
         const search_request r;
-        const auto in_parts = [&](std::vector<found_layout>& best, std::vector<found_layout>& front, bool odd) {
-            every_other watch{odd};
-            detail::running_search<every_other> running{.c = c,
-                                                        .r = r,
-                                                        .best = detail::room_of(best),
-                                                        .front = detail::room_of(front),
-                                                        .against = objective::fewest_gpus,
-                                                        .watch = watch};
-            REQUIRE(detail::run(running, j, c));
-            return running;
+        const auto search_into = [&](std::vector<found_layout>& best, std::vector<found_layout>& front,
+                                     every_other& watch) {
+            return detail::running_search<every_other>{.c = c,
+                                                       .r = r,
+                                                       .best = detail::room_of(best),
+                                                       .front = detail::room_of(front),
+                                                       .against = objective::fewest_gpus,
+                                                       .watch = watch};
         };
         std::vector<found_layout> best(5), front(8), other_best(5), other_front(8);
-        auto sum = in_parts(best, front, true);
-        const auto other = in_parts(other_best, other_front, false);
+        every_other odd{true}, even{false};
+        auto sum = search_into(best, front, odd);
+        auto other = search_into(other_best, other_front, even);
+        REQUIRE(detail::run(sum, j, c));
+        REQUIRE(detail::run(other, j, c));
         CHECK(sum.counts.tried > 0);
         CHECK(other.counts.tried > 0);
         sum.add(other);
@@ -173,15 +174,18 @@ TEST_CASE("of two searches of parts the refusal of the earlier part is the first
     const search_request r;
     detail::unwatched watch;
     const auto refusing = [&](std::string_view field, std::int64_t part) {
-        detail::running_search<detail::unwatched> running{
-            .c = c, .r = r, .best = {}, .front = {}, .against = {}, .watch = watch};
-        if (!field.empty()) running.first_refusal = error{.field = field};
-        running.refused_in = part;
-        return running;
+        return detail::running_search<detail::unwatched>{
+            .c = c,
+            .r = r,
+            .best = {},
+            .front = {},
+            .against = {},
+            .watch = watch,
+            .first_refusal = field.empty() ? maybe<error>{} : maybe<error>{error{.field = field}},
+            .refused_in = part};
     };
-    const auto first_of = [&](const auto& a, const auto& b) {
-        auto sum = a;
-        sum.add(b);
+    const auto first_of = [&](auto&& sum, const auto& other) {
+        sum.add(other);
         return std::string{sum.first_refusal ? sum.first_refusal->field.view() : std::string_view{}};
     };
     CHECK(first_of(refusing("a", 1), refusing("b", 2)) == "a");

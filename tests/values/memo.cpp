@@ -88,10 +88,7 @@ TEST_CASE("keys that mix to the same are told apart: six have places, a seventh 
         CHECK(c.knows({n}, n));
     }
     int known = 0;
-    for (std::int64_t n = 1; n <= 40; ++n) {
-        counted<alike, 64> copy = c;  // to ask for another would make room for it
-        known += copy.knows({n}, n);
-    }
+    for (std::int64_t n = 1; n <= 40; ++n) known += c.values.find({n}) != nullptr;
     CHECK(known == 6);
 }
 
@@ -102,10 +99,7 @@ TEST_CASE("no more values are known than there are slots") {
         CHECK(c.knows({n, 0}, n));
     }
     int known = 0;
-    for (std::int64_t n = 1; n <= 40; ++n) {
-        counted<two_numbers, 4> copy = c;
-        known += copy.knows({n, 0}, n);
-    }
+    for (std::int64_t n = 1; n <= 40; ++n) known += c.values.find({n, 0}) != nullptr;
     CHECK(known == 4);
 }
 

@@ -32,12 +32,7 @@ public:
     constexpr memo() = default;                                                     ///< keeps nothing
     constexpr explicit memo(folds_are folds) : keeps_{folds == folds_are::kept} {}  ///< keeps values, or nothing
 
-    /// A copy has the same values.
-    constexpr memo(const memo& other) : keeps_{other.keeps_} {
-        if (other.entries_ == nullptr) return;
-        entries_ = new entry[Slots];
-        for (std::size_t i = 0; i < Slots; ++i) entries_[i] = other.entries_[i];
-    }
+    memo(const memo&) = delete;
     memo& operator=(const memo&) = delete;
     constexpr ~memo() { delete[] entries_; }
 
@@ -57,10 +52,9 @@ public:
         return room.value;
     }
     /// The value for a key; null where there is none.
-    constexpr const Value* find(const Key& key) {
-        if (!keeps_) return nullptr;
-        const entry& at = entry_of(key);
-        return at.has_value ? &at.value.value : nullptr;
+    constexpr const Value* find(const Key& key) const {
+        const entry* const at = keeps_ ? entry_with(key, mix_of(key)) : nullptr;
+        return at != nullptr ? &at->value.value : nullptr;
     }
     /// Forgets all values.
     constexpr void clear() {
@@ -79,26 +73,27 @@ private:
 
     template <class Make>
     constexpr const Value& kept(const Key& key, const Make& make) {
-        entry& at = entry_of(key);
-        if (!at.has_value) {
-            at.value = slot<Value>{made_by{}, make};
-            at.has_value = true;
-        }
+        const std::uint64_t mix = mix_of(key);
+        if (const entry* const with = entry_with(key, mix)) return with->value.value;
+        entry& at = free_entry(static_cast<std::size_t>(mix >> 48), mix, key);
+        at.value = slot<Value>{made_by{}, make};
+        at.has_value = true;
         return at.value.value;
     }
-    /// The entry of a key. Where it has no value, it is free for one.
-    constexpr entry& entry_of(const Key& key) {
-        if (entries_ == nullptr) entries_ = new entry[Slots];
-        const std::uint64_t mix = key.mix() * 0x9e3779b97f4a7c15U;
+    static constexpr std::uint64_t mix_of(const Key& key) { return key.mix() * 0x9e3779b97f4a7c15U; }
+    /// The entry with a key's value; null where there is none.
+    constexpr const entry* entry_with(const Key& key, std::uint64_t mix) const {
+        if (entries_ == nullptr) return nullptr;
         const auto first = static_cast<std::size_t>(mix >> 48);
         for (std::size_t i = 0; i < places; ++i) {
-            entry& at = entries_[(first + i) & (Slots - 1)];
-            if (at.mix == mix && at.has_value && at.key == key) return at;
+            const entry& at = entries_[(first + i) & (Slots - 1)];
+            if (at.mix == mix && at.has_value && at.key == key) return &at;
         }
-        return free_entry(first, mix, key);
+        return nullptr;
     }
     /// An entry for a key that has none: the first of its own that is free, or one of them in turn.
     constexpr entry& free_entry(std::size_t first, std::uint64_t mix, const Key& key) {
+        if (entries_ == nullptr) entries_ = new entry[Slots];
         std::size_t i = 0;
         while (i < places && entries_[(first + i) & (Slots - 1)].has_value) ++i;
         entry& free = entries_[(first + (i < places ? i : replaced_++ % places)) & (Slots - 1)];

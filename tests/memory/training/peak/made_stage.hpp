@@ -49,8 +49,7 @@ struct made_stage {
     explicit made_stage(std::int32_t kinds = 2) : made_stage{job_of(kinds)} {}
     explicit made_stage(const job& j)
         : asked{j},
-          folds{written_as(code)},
-          folded{asked, cut, asked.model.layers, sdpa_backend::flash, folds},
+          folded{asked, cut, asked.model.layers, sdpa_backend::flash, written_as(folds, code)},
           stage{training_stage_of(folded, placement_of(asked, cut, 0))},
           in{stage_step_of(folded, stage)} {
         stage.saved = {};
@@ -197,8 +196,7 @@ struct made_stage {
 private:
     static constexpr std::int64_t more = 1024;
 
-    static training_folds written_as(const modeling& code) {
-        training_folds folds;
+    static training_folds& written_as(training_folds& folds, const modeling& code) {
         folds.code = &code;
         return folds;
     }
