@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <llmres/values/precision.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -31,11 +32,16 @@ TEST_CASE("each stack is a runtime, whose defaults a job document may have") {
         CHECK(find_runtime(one.also)->identity == find_runtime(one.name)->identity);
         nlohmann::json explicit_defaults = document("huggingface");
         explicit_defaults.update(nlohmann::json::parse(one.defaults));
+        nlohmann::json of_runtime{{"name", "huggingface"}};
+        of_runtime.update(nlohmann::json::parse(one.defaults).value("runtime", nlohmann::json::object()));
+        explicit_defaults["runtime"] = of_runtime;
         const job by_name = job_of(document(std::string{one.name})), by_fields = job_of(explicit_defaults);
         CHECK(by_name.micro_batch == by_fields.micro_batch);
         CHECK(by_name.sequence == by_fields.sequence);
         CHECK(by_name.recompute == by_fields.recompute);
         CHECK(by_name.adapter == by_fields.adapter);
+        CHECK(by_name.weights == by_fields.weights);
+        CHECK(by_name.runtime.kernels.fp32_stream == by_fields.runtime.kernels.fp32_stream);
     }
 }
 
@@ -62,10 +68,102 @@ TEST_CASE("LLaMA-Factory and ms-swift train adapters unless the document says wh
     }
 }
 
-TEST_CASE("a global batch is not divided by a micro-batch that nobody named") {
+TEST_CASE("weights are those of the stack's own code, unless the document names them") {
+    const auto weights = [](const char* name, const nlohmann::json& more) {
+        nlohmann::json asked = document(name);
+        asked.update(more);
+        const job read = job_of(asked);
+        return precision{weights_of(read)};
+    };
+    const nlohmann::json whole{{"adapter", {{"kind", "none"}}}}, lora{{"adapter", {{"kind", "lora"}, {"rank", 8}}}};
+    const nlohmann::json none = nlohmann::json::object();
+    CHECK(weights("trl", none) == fp32);  // create_model_from_path(): dtype="float32"
+    CHECK(weights("trl", lora) == fp32);
+    CHECK(weights("trl", {{"weights", "nf4_double"}, {"adapter", lora["adapter"]}}) == nf4_double);
+    CHECK(weights("llama-factory", none) == bf16);
+    CHECK(weights("llama-factory", whole) == fp32);  // cast_trainable_params_to_fp32
+    CHECK(weights("llama-factory", {{"weights", nullptr}, {"adapter", whole["adapter"]}}) == fp32);
+    CHECK(weights("llama-factory", {{"optimizer", "galore"}}) == fp32);  // which trains whole matrices
+    CHECK(weights("ms-swift", whole) == bf16);
+    nlohmann::json pure = whole;
+    pure["weights"] = "bf16";
+    CHECK(weights("llama-factory", pure) == bf16);
+}
+
+TEST_CASE("fields of the runtime that a document names stay beside those of the stack") {
     nlohmann::json asked = document("trl");
-    asked["global_batch"] = 4;
-    CHECK(job_of(asked).micro_batch == 1);
+    asked["runtime"] = {{"name", "trl"}, {"fp32_stream", true}};
+    CHECK(job_of(asked).runtime.kernels.fp32_stream);
+    asked["runtime"] = {{"name", "trl"}, {"loss", "fused_linear"}};
+    CHECK(job_of(asked).runtime.kernels.loss.code == loss_code::fused_linear);
+    CHECK_FALSE(job_of(asked).runtime.kernels.fp32_stream);
+}
+
+TEST_CASE("a document that names a stack and no task finetunes") {
+    nlohmann::json asked = document("axolotl");
+    asked.erase("task");
+    CHECK(job_of(asked).task == task::finetuning);
+    CHECK(answer_job(asked)->assumed["task"] == "finetuning");
+    asked["task"] = nullptr;
+    CHECK(job_of(asked).task == task::finetuning);
+    asked["task"] = "serving";
+    CHECK_FALSE(answer_job(asked));
+}
+
+TEST_CASE("a micro-batch that nobody named divides the global batch on all GPUs, or is one sequence") {
+    const auto micro_batch = [](const nlohmann::json& global, int gpus, const nlohmann::json& layout = {}) {
+        nlohmann::json asked = document("trl");
+        asked["global_batch"] = global;
+        asked["cluster"]["gpus"] = gpus;
+        if (!layout.is_null()) asked["layout"] = layout;
+        return job_of(asked).micro_batch;
+    };
+    CHECK(micro_batch(64, 1) == 8);
+    CHECK(micro_batch(4, 1) == 1);
+    CHECK(micro_batch(64, 8) == 8);
+    CHECK(micro_batch(32, 8) == 1);
+    CHECK(micro_batch(32, 8, {{"data", 4}, {"tensor", 1}}) == 8);
+    CHECK(micro_batch(nullptr, 8) == 8);
+}
+
+TEST_CASE("null is unsaid, and what is half said keeps the other half") {
+    nlohmann::json asked = document("llama-factory");
+    asked.update({{"micro_batch", nullptr}, {"adapter", {{"rank", 64}}}});
+    CHECK(job_of(asked).micro_batch == 8);
+    CHECK(job_of(asked).adapter.rank == 64);
+    CHECK(job_of(asked).adapter.low_rank());
+    asked["adapter"] = nullptr;
+    CHECK(job_of(asked).adapter.rank == 8);
+    asked["adapter"] = {{"kind", nullptr}};
+    CHECK(job_of(asked).adapter.rank == 8);
+}
+
+TEST_CASE("what is no adapter, task or runtime is refused by its name, whatever the stack") {
+    for (const nlohmann::json& wrong : {nlohmann::json{{"adapter", {{"kind", 7}}}},
+                                        {{"adapter", 7}},
+                                        {{"adapter", {{"kind", "loar"}}}},
+                                        {{"task", 7}},
+                                        {{"runtime", {{"name", "trl"}, {"loss", 7}}}},
+                                        {{"cluster", 7}},
+                                        {{"layout", 7}},
+                                        {{"global_batch", "many"}},
+                                        {{"global_batch", -3}},
+                                        {{"layout", {{"data", -1}}}, {"global_batch", 8}},
+                                        {{"optimizer", 7}},
+                                        {{"micro_batch", "8"}}}) {
+        nlohmann::json asked = document("llama-factory");
+        asked.update(wrong);
+        CAPTURE(wrong.dump());
+        CHECK_FALSE(read_job(asked, job_sources{}));
+    }
+}
+
+TEST_CASE("a sequence that nobody named is no longer than the model reads") {
+    nlohmann::json asked = document("llama-factory");
+    asked["model"] = "gpt2";
+    CHECK(job_of(asked).sequence == tokens(1024));
+    asked["sequence"] = 512;
+    CHECK(job_of(asked).sequence == tokens(512));
 }
 
 TEST_CASE("software without a loop of its own has no defaults, and neither has a job that does not finetune") {

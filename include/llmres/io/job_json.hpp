@@ -81,6 +81,37 @@ inline result<plan_request> read_job(std::string_view document, const job_source
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
+/// Software that drives another's training loop (runtime_aliases) and sets fields of a job that nobody names, as its
+/// own default configuration and its code have them.
+struct training_stack {
+    std::string_view name;              ///< without letter case and marks between letters
+    std::string_view also;              ///< its other name, or the same
+    std::string_view read_in;           ///< its version, and where the defaults were read
+    std::string_view defaults;          ///< fields of a job document that finetunes, as JSON
+    std::string_view of_whole_model{};  ///< further ones where no adapter is trained, as JSON
+};
+
+/// All of them. A micro-batch of 8 is that of transformers' TrainingArguments, which they take over. peft's
+/// prepare_model_for_kbit_training (fp32_stream) is axolotl's alone.
+inline constexpr auto training_stacks = std::to_array<training_stack>({
+    {"trl", "trl",
+     "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py and trainer/utils.py: create_model_from_path",
+     R"({"micro_batch": 8, "sequence": 1024, "recompute": "full", "weights": "fp32",
+         "runtime": {"fp32_stream": false}})"},
+    {"axolotl", "axolotl", "axolotl 0.19.0, utils/schemas/training.py, utils/schemas/config.py and loaders/model.py",
+     R"({"micro_batch": 1, "sequence": 512, "recompute": "none"})"},
+    {"llamafactory", "llamafactory",
+     "llamafactory 0.9.5, hparams/data_args.py, hparams/finetuning_args.py, hparams/model_args.py and model/adapter.py",
+     R"({"micro_batch": 8, "sequence": 2048, "recompute": "full",
+         "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})",
+     R"({"weights": "fp32"})"},
+    {"msswift", "swift",
+     "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py, arguments/tuner_args.py and "
+     "pipelines/train/tuner.py",
+     R"({"micro_batch": 1, "recompute": "full", "adapter": {"kind": "lora", "rank": 8},
+         "runtime": {"fp32_stream": false}})"},
+});
+
 namespace detail {
 
 inline result<adapter> read_adapter(const nlohmann::json& object) {
@@ -381,35 +412,68 @@ inline void take_data_ranks(const nlohmann::json& document, plan_request& reques
     request.data_ranks_chosen = request.layout->data != given.data;
 }
 
-/// The stack that a document's runtime names; null where it names none.
+/// The stack of that name; null where it is none.
+constexpr const training_stack* find_training_stack(std::string_view name) {
+    for (const training_stack& one : training_stacks)
+        if (same_name(one.name, name) || same_name(one.also, name)) return &one;
+    return nullptr;
+}
+
+/// The stack that a document's runtime names, for a job that finetunes or names no task; null where it names none.
 inline const training_stack* stack_of(const nlohmann::json& document) {
     const auto named = document.find("runtime");
     if (named == document.end()) return nullptr;
     const auto name = named->is_object() ? named->find("name") : named;
     if ((named->is_object() && name == named->end()) || !name->is_string()) return nullptr;
-    const auto& said = name->get_ref<const std::string&>();
-    for (const training_stack& one : training_stacks)
-        if (same_name(one.name, said) || same_name(one.also, said)) return &one;
-    return nullptr;
+    const auto said = document.find("task");
+    if (said != document.end() && !said->is_null() && !says(*said, name_of(task::finetuning))) return nullptr;
+    return find_training_stack(name->get_ref<const std::string&>());
 }
 
-/// True if a document says that it finetunes.
-inline bool finetunes(const nlohmann::json& document) {
-    job_reader read{document, ""};
-    task said{};
-    read.value("task", said);
-    return said == task::finetuning;
+/// True if a micro-batch that nobody names divides the global batch of a document on all of its GPUs.
+inline bool divides_global_batch(const nlohmann::json& document, std::int64_t micro_batch) {
+    const auto whole = [](const nlohmann::json& object, const char* key, std::int64_t otherwise) {
+        const auto at = object.is_object() ? object.find(key) : object.end();
+        return object.is_object() && at != object.end() && at->is_number_integer() ? at->get<std::int64_t>()
+                                                                                   : otherwise;
+    };
+    const std::int64_t batch = whole(document, "global_batch", 0);
+    const std::int64_t gpus = whole(document.value("cluster", nlohmann::json{}), "gpus", 1);
+    const std::int64_t ranks = whole(document.value("layout", nlohmann::json{}), "data", gpus);
+    return batch <= 0 || ranks <= 0 || ranks > 1'000'000 || batch % (micro_batch * ranks) == 0;
 }
 
-/// A document that finetunes with the defaults of the stack that it names, where it leaves them unsaid; nothing where
-/// it names none. A global batch says how many sequences a GPU has at once as well as a micro-batch does.
+/// The fields of an object, and those of another that it does not say.
+inline nlohmann::json beside(nlohmann::json defaults, const nlohmann::json& said) {
+    for (const auto& [key, value] : said.items())
+        if (!value.is_null() || !defaults.contains(key)) defaults[key] = value;
+    return defaults;
+}
+
+/// A document with the defaults of the stack that it names, where it leaves them unsaid or null; nothing where it names
+/// none. A micro-batch that does not divide the global batch stays unsaid. Optimizers that project gradients train
+/// whole matrices, so that no adapter is taken for them (LLaMA-Factory, finetuning_args.py, refuses one).
 inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json& document) {
     const training_stack* const stack = stack_of(document);
-    if (stack == nullptr || !finetunes(document)) return std::nullopt;
-    nlohmann::json whole = nlohmann::json::parse(stack->defaults);
-    if (document.contains("global_batch")) whole.erase("micro_batch");
-    for (const auto& [key, value] : document.items()) whole[key] = value;
-    return whole;
+    if (stack == nullptr) return std::nullopt;
+    nlohmann::json said = document;
+    for (auto field = said.begin(); field != said.end();)
+        field = field->is_null() ? said.erase(field) : std::next(field);
+    if (said["runtime"].is_string()) said["runtime"] = {{"name", said["runtime"]}};
+    nlohmann::json defaults = nlohmann::json::parse(stack->defaults);
+    defaults["task"] = name_of(task::finetuning);
+    if (!divides_global_batch(said, defaults["micro_batch"].get<std::int64_t>())) defaults.erase("micro_batch");
+    const auto optimizer = said.find("optimizer");
+    if (optimizer != said.end() && (says(*optimizer, "galore") || says(*optimizer, "apollo")))
+        defaults.erase("adapter");
+    const bool adapted = said.contains("adapter"), in_full = adapted && said["adapter"].is_object();
+    const nlohmann::json kind = in_full ? said["adapter"].value("kind", nlohmann::json{}) : nlohmann::json{};
+    if (adapted && (!in_full || !kind.is_null())) defaults.erase("adapter");
+    if (adapted && defaults.contains("adapter")) said["adapter"] = beside(defaults["adapter"], said["adapter"]);
+    const bool trains_whole = !defaults.contains("adapter") && (!adapted || says(kind, "none"));
+    if (trains_whole && !stack->of_whole_model.empty()) defaults.update(nlohmann::json::parse(stack->of_whole_model));
+    said["runtime"] = beside(defaults.value("runtime", nlohmann::json::object()), said["runtime"]);
+    return beside(defaults, said);
 }
 
 /// The document's adapter, and that of the model's own files.
@@ -493,7 +557,11 @@ template <std::same_as<nlohmann::json> Json>
 result<plan_request> read_job(const Json& document, const job_sources& sources) {
     if (!document.is_object()) return refused(error_code::malformed, "job", document.type_name(), "a JSON object");
     const std::optional<nlohmann::json> completed = detail::with_defaults_of_stack(document);
-    return detail::read_whole_job(completed ? *completed : document, sources);
+    result<plan_request> read = detail::read_whole_job(completed ? *completed : document, sources);
+    if (!read || !completed || (document.contains("sequence") && !document["sequence"].is_null())) return read;
+    job& j = read->job;  // a default is no longer than the model reads
+    if (j.model.max_context > token_count{} && j.sequence > j.model.max_context) j.sequence = j.model.max_context;
+    return read;
 }
 
 inline result<plan_request> read_job(std::string_view document, const job_sources& sources) {

@@ -92,30 +92,6 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"textgenerationinference", "tgi"},
 });
 
-/// Software that drives another's training loop (runtime_aliases) and sets fields of a job that nobody names, as its
-/// own default configuration has them.
-struct training_stack {
-    std::string_view name;      ///< without letter case and marks between letters
-    std::string_view also;      ///< its other name, or the same
-    std::string_view read_in;   ///< its version, and where the defaults were read
-    std::string_view defaults;  ///< fields of a job document that finetunes, as JSON
-};
-
-/// All of them. A micro-batch of 8 is that of transformers' TrainingArguments, which they take over.
-inline constexpr auto training_stacks = std::to_array<training_stack>({
-    {"trl", "trl", "trl 1.16.0, trainer/base_config.py and trainer/sft_config.py",
-     R"({"micro_batch": 8, "sequence": 1024, "recompute": "full", "optimizer": "adamw"})"},
-    {"axolotl", "axolotl", "axolotl 0.19.0, utils/schemas/training.py and utils/schemas/config.py",
-     R"({"micro_batch": 1, "sequence": 512, "recompute": "none", "optimizer": "adamw"})"},
-    {"llamafactory", "llamafactory",
-     "llamafactory 0.9.5, hparams/data_args.py, hparams/finetuning_args.py and hparams/model_args.py",
-     R"({"micro_batch": 8, "sequence": 2048, "recompute": "full", "optimizer": "adamw",
-         "adapter": {"kind": "lora", "rank": 8}})"},
-    {"msswift", "swift",
-     "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py and arguments/tuner_args.py",
-     R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw", "adapter": {"kind": "lora", "rank": 8}})"},
-});
-
 /// What a name means for a job that trains, where it means something else for one that serves: under transformers the
 /// model classes serve, and its Trainer trains.
 inline constexpr auto training_names =
