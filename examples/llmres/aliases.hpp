@@ -74,7 +74,9 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     {"nproc_per_node num_gpus_per_node", "gpus_per_node"},
     {"ram host_ram cpu_memory", "host_memory"},
     // Training: transformers, TRL, axolotl, LLaMA-Factory, DeepSpeed, torchtitan, Megatron-LM
-    {"method finetuning_type", "method"},
+    {"method finetuning_type train_type tuner_type", "method"},
+    {"stage", "task"},
+    {"pure_bf16", "weights=bf16"},
     {"seq seq_len seq_length sequence_length sequence_len max_seq_length max_seq_len model_max_length cutoff_len "
      "tokenizer.max_seq_len training.seq_len", "context", "sequence"},
     {"block_size", "kv_block", "sequence"},
@@ -134,15 +136,16 @@ struct word_alias {
 };
 inline constexpr auto word_rows = std::to_array<word_alias>({
     {"task", "serve|inference", "task=serving"},
-    {"task", "sft|finetune|fine_tuning|fine_tune|full", "task=finetuning"},
+    {"task", "sft|finetune|fine_tuning|fine_tune", "task=finetuning"},
+    {"task", "full", "task=finetuning adapter_kind=none"},
     {"task", "lora", "task=finetuning adapter_kind=lora"},
     {"task", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
-    {"task", "pretrain|pre_training", "task=pretraining"},
+    {"task", "pretrain|pre_training|pt", "task=pretraining"},
     {"task", "train|training", "?task pretraining or task finetuning"},
     {"task", "dpo|kto", "?task finetuning (one model; a reference model beside it is not planned)"},
     {"task", "grpo|rloo", "?task finetuning (the policy; generation and a reference are not planned)"},
     {"task", "ppo|rlhf|rl", "?task finetuning (the policy; generation and other models are not planned)"},
-    {"method", "full", "task=finetuning"},
+    {"method", "full", "task=finetuning adapter_kind=none"},
     {"method", "lora", "task=finetuning adapter_kind=lora"},
     {"method", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
     {"adapter_kind", "qlora", "adapter_kind=lora weights=nf4_double"},

@@ -14,6 +14,7 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/io/job_json.hpp>
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -127,6 +128,19 @@ bool makes_adapter(const std::string& argument) {
            });
 }
 
+/// Whether an argument is an option that says what is trained: --finetuning_type and the like.
+bool names_method(const std::string& argument) {
+    if (!argument.starts_with("--")) return false;
+    const std::string name = normal(argument.substr(2, argument.find('=') - 2));
+    return std::any_of(option_aliases.begin(), option_aliases.end(),
+                       [&](const auto& alias) { return alias.typed == name && alias.means == "method"; });
+}
+
+/// Whether the runtime that is named drives another's training loop.
+bool names_stack(const std::vector<std::string>& typed) {
+    return llmres::detail::find_training_stack(runtime_named(typed)) != nullptr;
+}
+
 /// Whether the arguments ask for training, by the task or the adapter they name or that of the job document they name.
 bool asks_for_training(const std::vector<std::string>& typed) {
     for (std::size_t i = 0; i < typed.size(); ++i) {
@@ -135,8 +149,9 @@ bool asks_for_training(const std::vector<std::string>& typed) {
             const std::string task = normal(joined ? typed[i].substr(7) : typed[i + 1]);
             return !task.starts_with("serv") && !task.starts_with("infer");
         }
-        if (typed[i] == "--method" || typed[i] == "--finetuning-type" || makes_adapter(typed[i])) return true;
+        if (names_method(typed[i]) || makes_adapter(typed[i])) return true;
     }
+    if (names_stack(typed) && !task_of_document(typed)) return true;
     return task_of_document(typed).value_or("\"serving\"") != "\"serving\"";
 }
 
@@ -170,6 +185,7 @@ public:
             std::any_of(implied_.begin(), implied_.end(), [](const auto& set) { return set.first == "adapter_kind"; });
         if ((implies_adapter || said_.contains("adapter_kind")) && !task_of_document(typed_))
             implied_.emplace_back("task", "finetuning");
+        if (names_stack(typed_) && !task_of_document(typed_)) implied_.emplace_back("task", "finetuning");
         if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};
@@ -246,11 +262,14 @@ private:
         const word_alias* word = known ? nullptr : find_word(name, normal(said));
         if (!value_ && (known || is_auto || word != nullptr)) ++at_, value_ = said;
         if (word != nullptr) return take(word->means);
+        if (known == "false" && has_none(name)) return implied_.emplace_back(name, "none"), void();
         if (is_auto || (known == "false" && value != "true")) return;
         // Double quantisation is said beside 4 bits, which do without.
         const auto at = value == "nf4_double" ? implied_.begin() : implied_.end();
         implied_.emplace(at, name, value == "true" ? known.value_or(value) : value);
     }
+    /// Whether "no" to an option that sets the flag is a value of it: a runtime may do unasked what is denied here.
+    static bool has_none(std::string_view flag) { return flag == "recompute" || flag.starts_with("offload_"); }
     static const word_alias* find_word(std::string_view flag, std::string_view word) {
         for (const word_alias& alias : word_aliases)
             if (alias.flag == flag && alias.typed == word && !alias.means.starts_with('?')) return &alias;

@@ -290,7 +290,21 @@ TEST_CASE("switches of other tools take yes, no, or a word of their own behind t
     };
     CHECK(training({"--gradient_checkpointing", "true"})["recompute"] == "full");
     CHECK(training({"--gradient_checkpointing=True"})["recompute"] == "full");
-    CHECK_FALSE(training({"--gradient_checkpointing", "false"}).contains("recompute"));
+    // A runtime may recompute, or offload, where nobody says that it shall not.
+    for (const char* no : {"false", "False", "0"})
+        CHECK(training({"--gradient_checkpointing", no})["recompute"] == "none");
+    CHECK(training({"--gradient_checkpointing=false", "--recompute", "selective"})["recompute"] == "selective");
+    CHECK(training({"--activation_offloading", "false"})["offload"]["activations"] == "none");
+    CHECK(training({"--finetuning_type", "full"})["adapter"]["kind"] == "none");
+    CHECK(training({"--tuner_type", "lora"})["adapter"]["kind"] == "lora");
+    CHECK(read({"--task", "full"}).document["adapter"]["kind"] == "none");
+    CHECK(read({"--stage", "sft"}).document["task"] == "finetuning");
+    CHECK(training({"--pure_bf16"})["weights"] == "bf16");
+    const auto stack = read({"--runtime", "trl", "--max_seq_length", "2048"}).document;
+    CHECK(stack["task"] == "finetuning");
+    CHECK(stack["sequence"] == 2048);
+    CHECK(read({"--runtime", "trl", "--finetuning_type", "lora", "--cutoff_len", "2048"}).document["sequence"] == 2048);
+    CHECK(read({"--runtime", "trl", "--task", "serving"}).document["task"] == "serving");
     const auto unsloth = training({"--use_gradient_checkpointing", "unsloth"});
     CHECK(unsloth["recompute"] == "full");
     CHECK(unsloth["offload"]["activations"] == "host");
