@@ -31,6 +31,7 @@ const char* condition_of(const llmres::job_plan& p) {
     for (std::int32_t i = 0; i < p.reason_count; ++i)
         if (p.reasons[static_cast<std::size_t>(i)].code == llmres::reason_code::host_memory_unknown)
             return "a node has the main memory that it takes (--host_memory says how much there is)";
+    if (p.memory.total().expected > p.usable) return "the estimates turn out below what is expected";
     return "the estimates turn out below their upper bounds";
 }
 
@@ -62,15 +63,18 @@ llmres::job_answer answered(const plan_options& o) {
 
 /// A document as another folder may read it: the files that it names, by their whole paths.
 void name_files_from_anywhere(nlohmann::json& document, const std::filesystem::path& here) {
-    const auto whole = [&](nlohmann::json& object, const char* key) {
+    constexpr std::string_view profile = "runtime";
+    const auto whole = [&](nlohmann::json& object, std::string_view key) {
         const auto named = object.find(key);
         if (named == object.end() || !named->is_string()) return;
-        const std::filesystem::path file = here / named->get<std::string>();
+        const auto& name = named->get_ref<const std::string&>();
+        if (key == profile && !name.ends_with(".json")) return;  // a name, whatever lies beside the document
+        const std::filesystem::path file = here / name;
         if (std::error_code none; std::filesystem::exists(file, none))
             *named = std::filesystem::absolute(file).string();
     };
     whole(document, "model");
-    whole(document, "runtime");
+    whole(document, profile);
     if (const auto cluster = document.find("cluster"); cluster != document.end() && cluster->is_object())
         whole(*cluster, "device");
 }

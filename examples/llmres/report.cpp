@@ -85,7 +85,7 @@ void print_time(const llmres::job_plan& p, bool trains) {
 
 void print_cache_pool(const llmres::layout& l, const llmres::plan_request& request) {
     const auto pool = llmres::cache_pool_of(request.job, l, request.cluster);
-    if (!pool || pool->token_room <= llmres::token_count{} || start_refused(request.job, request.cluster)) return;
+    if (!pool || pool->token_room <= llmres::token_count{} || start_refused(request.job, l, request.cluster)) return;
     const auto& room = pool->memory;
     const auto& sequences = pool->sequences;
     const bool exact = room.low == room.high;

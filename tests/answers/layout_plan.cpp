@@ -440,7 +440,7 @@ TEST_CASE("caches and recurrent states are held against the pool that a caller s
     const auto judged_at = [&](byte_count size) {
         j.options.cache_bytes = size;
         job_plan judged = p;
-        detail::judge_pool(judged, j, {.gpu = gpus::h100_sxm5_80gb});
+        detail::judge_pool(judged, j);
         return judged;
     };
     CHECK(judged_at(gib(3)).verdict == verdict::fits);

@@ -244,12 +244,15 @@ TEST_CASE("an engine that sets aside more than the GPU has leaves itself no pool
     job j = chat(runtimes::sglang);
     const cluster small{.gpu = with_memory(gpus::rtx_2080_ti_11gb, gib(12))};
     j.max_batched_tokens = tokens(1024);
-    CHECK_FALSE(chooses_no_pool(j, {}, small));
+    CHECK_FALSE(start_refused(j, {}, small));
     j.max_batched_tokens = tokens(16384);  // 1.5 MiB for each token of a step (server_args.py)
-    CHECK(chooses_no_pool(j, {}, small));
+    const maybe<refused_start> refused = start_refused(j, {}, small);
+    REQUIRE(refused);
+    CHECK(refused->asked > gib(24));
+    CHECK(refused->free == usable_memory(small.gpu));
     CHECK_FALSE(memory_fits(j, {}, small));
-    CHECK_FALSE(chooses_no_pool(j, {}, {.gpu = gpus::h100_sxm5_80gb}));
-    CHECK_FALSE(chooses_no_pool(chat(runtimes::vllm), {}, small));
+    CHECK_FALSE(start_refused(j, {}, {.gpu = gpus::h100_sxm5_80gb}));
+    CHECK_FALSE(start_refused(chat(runtimes::vllm), {}, small));
 }
 
 TEST_CASE("the first stage's weights are a bound for evenly dealt layers, whatever the job") {

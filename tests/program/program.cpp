@@ -29,6 +29,15 @@ TEST_CASE("a plan's answer is planned once more, with other flags where they are
     CHECK(longer["runtime"] == first.json()["runtime"]);
 }
 
+TEST_CASE("a folder beside a document that is called as its runtime is no profile") {
+    const run_program::scratch files;
+    std::filesystem::create_directory(files.path() / "vllm");
+    files.file("job.json", R"({"model": "llama-3.1-8b", "runtime": "vllm", "cluster": {"gpu": "rtx-4090"}})");
+    const auto first = run_program::run({"plan", "job.json", "--json"}, files.path());
+    std::ofstream{files.path() / "plan.json"} << first.out;
+    CHECK(run_program::run({"plan", "plan.json", "--json"}, files.path()).json() == first.json());
+}
+
 TEST_CASE("words that name no GPU alone list those whose names hold them") {
     const outcome o = run({"gpus", "apple", "--json"});
     CHECK(o.exit == fits);

@@ -53,7 +53,8 @@ struct pool_size {
     /// Sequences of the job's context that the pool admits, at the bounds of its size. At most as many as the low bound
     /// says surely fit: max_batch() is no more.
     interval<double> sequences{};
-    /// Sequences that the whole blocks of the expected bytes admit ("Maximum concurrency" of vLLM's log).
+    /// Sequences that the whole blocks of the expected bytes admit ("Maximum concurrency" of vLLM's log, which knows of
+    /// no shared prefix).
     double admitted = 0;
     /// Sequences whose blocks the expected bytes hold while they decode: more than are `admitted` where layers keep a
     /// window, since a sequence is admitted with room for the tokens of the steps in flight (memory/block_pool.hpp).
@@ -218,12 +219,11 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
         const block_pool here = detail::block_pool_of(placement_of(j, l, pool.stage).counts, j, r, l);
         pool.blocks = times_in(shared.block_on(here), pool.memory.expected);
         pool.block = shared.pool.widest_block();
-        pool.admitted = static_cast<double>(pool.blocks) /
-                        static_cast<double>(shared.pool.blocks_of_sequence(shared.length, shared.in_flight));
-        pool.steady = static_cast<double>(pool.blocks) /
-                      static_cast<double>(shared.pool.blocks_while_decoding(shared.length, shared.decoded));
-        pool.token_room =
-            tokens(static_cast<std::int64_t>(pool.admitted * static_cast<double>(context_of(j).in(tokens))));
+        pool.admitted = shared.admitted_in(pool.blocks);
+        pool.steady = shared.decoding_in(pool.blocks);
+        const double alone = static_cast<double>(pool.blocks) /
+                             static_cast<double>(shared.pool.blocks_of_sequence(shared.length, shared.in_flight));
+        pool.token_room = tokens(static_cast<std::int64_t>(alone * static_cast<double>(context_of(j).in(tokens))));
         return pool;
     }
     const double others = pool.sequences.expected > 1 ? pool.sequences.expected - 1 : 0;

@@ -90,14 +90,13 @@ constexpr void judge_start(job_plan& p, const job& j, const cluster& c) {
     p.because({reason_code::memory_tight, p.gpu, memory_term::weights, most, free});
 }
 
-/// Judges the caches by the pool that the caller sized, or that the engine leaves itself.
-constexpr void judge_pool(job_plan& p, const job& j, const cluster& c) {
-    const bool none = chooses_no_pool(j, p.layout, c);
-    if (trains(j) || (!none && pool_holds(j, p.layout, p.memory))) return;
+/// Judges the caches by the pool that the caller sized.
+constexpr void judge_pool(job_plan& p, const job& j) {
+    if (trains(j) || pool_holds(j, p.layout, p.memory)) return;
     const byte_count own = p.memory[memory_term::kv_cache].expected + p.memory[memory_term::recurrent_state].expected;
     p.verdict = verdict::does_not_fit;
     p.because({reason_code::pool_exceeded, p.gpu, memory_term::kv_cache, own,
-               none ? byte_count{} : pool_as_set(j, j.runtime, p.layout, own, p.memory.stage).value_or(own)});
+               pool_as_set(j, j.runtime, p.layout, own, p.memory.stage).value_or(own)});
 }
 
 /// Whether the pool has a block of states for each sequence that a step may have.
@@ -190,14 +189,14 @@ constexpr void judge_host_memory(job_plan& p, const job& j, const cluster& c, la
 /// The verdict on a plan whose memory is known, `need` in all, with its reasons.
 constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j, const cluster& c,
                      layout_folds& folds) {
-    if (const maybe<refused_start> start = start_refused(j, c)) {
+    if (const maybe<refused_start> start = start_refused(j, p.layout, c)) {
         p.verdict = verdict::does_not_fit;
         p.because({reason_code::start_refused, p.gpu, memory_term::runtime, start->asked, start->free});
     } else {
         judge_gpu_memory(p, need, c);
     }
     judge_start(p, j, c);
-    judge_pool(p, j, c);
+    judge_pool(p, j);
     judge_states(p, j, c);
     judge_buffers(p, j);
     judge_layout(p, j);

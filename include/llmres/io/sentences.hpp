@@ -128,7 +128,11 @@ inline std::string tight_memory(const reason& r, const std::string& where, const
 }
 
 /// A sentence on the fraction of a GPU that an engine takes before it starts, and how much of it is free.
-inline std::string start_sentence(const reason& r, const job& j) {
+inline std::string start_sentence(const reason& r, const job& j, const cluster& c) {
+    if (!start_refused(j, c))
+        return sentence(
+            "does not start: it sets {} aside for its steps on a GPU of {}, which leaves no room for caches",
+            {to_string(r.needed), to_string(r.available)});
     return sentence("does not start: its {} of the GPU is {}, of which {} are free",
                     {std::string{j.runtime.cache.fraction_name.view()}, to_string(r.needed), to_string(r.available)});
 }
@@ -196,7 +200,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
         case reason_code::gpu_unmeasured: return detail::start_on(r.code == reason_code::gpu_unmeasured, j, c.gpu);
         case reason_code::groups_cut: return detail::cut_groups(j, p.layout);
         case reason_code::states_exceeded: return detail::missing_states(p, j, c);
-        case reason_code::start_refused: return detail::start_sentence(r, j);
+        case reason_code::start_refused: return detail::start_sentence(r, j, c);
         case reason_code::pool_exceeded:
             return detail::sentence("the caches of the job's sequences take {}{}, and the pool was given {}",
                                     {to_string(r.needed), where, to_string(r.available)});

@@ -144,14 +144,19 @@ struct block_pool {
             needed += groups_of(kinds[k]) * blocks_of_group(kinds[k], length, in_flight);
         return needed;
     }
-    /// Blocks that a sequence of `length` tokens holds while it decodes, with `decoded` of its tokens in flight.
+    /// Blocks of one group of a kind that a sequence of `length` tokens holds while it decodes, with `decoded` of its
+    /// tokens in flight.
+    constexpr std::int64_t decoding_blocks_of_group(const layer_kind& kind, token_count length,
+                                                    token_count decoded) const {
+        const std::int64_t filled = detail::ceil_quotient(length.in(tokens), tokens_of_block(kind).in(tokens));
+        const std::int64_t kept = blocks_of_group(kind, length, decoded);
+        return kind.window > token_count{} && filled < kept ? filled : kept;
+    }
+    /// Blocks that a sequence of `length` tokens holds while it decodes.
     constexpr std::int64_t blocks_while_decoding(token_count length, token_count decoded) const {
         std::int64_t held = 0;
-        for (std::size_t k = 0; k < block_lists(); ++k) {
-            const std::int64_t filled = detail::ceil_quotient(length.in(tokens), tokens_of_block(kinds[k]).in(tokens));
-            const std::int64_t kept = blocks_of_group(kinds[k], length, decoded);
-            held += groups_of(kinds[k]) * (kinds[k].window > token_count{} && filled < kept ? filled : kept);
-        }
+        for (std::size_t k = 0; k < block_lists(); ++k)
+            held += groups_of(kinds[k]) * decoding_blocks_of_group(kinds[k], length, decoded);
         return held;
     }
 };

@@ -96,6 +96,8 @@ constexpr maybe<start_choices> choices_of(const job& j, const runtime& r, const 
 
 /// Sets the defaults that depend on the layout and the model. `r`: the profile on that device.
 constexpr void set_choices(runtime& r, const job& j, const gpu& card, const layout& l) {
+    const runtime_cache& named = j.runtime.cache;
+    r.cache.fraction = named.fraction, r.cache.windows = named.windows, r.cache.window_part = named.window_part;
     const maybe<start_choices> chosen = choices_of(j, r, card, l);
     if (!chosen) return;
     r.cache.fraction = chosen->fraction > 0 ? chosen->fraction : 0.0;
@@ -203,10 +205,10 @@ constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, con
     return detail::host_memory_of(j, l, c, folds);
 }
 
-/// A start that an engine refuses, because less of the GPU is free than the fraction that it takes.
+/// A start that an engine refuses, because less of the GPU is there than it takes, or than it sets aside.
 struct refused_start {
-    byte_count asked{};  ///< the fraction of the whole GPU
-    byte_count free{};   ///< what is expected to be free beside the engine's context
+    byte_count asked{};  ///< the fraction of the whole GPU, or what is set aside of it
+    byte_count free{};   ///< what is expected to be free beside the engine's context, or the whole GPU
 };
 
 /// The start that an engine refuses because other processes hold a part of its fraction; unknown where it starts
@@ -219,6 +221,16 @@ constexpr maybe<refused_start> start_refused(const job& j, const cluster& c) {
     const byte_count free = available_memory(c) - context_on(j.runtime, c.gpu).expected;
     return free < asked ? maybe<refused_start>{{asked, free > byte_count{} ? free : byte_count{}}}
                         : maybe<refused_start>{};
+}
+
+/// The start that an engine refuses in a layout: the one above, or since it sets more of the GPU aside for its steps
+/// than there is, which leaves no pool (SGLang: "Not enough memory. Please try to increase --mem-fraction-static").
+constexpr maybe<refused_start> start_refused(const job& j, const layout& l, const cluster& c) {
+    if (const maybe<refused_start> beside = start_refused(j, c)) return beside;
+    const maybe<start_choices> chosen = trains(j) ? maybe<start_choices>{} : choices_at_start(j, c.gpu, l);
+    if (!chosen || chosen->fraction > 0) return {};
+    const byte_count device = usable_memory(c.gpu);
+    return refused_start{device + scaled_up(device, -chosen->fraction), device};
 }
 
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count
@@ -274,15 +286,6 @@ constexpr bool host_memory_fits(const job& j, const layout& l, const cluster& c,
 
 }  // namespace detail
 
-/// True if the fraction of a GPU that an engine chooses leaves it no pool at all, so that it does not start: its
-/// reserve for a step is larger than the GPU (SGLang: "Not enough memory. Please try to increase
-/// --mem-fraction-static").
-constexpr bool chooses_no_pool(const job& j, const layout& l, const cluster& c) {
-    if (trains(j)) return false;
-    const maybe<start_choices> chosen = choices_at_start(j, c.gpu, l);
-    return chosen && chosen->fraction <= 0;
-}
-
 /// True if the busiest GPU surely holds the job's memory (memory_breakdown::surely_within()), and the pool that the
 /// caller sized its caches, on unified memory while the job starts, too, if main memory has room for what lies there,
 /// and if the GPU has the job's attention kernel. Preconditions: validate() holds for job, layout and cluster.
@@ -290,7 +293,7 @@ constexpr bool memory_fits(const job& j, const layout& l, const cluster& c) {
     if (detail::lacks_flash_attention(j, c.gpu)) return false;
     const memory_breakdown m = memory_of(j, l, c);
     return m.surely_within(usable_memory(j, c)) && most_at_start(j, m, c.gpu) <= available_memory(c) &&
-           (trains(j) || detail::pool_holds(j, l, m)) && !chooses_no_pool(j, l, c) &&
+           (trains(j) || detail::pool_holds(j, l, m)) && !start_refused(j, l, c) &&
            detail::host_memory_fits(j, l, c, m);
 }
 

@@ -59,8 +59,7 @@ enum class slot_cells : std::uint8_t {
     apart,         ///< each slot has its whole context, and a cache of its own (llama.cpp: streams, not kv_unified)
 };
 
-// ---- choices at start
-// -------------------------------------------------------------------------------------------------
+// ---- choices at start -----------------------------------------------------------------------------------------------
 
 /// Drafters of tokens ahead of the model.
 enum class drafting : std::uint8_t {

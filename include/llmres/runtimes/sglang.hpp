@@ -73,7 +73,10 @@ struct sglang_rules {
     /// Sequences of the largest graph on devices below 35 GiB, with fewer than four tensor ranks and with more: 16 and
     /// 80; 24 in 0.5.4.post3 and from 0.5.5 on; 48 and 160 from 0.5.20 on.
     std::int64_t small_graphs = 48, small_graphs_split = 160;
-    sglang_prompt_rules prompts{};  ///< Which prompts are computed by graphs.
+    bool early_drafts = false;  ///< Drafted tokens have the sizes of first_drafted_sizes. (To 0.5.4.)
+    std::int64_t middle = 20;   ///< GiB of devices from which on chunks have 4,096 tokens; 35 to 0.5.19.
+    scaled_latents latents = scaled_latents::on_hopper;  ///< Formats of sparse latents: scaled from 0.5.5 on.
+    sglang_prompt_rules prompts{};                       ///< Which prompts are computed by graphs.
     /// MiB for EAGLE's layers: 2,048; 4,096 from 0.5.10 on; none from 0.5.14 on, where the cache makes room for them.
     /// A draft model takes 6,144 as long.
     std::int64_t drafting_layers = 0;
@@ -160,17 +163,23 @@ constexpr captured_sizes prefill_graphs(const start_facts& f) {
     return {.ranges = prefill_sizes, .largest = largest};
 }
 
+/// Models of DeepseekV3ForCausalLM.
+constexpr bool is_deepseek_v3(const start_facts& f) {
+    return f.architecture == "deepseek_v3" || f.architecture == "kimi_k2";
+}
+
 /// True if graphs of prompts are captured after all: kernels of datacenter Blackwell come without, up to 0.5.12 for
 /// routed experts (flashinfer_trtllm), from 0.5.15 on for DeepSeek-V3's attention (trtllm_mla).
 template <sglang_rules Rules>
 constexpr bool captures_prefill(const start_facts& f) {
     if (f.capability != 10) return true;
     if (!Rules.prompts.of_blackwell_experts) return !f.routed || f.architecture == "gpt_oss";
-    return Rules.prompts.kind == prompt_graphs::compiled || f.architecture != "deepseek_v3";
+    return Rules.prompts.kind == prompt_graphs::compiled || !is_deepseek_v3(f);
 }
 
 /// Since 0.5.3: 1.5 MiB for each token of a chunk, 2 for each sequence of the largest graph, 512 beside them and 128 a
-/// GPU; at least 10 GiB of devices over 60.
+/// GPU; at least 10 GiB of devices over 60. Where ranks compute attention apart, 3 more for each of its sequences and
+/// ranks, and 4.5 where a graph has more than 300 (server_args.py: enable_dp_attention).
 template <sglang_rules Rules>
 constexpr start_choices sglang_by_step(const start_facts& f) {
     const std::int64_t largest = largest_graph<Rules>(f);
@@ -188,7 +197,7 @@ constexpr start_choices sglang_by_step(const start_facts& f) {
         .fraction = without_mib(f.device, left), .whole_windows = !pools_windows<Rules>(f), .prefill = prefill};
     if (sees_images(f)) chosen.fraction *= beside_tower(f);
     const std::span<const size_range> drafted =
-        Rules.small_graphs > 16 ? std::span<const size_range>{drafted_sizes} : first_drafted_sizes;
+        Rules.early_drafts ? std::span<const size_range>{first_drafted_sizes} : drafted_sizes;
     if (f.captures)
         chosen.decode = {.ranges = f.drafts == drafting::none ? std::span<const size_range>{decode_sizes} : drafted,
                          .largest = largest,
@@ -302,6 +311,7 @@ inline constexpr sglang_rules sglang_rules_0_5_20 =
 inline constexpr sglang_rules sglang_rules_0_5_19 = before(sglang_rules_0_5_20, [](sglang_rules& r) {
     r.small_graphs = 24;
     r.small_graphs_split = 80;
+    r.middle = 35;
 });
 inline constexpr sglang_rules sglang_rules_0_5_17 = before(sglang_rules_0_5_19, [](sglang_rules& r) {
     r.prompts.of_latent = false;
@@ -330,18 +340,22 @@ inline constexpr sglang_rules sglang_rules_0_5_8 = before(sglang_rules_0_5_10, [
     r.prompts.kind = prompt_graphs::none;
     r.takes_largest = false;
     r.drafting_layers = 2048;
+    r.latents = scaled_latents::anywhere;
 });
 inline constexpr sglang_rules sglang_rules_0_5_5 = before(sglang_rules_0_5_8, [](sglang_rules& r) { r.windowed = 0; });
-inline constexpr sglang_rules sglang_rules_0_5_3 =
-    before(sglang_rules_0_5_5, [](sglang_rules& r) { r.small_graphs = 16; });
+inline constexpr sglang_rules sglang_rules_0_5_3 = before(sglang_rules_0_5_5, [](sglang_rules& r) {
+    r.small_graphs = 16;
+    r.early_drafts = true;
+    r.latents = scaled_latents::nowhere;
+});
 
 /// A profile that starts by the rules of some versions.
 template <sglang_rules Rules>
 constexpr runtime sglang_of(std::string_view versions, std::int32_t since, std::int32_t until) {
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_step<Rules>;
-    if (since < 10) r.serving_kernels.latent.scaled = since < 5 ? scaled_latents::nowhere : scaled_latents::anywhere;
-    if (Rules.small_graphs < 48) r.step.larger_devices[0].from = gib(35);
+    r.serving_kernels.latent.scaled = Rules.latents;
+    r.step.larger_devices[0].from = gib(Rules.middle);
     return for_versions(r, versions, {0, 5, since}, {0, 5, until});
 }
 

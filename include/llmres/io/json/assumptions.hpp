@@ -89,7 +89,7 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     a.add("task", name_of(j.task));
     a.add_format("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
     a.add_format("compute", std::string{j.compute.name.view()});
-    const training_stack* const stack = j.task == task::finetuning ? stack_of(document) : nullptr;
+    const training_stack* const stack = trains(j) ? stack_of(document) : nullptr;
     trains(j) ? assume_training(a, j, stack) : assume_serving(a, j);
     if (request.fitted) {
         a.list()["gpu_layers"] = j.options.gpu_layers.value_or(j.model.layers.size + 1);

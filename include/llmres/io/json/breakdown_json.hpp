@@ -66,7 +66,7 @@ inline json_value cache_pool_to_json(const job& j, const layout& l, const cluste
                                      const maybe<length_distribution>& lengths) {
     const result<pool_size> pool = cache_pool_of(j, l, c);
     const result<pool_size> room = prefix_cache_room(j, l, c);
-    if (trains(j) || !pool || !room || start_refused(j, c)) return nullptr;
+    if (trains(j) || !pool || !room || start_refused(j, l, c)) return nullptr;
     json_value out = to_json(*pool);
     out["prefix_tokens"] = room->token_room.in(tokens);
     if (!lengths) return out;

@@ -105,7 +105,7 @@ inline json_value to_json(const job& j) {
         const maybe<precision> master = master_weights_of(j);
         out["gradients"] = gradients_of(j).name.view();
         out["master_weights"] = master ? master->name.view() : std::string_view{"none"};
-        out["optimizer_states"] = optimizer_states_of(j).name.view();
+        out["optimizer_states"] = (j.adapter.trains() ? adapter_states_of(j) : optimizer_states_of(j)).name.view();
         out["optimizer"] = j.optimizer.name.view();
         if (j.optimizer.in_backward) out["optimizer_in_bwd"] = true;
         out["sequence"] = sequence_of(j).in(tokens);

@@ -245,15 +245,43 @@ struct shared_blocks {
         if (r.cache.in_flight == steps_in_flight::one) return 1;
         return l.pipeline + (r.cache.in_flight == steps_in_flight::stages_ahead ? 1 : 0);
     }
-    /// Blocks of one group of a kind.
-    constexpr std::int64_t of_group(const layer_kind& kind, std::int64_t sequences) const {
+    /// Blocks of one group of a kind, where each sequence has so many of them.
+    constexpr std::int64_t together(const layer_kind& kind, std::int64_t sequences, std::int64_t each) const {
         if (sequences <= 0) return 0;
-        const std::int64_t needed = pool.blocks_of_group(kind, length, in_flight);
-        const std::int64_t filled = ceil_quotient(length.in(tokens), pool.tokens_of_block(kind).in(tokens));
+        const token_count block = pool.tokens_of_block(kind);
+        const std::int64_t filled = ceil_quotient(length.in(tokens), block.in(tokens));
         // Of a window that sequences have left, they have no block in common.
-        const std::int64_t left = filled > needed ? filled - needed : 0;
-        const std::int64_t shared = prefix.in(tokens) / pool.tokens_of_block(kind).in(tokens)-left;
-        return sequences * needed - (shared > 0 ? shared : 0) * (sequences - 1);
+        const std::int64_t left = filled > each ? filled - each : 0;
+        const std::int64_t shared = prefix.in(tokens) / block.in(tokens)-left;
+        return sequences * each - (shared > 0 ? shared : 0) * (sequences - 1);
+    }
+    /// Blocks of one group of a kind with which so many sequences are admitted.
+    constexpr std::int64_t of_group(const layer_kind& kind, std::int64_t sequences) const {
+        return together(kind, sequences, pool.blocks_of_group(kind, length, in_flight));
+    }
+    /// Sequences whose blocks a pool of so many has, if `of_group(kind, sequences)` are those of one group.
+    template <class OfGroup>
+    constexpr double sequences_in(std::int64_t blocks, const OfGroup& of_group) const {
+        std::int64_t one = 0, two = 0;
+        for (std::size_t k = 0; k < pool.block_lists(); ++k) {
+            one += pool.groups_of(pool.kinds[k]) * of_group(pool.kinds[k], std::int64_t{1});
+            two += pool.groups_of(pool.kinds[k]) * of_group(pool.kinds[k], std::int64_t{2});
+        }
+        const std::int64_t more = two - one;  // of each further one, less what it has in common with the first
+        const auto over = [](std::int64_t some, std::int64_t each) {
+            return static_cast<double>(some) / static_cast<double>(each);
+        };
+        return more == one || blocks < one ? over(blocks, one) : 1.0 + over(blocks - one, more > 0 ? more : 1);
+    }
+    /// Sequences that a pool of so many blocks admits.
+    constexpr double admitted_in(std::int64_t blocks) const {
+        return sequences_in(blocks, [this](const layer_kind& kind, std::int64_t n) { return of_group(kind, n); });
+    }
+    /// Sequences whose blocks such a pool has while they decode.
+    constexpr double decoding_in(std::int64_t blocks) const {
+        return sequences_in(blocks, [this](const layer_kind& kind, std::int64_t n) {
+            return together(kind, n, pool.decoding_blocks_of_group(kind, length, decoded));
+        });
     }
     /// What one layer has of them.
     constexpr byte_count of_layer(const layer_kind& kind, std::int64_t sequences) const {

@@ -243,8 +243,9 @@ private:
         if (said.is_null()) return void(into = nullptr);
         for (const named_fraction& f : named_fractions)
             if (said.is_string() && said.get_ref<const std::string&>() == f.name) return void(into = f.choose);
-        refuse(path, said, "null, or the name of a rule: sglang_by_step, sglang_by_step_0_5_9, ..., sglang_by_ranks",
-               error_code::unknown);
+        std::string names;
+        for (const named_fraction& f : named_fractions) names.append(names.empty() ? "" : ", ").append(f.name);
+        refuse(path, said, "null, or a rule: " + names, error_code::unknown);
     }
     void classes(const nlohmann::json& said, const std::string& path, std::array<device_default, 3>& into) {
         if (!said.is_array() || said.size() > into.size()) return refuse(path, said, "a list of at most 3 classes");
