@@ -381,13 +381,22 @@ inline constexpr gpu ryzen_ai_max_395{.id = "ryzen-ai-max-395", .name = "Ryzen A
     .listing = {.ecc = "no", .form_factor = "SoC", .confidence = "medium",
     .sources = "TPU;LLMTRACKER(59.4 peak, 212 GB/s measured)"}};
 
+/// Announced, "up to"; whether rates are dense and links count both directions is not said.
+inline constexpr gpu mi455x_432gb{.id = "mi455x-432gb", .name = "Instinct MI455X", .vendor = gpu_vendor::amd,
+    .architecture = "CDNA5", .launch_year = 2026,
+    .memory = {.marketing = gb(432), .fitted = gib(432), .type = "HBM4", .bandwidth = gb_per_s(19600)},
+    .rates = {.fp16 = tflops(10000), .bf16 = tflops(10000), .fp8_accumulate16 = tflops(20000), .fp8 = tflops(20000),
+    .fp4 = tflops(40000)}, .links = {.scale_up = gb_per_s(3600), .scale_up_domain = 72},
+    .listing = {.ecc = "yes", .form_factor = "Helios rack", .confidence = "medium",
+    .sources = "PAGES(awesomeagents.ai/hardware/amd-mi455x; pcmasters.de; cloudnews.tech)"}};
+
 /// Every row above.
 inline constexpr std::array all_amd{
     &mi50_16gb, &mi100_32gb, &mi210_64gb, &mi250_128gb, &mi250x_128gb, &mi300x_192gb, &mi300a_128gb, &mi308x_192gb,
     &mi325x_256gb, &mi350x_288gb, &mi355x_288gb, &rx_7900_xtx_24gb, &rx_9070_xt_16gb, &radeon_pro_w7900_48gb,
     &radeon_ai_pro_r9700_32gb, &rx_6700_xt_12gb, &rx_6800_16gb, &rx_6800_xt_16gb, &rx_6900_xt_16gb, &rx_7600_xt_16gb,
     &rx_7700_xt_12gb, &rx_7800_xt_16gb, &rx_7900_gre_16gb, &rx_7900_xt_20gb, &rx_9060_xt_16gb, &rx_9070_16gb,
-    &mi50_32gb, &ryzen_ai_max_395};
+    &mi50_32gb, &ryzen_ai_max_395, &mi455x_432gb};
 
 // clang-format on
 

@@ -54,9 +54,43 @@ inline constexpr gpu ascend_910c{.id = "ascend-910c", .name = "Ascend 910C (2 di
     .listing = {.ecc = "yes", .form_factor = "OAM", .confidence = "low",
     .sources = "ASCSIM(A3 x2);BESTHUB;EVOK;RECALL"}};
 
+/// fp16 is not published.
+inline constexpr gpu ascend_950pr{.id = "ascend-950pr", .name = "Ascend 950PR", .vendor = gpu_vendor::huawei,
+    .architecture = "Ascend 950", .launch_year = 2026,
+    .memory = {.marketing = gb(128), .fitted = gib(128), .type = "HiBL 1.0", .bandwidth = gb_per_s(1600)},
+    .rates = {.fp8 = tflops(1000), .fp4 = tflops(2000)},
+    .listing = {.confidence = "medium", .sources = "PAGES(besthub.dev; codcompass.com)"}};
+
+/// Announced; fp16 is not published.
+inline constexpr gpu ascend_950dt{.id = "ascend-950dt", .name = "Ascend 950DT", .vendor = gpu_vendor::huawei,
+    .architecture = "Ascend 950", .launch_year = 2026,
+    .memory = {.marketing = gb(144), .fitted = gib(144), .type = "HiZQ 2.0", .bandwidth = gb_per_s(4000)},
+    .rates = {.fp8 = tflops(1000), .fp4 = tflops(2000)},
+    .listing = {.confidence = "medium", .sources = "PAGES(besthub.dev; codcompass.com)"}};
+
+/// The whole card; a system sees two processors of 48 GB. No bf16.
+inline constexpr gpu atlas_300i_duo_96gb{.id = "atlas-300i-duo-96gb", .name = "Atlas 300I Duo (2 x Ascend 310P)",
+    .vendor = gpu_vendor::huawei, .architecture = "Ascend 310P", .launch_year = 2022,
+    .memory = {.marketing = gb(96), .fitted = gib(96), .type = "LPDDR4X", .bandwidth = gb_per_s(408)},
+    .rates = {.fp16 = tflops(140), .fp8 = tflops(0), .fp4 = tflops(0), .int8 = tflops(280)},
+    .board_power = watts(150), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up_domain = 1},
+    .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium",
+    .sources = "PAGES(infogioco.it; accio.com);RECALL"}};
+
+/// No bf16.
+inline constexpr gpu ascend_310p_48gb{.id = "ascend-310p-48gb",
+    .name = "Ascend 310P (one of two on an Atlas 300I Duo)", .vendor = gpu_vendor::huawei,
+    .architecture = "Ascend 310P", .launch_year = 2022,
+    .memory = {.marketing = gb(48), .fitted = gib(48), .type = "LPDDR4X", .bandwidth = gb_per_s(204)},
+    .rates = {.fp16 = tflops(70), .fp8 = tflops(0), .fp4 = tflops(0), .int8 = tflops(140)},
+    .links = {.scale_up_domain = 1},
+    .listing = {.confidence = "medium", .sources = "CALC(half of an Atlas 300I Duo)"}};
+
 /// Every row above.
 inline constexpr std::array all_huawei{
-    &ascend_910b2, &ascend_910b3, &ascend_910b4, &ascend_910c};
+    &ascend_910b2, &ascend_910b3, &ascend_910b4, &ascend_910c, &ascend_950pr, &ascend_950dt, &atlas_300i_duo_96gb,
+    &ascend_310p_48gb};
 
 // clang-format on
 

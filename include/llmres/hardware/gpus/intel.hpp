@@ -83,9 +83,59 @@ inline constexpr gpu arc_b570_10gb{.id = "arc-b570-10gb", .name = "Arc B570", .v
     .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
     .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC(B580 scaling)"}};
 
+/// bf16 is half of INT8; fp8 runs at the rate of bf16.
+inline constexpr gpu arc_pro_b70_32gb{.id = "arc-pro-b70-32gb", .name = "Arc Pro B70", .vendor = gpu_vendor::intel,
+    .architecture = "Xe2 (Battlemage)", .launch_year = 2026, .sm_count = 32, .cuda_cores = 4096, .tensor_cores = 256,
+    .boost_clock = mhz(2800),
+    .memory = {.marketing = gb(32), .fitted = gib(32), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(608)},
+    .rates = {.fp32 = tflops(22.94), .fp16 = tflops(183.5), .bf16 = tflops(183.5), .fp8 = tflops(183.5),
+    .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(367), .sparsity = "no"},
+    .board_power = watts(230), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .confidence = "high (sheet), medium (bf16)",
+    .sources = "PAGES(zolotukhin.ai intel-gpu-reference of 2026-05-18)"}};
+
+/// bf16 as the B60's, which has the same cores and clock.
+inline constexpr gpu arc_pro_b65_32gb{.id = "arc-pro-b65-32gb", .name = "Arc Pro B65", .vendor = gpu_vendor::intel,
+    .architecture = "Xe2 (Battlemage)", .launch_year = 2026, .sm_count = 20, .cuda_cores = 2560, .tensor_cores = 160,
+    .boost_clock = mhz(2400),
+    .memory = {.marketing = gb(32), .fitted = gib(32), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(608)},
+    .rates = {.fp32 = tflops(12.28), .fp16 = tflops(98.3), .bf16 = tflops(98.3), .fp8 = tflops(98.3), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(197), .sparsity = "no"},
+    .board_power = watts(200), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "workstation PCIe", .confidence = "high (sheet), medium (bf16)",
+    .sources = "PAGES(zolotukhin.ai intel-gpu-reference of 2026-05-18)"}};
+
+/// bf16 is half of INT8.
+inline constexpr gpu arc_pro_b50_16gb{.id = "arc-pro-b50-16gb", .name = "Arc Pro B50", .vendor = gpu_vendor::intel,
+    .architecture = "Xe2 (Battlemage)", .launch_year = 2025, .sm_count = 16, .cuda_cores = 2048, .tensor_cores = 128,
+    .boost_clock = mhz(2600),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(224)},
+    .rates = {.fp32 = tflops(10.65), .fp16 = tflops(85), .bf16 = tflops(85), .fp8 = tflops(85), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(170), .sparsity = "no"},
+    .board_power = watts(70), .links = {.pcie_generation = 5, .pcie_lanes = 8, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "PCIe SFF dual-slot", .launch_price = currency(349),
+    .confidence = "medium", .sources = "PAGES(chipversus.com; zolotukhin.ai);RECALL"}};
+
+/// Matrix rates at 2,100 MHz, fp32 at 2,400.
+inline constexpr gpu arc_a770_16gb{.id = "arc-a770-16gb", .name = "Arc A770 16GB", .vendor = gpu_vendor::intel,
+    .architecture = "Xe-HPG (Alchemist)", .launch_year = 2022, .sm_count = 32, .cuda_cores = 4096, .tensor_cores = 512,
+    .boost_clock = mhz(2400),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(560)},
+    .l2_cache = mib(16),
+    .rates = {.fp32 = tflops(19.66), .fp16 = tflops(137.6), .bf16 = tflops(137.6), .fp8 = tflops(0), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(275), .sparsity = "no"},
+    .board_power = watts(225), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(349), .confidence = "recalled",
+    .sources = "RECALL;CALC"}};
+
 /// Every row above.
 inline constexpr std::array all_intel{
-    &gaudi2_96gb, &gaudi3_128gb_oam, &intel_max_1550_128gb, &arc_b580_12gb, &arc_pro_b60_24gb, &arc_b570_10gb};
+    &gaudi2_96gb, &gaudi3_128gb_oam, &intel_max_1550_128gb, &arc_b580_12gb, &arc_pro_b60_24gb, &arc_b570_10gb,
+    &arc_pro_b70_32gb, &arc_pro_b65_32gb, &arc_pro_b50_16gb, &arc_a770_16gb};
 
 // clang-format on
 

@@ -1616,6 +1616,90 @@ inline constexpr gpu rtx_5090_laptop{.id = "rtx-5090-laptop", .name = "GeForce R
     .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
     .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
 
+/// 22 TB/s as announced; one machine reported 19.16 by clock and bus, 212 of 224 multiprocessors in use. fp4: the dense
+/// rate; 50,000 are printed with adaptive compression. Power from 1,800 to 2,300 W by mode.
+inline constexpr gpu vr200_288gb{.id = "vr200-288gb", .name = "Rubin (VR200 / Vera Rubin NVL72, per GPU)",
+    .vendor = gpu_vendor::nvidia, .architecture = "Rubin", .capability = {10, 7}, .launch_year = 2026, .sm_count = 224,
+    .memory = {.marketing = gb(288), .fitted = gib(288), .cuda_visible = mib(285228), .type = "HBM4",
+    .bandwidth = gb_per_s(22000)},
+    .rates = {.fp16 = tflops(4000), .bf16 = tflops(4000), .fp8_accumulate16 = tflops(17500), .fp8 = tflops(17500),
+    .fp4 = tflops(35000)}, .links = {.pcie_generation = 6, .pcie_lanes = 16, .scale_up_generation = 6,
+    .scale_up_links = 36, .scale_up = gb_per_s(3600), .scale_up_domain = 72},
+    .listing = {.ecc = "yes", .form_factor = "Vera Rubin superchip (2 GPU + Vera)",
+    .confidence = "medium (memory), low (rates)",
+    .sources = "AISIM(vr_nvl72.yaml, vr200_hecate.yaml);PAGES(awesomeagents.ai; techbytes.app)"}};
+
+/// The driver's clock and bus give 4.1 TB/s; 4.8, which some pages print, is H200's.
+inline constexpr gpu h20_3e_sxm5_141gb{.id = "h20-3e-sxm5-141gb", .name = "H20 141GB (H20-3e)",
+    .vendor = gpu_vendor::nvidia, .architecture = "Hopper", .capability = {9, 0}, .launch_year = 2025, .sm_count = 78,
+    .cuda_cores = 9984, .tensor_cores = 312,
+    .memory = {.marketing = gb(141), .fitted = gib(141), .reported = mib(143771), .type = "HBM3e",
+    .bandwidth = gb_per_s(4000)}, .l2_cache = mib(60),
+    .rates = {.fp64 = tflops(1), .fp32 = tflops(44), .tf32 = tflops(74), .fp16_accumulate16 = tflops(148),
+    .fp16 = tflops(148), .bf16 = tflops(148), .fp8_accumulate16 = tflops(296), .fp8 = tflops(296), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(296), .int4 = tflops(0), .sparsity = "no (sheet lists dense==sparse)"},
+    .board_power = watts(400), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 4,
+    .scale_up_links = 18, .scale_up = gb_per_s(900), .scale_up_domain = 8}, .mig_instances = 7,
+    .listing = {.ecc = "yes", .form_factor = "SXM5", .confidence = "high", .sources = "AISIM(h20_3e.yaml)"}};
+
+/// Rates by multiprocessors and boost clock; NVIDIA prints 4 % less in fp4 (1,032 dense).
+inline constexpr gpu rtx_pro_5000_blackwell_72gb{.id = "rtx-pro-5000-blackwell-72gb",
+    .name = "RTX PRO 5000 Blackwell 72GB", .vendor = gpu_vendor::nvidia, .architecture = "Blackwell",
+    .capability = {12, 0}, .launch_year = 2025, .sm_count = 110, .cuda_cores = 14080, .tensor_cores = 440,
+    .boost_clock = mhz(2377),
+    .memory = {.marketing = gb(72), .fitted = gib(72), .type = "GDDR7", .bandwidth = gb_per_s(1344)},
+    .l2_cache = mib(96),
+    .rates = {.fp32 = tflops(66.94), .fp16_vector = tflops(66.94), .tf32 = tflops(133.9),
+    .fp16_accumulate16 = tflops(267.7), .fp16 = tflops(267.7), .bf16 = tflops(267.7),
+    .fp8_accumulate16 = tflops(535.5), .fp8 = tflops(535.5), .fp6 = tflops(535.5), .fp4 = tflops(1071),
+    .int8 = tflops(535.5), .int4 = tflops(0), .sparsity = "yes"},
+    .board_power = watts(300), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 2,
+    .listing = {.ecc = "yes", .form_factor = "PCIe dual-slot",
+    .confidence = "high (memory, cores), medium (rates: CALC)", .sources = "PAGES(technical.city; grokipedia);CALC"}};
+
+/// A board of other makers with twice the memory chips.
+inline constexpr gpu rtx_4090_48gb_mod{.id = "rtx-4090-48gb-mod", .name = "GeForce RTX 4090 48GB (modified)",
+    .vendor = gpu_vendor::nvidia, .architecture = "Ada Lovelace", .capability = {8, 9}, .launch_year = 2025,
+    .sm_count = 128, .cuda_cores = 16384, .tensor_cores = 512, .boost_clock = mhz(2520),
+    .memory = {.marketing = gb(48), .fitted = gib(48), .reported = mib(49140), .type = "GDDR6X", .bus_bits = 384,
+    .bandwidth = gb_per_s(1008)}, .l2_cache = mib(72),
+    .rates = {.fp64 = tflops(1.29), .fp64_tensor = tflops(0), .fp32 = tflops(82.58), .fp16_vector = tflops(82.58),
+    .tf32 = tflops(82.58), .fp16_accumulate16 = tflops(330.3), .fp16 = tflops(165.2), .bf16 = tflops(165.2),
+    .fp8_accumulate16 = tflops(660.6), .fp8 = tflops(330.3), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(660.6),
+    .int4 = tflops(1321.2), .sparsity = "yes"},
+    .board_power = watts(450), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "optional", .form_factor = "PCIe triple-slot", .confidence = "medium",
+    .sources = "RECALL(memory)"}};
+
+/// Tensor rates are capped as those of the 5090 D.
+inline constexpr gpu rtx_5090_d_v2_24gb{.id = "rtx-5090-d-v2-24gb", .name = "GeForce RTX 5090 D v2",
+    .vendor = gpu_vendor::nvidia, .architecture = "Blackwell", .capability = {12, 0}, .launch_year = 2025,
+    .sm_count = 170, .cuda_cores = 21760, .tensor_cores = 680, .boost_clock = mhz(2407),
+    .memory = {.marketing = gb(24), .fitted = gib(24), .type = "GDDR7", .bus_bits = 384, .bandwidth = gb_per_s(1344)},
+    .l2_cache = mib(96),
+    .rates = {.fp64 = tflops(1.637), .fp64_tensor = tflops(0), .fp32 = tflops(104.8), .fp16_vector = tflops(104.8),
+    .fp8_accumulate16 = tflops(593.8), .fp4 = tflops(1187.5), .int8 = tflops(593.8), .int4 = tflops(0),
+    .sparsity = "yes"},
+    .board_power = watts(575), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_generation = 0,
+    .scale_up_links = 0, .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .confidence = "low", .sources = "TPU;WIKI;RECALL"}};
+
+/// With JetPack 6.1; before it 625 MHz and 68 GB/s. Memory is shared with the system.
+inline constexpr gpu jetson_orin_nano_8gb{.id = "jetson-orin-nano-8gb", .name = "Jetson Orin Nano 8GB (Super)",
+    .vendor = gpu_vendor::nvidia, .architecture = "Ampere (GA10B)", .capability = {8, 7}, .launch_year = 2024,
+    .sm_count = 8, .cuda_cores = 1024, .tensor_cores = 32, .boost_clock = mhz(1020),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "LPDDR5 unified", .bus_bits = 128,
+    .bandwidth = gb_per_s(102.4)},
+    .rates = {.fp32 = tflops(2.09), .fp16_vector = tflops(4.18), .tf32 = tflops(8.4),
+    .fp16_accumulate16 = tflops(16.7), .fp16 = tflops(16.7), .bf16 = tflops(16.7), .fp8_accumulate16 = tflops(0),
+    .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(33.4), .sparsity = "yes"},
+    .board_power = watts(25), .links = {.pcie_generation = 3, .scale_up_generation = 0, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "SoM", .launch_price = currency(249), .confidence = "medium",
+    .sources = "PAGES(brojogopalsapui.com);CALC"}};
+
 /// Every row above.
 inline constexpr std::array all_nvidia{
     &rtx_2080_ti_11gb, &rtx_2080_ti_22gb_mod, &rtx_3060_12gb, &rtx_3060_ti, &rtx_3070, &rtx_3080_10gb, &rtx_3080_12gb,
@@ -1635,7 +1719,8 @@ inline constexpr std::array all_nvidia{
     &titan_rtx, &titan_xp, &rtx_a2000_12gb, &rtx_pro_4000_blackwell, &rtx_pro_4500_blackwell, &rtx_pro_5000_blackwell,
     &rtx_2080_laptop, &rtx_3070_laptop, &rtx_3080_laptop_8gb, &rtx_3080_ti_laptop, &rtx_4060_laptop, &rtx_4070_laptop,
     &rtx_4080_laptop, &rtx_4090_laptop, &rtx_5060_laptop, &rtx_5070_laptop, &rtx_5070_ti_laptop, &rtx_5080_laptop,
-    &rtx_5090_laptop};
+    &rtx_5090_laptop, &vr200_288gb, &h20_3e_sxm5_141gb, &rtx_pro_5000_blackwell_72gb, &rtx_4090_48gb_mod,
+    &rtx_5090_d_v2_24gb, &jetson_orin_nano_8gb};
 
 // clang-format on
 
