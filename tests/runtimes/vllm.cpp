@@ -213,3 +213,15 @@ TEST_CASE("tables of positions are as long as linear scaling stretches them: wha
     j = chat("gemma-3-4b");
     CHECK(memory_of(j, layout{})[memory_term::weights].expected.in(gib) == doctest::Approx(8.58).epsilon(2e-3));
 }
+
+TEST_CASE("tables of positions are as wide as the part of a head that is rotated") {
+    // Qwen3.5: a quarter of 256 features, 262,144 positions, four times as long for images (MRotaryEmbedding).
+    const job j = chat("qwen3.5-27b");
+    const job computed = [&] {
+        job other = j;
+        other.runtime.loading.rope = rope_tables::computed;
+        return other;
+    }();
+    const auto weights = [](const job& of) { return memory_of(of, layout{})[memory_term::weights].expected; };
+    CHECK(weights(j) - weights(computed) == mib(128));
+}

@@ -16,7 +16,7 @@ namespace llmres::inline v0::models {
 inline constexpr model chatglm_6b{
     .name = "chatglm-6b", .architecture = "chatglm",
     .vocabulary = 150528, .hidden = 4096,
-    .layers = {28, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .qkv_bias = true,
+    .layers = {28, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .rope_dim = 64, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384, .bias = true},
                     .norm = norm_kind::layer}},
@@ -26,7 +26,7 @@ inline constexpr model chatglm_6b{
 inline constexpr model glm_4_9b{
     .name = "glm-4-9b", .architecture = "chatglm",
     .vocabulary = 151552, .hidden = 4096,
-    .layers = {40, {.attention = {.heads = 32, .kv_heads = 2, .head_dim = 128, .qkv_bias = true},
+    .layers = {40, {.attention = {.heads = 32, .kv_heads = 2, .head_dim = 128, .rope_dim = 64, .qkv_bias = true},
                     .feed_forward = {.width = 13696}}},
     .max_context = tokens(131072), .weights = bf16,
     .published = parameters(9'399'951'360)};
@@ -54,17 +54,17 @@ inline constexpr model glm_4_5{
     .name = "glm-4.5", .architecture = "glm4_moe",
     .vocabulary = 151552, .hidden = 5120,
     .layers = layer_stack{}
-        .then(3, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true,
+        .then(3, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .rope_dim = 64, .qkv_bias = true,
                                 .qk_norm = query_key_norm::shared},
                   .feed_forward = {.width = 12288}})
-        .then(89, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true,
+        .then(89, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .rope_dim = 64, .qkv_bias = true,
                                  .qk_norm = query_key_norm::shared},
                    .feed_forward = {.width = 12288, .experts = {.count = 160, .per_token = 8, .width = 1536,
                                                                 .shared_width = 1536, .score_bias = true}}}),
     .max_context = tokens(131072), .weights = bf16,
     .prediction = {.layers = 1,
-                   .block = {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true,
-                                           .qk_norm = query_key_norm::shared},
+                   .block = {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .rope_dim = 64,
+                                           .qkv_bias = true, .qk_norm = query_key_norm::shared},
                              .feed_forward = {.width = 12288, .experts = {.count = 160, .per_token = 8,
                                                                           .width = 1536, .shared_width = 1536,
                                                                            .score_bias = true}}},
@@ -74,14 +74,15 @@ inline constexpr model glm_4_5_air{
     .name = "glm-4.5-air", .architecture = "glm4_moe",
     .vocabulary = 151552, .hidden = 4096,
     .layers = layer_stack{}
-        .then(1, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
+        .then(1, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .rope_dim = 64, .qkv_bias = true},
                   .feed_forward = {.width = 10944}})
-        .then(45, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
+        .then(45, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .rope_dim = 64, .qkv_bias = true},
                    .feed_forward = {.width = 10944, .experts = {.count = 128, .per_token = 8, .width = 1408,
                                                                 .shared_width = 1408, .score_bias = true}}}),
     .max_context = tokens(131072), .weights = bf16,
     .prediction = {.layers = 1,
-                   .block = {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
+                   .block = {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 128, .rope_dim = 64,
+                                           .qkv_bias = true},
                              .feed_forward = {.width = 10944, .experts = {.count = 128, .per_token = 8,
                                                                           .width = 1408, .shared_width = 1408,
                                                                            .score_bias = true}}},

@@ -104,7 +104,7 @@ inline constexpr model gpt_oss_120b{
 inline constexpr model gpt_j_6b{
     .name = "gpt-j-6b", .architecture = "gptj",
     .vocabulary = 50400, .hidden = 4096,
-    .layers = {28, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 256},
+    .layers = {28, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 256, .rope_dim = 64},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384, .bias = true},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
     .max_context = tokens(2048), .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = bf16,
@@ -113,7 +113,8 @@ inline constexpr model gpt_j_6b{
 inline constexpr model gpt_neox_20b{
     .name = "gpt-neox-20b", .architecture = "gpt_neox",
     .vocabulary = 50432, .hidden = 6144,
-    .layers = {44, {.attention = {.heads = 64, .kv_heads = 64, .head_dim = 96, .qkv_bias = true, .output_bias = true},
+    .layers = {44, {.attention = {.heads = 64, .kv_heads = 64, .head_dim = 96, .rope_dim = 24, .qkv_bias = true,
+                                  .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 24576, .bias = true},
                     .norm = norm_kind::layer}},
     .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = bf16,
@@ -122,7 +123,7 @@ inline constexpr model gpt_neox_20b{
 inline constexpr model pythia_70m{
     .name = "pythia-70m", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 512,
-    .layers = {6, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64, .qkv_bias = true,
+    .layers = {6, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 64, .rope_dim = 16, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 2048, .bias = true},
                     .norm = norm_kind::layer}},
@@ -132,7 +133,8 @@ inline constexpr model pythia_70m{
 inline constexpr model pythia_160m{
     .name = "pythia-160m", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 768,
-    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true, .output_bias = true},
+    .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .rope_dim = 16, .qkv_bias = true,
+                                  .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
                     .norm = norm_kind::layer}},
     .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
@@ -141,7 +143,8 @@ inline constexpr model pythia_160m{
 inline constexpr model pythia_410m{
     .name = "pythia-410m", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 1024,
-    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true, .output_bias = true},
+    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .rope_dim = 16, .qkv_bias = true,
+                                  .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
                     .norm = norm_kind::layer}},
     .max_context = tokens(2048), .final_norm = norm_kind::layer, .weights = fp16,
@@ -150,7 +153,7 @@ inline constexpr model pythia_410m{
 inline constexpr model pythia_1b{
     .name = "pythia-1b", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 2048,
-    .layers = {16, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 256, .qkv_bias = true,
+    .layers = {16, {.attention = {.heads = 8, .kv_heads = 8, .head_dim = 256, .rope_dim = 64, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 8192, .bias = true},
                     .norm = norm_kind::layer}},
@@ -160,7 +163,7 @@ inline constexpr model pythia_1b{
 inline constexpr model pythia_1_4b{
     .name = "pythia-1.4b", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 2048,
-    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 128, .qkv_bias = true,
+    .layers = {24, {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 128, .rope_dim = 32, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 8192, .bias = true},
                     .norm = norm_kind::layer}},
@@ -170,7 +173,7 @@ inline constexpr model pythia_1_4b{
 inline constexpr model pythia_2_8b{
     .name = "pythia-2.8b", .architecture = "gpt_neox",
     .vocabulary = 50304, .hidden = 2560,
-    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 80, .rope_dim = 20, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 10240, .bias = true},
                     .norm = norm_kind::layer}},
@@ -180,7 +183,7 @@ inline constexpr model pythia_2_8b{
 inline constexpr model pythia_6_9b{
     .name = "pythia-6.9b", .architecture = "gpt_neox",
     .vocabulary = 50432, .hidden = 4096,
-    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .qkv_bias = true,
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 128, .rope_dim = 32, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 16384, .bias = true},
                     .norm = norm_kind::layer}},
@@ -190,7 +193,7 @@ inline constexpr model pythia_6_9b{
 inline constexpr model pythia_12b{
     .name = "pythia-12b", .architecture = "gpt_neox",
     .vocabulary = 50688, .hidden = 5120,
-    .layers = {36, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128, .qkv_bias = true,
+    .layers = {36, {.attention = {.heads = 40, .kv_heads = 40, .head_dim = 128, .rope_dim = 32, .qkv_bias = true,
                                   .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 20480, .bias = true},
                     .norm = norm_kind::layer}},

@@ -85,7 +85,8 @@ struct attention {
     std::int64_t head_dim = 0;
     std::int64_t q_rank = 0;   ///< latent: features of the compressed query; 0: queries are not compressed
     std::int64_t kv_rank = 0;  ///< latent: features of the compressed keys and values, which the cache holds
-    /// Latent: features of the part of a key that carries position, one part for all heads.
+    /// Features that rotary embeddings (RoPE) rotate. Latent: a part of its own beside `head_dim`, one for all keys.
+    /// Grouped: of the head; 0: all of them.
     std::int64_t rope_dim = 0;
     std::int64_t value_dim = 0;  ///< latent: features of a value head; 0: as head_dim
 
@@ -107,12 +108,14 @@ struct attention {
     /// Features of one value head.
     constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
     /// Features of one query (or key) head.
-    constexpr std::int64_t query_width() const { return head_dim + rope_dim; }
+    constexpr std::int64_t query_width() const {
+        return kind == attention_kind::latent ? head_dim + rope_dim : head_dim;
+    }
     /// Whether its query heads are wider than the widest for which there is a fused kernel; 0: there is for any.
     constexpr bool wider_than(std::int32_t widest_fused) const {
         return widest_fused > 0 && query_width() > widest_fused;
     }
-    /// Features of a head that rotary embeddings (RoPE) rotate, in architectures that have them.
+    /// Features of a head that rotary embeddings rotate, in architectures that have them.
     constexpr std::int64_t rotated_width() const {
         return kind == attention_kind::none ? 0 : rope_dim > 0 ? rope_dim : head_dim;
     }

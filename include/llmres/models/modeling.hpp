@@ -63,7 +63,6 @@ struct attention_modeling {
     /// A bias of every head and pair of tokens, made once a stack: no flash kernel takes it.
     bool biased_scores = false;
     bool rotary = true;              ///< rotated queries and keys are tensors of their own
-    std::int32_t rotary_part = 1;    ///< one such part of a head's features is rotated
     std::int32_t rotary_tables = 1;  ///< 2: layers with a window rotate by another base
 };
 

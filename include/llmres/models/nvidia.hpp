@@ -15,7 +15,7 @@ namespace llmres::inline v0::models {
 inline constexpr model nemotron_4_340b{
     .name = "nemotron-4-340b", .architecture = "nemotron",
     .vocabulary = 256000, .hidden = 18432,
-    .layers = {96, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 192},
+    .layers = {96, {.attention = {.heads = 96, .kv_heads = 8, .head_dim = 192, .rope_dim = 96},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 73728},
                     .norm = norm_kind::layer}},
     .final_norm = norm_kind::layer, .weights = bf16};

@@ -146,7 +146,7 @@ inline constexpr model granite_4_0_h_small{
 inline constexpr model stablelm_2_1_6b{
     .name = "stablelm-2-1.6b", .architecture = "stablelm",
     .vocabulary = 100352, .hidden = 2048,
-    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 64, .qkv_bias = true},
+    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 64, .rope_dim = 16, .qkv_bias = true},
                     .feed_forward = {.width = 5632},
                     .norm = norm_kind::layer}},
     .max_context = tokens(4096), .final_norm = norm_kind::layer, .weights = fp16};
@@ -154,7 +154,8 @@ inline constexpr model stablelm_2_1_6b{
 inline constexpr model stablelm_2_12b{
     .name = "stablelm-2-12b", .architecture = "stablelm",
     .vocabulary = 100352, .hidden = 5120,
-    .layers = {40, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 160, .qk_norm = query_key_norm::full},
+    .layers = {40, {.attention = {.heads = 32, .kv_heads = 8, .head_dim = 160, .rope_dim = 40,
+                                  .qk_norm = query_key_norm::full},
                     .feed_forward = {.width = 13824},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
     .max_context = tokens(4096), .final_norm = norm_kind::layer, .weights = bf16};
@@ -177,7 +178,7 @@ inline constexpr model minimax_text_01{
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::lightning, .heads = 64, .head_dim = 128, .state = 128},
               .feed_forward = {.experts = {.count = 32, .per_token = 2, .width = 9216}}},
-        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128},
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 128, .rope_dim = 64},
               .feed_forward = {.experts = {.count = 32, .per_token = 2, .width = 9216}}}}, 80),
     .weights = bf16,
     .published = parameters(456'089'655'296)};
@@ -185,17 +186,19 @@ inline constexpr model minimax_text_01{
 inline constexpr model minimax_m2{
     .name = "minimax-m2", .architecture = "minimax_m2",
     .vocabulary = 200064, .hidden = 3072,
-    .layers = {62, {.attention = {.heads = 48, .kv_heads = 8, .head_dim = 128, .qk_norm = query_key_norm::full},
+    .layers = {62, {.attention = {.heads = 48, .kv_heads = 8, .head_dim = 128, .rope_dim = 64,
+                                  .qk_norm = query_key_norm::full},
                     .feed_forward = {.experts = {.count = 256, .per_token = 8, .width = 1536, .score_bias = true}}}},
     .max_context = tokens(196608), .weights = fp8_block};
 
 inline constexpr model minimax_m3{
     .name = "minimax-m3", .architecture = "minimax_m3",
     .vocabulary = 200064, .hidden = 6144,
-    .layers = layer_stack{3, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128,
+    .layers = layer_stack{3, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128, .rope_dim = 64,
                                             .qk_norm = query_key_norm::shared},
                               .feed_forward = {.width = 12288}}}
-        .then(57, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = query_key_norm::shared,
+        .then(57, {.attention = {.heads = 64, .kv_heads = 4, .head_dim = 128, .rope_dim = 64,
+                                 .qk_norm = query_key_norm::shared,
                                  .indexer = {.heads = 4, .head_dim = 128, .selected = tokens(2048), .weighed = false,
                                              .quantised = false}},
                    .feed_forward = {.width = 12288, .experts = {.count = 128, .per_token = 4, .width = 3072,
@@ -342,13 +345,14 @@ inline constexpr model mimo_v2_flash{
     .name = "mimo-v2-flash", .architecture = "mimo_v2_flash",
     .vocabulary = 152576, .hidden = 4096,
     .layers = in_order("abbbbcbbbbbcbbbbbcbbbbbcbbbbbcbbbbbcbbbbbcbbbbbc", {
-        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .value_dim = 128},
+        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .rope_dim = 64, .value_dim = 128},
               .feed_forward = {.width = 16384}},
-        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 192, .value_dim = 128, .window = tokens(128),
+        layer{.attention = {.heads = 64, .kv_heads = 8, .head_dim = 192, .rope_dim = 64, .value_dim = 128,
+                            .window = tokens(128),
                             .sinks = true},
               .feed_forward = {.width = 16384, .experts = {.count = 256, .per_token = 8, .width = 2048,
                                                            .score_bias = true}}},
-        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .value_dim = 128},
+        layer{.attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .rope_dim = 64, .value_dim = 128},
               .feed_forward = {.width = 16384, .experts = {.count = 256, .per_token = 8, .width = 2048,
                                                            .score_bias = true}}}}),
     .max_context = tokens(262144), .weights = fp8_block};

@@ -15,7 +15,8 @@ namespace llmres::inline v0::models {
 inline constexpr model phi_1_5{
     .name = "phi-1.5", .architecture = "phi",
     .vocabulary = 51200, .hidden = 2048,
-    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 64, .qkv_bias = true, .output_bias = true},
+    .layers = {24, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 64, .rope_dim = 32, .qkv_bias = true,
+                                  .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 8192, .bias = true},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
     .max_context = tokens(2048), .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = fp16};
@@ -23,7 +24,8 @@ inline constexpr model phi_1_5{
 inline constexpr model phi_2{
     .name = "phi-2", .architecture = "mixformer-sequential",
     .vocabulary = 51200, .hidden = 2560,
-    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 80, .qkv_bias = true, .output_bias = true},
+    .layers = {32, {.attention = {.heads = 32, .kv_heads = 32, .head_dim = 80, .rope_dim = 32, .qkv_bias = true,
+                                  .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 10240, .bias = true},
                     .norm = norm_kind::layer, .norm_before_feed_forward = false}},
     .max_context = tokens(2048), .head = {.bias = true}, .final_norm = norm_kind::layer, .weights = fp32,

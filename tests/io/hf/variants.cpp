@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/models/all.hpp>
 #include <llmres/models/parameters.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -293,4 +294,36 @@ TEST_CASE("RWKV 5: heads of 64 features, each with a state of 64 by 64, and chan
     wider["head_size"] = 128;
     CHECK(read(wider).layers[0].recurrent.heads == 8);
     CHECK(read(wider).layers[0].recurrent.state == 128);
+}
+
+TEST_CASE(
+    "rotary embeddings rotate the part of a head that the config.json or its class names, all of it where none does") {
+    const auto rotated = [](const std::string& family, const json& more) {
+        const model m = read(config_of(family, more));
+        return m.layers[0].attention.rotated_width();
+    };
+    CHECK(rotated("llama", json::object()) == 64);
+    CHECK(rotated("llama", {{"partial_rotary_factor", 0.5}}) == 32);
+    CHECK(rotated("llama", {{"partial_rotary_factor", 1.0}}) == 64);
+    // transformers 5 has it among the parameters of positions, which go before.
+    CHECK(rotated("llama", {{"partial_rotary_factor", 0.5}, {"rope_parameters", {{"partial_rotary_factor", 0.25}}}}) ==
+          16);
+    CHECK(rotated("stablelm", json::object()) == 16);
+    CHECK(rotated("gpt_neox", json::object()) == 16);
+    CHECK(rotated("gpt_neox", {{"rotary_pct", 1.0}}) == 64);  // RedPajama-INCITE
+    CHECK(rotated("glm4", {{"head_dim", 128}}) == 64);
+    CHECK(rotated("nemotron", json::object()) == 32);
+    CHECK(rotated("phi3", {{"partial_rotary_factor", 0.75}}) == 48);
+    CHECK(refusal_of(config_of("llama", {{"partial_rotary_factor", 2.0}})) == "partial_rotary_factor");
+    const json latent{{"kv_lora_rank", 64},
+                      {"qk_rope_head_dim", 32},
+                      {"qk_nope_head_dim", 32},
+                      {"v_head_dim", 64},
+                      {"partial_rotary_factor", 0.5}};
+    CHECK(rotated("deepseek_v3", latent) == 32);  // its part with position is rotated whole
+    for (const model* m : models::all) {
+        CAPTURE(m->name.view());
+        for (const layer& kind : m->layers.distinct())
+            CHECK(kind.attention.rotated_width() <= kind.attention.query_width());
+    }
 }

@@ -138,8 +138,7 @@ constexpr void list_input_activations(const model& m, const training_context& co
     // Cosines and sines of the positions, for all layers.
     if (context.code.attention.rotary && a.kind != attention_kind::none)
         save.put(activation_role::query,
-                 std::int64_t{2} * context.code.attention.rotary_tables * context.tokens.length *
-                     (a.rope_dim > 0 ? a.rope_dim : a.head_dim / context.code.attention.rotary_part),
+                 std::int64_t{2} * context.code.attention.rotary_tables * context.tokens.length * a.rotated_width(),
                  context.code.attention.given.fp32_tables ? fp32 : context.formats.stream, activation_split::whole,
                  backward_point::output);
     if (m.encoders[0].layers > 0 && keeps_encoder_output(context))

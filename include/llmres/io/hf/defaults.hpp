@@ -249,7 +249,12 @@ inline constexpr auto defaults_of_classes = std::to_array<class_defaults>({
     {"clip_text_model", R"({"vocab_size": 49408, "hidden_size": 512, "num_hidden_layers": 12, "num_attention_heads": 8,
         "intermediate_size": 2048, "max_position_embeddings": 77})"},
     {"siglip_text_model", R"({"vocab_size": 32000, "hidden_size": 768, "num_hidden_layers": 12,
-        "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 64})"}});
+        "num_attention_heads": 12, "intermediate_size": 3072, "max_position_embeddings": 64})"},
+    // the part of a head that rotary embeddings rotate, or its features
+    {"gpt_neox", R"({"rotary_pct": 0.25})"},
+    {"stablelm stablelm_epoch qwen3_next qwen3_5_text qwen3_5_moe_text", R"({"partial_rotary_factor": 0.25})"},
+    {"glm glm4 glm4_moe chatglm phi nemotron persimmon bamba", R"({"partial_rotary_factor": 0.5})"},
+    {"gptj codegen minimax_m2", R"({"rotary_dim": 64})"}});
 // clang-format on
 
 /// The defaults of a class. `nested`: with vocabulary, widths, layers and heads, for an object inside another.
@@ -257,7 +262,7 @@ inline nlohmann::json defaults_of(std::string_view model_type, bool nested) {
     nlohmann::json found = nlohmann::json::object();
     for (const class_defaults& c : defaults_of_classes)
         for (std::string_view types = c.model_types; !types.empty();)
-            if (taken_before(types, " ") == model_type) found = own_json(c.fields);
+            if (taken_before(types, " ") == model_type) found.update(own_json(c.fields));
     if (!nested)
         for (const char* shape :
              {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "ffn_dim"})

@@ -307,6 +307,29 @@ inline void refuse_contradiction(config_fields& outer, config_fields& inner, std
     }
 }
 
+/// Reads how many features of a head rotary embeddings rotate, for all layers whose heads are not split into parts with
+/// and without position.
+inline void read_rotated(config_fields& c, model& m) {
+    constexpr field_names part_field{"partial_rotary_factor", "rotary_pct"};
+    constexpr field_names positions_field{"rope_parameters", "rope_scaling"};
+    const std::int64_t features = c.number_or("rotary_dim", 0, 0, most_heads);
+    double part = c.real_or(part_field, 1, 0, 1);
+    if (c.holds_object(positions_field)) {
+        config_fields positions{*c.object(positions_field), "rope_parameters"};
+        if (positions.has(part_field)) part = positions.real_or(part_field, part, 0, 1);
+        if (!positions.ok()) part = 1;
+    }
+    const auto set = [&](attention& a) {
+        if (a.kind != attention_kind::grouped) return;
+        const std::int64_t said =
+            features > 0 ? features : static_cast<std::int64_t>(static_cast<double>(a.head_dim) * part);
+        a.rope_dim = said > 0 && said < a.head_dim ? said : 0;
+    };
+    for (layer& kind : std::span{m.layers.kinds}.first(static_cast<std::size_t>(m.layers.kind_count)))
+        set(kind.attention);
+    set(m.prediction.block.attention);
+}
+
 /// The tensors of rotary factors that a GGUF file of the model has (convert_hf_to_gguf.py: LlamaModel and
 /// Phi3MiniModel, generate_extra_tensors).
 inline rope_factors read_rope_factors(config_fields& c, const model& m) {
@@ -440,6 +463,8 @@ inline result<model> read_config(const nlohmann::json& document) {
     m.head.kind = head_kind_of(outer, type, m);
     if (m.head.kind == head_kind::pooled) m.tied_head = true;
     m.rope = read_rope_factors(inner, m);
+    read_rotated(inner, m);
+    if (!inner.ok()) return inner.error();
     // Where a config.json of Gemma 3 does not give the vocabulary, GGUF files hold the tokenizer's rows of the
     // embedding alone (convert_hf_to_gguf.py: Gemma3Model cuts the rows beyond it).
     if (outer_type == "gemma3" && !inner.gives("vocab_size")) m.tokenizer = 262144;
