@@ -41,3 +41,12 @@ TEST_CASE("a process captures graphs where they take a byte and more, of all lay
     p.layer_graphs = {bytes(0), bytes(0), bytes(1)};
     CHECK(captures_graphs(p));
 }
+
+TEST_CASE("graphs take as many parts as sizes are captured, to the byte and without overflow") {
+    const interval<byte_count> usual{bytes(0), mib(51), gib(1'000'000)};
+    CHECK(graphs_of_sizes(usual, usual_graph_sizes) == usual);
+    CHECK(graphs_of_sizes(usual, 5).expected == mib(5));
+    CHECK(graphs_of_sizes(usual, 83).expected == mib(83));
+    CHECK(graphs_of_sizes(usual, 0) == interval<byte_count>{});
+    CHECK(graphs_of_sizes(usual, 1).high == div_down(gib(1'000'000), 51));
+}

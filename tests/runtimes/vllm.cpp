@@ -10,6 +10,7 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 using namespace llmres::detail;
 
@@ -204,6 +205,49 @@ TEST_CASE("graphs that vLLM deducts since 0.20 grow with the layers of a stage")
     CHECK(graphs({.pipeline = 4}) == mib(22) * 8);
     j.runtime = runtimes::vllm_v1_18;
     CHECK(graphs({}) == j.runtime.process.cuda_graphs.expected);
+}
+
+TEST_CASE(
+    "graphs of 0.20 and later are captured for sizes to twice the sequences of a step, drafted tokens with them") {
+    // config/vllm.py: _set_cudagraph_sizes. 1, 2, 4, each eighth to 248 and each sixteenth to 512.
+    job j = chat("llama-3.1-8b");
+    j.runtime = runtimes::vllm_v1_20;
+    const auto sizes = [&](const gpu& card) {
+        std::vector<std::int64_t> all;
+        choices_at_start(j, card, {})->decode.for_each([&](std::int64_t size) { all.push_back(size); });
+        return all;
+    };
+    CHECK(sizes(gpus::h100_sxm5_80gb).size() == 51);
+    CHECK(sizes(gpus::h100_sxm5_80gb).back() == 512);
+    j.options.max_num_seqs = 4;
+    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8});
+    j.options.max_num_seqs = 3;
+    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4});  // 6 is none of them
+    j.options.draft_tokens = 3;
+    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8, 16, 24});
+    j.max_batched_tokens = tokens(10);
+    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8});
+    j = chat("gpt-oss-20b");
+    j.runtime = runtimes::vllm_v1_20;
+    j.options.max_num_seqs = 1;
+    CHECK(sizes(gpus::h100_sxm5_80gb).size() == 83);  // models/config.py: to 1,024, whatever the sequences
+    j.runtime.process.cuda_graphs = j.runtime.process.layer_graphs = {};
+    CHECK(sizes(gpus::h100_sxm5_80gb).empty());  // eager
+}
+
+TEST_CASE("graphs take as much as the sizes that are captured: an engine for two sequences keeps a tenth of them") {
+    // Pools of Qwen3.6-27B on two RTX 3090, as vLLM 0.24 and 0.20.2 printed them: 11.05 and 11.06 GiB, with sizes 1 to
+    // 16 (club-3090, issues 642 and 104).
+    job j = chat("qwen3.5-27b");
+    j.runtime = runtimes::vllm_v2_24;
+    const gpu card = gpus::rtx_3090;
+    const auto graphs = [&] { return graphs_of(j, on_device(j, card, {}), {}).expected; };
+    const byte_count usual = graphs();
+    j.options.max_num_seqs = 2;
+    CHECK(graphs() * 10 < usual);  // 3 of 51
+    j.options.draft_tokens = 3;
+    CHECK(graphs() * 10 < usual);  // 5 of 51
+    CHECK(graphs() * 11 > usual);
 }
 
 TEST_CASE("tables of positions are as long as linear scaling stretches them: what vLLM loads of Gemma 3") {

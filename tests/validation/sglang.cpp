@@ -66,7 +66,7 @@ TEST_CASE("static fraction, tokens of a step and graphs' sizes are those that SG
         const plan_request asked = request_of(row["document"]);
         const layout l = asked.layout.value_or(layout{});
         const start_choices chosen = choices_at_start(asked.job, asked.cluster.gpu, l).value;
-        CHECK(chosen.fraction == doctest::Approx(row["fraction"].get<double>()).epsilon(1e-12));
+        CHECK(*chosen.fraction == doctest::Approx(row["fraction"].get<double>()).epsilon(1e-12));
         const token_count step = on_device(asked.job, asked.cluster.gpu, l).step.max_batched_tokens;
         CHECK(step.in(tokens) / (row["arguments"].value("enable_dp_attention", false) ? l.data : 1) == row["chunk"]);
         CHECK(listed(chosen.decode) == lists.at({version, row["decode"]}));

@@ -8,7 +8,7 @@
 
 #include "vllm_rows.hpp"
 
-TEST_CASE("blocks, tokens, concurrency and block sizes of pools are those of vLLM's own planner") {
+TEST_CASE("pools, batches and captured sizes are those of vLLM's own planner") {
     for (const char* version : vllm_rows::versions) {
         const auto rows = vllm_rows::read(version);
         std::set<std::string> unequal;

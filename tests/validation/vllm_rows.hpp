@@ -50,6 +50,13 @@ inline std::string differences(const row& r) {
     if (r.says.contains("max_num_batched_tokens") && r.asked.job.max_batched_tokens == token_count{})
         differs("max_num_batched_tokens", r.says["max_num_batched_tokens"],
                 static_cast<double>(on_card.step.max_batched_tokens.in(tokens)));
+    if (r.says.contains("graph_sizes")) {
+        const captured_sizes graphs = choices_at_start(r.asked.job, r.asked.cluster.gpu, r.placed)->decode;
+        std::int64_t largest = 0;
+        graphs.for_each([&](std::int64_t size) { largest = size; });
+        differs("captured sizes", r.says["graph_sizes"], static_cast<double>(graphs.count()));
+        differs("the largest of them", r.says["largest_graph"], static_cast<double>(largest));
+    }
     const pool_size pool = r.pool();
     if (r.refused()) {
         if (!r.has_no_room()) return "vLLM refuses it: " + r.says["refuses"].get<std::string>().substr(0, 80);

@@ -74,6 +74,8 @@ constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& 
                   .context = j.context,
                   .cache = asked.cache_tokens,
                   .sequences = asked.max_num_seqs,
+                  .usual_sequences = r.step.max_num_seqs,
+                  .drafted = asked.draft_tokens,
                   .captures = captures_graphs(r.process)};
     for (const layer& kind : j.model.layers.distinct()) {
         f.latent = f.latent || kind.attention.kind == attention_kind::latent;
@@ -90,7 +92,7 @@ constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& 
 constexpr maybe<start_choices> choices_of(const job& j, const runtime& r, const gpu& card, const layout& l) {
     if (j.runtime.cache.default_fraction == nullptr) return {};
     start_choices chosen = j.runtime.cache.default_fraction(start_facts_of(j, r, card, l));
-    chosen.fraction = j.runtime.cache.fraction.value_or(chosen.fraction);
+    if (j.runtime.cache.fraction) chosen.fraction = j.runtime.cache.fraction;
     return chosen;
 }
 
@@ -100,7 +102,9 @@ constexpr void set_choices(runtime& r, const job& j, const gpu& card, const layo
     r.cache.fraction = named.fraction, r.cache.windows = named.windows, r.cache.window_part = named.window_part;
     const maybe<start_choices> chosen = choices_of(j, r, card, l);
     if (!chosen) return;
-    r.cache.fraction = chosen->fraction > 0 ? chosen->fraction : 0.0;
+    r.cache.fraction = chosen->fraction;
+    if (r.cache.fraction && *r.cache.fraction < 0) r.cache.fraction = 0.0;
+    r.process.layer_graphs = graphs_of_sizes(j.runtime.process.layer_graphs, chosen->decode.count());
     if (!chosen->whole_windows) return;
     r.cache.windows = window_cells::whole;
     r.cache.window_part = {};
@@ -228,9 +232,9 @@ constexpr maybe<refused_start> start_refused(const job& j, const cluster& c) {
 constexpr maybe<refused_start> start_refused(const job& j, const layout& l, const cluster& c) {
     if (const maybe<refused_start> beside = start_refused(j, c)) return beside;
     const maybe<start_choices> chosen = trains(j) ? maybe<start_choices>{} : choices_at_start(j, c.gpu, l);
-    if (!chosen || chosen->fraction > 0) return {};
+    if (!chosen || chosen->fraction.value_or(1.0) > 0) return {};
     const byte_count device = usable_memory(c.gpu);
-    return refused_start{device + scaled_up(device, -chosen->fraction), device};
+    return refused_start{device + scaled_up(device, -*chosen->fraction), device};
 }
 
 /// What an engine lets itself use of a GPU: all that is free, or a fraction of the whole and what it does not count

@@ -86,6 +86,8 @@ struct start_facts {
     token_count context{};             ///< tokens that a sequence may reach
     token_count cache{};               ///< tokens that the cache holds at most; 0: as many as there is room for
     std::int64_t sequences = 0;        ///< sequences that run at once at most; 0: as many as there is room for
+    std::int64_t usual_sequences = 0;  ///< those that the runtime runs at most on such a device, where nobody says
+    std::int64_t drafted = 0;          ///< tokens drafted ahead for each sequence and step
     bool captures = true;              ///< CUDA graphs are captured
     drafting drafts = drafting::none;  ///< the drafter of tokens
 };
@@ -126,7 +128,8 @@ struct captured_sizes {
 
 /// Choices of a runtime when it starts.
 struct start_choices {
-    double fraction = 0.0;  ///< part of the device for weights and caches; negative: more is set aside than there is
+    /// Part of the device for weights and caches; negative: more is set aside than there is; unknown: no choice.
+    maybe<double> fraction{};
     bool whole_windows = false;  ///< layers with sliding-window attention keep the whole context
     captured_sizes decode{};     ///< sequences whose next tokens a graph computes
     captured_sizes prefill{};    ///< tokens of prompts that a graph computes
@@ -140,7 +143,7 @@ struct runtime_cache {
     /// The fraction of the memory that the cache may take, as pool understands it; null: none or chosen. Unit: part of
     /// one.
     maybe<double> fraction{};
-    /// Function that chooses the fraction where none is named, and what else start_choices has; null: none does.
+    /// Function that makes the choices of start_choices, the fraction where none is named; null: none does.
     start_choices (*default_fraction)(const start_facts&) = nullptr;
     text<31> fraction_name{"gpu_memory_utilization"};  ///< The software's own name of the fraction.
     bool refuses_less = false;     ///< Does not start where less than the fraction of the whole device is free.

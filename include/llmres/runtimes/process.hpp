@@ -30,9 +30,23 @@ struct runtime_process {
     /// All-reduces fused with the norm behind them (vLLM's fuse_allreduce_rms): on Hopper and Blackwell, where layers
     /// are split by tensor parallelism alone.
     interval<byte_count> fused_all_reduce{};
-    interval<byte_count> cuda_graphs{};   ///< CUDA graphs that are captured after start.
-    interval<byte_count> layer_graphs{};  ///< CUDA graphs of each layer, beside cuda_graphs.
+    interval<byte_count> cuda_graphs{};  ///< CUDA graphs that are captured after start.
+    /// CUDA graphs of each layer, beside cuda_graphs, where as many sizes are captured as usual_graph_sizes.
+    interval<byte_count> layer_graphs{};
 };
+
+/// Sizes that vLLM captures unless it is told otherwise: 1, 2, 4, each eighth to 248 and each sixteenth to 512.
+inline constexpr std::int64_t usual_graph_sizes = 51;
+
+/// CUDA graphs where so many sizes are captured, each taken to be as large: the nodes of a graph do not grow with the
+/// tokens that it computes, and what its kernels write is shared with the largest.
+constexpr interval<byte_count> graphs_of_sizes(const interval<byte_count>& usual, std::int64_t sizes) {
+    const auto part = [&](byte_count all) {
+        return bytes(all.in(bytes) / usual_graph_sizes * sizes +
+                     all.in(bytes) % usual_graph_sizes * sizes / usual_graph_sizes);
+    };
+    return {part(usual.low), part(usual.expected), part(usual.high)};
+}
 
 /// The workspace of matrix products of one thread on a GPU, `since_hopper`: of compute capability 9.0 or later.
 /// (CublasHandlePool.cpp, parseChosenWorkspaceSize; 32.0 MiB a thread in runs on an H100, docs/accuracy.md.)

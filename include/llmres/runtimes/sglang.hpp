@@ -195,7 +195,7 @@ constexpr start_choices sglang_by_step(const start_facts& f) {
     if (Rules.drafting_layers > 0 && f.drafts == drafting::model) left += 6144;
     start_choices chosen{
         .fraction = without_mib(f.device, left), .whole_windows = !pools_windows<Rules>(f), .prefill = prefill};
-    if (sees_images(f)) chosen.fraction *= beside_tower(f);
+    if (sees_images(f)) chosen.fraction = *chosen.fraction * beside_tower(f);
     const std::span<const size_range> drafted =
         Rules.early_drafts ? std::span<const size_range>{first_drafted_sizes} : drafted_sizes;
     if (f.captures)

@@ -298,6 +298,26 @@ constexpr runtime vllm_samples_graphs() {
     r.process.stage_workspace = {mib(10), mib(72), mib(650)};  // logs of two stages and of four
     return r;
 }
+/// Sizes that CUDA graphs are captured for.
+inline constexpr std::array vllm_graph_sizes{size_range{1, 2, 1}, size_range{4, 8, 4}, size_range{16, 248, 8},
+                                             size_range{256, 1024, 16}};
+
+/// Captured sizes: to twice the tokens of a step that decodes, at most to 512 or `on_blackwell`, on datacenter
+/// Blackwell; to 1,024 of gpt-oss, whatever the sequences (config/vllm.py: _set_cudagraph_sizes; models/config.py:
+/// GptOssForCausalLMConfig). Sizes of drafted tokens are rounded up to multiples, which makes a few of them equal.
+template <std::int64_t on_blackwell>
+constexpr start_choices vllm_choices(const start_facts& f) {
+    const std::int64_t sequences = f.sequences > 0 ? f.sequences : f.usual_sequences;
+    std::int64_t largest = 2 * sequences * (1 + f.drafted);
+    const std::int64_t most = f.capability == 10 ? on_blackwell : 512;
+    if (largest > most) largest = most;
+    if (f.architecture == "gpt_oss") largest = 1024;
+    if (largest > f.step.in(tokens)) largest = f.step.in(tokens);
+    start_choices chosen;
+    if (f.captures) chosen.decode = {.ranges = vllm_graph_sizes, .largest = largest};
+    return chosen;
+}
+
 /// That sample is the estimate that is deducted (VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS): 0.5 to 1.8 GiB as 0.19
 /// printed it, 18 to 27 MiB a dense layer with graphs of 51 sizes. From 0.21 on FlashInfer samples where it can.
 constexpr runtime vllm_graphs_deducted() {
@@ -305,6 +325,7 @@ constexpr runtime vllm_graphs_deducted() {
     r.cache.fraction = 0.92;
     r.step.logits.filter_rows = 0;
     r.cache.graphs_deducted = true;
+    r.cache.default_fraction = vllm_choices<512>;
     // vLLM's own planner says so of seven models with windows or chunks (0.26.0). (Gemma 4 keeps the whole context in
     // every layer before 0.21.)
     r.cache.windows = window_cells::grouped;
@@ -347,6 +368,13 @@ constexpr runtime vllm_keeps(kept_states kept) {
     r.cache.kept = kept;
     return r;
 }
+/// The largest size that is captured on datacenter Blackwell is twice what it was, as 0.33 says itself; which version
+/// began with it was not looked up.
+constexpr runtime vllm_larger_graphs() {
+    runtime r = vllm_keeps(kept_states::prompt);
+    r.cache.default_fraction = vllm_choices<1024>;
+    return r;
+}
 
 }  // namespace detail
 
@@ -379,7 +407,7 @@ inline constexpr runtime vllm_v2_28 =
 /// Mamba-2 keeps a state within a prompt (MambaSpec::num_prefill_checkpoint_blocks).
 inline constexpr runtime vllm_v2_32 =
     for_versions(detail::vllm_keeps(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
-inline constexpr runtime vllm = for_versions(detail::vllm_keeps(kept_states::prompt), "0.33 and later", {0, 33, 0});
+inline constexpr runtime vllm = for_versions(detail::vllm_larger_graphs(), "0.33 and later", {0, 33, 0});
 
 inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_28,  &vllm_v2_27,  &vllm_v2_26,
                                      &vllm_v2_24, &vllm_v1_20, &vllm_v1_18,  &vllm_v1_17,  &vllm_v1_11,
