@@ -30,6 +30,23 @@ TEST_CASE("vLLM does not start where one sequence of the context does not fit, o
     CHECK(plan(j, layout{}, c).value().verdict == verdict::does_not_fit);
 }
 
+TEST_CASE("of more sequences than steps may have, those that wait hold nothing, and the largest batch has none") {
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    j.options.max_num_seqs = 8;
+    const auto of = [&](std::int64_t batch) {
+        j.batch = batch;
+        return memory_of(j, layout{}, c);
+    };
+    CHECK(of(100)[memory_term::kv_cache] == of(8)[memory_term::kv_cache]);
+    CHECK(of(7)[memory_term::kv_cache].expected < of(8)[memory_term::kv_cache].expected);
+    CHECK(max_batch(j, layout{}, c).value() == 8);
+    CHECK(max_batch(j, layout{.data = 2}, standard_cluster(c.gpu, 2).value()).value() == 16);
+    j.options.max_num_seqs = 0;
+    CHECK(max_batch(j, layout{}, c).value() > 8);
+}
+
 TEST_CASE("capacities are tight: one more does not fit") {
     for (const char* engine : {"vllm@0.9", "sglang", "tensorrt-llm", "llama.cpp", "transformers", "tgi"}) {
         INFO(engine);

@@ -25,6 +25,23 @@ TEST_CASE("sequences in flight are partitioned over data ranks and replicas, rou
     CHECK(sequences_per_rank(chat, layout{.data = 2, .replicas = 2}) == 3);
 }
 
+TEST_CASE("of more sequences than steps may have, the others wait") {
+    job chat{.batch = 100};
+    chat.options.max_num_seqs = 8;
+    CHECK(sequences_in_flight(chat, layout{}) == 8);
+    CHECK(sequences_in_flight(chat, layout{.data = 4}) == 32);
+    CHECK(sequences_per_rank(chat, layout{.data = 4}) == 8);
+    chat.batch = 5;
+    CHECK(sequences_in_flight(chat, layout{}) == 5);
+    CHECK(sequences_per_rank(chat, layout{.data = 4}) == 2);
+    // Slots of a cache that is allotted at start are as many as there are sequences.
+    chat = {.batch = 100, .options = {.max_num_seqs = 8}};
+    chat.runtime.cache.pool = cache_pool::allotted;
+    CHECK(sequences_in_flight(chat, layout{}) == 8);
+    CHECK(sequences_held(chat, layout{}) == 100);
+    CHECK(sequences_per_rank(chat, layout{.data = 4}) == 25);
+}
+
 TEST_CASE("a prompt alone stands before its first token, or those of a rank's whole batch") {
     job chat{.batch = 10};
     CHECK(prompts_before_token(chat, layout{.data = 4}) == 1);

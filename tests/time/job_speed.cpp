@@ -60,6 +60,10 @@ TEST_CASE("sequences beyond what the runtime computes at once wait") {
     j.options.max_num_seqs = 64;
     CHECK(speed(j).steady.in_flight == 64);
     CHECK(speed(chat(32)).steady.in_flight == 32);
+    job full = chat(64);
+    full.options.max_num_seqs = 64;
+    CHECK(speed(j).step.total() == speed(full).step.total());
+    CHECK(speed(j).tokens_per_second == speed(full).tokens_per_second);
 }
 
 TEST_CASE("a job that does not say what it generates has no speed under load, and makes a token a step") {

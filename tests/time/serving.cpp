@@ -108,11 +108,11 @@ TEST_CASE("sequences in flight are at most those of all data ranks and replicas"
     job j = chat();
     const layout six{.data = 2, .replicas = 3};
     j.options.max_num_seqs = 10, j.batch = 100;
-    CHECK(detail::sequences_in_flight(j, six) == 60);
+    CHECK(sequences_in_flight(j, six) == 60);
     j.batch = 59;
-    CHECK(detail::sequences_in_flight(j, six) == 59);
+    CHECK(sequences_in_flight(j, six) == 59);
     j.options.max_num_seqs = 0;
-    CHECK(detail::sequences_in_flight(j, six) == 59);
+    CHECK(sequences_in_flight(j, six) == 59);
 }
 
 TEST_CASE("mfu is the model's FLOPs over what the sheets of all GPUs allow in a step") {
@@ -279,7 +279,7 @@ TEST_CASE("llama.cpp's rows are shared by the GPUs of its pipeline, as two and s
 TEST_CASE("one sequence may be in flight, and two wait for each other's prompts") {
     job j = chat();
     j.options.max_num_seqs = 1;
-    CHECK(detail::sequences_in_flight(j, {}) == 1);
+    CHECK(sequences_in_flight(j, {}) == 1);
     j = chat(), j.batch = 2;
     const interval<duration> step = milliseconds(20), prefill = milliseconds(200);
     const steady_speed s = detail::steady_of(j, {}, step, computed(prefill));

@@ -30,6 +30,7 @@
 namespace llmres::inline v0 {
 
 /// The most sequences (training: sequences of a micro-batch) that fit, all else as in the job; 0 if not even one does.
+/// At most as many as steps may have, where the caller says so (max_num_seqs).
 /// Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cluster& c);
 
@@ -293,7 +294,10 @@ constexpr result<std::int64_t> max_batch(const job& j, const layout& l, const cl
     job tried = j;
     (trains(j) ? tried.micro_batch : tried.batch) = 1;
     if (const status s = detail::validate_all(tried, l, c); !s) return s.error();
-    return detail::largest_that_holds(detail::most_sequences, [&](std::int64_t sequences) {
+    job many = j;  // of more than steps may have, the others wait
+    many.batch = detail::most_sequences;
+    const std::int64_t most = trains(j) ? detail::most_sequences : sequences_held(many, l);
+    return detail::largest_that_holds(most, [&](std::int64_t sequences) {
         (trains(j) ? tried.micro_batch : tried.batch) = sequences;
         return detail::sizes_fit(tried).has_value() && memory_fits(tried, l, c);
     });

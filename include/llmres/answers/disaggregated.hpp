@@ -107,7 +107,7 @@ constexpr result<disaggregated_plan> plan_disaggregated(const job& j, const phas
     const std::int64_t senders = std::int64_t{prefill.layout.tensor} * prefill.layout.pipeline;
     made.hand_over = time_of(collective_kind::send, div_up(made.handed_over, senders), 2, prefill.cluster.scale_out);
     made.prompts_per_second = static_cast<double>(prompts.batch) / first->speed.prefill.expected().in(seconds);
-    made.sequences_per_second = static_cast<double>(j.batch) /
+    made.sequences_per_second = static_cast<double>(sequences_held(j, rest->layout)) /
                                 (rest->speed.step.expected().in(seconds) * static_cast<double>(j.output.in(tokens)));
     return made;
 }

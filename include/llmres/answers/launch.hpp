@@ -80,7 +80,7 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::loss_as_layer: return l.loss_as_layer;
         case figure::context: return context_of(j).in(tokens);
         case figure::context_of_all: return context_of(j).in(tokens)*sequences_per_rank(j, l);
-        case figure::sequences: return j.batch;
+        case figure::sequences: return sequences_held(j, l);
         case figure::sequences_of_rank: return sequences_per_rank(j, l);
         case figure::training_sequence: return sequence_of(j).in(tokens);
         case figure::micro_batch: return j.micro_batch;

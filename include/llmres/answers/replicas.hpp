@@ -171,8 +171,7 @@ struct replica_search {
             if (made) made->speed.steady.time_to_first_token += wait_for_batch(tried, *made);
             return made;
         };
-        const std::int64_t most = j.options.max_num_seqs > 0 ? j.options.max_num_seqs * l.all_data_ranks() : *room;
-        const std::int64_t in_flight = largest_that_holds(most < *room ? most : *room, [&](std::int64_t sequences) {
+        const std::int64_t in_flight = largest_that_holds(*room, [&](std::int64_t sequences) {
             const result<job_plan> p = planned(sequences);
             return p && in_time(load, p->speed.steady.time_to_first_token.expected,
                                 p->speed.steady.time_per_output_token.expected);

@@ -18,9 +18,21 @@ constexpr std::int64_t micro_batches(const job& j, const layout& l) {
     return j.global_batch > 0 ? detail::ceil_quotient(j.global_batch, sequences_at_once(j, l)) : 1;
 }
 
+/// Sequences that all data ranks serve under load: the job's, at most as many as the caller lets steps have
+/// (max_num_seqs). Others wait.
+constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
+    const std::int64_t most = j.options.max_num_seqs * l.all_data_ranks();
+    return most > 0 && most < j.batch ? most : j.batch;
+}
+
+/// Sequences that have a cache: those in flight; under an engine that allots it at start, a slot for each of the job's.
+constexpr std::int64_t sequences_held(const job& j, const layout& l) {
+    return j.runtime.cache.pool == cache_pool::allotted ? j.batch : sequences_in_flight(j, l);
+}
+
 /// Sequences that one data rank holds.
 constexpr std::int64_t sequences_per_rank(const job& j, const layout& l) {
-    return detail::ceil_quotient(j.batch, l.all_data_ranks());
+    return detail::ceil_quotient(sequences_held(j, l), l.all_data_ranks());
 }
 
 /// Prompts that a data rank computes before the first token of any of them: those of all its sequences where the

@@ -77,12 +77,6 @@ constexpr priced_passes through_all_layers(const job& j, std::size_t passes, mod
     return all;
 }
 
-/// Sequences that the runtime computes in one step, over all data ranks.
-constexpr std::int64_t sequences_in_flight(const job& j, const layout& l) {
-    const std::int64_t limit = j.options.max_num_seqs * l.all_data_ranks();
-    return limit > 0 && limit < j.batch ? limit : j.batch;
-}
-
 /// Whether a pipeline's stages compute chunks of one prompt at the same time.
 constexpr bool overlaps_chunks(const job& j) {
     return j.runtime.launches.stages == stage_overlap::chunks || j.runtime.launches.stages == stage_overlap::both;
@@ -404,9 +398,10 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
     if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill);
 
+    const std::int64_t sequences = sequences_held(j, l);
     if (!generates(j.model)) {  // each rank computes one input after another, and that is all
         const duration prompt = speed.prefill.expected();
-        const std::int64_t ranks = l.all_data_ranks() < j.batch ? l.all_data_ranks() : j.batch;
+        const std::int64_t ranks = l.all_data_ranks() < sequences ? l.all_data_ranks() : sequences;
         speed.step = {};
         speed.tokens_per_second = approx(computed_prompt_of(j)) * static_cast<double>(ranks) / prompt;
         speed.flops = work.flops * static_cast<double>(ranks);
@@ -417,9 +412,9 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     const auto made = static_cast<double>(j.output > token_count{} ? j.output.in(tokens) : 1);
     const duration step = speed.step.expected();
     const duration round = j.output > token_count{} ? together + step * made : step;
-    speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(j.batch) * made) / round;
+    speed.tokens_per_second = approx(tokens(1)) * (static_cast<double>(sequences) * made) / round;
     // Ranks without a sequence compute nothing.
-    const double used = static_cast<double>(j.batch) / static_cast<double>(work.decode.sequences);
+    const double used = static_cast<double>(sequences) / static_cast<double>(work.decode.sequences);
     const auto checked = static_cast<double>(work.decode.length);  // tokens of which a step keeps some
     const double ranks = static_cast<double>(l.all_data_ranks());
     speed.flops = work.flops * (used / checked);
