@@ -313,6 +313,21 @@ TEST_CASE("weights whose format nobody names are a file of llama.cpp's usual mix
     CHECK_FALSE(read(document).job.gguf);
 }
 
+TEST_CASE("gpt-oss of Ollama's library has bf16 beside its experts, of other repositories q8_0") {
+    json document = minimal();
+    document["model"] = "gpt-oss-120b";
+    document["cluster"] = {{"gpu", "ryzen-ai-max-395"}};
+    const auto loaded = [&](const char* runtime) {
+        document["runtime"] = runtime;
+        const plan_request r = read(document);
+        return memory_of(r.job, {}, r.cluster)[memory_term::weights].expected.in(mib);
+    };
+    CHECK(loaded("ollama@0.30") == doctest::Approx(61223).epsilon(2e-5));  // a log of 0.30.2, in whole MiB
+    CHECK(loaded("llama.cpp") < 60000);
+    document["model"] = "gpt-oss:120b";
+    CHECK(loaded("llama.cpp") == doctest::Approx(61223).epsilon(2e-5));
+}
+
 TEST_CASE("a name of Ollama's library means the model of its tag latest under Ollama, and with a tag its job") {
     json document = minimal();
     document.erase("runtime");

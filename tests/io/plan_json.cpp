@@ -179,7 +179,8 @@ TEST_CASE("what does not fit says why, and what would help") {
 }
 
 TEST_CASE("a mix goes by the name that people type") {
-    CHECK(mix_name(find_gguf_mix("weights", "Q4_K_M").value()) == "q4_k_m");
+    for (const char* name : {"q4_k_m", "q4_k_l", "q3_k_xl", "q6_k", "mxfp4_moe", "mxfp4_moe_bf16"})
+        CHECK(mix_name(find_gguf_mix("weights", name).value()) == name);
     const json_value m = to_json(models::llama_3_1_8b, find_gguf_mix("weights", "q8_0").value(), bf16);
     CHECK(m["weights"] == "q8_0");
     CHECK(m["weights_bytes"].get<std::int64_t>() > 8'030'261'248);

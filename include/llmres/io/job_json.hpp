@@ -343,7 +343,7 @@ inline status take_runtime(job_reader& read, const nlohmann::json& document, std
         request.fitted = r->fits;
     }
     if (!trains(j) && !j.gguf && !read.fields().has("weights") && j.runtime.loading.fetches_quantised)
-        j.gguf = usual_mix(j.model);
+        j.gguf = usual_mix(j.model, j.runtime.identity.name == ollama_library);
     return done{};
 }
 

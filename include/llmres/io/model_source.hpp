@@ -109,11 +109,12 @@ inline std::string with_latest_tag(std::string_view name) {
     return std::string{name};
 }
 
-/// The mix that a repository of GGUF files, or Ollama's library, gives of a model where none is named: MXFP4 as
-/// published for gpt-oss, else Q4_K_M (llama.cpp's common/arg.cpp, `-hf`; Ollama's library). Nothing for weights that
-/// are published quantised otherwise, but in 8-bit floats: such files are made from those that are not.
-inline maybe<gguf_mix> usual_mix(const model& m) {
-    if (m.weights == mxfp4) return gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE};
+/// The mix that a repository of GGUF files, or Ollama's library (`of_ollama`), gives of a model where none is named:
+/// MXFP4 as published for gpt-oss, which repositories have with q8_0 beside it, Ollama with bf16 (61,223 MiB of the
+/// 120B in its log); else Q4_K_M (llama.cpp's common/arg.cpp, `-hf`; Ollama's library). Nothing for weights that are
+/// published quantised otherwise, but in 8-bit floats: such files are made from those that are not.
+inline maybe<gguf_mix> usual_mix(const model& m, bool of_ollama) {
+    if (m.weights == mxfp4) return gguf_mix{.quantisation = gguf_quantisation::MXFP4_MOE, .published_rest = of_ollama};
     if (!is_wide(m.weights) && family_of(m.weights) != format_family::eight_bit_float) return {};
     return gguf_mix{.quantisation = gguf_quantisation::Q4_K_M};
 }
@@ -146,7 +147,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
     const result<model> found = find_model(wanted);
     if (!found) return result<model_source>{refused(found.error().code, "model", name, found.error().expected)};
     return result<model_source>{model_source{.model = *found,
-                                             .gguf = mix ? mix : usual_mix(*found),
+                                             .gguf = mix ? mix : usual_mix(*found, !repository),
                                              .library = repository ? std::string_view{} : ollama_library}};
 }
 

@@ -213,6 +213,11 @@ inline std::string mix_name(const gguf_mix& mix) {
     std::string name;
     for (const auto& known : detail::gguf::quantisations)
         if (known.quantisation == mix.quantisation) name = known.name;
+    for (const auto& extended : detail::gguf::extended_mixes)
+        if (extended.base == name && extended.is_of(mix)) {
+            name = extended.name;
+            break;
+        }
     for (char& c : name) c = detail::lower_case(c);
     return name;
 }

@@ -171,6 +171,8 @@ TEST_CASE("eight experts: queries' partners in q8_0, one tensor for all experts,
     CHECK(types_of(m, old, weight_role::router)[5] == gguf_type::F16);
     CHECK(types_of(m, mix_of("MXFP4_MOE"), weight_role::up_proj)[5] == gguf_type::MXFP4);
     CHECK(types_of(m, mix_of("MXFP4_MOE"), weight_role::q_proj)[5] == gguf_type::Q8_0);
+    CHECK(types_of(m, mix_of("MXFP4_MOE_BF16"), weight_role::up_proj)[5] == gguf_type::MXFP4);
+    CHECK(types_of(m, mix_of("MXFP4_MOE_BF16"), weight_role::q_proj)[5] == gguf_type::BF16);
 }
 
 TEST_CASE("one tensor of queries, keys and values where the family keeps them together") {

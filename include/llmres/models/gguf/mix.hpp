@@ -54,6 +54,8 @@ struct gguf_mix {
     maybe<gguf_type> embedding{};   ///< --token-embedding-type
     maybe<gguf_type> output{};      ///< --output-tensor-type; also of a tied embedding
     bool tied_head_stored = false;  ///< the file repeats a tied embedding as its output
+    /// MXFP4_MOE: what stands beside the experts is in bf16, as gpt-oss is published, not in q8_0. (Ollama's library.)
+    bool published_rest = false;
     // Earlier and later versions of converter and quantiser.
     bool before_2024 = false;        ///< until January 2024: Q2_K stored ffn_gate and ffn_up in Q3_K
     bool router_in_16_bits = false;  ///< until mid 2024: routers kept the source's 16 bits
@@ -63,8 +65,9 @@ struct gguf_mix {
     gguf_stored_types stored{};    ///< of a file that was read; takes the place of the rules
 };
 
-/// The mix of that name in upper or lower case: Q4_K_M, IQ3_XXS, MXFP4_MOE, and the `_L` and `_XL` that keep embedding
-/// and output in q8_0 (Q2_K_L, Q3_K_XL, Q4_K_L, Q5_K_L, Q6_K_L). Another name is an `unknown` error on `field`.
+/// The mix of that name in upper or lower case: Q4_K_M, IQ3_XXS, MXFP4_MOE, the `_L` and `_XL` that keep embedding and
+/// output in q8_0 (Q2_K_L, Q3_K_XL, Q4_K_L, Q5_K_L, Q6_K_L), and MXFP4_MOE_BF16, Ollama's of gpt-oss. Another name is
+/// an `unknown` error on `field`.
 constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_view name);
 
 /// One tensor of a GGUF file.
@@ -88,20 +91,41 @@ constexpr byte_count gguf_tensor::unpadded() const {
 }
 constexpr byte_count gguf_tensor::size() const { return aligned_up(unpadded(), bytes(32)); }
 
+namespace detail::gguf {
+
+/// A mix that differs from one of the quantiser's own.
+struct extended_mix {
+    std::string_view name;        ///< "Q4_K_L"
+    std::string_view base;        ///< the quantiser's own: "Q4_K_M"
+    maybe<gguf_type> ends{};      ///< of embedding and output
+    bool published_rest = false;  ///< as gguf_mix has it
+
+    /// True if a mix has the options that this one adds to its base.
+    constexpr bool is_of(const gguf_mix& mix) const {
+        return mix.embedding == ends && mix.output == ends && mix.published_rest == published_rest;
+    }
+};
+inline constexpr std::array extended_mixes{
+    extended_mix{"Q2_K_L", "Q2_K", gguf_type::Q8_0},
+    extended_mix{"Q3_K_XL", "Q3_K_L", gguf_type::Q8_0},
+    extended_mix{"Q4_K_L", "Q4_K_M", gguf_type::Q8_0},
+    extended_mix{"Q5_K_L", "Q5_K_M", gguf_type::Q8_0},
+    extended_mix{"Q6_K_L", "Q6_K", gguf_type::Q8_0},
+    extended_mix{.name = "MXFP4_MOE_BF16", .base = "MXFP4_MOE", .published_rest = true}};
+
+}  // namespace detail::gguf
+
 constexpr result<gguf_mix> find_gguf_mix(std::string_view field, std::string_view name) {
     text<31> upper{name};
     for (char& c : upper.characters)
         if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
     std::string_view wanted = upper.view();
     gguf_mix mix;
-    for (const auto& [extended, base] : std::array<std::array<std::string_view, 2>, 5>{{{"Q2_K_L", "Q2_K"},
-                                                                                        {"Q3_K_XL", "Q3_K_L"},
-                                                                                        {"Q4_K_L", "Q4_K_M"},
-                                                                                        {"Q5_K_L", "Q5_K_M"},
-                                                                                        {"Q6_K_L", "Q6_K"}}})
-        if (wanted == extended) {
-            wanted = base;
-            mix.embedding = mix.output = gguf_type::Q8_0;
+    for (const detail::gguf::extended_mix& e : detail::gguf::extended_mixes)
+        if (wanted == e.name) {
+            wanted = e.base;
+            mix.embedding = mix.output = e.ends;
+            mix.published_rest = e.published_rest;
             break;
         }
     // People write Q4KM and Q4-K-M for Q4_K_M.

@@ -97,6 +97,7 @@ constexpr traits traits_of(const model& m, const gguf_mix& mix) {
 constexpr gguf_type output_type(const gguf_mix& mix, bool falcon, gguf_type base, std::int64_t columns) {
     if (mix.output) return *mix.output;
     const auto quantisation = mix.quantisation;
+    if (mix.published_rest) return t::BF16;
     if (quantisation == q::MXFP4_MOE || falcon || columns % block_of(base) != 0) return t::Q8_0;
     if (is_any(quantisation, q::IQ1_S, q::IQ1_M, q::IQ2_XXS, q::IQ2_XS, q::IQ2_S, q::IQ2_M, q::IQ3_XXS)) return t::Q5_K;
     return base == t::Q8_0 ? base : t::Q6_K;
@@ -117,7 +118,7 @@ constexpr gguf_type embedding_type(const gguf_mix& mix, gguf_type base) {
         case q::Q4_0_4_4:
         case q::Q4_0_4_8:
         case q::Q4_0_8_8: return t::Q4_0;
-        case q::MXFP4_MOE: return t::Q8_0;
+        case q::MXFP4_MOE: return mix.published_rest ? t::BF16 : t::Q8_0;
         default: return base;
     }
 }
@@ -261,7 +262,8 @@ constexpr gguf_type matrix_type(const gguf_mix& mix, const traits& of, const ggu
     if (const maybe<gguf_type> stored = mix.stored.type_of(i, tensor.role, tensor.stacked)) return *stored;
     const gguf_type base = of.base;
     if (of.plain) return base;
-    if (mix.quantisation == q::MXFP4_MOE) return fitting(tensor.stacked ? t::MXFP4 : t::Q8_0, tensor.columns);
+    if (mix.quantisation == q::MXFP4_MOE)
+        return fitting(tensor.stacked ? t::MXFP4 : mix.published_rest ? t::BF16 : t::Q8_0, tensor.columns);
     gguf_type type = base;
     if (tensor.role == weight_role::kv_b_proj && (tensor.stacked || !mix.fused_as_values)) {
         // attn_k_b and attn_v_b: no rule names them, nor of old attn_kv_b.
