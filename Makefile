@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving scored-rows validate-llama-cpp validate-sglang validate-vllm measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving score-reports scored-rows validate-llama-cpp validate-sglang validate-vllm measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -135,6 +135,12 @@ measure-configs:  ## reads every config.json of FOLDERS with the optimised progr
 	@cmake --preset release >/dev/null
 	@cmake --build --preset release --target llmres_program -- --quiet
 	@tests/program/measure_configs build/release/llmres $(or $(FOLDERS),../shared/data/models/configs ../shared/data/models/configs_derived)
+
+score-reports:  ## figures of public threads of 2026 beside what the program says of their commands; CONFIGS: a folder of config.json files that some name
+	@.ci/setup base
+	@cmake --preset gcc >/dev/null
+	@cmake --build --preset gcc --target llmres_program -- --quiet
+	tests/validation/reports build/gcc/llmres $(CONFIGS)
 
 # Only where there are rows to score.
 scored-rows:
