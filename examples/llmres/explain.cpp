@@ -57,8 +57,8 @@ constexpr std::array<term_text, llmres::names_of<llmres::memory_term>.size()> me
       "arXiv 2205.05198 section 4, read off PyTorch and the engines: inventory/activations.hpp"},
      {"keys and values of every sequence in flight at its full context",
       "layers x 2 x KV heads x head width x bytes of `kv_cache` x tokens, in the engine's blocks; latent attention "
-      "keeps one vector for both",
-      "models/kv_cache.hpp; blocks: runtimes/cache.hpp"},
+      "keeps one vector for both; layers with a window keep its tokens, as the engine allots them",
+      "models/kv_cache.hpp; blocks: runtimes/cache.hpp; windows: memory/block_pool.hpp, memory/serving/cache.hpp"},
      {"the states of layers that are not attention (Mamba, linear attention), whatever the context",
       "layers x state values x bytes, for every sequence in flight", "models/kv_cache.hpp, recurrent_state_bytes()"},
      {"scores over the vocabulary, and what sampling or the loss makes of them",
