@@ -69,9 +69,9 @@ TEST_CASE("gradients of several micro-batches are added by kernels of their own,
     j.model = f.model = models::llama_3_2_1b;
     CHECK(step(j, {}, c).total().expected > step(f, {}, c).total().expected);
     j.global_batch = 2;
-    CHECK(detail::training_passes(j, {})[1].adds_gradients);
+    CHECK(detail::passes_of_training(j, {})[1].adds_gradients);
     j.global_batch = 1;
-    CHECK_FALSE(detail::training_passes(j, {})[1].adds_gradients);
+    CHECK_FALSE(detail::passes_of_training(j, {})[1].adds_gradients);
 }
 
 TEST_CASE("BF16_Optimizer sums fp32 gradients on every rank: four times the traffic of a reduce-scatter in 16 bits") {
@@ -334,7 +334,7 @@ TEST_CASE(
 }
 
 TEST_CASE("both passes of a step are passes of training, of which the second goes back") {
-    const token_passes both = detail::training_passes(trained(runtimes::pytorch), {});
+    const token_passes both = detail::passes_of_training(trained(runtimes::pytorch), {});
     REQUIRE(both.size() == 2);
     CHECK(both[0].training);
     CHECK(both[1].training);
@@ -347,14 +347,14 @@ TEST_CASE("both passes of a step are passes of training, of which the second goe
     CHECK(both[0].scored == 2048);
     job j = trained(runtimes::pytorch);
     j.micro_batch = 2, j.attention = attention_kernel::eager;
-    const token_passes parts = detail::training_passes(j, {.context_parallel = 4});
+    const token_passes parts = detail::passes_of_training(j, {.context_parallel = 4});
     CHECK(parts[1].tokens.length == 512);
     CHECK(parts[1].tokens.keys == 2048);
     CHECK(parts[1].scored == 1024);
     CHECK(parts[1].scores == pair_scores::apart);
     CHECK(both[1].scores == pair_scores::in_registers);
     j.runtime = runtimes::megatron;
-    CHECK(detail::training_passes(j, {})[0].scores == pair_scores::fused_softmax);
+    CHECK(detail::passes_of_training(j, {})[0].scores == pair_scores::fused_softmax);
 }
 
 TEST_CASE("ZeRO 3 gathers weights before each pass of each micro-batch; ZeRO 2 once") {

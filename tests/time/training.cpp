@@ -169,7 +169,7 @@ TEST_CASE("what is recomputed is added to both passes: every layer, one of n, or
 
 TEST_CASE("gradients are added by a kernel of their own where several micro-batches or fp32 beside bf16 need it") {
     job j = trained();
-    const auto adds = [&](const layout& l = {}) { return detail::training_passes(j, l)[1].adds_gradients; };
+    const auto adds = [&](const layout& l = {}) { return detail::passes_of_training(j, l)[1].adds_gradients; };
     CHECK(adds());
     CHECK_FALSE(adds({.data = 16}));
     j.runtime.optimizer.fp32_beside_bf16 = true;

@@ -128,7 +128,7 @@ constexpr kernel_times kernel_times_of(const job& j, const layout& l, const pric
 constexpr kernel_times kernel_times_of(const job& j, const layout& l, const cluster& c, const efficiency& e) {
     return detail::with_pricing(j, c, e, [&](const detail::pricing& with) {
         if (trains(j))
-            return detail::kernel_times_of(j, l, with, detail::training_formats(j), detail::training_passes(j, l),
+            return detail::kernel_times_of(j, l, with, detail::training_formats(j), detail::passes_of_training(j, l),
                                            {step_pass::forward, step_pass::backward});
         const detail::serving_passes p = detail::serving_passes_of(j, l);
         token_passes passes;

@@ -38,7 +38,7 @@ constexpr bool adds_gradients(const job& j, const layout& l) {
 }
 
 /// Forward and backward pass of a micro-batch.
-constexpr token_passes training_passes(const job& j, const layout& l) {
+constexpr token_passes passes_of_training(const job& j, const layout& l) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
                     .expert_load = j.expert_load,
@@ -135,7 +135,7 @@ constexpr bool repeats_work_before(const job& j, const layout& l, std::int32_t s
 
 /// The work of all stages. Depths of multi-token prediction (a projection, a layer and the head) are on their stage.
 constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pricing& with, remembered_passes& kept) {
-    const token_passes passes = training_passes(j, l);
+    const token_passes passes = passes_of_training(j, l);
     const operation_formats formats = training_formats(j);
     remembered_products no_products;  // passes of training share none
     model_pricer priced{j, l, with, formats, passes, kept, no_products};
