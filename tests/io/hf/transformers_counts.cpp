@@ -6,7 +6,9 @@
 #include <fstream>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/models/parameters.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+
 #include <set>
 #include <string>
 
@@ -51,4 +53,57 @@ TEST_CASE(
             CAPTURE(refused);
             CHECK_FALSE(refused.ends_with(": "));
         }
+}
+
+namespace {
+
+/// Changes with which transformers' class is no model that anyone has.
+bool is_nobodys(const std::string& type, const std::string& patch) {
+    const auto has = [&](const char* words) { return patch.find(words) != std::string::npos; };
+    return type == "longcat_flash" ||  // its class has weights for experts that compute nothing
+           (has("\"tie_word_embeddings\":false") && !has("text_config")) ||  // unties embeddings of encoder and decoder
+           (has("\"tie_word_embeddings\":null") && !has("text_config")) ||   // every file of transformers 5 has it
+           has("\"out_hidden_size\":null") ||  // a merger that does not fit its text model: 3,584 features
+           (type == "qwen2_vl" && has("\"vision_config\":{\"hidden_size\":null")) ||  // the same
+           has("\"patch_size\":[14,14,14]") ||                                        // no patch of an image
+           (type == "xlstm" && has("\"hidden_size\":8192")) ||       // beside an `embedding_dim` of 4,096
+           (type == "ovis2" && has("{\"hidden_size\":null}")) ||     // beside visual words of 3,072
+           (type == "helium" && !has("null")) ||                     // heads that do not fill the hidden size
+           (type == "gpt_bigcode" && has("multi_query")) ||          // beside `num_key_value_heads` of 1
+           (type == "hy_v4" && has("indexer_types")) ||              // which every file of Hunyuan 4 has
+           has("\"per_layer_config\":{\"3\":{\"head_dim\":null}}");  // Gemma 4 says it of each layer
+}
+
+}  // namespace
+
+TEST_CASE("one field more, less or other in a configuration changes the count as it changes transformers' model") {
+    const std::string data = LLMRES_SOURCE_DIR "/tests/validation/data/";
+    std::map<std::string, nlohmann::json> configs;
+    const auto key_of = [](const nlohmann::json& row) {
+        return row["registry"].get<std::string>() + row["model_type"].get<std::string>() + row["variant"].dump();
+    };
+    std::ifstream registered{data + "transformers_registry.jsonl"};
+    for (std::string line; std::getline(registered, line);) {
+        const auto row = nlohmann::json::parse(line);
+        configs[key_of(row)] = row["config"];
+    }
+    int types = 0, read = 0, refused = 0;
+    std::ifstream lines{data + "transformers_fields.jsonl"};
+    for (std::string line; std::getline(lines, line); ++types) {
+        const auto row = nlohmann::json::parse(line);
+        CAPTURE(row["model_type"].get<std::string>());
+        const nlohmann::json& config = configs.at(key_of(row));
+        for (const auto& change : row["changes"]) {
+            nlohmann::json changed = config;
+            changed.merge_patch(change[0]);
+            const auto model = read_hf_config(changed.dump());
+            CAPTURE(change[0].dump());
+            (model ? read : refused) += 1;
+            if (model && !is_nobodys(row["model_type"], change[0].dump()))
+                CHECK(count_parameters(*model).in(parameters) == change[1].get<std::int64_t>());
+        }
+    }
+    CHECK(types >= 172);
+    CHECK(read >= 4200);
+    CHECK(refused <= 640);  // fields that the type must have, and structures that are not described
 }

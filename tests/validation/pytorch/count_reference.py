@@ -4,6 +4,7 @@ model class of each has. Models are built on the meta device: no memory, no weig
 
     python count_reference.py       # in the environment that run.sh makes
     python count_reference.py --registry    # every type that transformers registers, with its own default configuration
+    python count_reference.py --fields [TYPE...]    # the small ones of these, with one field changed or left out at a time
 
 A line holds a config.json, with fields left out as files leave them out, and `parameters`: unique parameters, with the
 corrections of routing scores, which are buffers to transformers and parameters to those who publish totals. Where a class
@@ -17,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -393,10 +395,112 @@ def walk_registries() -> None:
                 lines.flush()
 
 
+DATA = Path(__file__).resolve().parent.parent / "data"
+
+
+def names_read() -> set[str]:
+    """The types and fields that the library's reader knows by name."""
+    headers = (DATA.parent.parent.parent / "include" / "llmres" / "io" / "hf").rglob("*.hpp")
+    return {name for header in headers for name in re.findall(r'"([\w.-]+)"', header.read_text(encoding="utf-8"))}
+
+
+def other_values(value: Any) -> list[Any]:
+    """What a field is changed to, the first that transformers can build and that its class heeds."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        return [2 * value, value + 1, value // 2] if value else [1, 2]
+    if isinstance(value, float):
+        return [value / 2, 2 * value]
+    if isinstance(value, list):
+        return [value[:-1], [*value[:-1], *reversed(value[-2:])]]
+    return [] if isinstance(value, str) else [True, 2, 64]
+
+
+def paths_of(config: dict[str, Any], known: set[str], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """The fields of a configuration and of those nested in it that are known by name, each with its value."""
+    for key, value in config.items():
+        if isinstance(value, dict):
+            yield from paths_of(value, known, (*above, key))
+        elif key in known and key not in ("architectures", "model_type", "dtype", "transformers_version"):
+            yield (*above, key), value
+
+
+def patch_of(path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """A JSON merge patch (RFC 7396) of one field; None leaves it out."""
+    return {path[0]: value if len(path) == 1 else patch_of(path[1:], value)}
+
+
+def merged(config: Any, patch: Any) -> Any:
+    if not isinstance(patch, dict):
+        return patch
+    kept = {**config} if isinstance(config, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            kept.pop(key, None)
+        else:
+            kept[key] = merged(kept.get(key), value)
+    return kept
+
+
+def counted(name: str, config: dict[str, Any], known: dict[str, int | None]) -> int | None:
+    """Parameters of the class of a configuration as it stands in a file. `known`: those of configurations that were counted."""
+    try:
+        configuration = CONFIG_MAPPING[config["model_type"]].from_dict(json.loads(json.dumps(config)))
+    except Exception:
+        return None
+    whole = json.dumps(configuration.to_dict(), default=str)
+    if whole not in known:
+        known[whole] = built(name, configuration)
+    return known[whole]
+
+
+def changes_of(row: dict[str, Any], known: set[str]) -> Iterator[tuple[dict[str, Any], int]]:
+    """Patches of a row's configuration, each of one field, and what they make of its parameters. A field left out may leave
+    them what they are; a value that does is not heeded, and is not in the table."""
+    name, config, counts = row["config"]["architectures"][0], row["config"], {}
+    if counted(name, config, counts) != row["parameters"]:
+        print(f"{row['model_type']} {row['variant']}: counts otherwise when it is read again", file=sys.stderr)
+        return
+    for path, value in paths_of(config, known):
+        patch = patch_of(path, None)
+        parameters = counted(name, merged(config, patch), counts) if value is not None else None
+        if parameters is not None:
+            yield patch, parameters
+        for other in other_values(value):
+            patch = patch_of(path, other)
+            parameters = counted(name, merged(config, patch), counts)
+            if parameters is not None and parameters != row["parameters"]:
+                yield patch, parameters
+                break
+
+
+def walk_fields(types: list[str]) -> None:
+    """Writes ../data/transformers_fields.jsonl: for the smaller variants of the registries' types what one field more or less
+    makes of their parameters. With types, these alone are made anew."""
+    known = names_read()
+    output = DATA / "transformers_fields.jsonl"
+    rows = [json.loads(line) for line in (DATA / "transformers_registry.jsonl").read_text().splitlines()]
+    kept = [json.loads(line) for line in output.read_text().splitlines()] if types and output.exists() else []
+    smallest = {(row["registry"], row["model_type"]): row for row in sorted(rows, key=lambda row: row["parameters"], reverse=True)}
+    with output.open("w") as lines:
+        for made in kept:
+            if made["model_type"] not in types:
+                lines.write(json.dumps(made, separators=(",", ":")) + "\n")
+        for (_, model_type), row in sorted(smallest.items(), reverse=True):
+            if model_type not in (types or known):
+                continue
+            made = {key: row[key] for key in ("registry", "model_type", "variant")} | {"changes": list(changes_of(row, known))}
+            lines.write(json.dumps(made, separators=(",", ":")) + "\n")
+            lines.flush()
+
+
 def main() -> None:
     transformers.logging.set_verbosity_error()
     if sys.argv[1:] == ["--registry"]:
         return walk_registries()
+    if sys.argv[1:2] == ["--fields"]:
+        return walk_fields(sys.argv[2:])
     output = Path(__file__).resolve().parent.parent / "data" / "transformers_counts.jsonl"
     with output.open("w") as lines:
         for config in configurations():

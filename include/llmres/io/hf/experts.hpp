@@ -372,7 +372,7 @@ inline model read_mimo_v2(config_fields& c) {
     change_layers(c, m, [&](std::int64_t i, layer& l) {
         const bool local = c.has("hybrid_layer_pattern")
                                ? c.number_at("hybrid_layer_pattern", static_cast<std::size_t>(i), 0, 1) == 1
-                               : layer_is(c, "sliding_attention", i, i % 6 != 0);
+                               : layer_is(c, "sliding_attention", i, i != 0 && (i + 1) % 6 != 0);
         if (local) l.attention = windowed;
     });
     return m;

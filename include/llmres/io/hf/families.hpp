@@ -128,6 +128,7 @@ inline constexpr std::array families{
     family{"blip_text_model", read_blip_text}, family{"kosmos_2_text_model", read_kosmos2_text},
     family{"kosmos_2_5_text_model", read_kosmos2_5_text}, family{"pix2struct_text_model", read_pix2struct_text},
     // models with vision towers of their own, and text models that exist only inside multimodal ones
+    family{"phi4_multimodal_text", read_mistral},
     family{"phi3_v", read_phi3_vision}, family{"mllama_text_model", read_mllama_text},
     family{"clip_text_model", read_clip_text}, family{"clip_vision_model", read_clip_vision},
     family{"siglip_text_model", read_siglip_text}, family{"siglip_vision_model", read_siglip_vision},
@@ -180,7 +181,7 @@ inline constexpr std::array multimodal_families{
     multimodal_family{"aria", "aria_text", add_aria_vision},
     multimodal_family{"idefics2", "mistral", add_idefics2_vision},
     multimodal_family{"internvl", "qwen2", add_internvl_vision},
-    multimodal_family{"qianfan_ocr", "qwen3", add_internvl_vision},
+    multimodal_family{"qianfan_ocr", "qwen3", add_qianfan_vision},
     multimodal_family{"glm4v", "glm4v_text", add_glm4v_vision},
     multimodal_family{"glm46v", "glm4v_text", add_glm4v_vision},
     multimodal_family{"glmga", "glm4v_text", add_glm4v_vision},
@@ -194,9 +195,9 @@ inline constexpr std::array multimodal_families{
     multimodal_family{"minicpmv4_6", "qwen3_5_text", add_minicpmv_vision},
     multimodal_family{"got_ocr2", "qwen2", add_got_ocr2_vision},
     multimodal_family{"pp_chart2table", "qwen2", add_got_ocr2_vision},
-    multimodal_family{"exaone4_5", "exaone4", add_qwen2_5_vision},
+    multimodal_family{"exaone4_5", "exaone4", add_exaone4_5_vision},
     multimodal_family{"qwen2_5_omni_thinker", "qwen2_5_omni_text", add_qwen2_5_omni},
-    multimodal_family{"phi4_multimodal", "phi3", add_phi4_multimodal},
+    multimodal_family{"phi4_multimodal", "phi4_multimodal_text", add_phi4_multimodal},
     multimodal_family{"fuyu", "persimmon", add_fuyu_vision},
     multimodal_family{"blip", "blip_text_model", add_blip_vision},
     multimodal_family{"blip-2", "opt", add_blip2_vision},
@@ -350,13 +351,24 @@ inline rope_factors read_rope_factors(config_fields& c, const model& m) {
     return {};
 }
 
-/// Whether the outermost object says if the head is tied. From transformers 5 on it alone does, where a model is
-/// multimodal; Llama 4's text model is a class with a head of its own, which its own object ties.
-inline bool outer_object_ties(config_fields& outer, const config_fields& inner, std::string_view outer_type) {
+/// Types whose text model is a class with a head of its own, which its own object ties.
+inline constexpr std::array<std::string_view, 3> types_with_own_heads{"llama4", "kosmos-2", "kosmos-2.5"};
+/// Types whose heads are tied where either object says so.
+inline constexpr std::array<std::string_view, 6> types_tied_by_either{
+    "glm4v_moe", "llava", "llava_next_video", "llava_onevision", "minimax_m3_vl", "video_llama_3"};
+
+/// Whether the outermost object says if the head is tied. From transformers 5 on it does, where a model is multimodal,
+/// but of the types above.
+inline bool outer_object_ties(config_fields& outer, config_fields& inner, std::string_view outer_type) {
     if (!outer.gives("tie_word_embeddings")) return false;
+    if (!inner.gives("tie_word_embeddings")) return true;
     const std::string_view version = outer.text_or("transformers_version", "");
-    const bool alone = !version.empty() && version.front() >= '5' && version.front() <= '9' && outer_type != "llama4";
-    return alone || !inner.gives("tie_word_embeddings");
+    if (version.empty() || version.front() < '5' || version.front() > '9') return false;
+    if (std::find(types_with_own_heads.begin(), types_with_own_heads.end(), outer_type) != types_with_own_heads.end())
+        return false;
+    const bool either =
+        std::find(types_tied_by_either.begin(), types_tied_by_either.end(), outer_type) != types_tied_by_either.end();
+    return !either || !inner.flag_or("tie_word_embeddings", false);
 }
 
 /// Reads how weights are quantised, from the outer object or the text model's. MLX's own object has no name of a

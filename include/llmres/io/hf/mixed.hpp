@@ -241,7 +241,7 @@ inline model read_kimi_linear(config_fields& c) {
     nested_fields listed{c, "linear_attn_config"};
     change_layers(c, m, [&](std::int64_t i, layer& l) {
         const bool full = listed.given() ? listed.lists("full_attn_layers", i + 1)
-                                         : !layer_is(c, "linear_attention", i, (i + 1) % 4 != 0);
+                                         : !layer_is(c, "linear_attention", i, i == 0 || i % 4 != 0);
         if (!full) {
             l.attention = no_attention;
             l.recurrent = delta;
@@ -356,9 +356,10 @@ inline model read_inkling_text(config_fields& c) {
     const std::int64_t shared = c.number_or("n_shared_experts", 2, 0, most_heads);
     m.add({.role = weight_role::norm, .columns = m.hidden});
     read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        const std::string_view kind =
-            c.has("layer_types") ? c.text_at("layer_types", static_cast<std::size_t>(i)) : std::string_view{"hybrid"};
-        layer l = kind == "hybrid_sliding" ? local : global;
+        const bool windowed = c.has("layer_types")
+                                  ? c.text_at("layer_types", static_cast<std::size_t>(i)) == "hybrid_sliding"
+                                  : (i + 1) % 6 != 0;
+        layer l = windowed ? local : global;
         const attention& a = l.attention;
         l.recurrent = {.kind = recurrent_kind::convolution,
                        .heads = 2 * (a.kv_heads * a.head_dim + m.hidden),

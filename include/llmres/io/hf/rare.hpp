@@ -235,7 +235,7 @@ inline model read_xlstm(config_fields& c) {
     const auto width = static_cast<std::int64_t>(c.real_or("ffn_proj_factor", 2.667, 0, 64) * hidden);
     l.feed_forward.width = ceil_quotient(width, multiple) * multiple;
     if (!c.flag_or("add_out_norm", true)) m.final_norm = norm_kind::none;
-    constexpr field_names layers{"num_hidden_layers", "num_blocks"};
+    constexpr field_names layers{"num_blocks", "num_hidden_layers"};
     m.layers.append(static_cast<std::int32_t>(c.number(layers, 1, layer_stack::max_layers)), l);
     return m;
 }

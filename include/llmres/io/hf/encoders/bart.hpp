@@ -106,7 +106,8 @@ inline model read_trocr(config_fields& c) {
 /// ProphetNet: attention by n-grams, whose relative positions a linear layer predicts in every layer of the decoder;
 /// norms after the embeddings, tables of positions, and embeddings of the n-grams.
 inline model read_prophetnet(config_fields& c) {
-    (void)c.flag_or("add_cross_attention", true);  // the decoder always has it
+    if (!c.flag_or("add_cross_attention", true))
+        c.fail(error_code::unsupported, "add_cross_attention", "true: a decoder without it is not described");
     model m = read_seq2seq(c, {});
     const std::int64_t halves = m.encoders[0].layers > 0 ? 2 : 1;
     m.max_context = tokens(feature_count(c, "max_position_embeddings", 512));

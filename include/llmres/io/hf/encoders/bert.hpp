@@ -135,9 +135,8 @@ inline model read_roc_bert(config_fields& c) {
                            std::int64_t usual_columns) {
         const std::int64_t count = feature_count(c, rows, usual_rows);
         const std::int64_t width = feature_count(c, columns, usual_columns);
-        if (!c.flag_or(enabled, true)) return;
-        m.add(positions(count, width));
-        joined += width;
+        m.add(positions(count, width));  // which the class makes in any case
+        if (c.flag_or(enabled, true)) joined += width;
     };
     embed("enable_pronunciation", "pronunciation_vocab_size", 910, "pronunciation_embed_dim", 768);
     embed("enable_shape", "shape_vocab_size", 24858, "shape_embed_dim", 512);

@@ -50,15 +50,16 @@ inline void add_classifier(config_fields& c, model& m) {
 
 /// How the versions of T5 differ.
 struct t5_form {
-    bool first_version = false;       ///< 1.0: a head tied to the embedding, a feed-forward without a gate
-    bool bias_in_each_layer = false;  ///< each layer has a bias by distance of its own
+    bool first_version = false;        ///< 1.0: a head tied to the embedding, a feed-forward without a gate
+    std::int64_t vocabulary = 250112;  ///< of a file that does not say
+    bool bias_in_each_layer = false;   ///< each layer has a bias by distance of its own
 };
 
 /// T5: a learned bias by distance that all layers of a stack share (UMT5: one for each layer); RMS norms; a gated
 /// feed-forward in version 1.1. The encoder alone where the file says T5EncoderModel.
 inline model read_t5_like(config_fields& c, const t5_form& form) {
     model m;
-    m.vocabulary = feature_count(c, vocabulary_field, 32128);
+    m.vocabulary = feature_count(c, vocabulary_field, form.vocabulary);
     m.hidden = c.number_nested("d_model", 512, 1, most_features);
     m.max_context = tokens(c.number_or(context_field, 0, 0, most_tokens));
     const std::int64_t heads = c.number_nested("num_heads", 8, 1, most_heads);
@@ -88,7 +89,7 @@ inline model read_t5_like(config_fields& c, const t5_form& form) {
     m.layers.append(static_cast<std::int32_t>(decoder_layers), block);
     return m;
 }
-inline model read_t5(config_fields& c) { return read_t5_like(c, {.first_version = true}); }
+inline model read_t5(config_fields& c) { return read_t5_like(c, {.first_version = true, .vocabulary = 32128}); }
 inline model read_mt5(config_fields& c) { return read_t5_like(c, {}); }
 inline model read_umt5(config_fields& c) { return read_t5_like(c, {.bias_in_each_layer = true}); }
 

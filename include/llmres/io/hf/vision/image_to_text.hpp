@@ -50,17 +50,14 @@ inline model read_blip_text(config_fields& c) {
     add_bert_embeddings(c, m, {.types = 0}, m.hidden);
     m.add(head_transform(m.hidden, m.hidden, model_part::output));
     m.add(layer_norm(m.hidden, model_part::output));
-    const std::int64_t width = feature_count(c, "encoder_hidden_size", 768);
-    for (layer& l : m.layers.kinds) {
-        if (l.attention.heads == 0) continue;
-        l.attention.cross = cross_attention::beside;
-        l.attention.cross_width = width;
-    }
+    for (layer& l : m.layers.kinds)
+        if (l.attention.heads > 0) l.attention.cross = cross_attention::beside;
     return m;
 }
 inline void add_blip_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    (void)add_blip_tower(v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
+    const tower_shape t = add_blip_tower(v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
+    for (layer& l : m.layers.kinds) l.attention.cross_width = t.hidden;  // whatever `encoder_hidden_size` says
 }
 
 /// What a Q-Former reads beside the features of the tower.
@@ -80,14 +77,17 @@ inline void add_q_former(config_fields& c, model& m, q_former_input input) {
     m.add(positions(queries, f.hidden));
     const std::int64_t every = q.number_or("cross_attention_frequency", 2, 1, 256);
     const std::int64_t crossing = ceil_quotient(f.layers, every);
-    const std::int64_t seen = feature_count(q, "encoder_hidden_size", t.hidden);
     m.add(
         {.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.hidden, .copies = 2 * crossing});
-    m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = seen, .copies = 2 * crossing});
+    m.add(
+        {.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = t.hidden, .copies = 2 * crossing});
     m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * crossing + 2});
-    if (q.flag_or("use_qformer_text_input", input == q_former_input::queries_and_text)) {
+    const bool reads_text = input == q_former_input::queries_and_text;
+    if (reads_text) {
         m.add({.role = weight_role::embed_tokens, .rows = feature_count(q, "vocab_size", 30522), .columns = f.hidden});
         m.add(positions(feature_count(q, context_field, 512), f.hidden));
+    }
+    if (q.flag_or("use_qformer_text_input", reads_text)) {
         m.add({.role = weight_role::projector, .bias = true, .rows = f.width, .columns = f.hidden, .copies = f.layers});
         m.add({.role = weight_role::projector, .bias = true, .rows = f.hidden, .columns = f.width, .copies = f.layers});
         m.add({.role = weight_role::norm, .columns = f.hidden, .copies = 2 * f.layers});

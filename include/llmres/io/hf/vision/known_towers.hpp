@@ -26,8 +26,8 @@ inline void add_gemma3_vision(config_fields& c, model& m) {
 inline void add_paligemma_vision(config_fields& c, model& m) {
     vision_fields v{c};
     const tower_shape t = add_siglip(v, m);
-    const std::int64_t width = feature_count(c, "projection_dim", m.hidden);
-    m.add(projection(feature_count(v, "projection_dim", width), t.hidden));
+    const std::int64_t width = feature_count(v, "projection_dim", m.hidden);
+    m.add(projection(feature_count(c, "projection_dim", width), t.hidden));
 }
 
 /// LLaVA: a projector of two linear layers, from the features of one layer of the tower, or of several concatenated.
@@ -107,7 +107,9 @@ inline void add_video_llava_vision(config_fields& c, model& m) {
     const encoder images = m.encoders[0];
     (void)add_named_tower(v, m);
     m.encoders[1] = images;
-    add_normed_projector(m, 0, t.hidden, m.hidden, m.hidden);
+    const bias_term bias{c.flag_or("multimodal_projector_bias", true)};
+    m.add(projection(m.hidden, t.hidden, bias));
+    m.add(projection(m.hidden, m.hidden, bias));
 }
 
 /// DeepSeek-VL: SigLIP and two linear layers.
@@ -131,7 +133,7 @@ inline void add_cohere2_vision(config_fields& c, model& m) {
 /// LFM2-VL: SigLIP 2, a projector whose norm is optional.
 inline void add_lfm2_vl_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m);
+    const tower_shape t = add_siglip(v, m, {.patches = 256});
     const std::int64_t side = c.number_or("downsample_factor", 2, 1, 64);
     const std::int64_t joined = side * side * t.hidden;
     const bias_term bias{c.flag_or("projector_bias", true)};
@@ -145,7 +147,9 @@ inline void add_lfm2_vl_vision(config_fields& c, model& m) {
 /// Cosmos 3 Edge: SigLIP 2 without its head, a norm of patches, two linear layers.
 inline void add_cosmos3_edge_vision(config_fields& c, model& m) {
     vision_fields v{c};
-    const tower_shape t = add_siglip(v, m, {.pooling_head = false});
+    const tower_shape t = add_siglip(
+        v, m,
+        {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .pooling_head = false, .patches = 256});
     const std::int64_t joined = merged(v) * t.hidden;
     add_normed_projector(m, t.hidden, joined, feature_count(c, "projector_hidden_size", 11520), m.hidden);
     merge_patches(m, merged(v));
@@ -198,7 +202,7 @@ inline void add_idefics2_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, width, bias_term::none));
     const std::int64_t heads = p.number_or("resampler_n_heads", 16, 1, most_heads);
     encoder& resampler = m.encoders[1];
-    resampler = {.hidden = feature_count(p, "hidden_size", 4096),
+    resampler = {.hidden = m.hidden,  // whatever the resampler's own object says
                  .layers = static_cast<std::int32_t>(p.number_or("resampler_depth", 3, 1, layer_stack::max_layers)),
                  .quantised = false};
     resampler.block.attention = {.heads = heads,
@@ -261,8 +265,8 @@ inline void add_deepseek_vl_hybrid_vision(config_fields& c, model& m) {
 inline void add_phi4_multimodal(config_fields& c, model& m) {
     {
         vision_fields v{c};
-        const tower_shape t =
-            add_siglip(v, m, {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .patch = 14});
+        const tower_shape t = add_siglip(
+            v, m, {.shape = {.hidden = 1152, .width = 4304, .layers = 27, .heads = 16}, .patch = 14, .image = 448});
         m.add(positions(2, t.hidden));
         m.add(projection(m.hidden, t.hidden));
     }
@@ -272,8 +276,8 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     const std::int64_t width = feature_count(a, "intermediate_size", 1536);
     const std::int64_t layers = a.number_or("num_blocks", 24, 1, layer_stack::max_layers);
     const std::int64_t kernel = a.number_or("kernel_size", 3, 1, 64);
-    const std::int64_t out = feature_count(a, "ext_pw_out_channel", hidden);
-    const std::int64_t channels = feature_count(a, "nemo_conv_channels", hidden);
+    const std::int64_t out = feature_count(a, "ext_pw_out_channel", 1024);
+    const std::int64_t channels = feature_count(a, "nemo_conv_channels", 1024);
     const std::int64_t distance = feature_count(a, "bias_max_distance", 1000);
     encoder& audio = m.encoders[1];
     audio = {.hidden = hidden,
@@ -289,10 +293,10 @@ inline void add_phi4_multimodal(config_fields& c, model& m) {
     in_layers(weight_role::projector, hidden, width);
     in_layers(weight_role::conv, 2 * out, hidden);
     m.add({.role = weight_role::bias, .columns = out, .copies = 2 * layers});
-    in_layers(weight_role::conv, hidden * a.number_or("depthwise_multiplier", 1, 1, 64), kernel);
-    const std::int64_t separable = feature_count(a, "depthwise_separable_out_channel", hidden);
-    in_layers(weight_role::conv, separable, hidden);
-    in_layers(weight_role::conv, out, separable);
+    const std::int64_t deep = hidden * a.number_or("depthwise_multiplier", 1, 1, 64);
+    in_layers(weight_role::conv, deep, kernel);
+    in_layers(weight_role::conv, feature_count(a, "depthwise_separable_out_channel", 1024), deep);
+    in_layers(weight_role::conv, out, hidden);
     // The stem: three convolutions of single channels, two over all channels, one linear layer.
     m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = 9, .copies = 3});
     m.add({.role = weight_role::conv, .bias = true, .rows = channels, .columns = channels, .copies = 2});

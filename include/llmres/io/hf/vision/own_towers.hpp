@@ -25,7 +25,7 @@ inline void add_llama4_vision(config_fields& c, model& m) {
     const std::int64_t in = feature_count(v, "projector_input_dim", 4096);
     const std::int64_t out = feature_count(v, "projector_output_dim", 4096);
     m.add(projection(in, t.width, bias_term::none));
-    m.add(projection(out, in, bias_term::none));
+    m.add(projection(out, out, bias_term::none));
     m.add(projection(m.hidden, feature_count(v, "vision_output_dim", 7680), bias_term::none));
 }
 
@@ -96,14 +96,15 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     add_normed_projector(m, t.hidden, joined, joined, feature_count(v, "hidden_size", m.hidden));
 }
 
-/// Qwen2.5-VL and EXAONE 4.5: a tower with gated feed-forwards and RMS norms.
-inline void add_qwen2_5_vision(config_fields& c, model& m) {
+/// Qwen2.5-VL and EXAONE 4.5: a tower with gated feed-forwards and RMS norms. `kv_heads`: of a file that does not say;
+/// 0: as many as heads.
+inline void add_gated_qwen_tower(config_fields& c, model& m, std::int64_t kv_heads) {
     vision_fields v{c};
     const tower_shape t = read_tower_shape(v, {.hidden = 3584, .width = 3420, .layers = 32, .heads = 16});
     layer block = transformer_layer(t.heads, t.hidden, t.width);
     block.feed_forward.kind = feed_forward_kind::gated;
     block.norm = norm_kind::rms;
-    block.attention.kv_heads = v.number_or(kv_heads_field, t.heads, 1, t.heads);
+    block.attention.kv_heads = v.number_or(kv_heads_field, kv_heads > 0 ? kv_heads : t.heads, 1, t.heads);
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, block);
     admit_qwen_images(m, merged(v));
@@ -111,6 +112,8 @@ inline void add_qwen2_5_vision(config_fields& c, model& m) {
     m.add({.role = weight_role::norm, .columns = t.hidden});
     add_normed_projector(m, 0, joined, joined, feature_count(v, "out_hidden_size", m.hidden));
 }
+inline void add_qwen2_5_vision(config_fields& c, model& m) { add_gated_qwen_tower(c, m, 0); }
+inline void add_exaone4_5_vision(config_fields& c, model& m) { add_gated_qwen_tower(c, m, 8); }
 
 /// Adds the tower of audio that Qwen's Omni models have beside the tower of images: Whisper's encoder, and what makes
 /// its features the text model's.
@@ -160,8 +163,8 @@ inline void add_qwen3_vision(config_fields& c, model& m) { add_qwen3_tower(c, m,
 inline void add_qwen3_5_vision(config_fields& c, model& m) { add_qwen3_tower(c, m, 0); }
 
 /// InternVL and Qianfan-OCR: a class token, scales of both halves of a layer; a norm and two linear layers over squares
-/// of patches.
-inline void add_internvl_vision(config_fields& c, model& m) {
+/// of patches. `biases`: of queries, keys and values, where a file does not say.
+inline void add_internvl_tower(config_fields& c, model& m, bias_term biases) {
     vision_fields v{c};
     const bool full = v.flag_or("use_qk_norm", false);
     if (full || v.flag_or("use_mask_token", false)) c.fail(error_code::unsupported, "use_qk_norm", "false");
@@ -171,7 +174,7 @@ inline void add_internvl_vision(config_fields& c, model& m) {
                                     {.shape = {.hidden = 1024, .width = 4096, .layers = 24, .heads = 16},
                                      .image = 448,
                                      .positions = tower_positions::table_and_class,
-                                     .attention_bias = v.flag_or("attention_bias", false),
+                                     .attention_bias = v.flag_or("attention_bias", biases == bias_term::added),
                                      .layer_scales = true,
                                      .norms = v.flag_or("use_mean_pooling", true) ? 0 : 1});
     const double ratio = c.real_or("downsample_ratio", 0.5, 0.01, 1);
@@ -179,6 +182,8 @@ inline void add_internvl_vision(config_fields& c, model& m) {
     add_normed_projector(m, squares * t.hidden, squares * t.hidden, m.hidden, m.hidden);
     merge_patches(m, squares);
 }
+inline void add_internvl_vision(config_fields& c, model& m) { add_internvl_tower(c, m, bias_term::none); }
+inline void add_qianfan_vision(config_fields& c, model& m) { add_internvl_tower(c, m, bias_term::added); }
 
 /// GLM-4.1V and its successors: gated feed-forwards, patches over two frames, a convolution that merges squares, and a
 /// gated projector. GLM-OCR's has biases, and norms of queries and keys, but no positions.
@@ -186,14 +191,14 @@ inline void add_glm_tower(config_fields& c, model& m, generation which) {
     const bool second = which == generation::second;
     vision_fields v{c};
     const bool bias = v.flag_or("attention_bias", second);
-    tower_form form{.shape = {.hidden = 1536, .width = 0, .layers = 24, .heads = 12},
+    tower_form form{.shape = {.hidden = second ? 1024 : 1536, .width = 0, .layers = 24, .heads = 12},
                     .image = 336,
                     .frames = 2,
                     .positions = second ? tower_positions::none : tower_positions::table,
                     .feed_forward = feed_forward_kind::gated,
                     .attention_bias = bias,
                     .output_bias = second && bias,
-                    .feed_forward_bias = second,
+                    .feed_forward_bias = second && bias,
                     .query_key_norm = second,
                     .norms = second ? 1 : 2};
     const std::int64_t out = feature_count(v, "out_hidden_size", second ? 1536 : 4096);
@@ -266,15 +271,18 @@ inline void add_minimax_m3_vision(config_fields& c, model& m) {
     add_normed_projector(m, 0, feature_count(c, "merged_hidden_size", merged(v) * m.hidden), inner, m.hidden);
 }
 
-/// Step 3.7: scales of both halves of a layer, a norm before the first; two convolutions that halve the sides, one
-/// linear layer.
+/// Step 3.7: feed-forwards as wide as `mlp_ratio` says, scales of both halves of a layer, a norm before the first; two
+/// convolutions that halve the sides, one linear layer.
 inline void add_step3p7_vision(config_fields& c, model& m) {
     vision_fields v{c};
+    const std::int64_t hidden = feature_count(v, "hidden_size", 1536);
+    const double ratio = v.real_or("mlp_ratio", 8960.0 / 1536, 0.01, 64);
     const tower_shape t = add_tower(v, m,
                                     {.shape = {.hidden = 1536, .width = 8960, .layers = 47, .heads = 16},
                                      .image = 728,
                                      .patch_bias = false,
                                      .layer_scales = true});
+    m.encoders[0].block.feed_forward.width = static_cast<std::int64_t>(ratio * static_cast<double>(hidden));
     m.add({.role = weight_role::conv, .bias = true, .rows = 2 * t.hidden, .columns = 9 * t.hidden});
     m.add({.role = weight_role::conv, .bias = true, .rows = 4 * t.hidden, .columns = 18 * t.hidden});
     m.add(projection(m.hidden, 4 * t.hidden, bias_term{c.flag_or("projector_bias", false)}));

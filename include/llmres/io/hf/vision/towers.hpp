@@ -73,6 +73,7 @@ struct tower_form {
     tower_shape shape{};                                        ///< of a file that does not say
     std::int64_t patch = 14;                                    ///< pixels a side of a patch
     std::int64_t image = 224;                                   ///< pixels a side of an image
+    std::int64_t patches = 0;                                   ///< 0: those of an image
     std::int64_t frames = 1;                                    ///< frames of a patch
     bool patch_bias = true;                                     ///< the patch embedding has a bias
     tower_positions positions = tower_positions::table;         ///< learned positions
@@ -112,7 +113,8 @@ inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form,
            .columns = channels * frames * patch * patch});
     if (form.positions != tower_positions::none) {
         const std::int64_t side = side_of(v, "image_size", form.image) / patch;
-        const std::int64_t patches = feature_count(v, {"num_patches", "num_image_tokens"}, side * side);
+        const std::int64_t patches =
+            feature_count(v, {"num_patches", "num_image_tokens"}, form.patches > 0 ? form.patches : side * side);
         if (v.ok() && (patches < 1 || patches > std::int64_t{4096} * 4096))
             v.fail(error_code::out_of_range, "image_size", "1 to 4096 patches a side");
         const std::int64_t more = form.positions == tower_positions::table_and_class ? 2 : 0;
@@ -127,7 +129,9 @@ inline tower_shape add_tower(config_fields& v, model& m, const tower_form& form,
 struct siglip_form {
     tower_shape shape{.hidden = 768, .width = 3072, .layers = 12, .heads = 12};
     std::int64_t patch = 16;   ///< pixels a side of a patch
+    std::int64_t image = 224;  ///< pixels a side of an image
     bool pooling_head = true;  ///< a head pools by attention
+    std::int64_t patches = 0;  ///< 0: those of an image
 };
 /// SigLIP of Idefics 3 and Aria.
 inline constexpr siglip_form idefics3_siglip{
@@ -135,7 +139,8 @@ inline constexpr siglip_form idefics3_siglip{
 
 /// SigLIP: patch embedding with bias, learned positions, a final norm; in some files a head that pools by attention.
 inline tower_shape add_siglip(config_fields& v, model& m, const siglip_form& form = {}) {
-    const tower_shape t = add_tower(v, m, {.shape = form.shape, .patch = form.patch});
+    const tower_shape t =
+        add_tower(v, m, {.shape = form.shape, .patch = form.patch, .image = form.image, .patches = form.patches});
     if (v.flag_or("vision_use_head", form.pooling_head)) {
         m.add(positions(1, t.hidden));
         m.add(projection(4 * t.hidden, t.hidden));
@@ -162,7 +167,7 @@ inline tower_shape add_pixtral(config_fields& v, model& m) {
     layer block;
     block.attention = {.heads = t.heads,
                        .kv_heads = t.heads,
-                       .head_dim = v.number_or("head_dim", v.ok() ? t.hidden / t.heads : 1, 1, most_heads)};
+                       .head_dim = v.ok() ? t.hidden / t.heads : 1};  // whatever `head_dim` says
     block.feed_forward.width = t.width;
     m.encoders[0] = tower_of(t, block);
     m.add(patch_embedding(v, t.hidden, 16, bias_term::none));
@@ -194,7 +199,9 @@ inline std::int64_t add_sam(config_fields& v, model& m, std::size_t place, std::
     if (v.flag_or("use_abs_pos", true)) m.add(positions(side * side, t.hidden));
     if (v.flag_or("use_rel_pos", true)) {
         const nlohmann::json* listed = v.list("global_attn_indexes");
-        std::int64_t global = listed != nullptr ? 0 : 4;
+        std::int64_t global = 0;
+        for (const std::int64_t layer_of_class : {2, 5, 8, 11})
+            if (listed == nullptr && layer_of_class < t.layers) ++global;
         for (std::size_t i = 0; listed != nullptr && i < listed->size(); ++i)
             if (v.number_at("global_attn_indexes", i, 0, most_features) < t.layers) ++global;
         const std::int64_t window = v.number_or("window_size", 14, 1, 65536);
