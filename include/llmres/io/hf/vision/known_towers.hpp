@@ -69,6 +69,7 @@ inline void add_idefics3_vision(config_fields& c, model& m) {
     const tower_shape t = add_siglip(v, m, idefics3_siglip);
     const std::int64_t scale = c.number_or("scale_factor", 2, 1, 64);
     m.add(projection(m.hidden, t.hidden * scale * scale, bias_term::none));
+    merge_patches(m, scale * scale);
 }
 
 /// Phi-3-Vision: Phi-3 with CLIP ViT-L/14 at 336 pixels, of which the file gives the name only; a projector of squares
@@ -181,9 +182,12 @@ inline void add_aria_vision(config_fields& c, model& m) {
     const tower_shape t = add_siglip(v, m, idefics3_siglip);
     // The largest number of queries that a number of patches is mapped to.
     std::int64_t queries = 256;
-    if (const nlohmann::json* map = c.object("projector_patch_to_query_dict"))
+    if (const nlohmann::json* map = c.object("projector_patch_to_query_dict"); map != nullptr && !map->empty()) {
+        queries = 1;
         for (const auto& [patches, count] : map->items())
             if (count.is_number_integer()) queries = (std::max)(queries, count.get<std::int64_t>());
+    }
+    m.encoders[0].image_tokens = m.encoders[0].output = tokens(queries);
     m.add(positions(queries, t.hidden));
     m.add({.role = weight_role::projector, .rows = t.hidden, .columns = t.hidden, .copies = 3});
     m.add({.role = weight_role::projector, .bias = true, .rows = t.hidden, .columns = t.hidden, .copies = 5});
@@ -232,6 +236,7 @@ inline void add_minicpmv_vision(config_fields& c, model& m) {
     const std::int64_t times = c.number_or("merger_times", 1, 1, 8);
     for (std::int64_t i = 0; i < times; ++i)
         add_normed_projector(m, joined, joined, joined, i == times - 1 ? m.hidden : t.hidden);
+    merge_patches(m, std::int64_t{4} << (2 * times));  // squares of four by the windows, and by each merge
 }
 
 /// GOT-OCR 2: SAM's tower, two convolutions that halve the sides, one linear layer.
