@@ -41,6 +41,9 @@ TEST_CASE("a number stands behind blanks and marks, and ends where its digits do
     CHECK(read_as("1.2.3") == "1.2|.3");                     // a version is read up to its second part
     CHECK(read_as(std::string(90, '.') + " 5") == "5|");     // Megatron's dots
     CHECK(read_as(std::string(100, '.') + " 5") == "none");  // no engine prints so many
+    CHECK(read_as(std::string(97, '.') + "5") == "5|");
+    CHECK(read_as(std::string(98, '.') + "5") == "none");
+    CHECK(read_as("-5") == "-5|");
     // More digits than a size has are cut off.
     CHECK(read_as("1234567890123456789012345678").starts_with("123456789012345"));
     CHECK(read_as("1234567890123456789012345678").ends_with("|5678"));
@@ -49,6 +52,7 @@ TEST_CASE("a number stands behind blanks and marks, and ends where its digits do
 TEST_CASE("commas part thousands, and else they end a number") {
     CHECK(read_as("1,234,567 tokens") == "1234567| tokens");  // vLLM: "GPU KV cache size: 1,234,567 tokens"
     CHECK(read_as("12,34") == "12|,34");
+    CHECK(read_as("1,234") == "1234|");
     CHECK(read_as("12,3x5") == "12|,3x5");
     CHECK(read_as("12,34x") == "12|,34x");
     CHECK(read_as("1.5,250") == "1.5|,250");
@@ -63,6 +67,9 @@ TEST_CASE("a number is as exact as its last digit") {
 
 TEST_CASE("a switch is printed in words") {
     CHECK(read_switch("  enabled")->value == 1);
+    CHECK(read_switch(" enabled")->value == 1);
+    CHECK(read_switch(" enabled, x")->rest == "enabled, x");
+    CHECK(read_switch("enabled")->printed_to == 0);  // exact
     CHECK(read_switch("disabled, x")->value == 0);
     CHECK_FALSE(read_switch("auto"));
     CHECK_FALSE(read_switch("  "));
@@ -88,6 +95,7 @@ TEST_CASE("a name ends at its quote, or at a comma or a bracket") {
     CHECK(read_name("= \"my model\" rest") == "my model");
     CHECK(read_name("'m'") == "m");
     CHECK(read_name("NVIDIA H100 80GB HBM3  ") == "NVIDIA H100 80GB HBM3");
+    CHECK(read_name("H100 ") == "H100");
     CHECK(read_name("auto, x") == "auto");
     CHECK(read_name("0.9.2 (abc)", '\0', name_words::one) == "0.9.2");
     CHECK(read_name("H100 with 79.1GiB memory") == "H100");
@@ -95,6 +103,7 @@ TEST_CASE("a name ends at its quote, or at a comma or a bracket") {
 
 TEST_CASE("what is no name is not kept") {
     CHECK(read_name("never closed", '\'').empty());
+    CHECK(read_name("'never closed").empty());
     CHECK(read_name("''").empty());
     CHECK(read_name("").empty());
     CHECK(read_name("  ").empty());
@@ -120,6 +129,8 @@ TEST_CASE("ranks are named in each engine's way, and else processes") {
     CHECK(rank_of("(Worker_TPx pid=9) INFO") == 9);          // no number follows: the process it is
     CHECK(rank_of("rank=-1 x") == -1);                       // torch's number for none
     CHECK(rank_of(std::string(160, ' ') + "rank=1") == -1);  // not in a line's head
+    CHECK(rank_of(std::string(155, ' ') + "rank=1") == -1);  // nor is its number
+    CHECK(rank_of(std::string(154, ' ') + "rank=12") == 1);  // the head ends within it
 }
 
 TEST_CASE("a device of ggml is the word before") {
@@ -138,6 +149,10 @@ TEST_CASE("colours of terminals and control characters are taken out of a line")
                    "b") == "ab");
     CHECK(stripped("a\x1b") == "a");
     CHECK(stripped("a\x1b[31") == "a");
+    CHECK(stripped("a\x1b[") == "a");
+    CHECK(stripped("\x1b[mX") == "X");
+    CHECK(stripped("\x1b[3~x") == "x");  // a sequence ends in any character from @ to ~
+    CHECK(stripped("\x1b[5@x") == "x");
     CHECK(stripped("\x1b[1\x7f"
                    "2m5") == "5");
     CHECK(stripped("gr\xc3\xbc\xc3\x9f") == "gr\xc3\xbc\xc3\x9f");  // letters beyond ASCII stay

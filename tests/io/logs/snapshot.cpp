@@ -130,6 +130,11 @@ TEST_CASE("each of Python's ways to write a value leaves a snapshot as it is") {
         const auto device = device_of(snapshot_of("](" + segment + "e", "]", word("other") + std::string{value}));
         CHECK(device.reserved == 100);
         CHECK(device.allocated == 60);
+        // Before the segments, too: what stays of a value would be taken for a key.
+        const std::string before = "\x80\x04}(" + word("other") + std::string{value} + word("segments") + "](" +
+                                   segment + "e" + word("device_traces") + "]u.";
+        CHECK(device_of(before).reserved == 100);
+        CHECK(device_of(before).allocated == 60);
     };
     for (const std::string_view value : {"(NNt"sv,
                                          "N\x85"sv,
@@ -169,12 +174,51 @@ TEST_CASE("each of Python's ways to write a value leaves a snapshot as it is") {
                                          "N\x94h\0\x86"sv,
                                          "Nr\0\0\0\0j\0\0\0\0\x86"sv,
                                          "}N(NNu0"sv,
+                                         "}(Nu"sv,
+                                         "X\x40\0\0\0"
+                                         "a text of sixty-four characters, which no key of a snapshot has."sv,
                                          "N(Ne"sv,
                                          "](}e"sv,
                                          "}(N)u"sv})
         same(value);
     // What lies behind the end is not read.
     CHECK(device_of(snapshot_of("](" + segment + "e") + "cos\nsystem\n").reserved == 100);
+}
+
+TEST_CASE("a snapshot may stand behind values that were taken off, and name its keys by number") {
+    using namespace std::string_view_literals;
+    const std::string segment = segment_of(number(0), number(100), number(60));
+    const std::string whole = snapshot_of("](" + segment + "e").substr(2);
+    CHECK(device_of("\x80\x04" + std::string{"N0"} + whole).reserved == 100);
+    CHECK(device_of("\x80\x04" + std::string{"(N1"} + whole).reserved == 100);
+    // The first word that a snapshot numbers is most often "segments".
+    const std::string named = "\x80\x04}(" + word("other") + word("segments") + "\x94" + std::string{"h\0"sv} + "](" +
+                              segment + "e" + word("device_traces") + "]u.";
+    CHECK(device_of(named).reserved == 100);
+    // A history of a device is appended to the others without a mark.
+    const std::string history = "](" + entry_of("alloc", number(4096)) + entry_of("free_requested", number(4096)) + "e";
+    CHECK(device_of(snapshot_of("](" + segment + "e", "]" + history + "a")).most_allocated == 60 + 4096);
+}
+
+TEST_CASE("what a segment or an entry does not say is nothing") {
+    using namespace std::string_view_literals;
+    const std::string segment = segment_of(number(0), number(100), number(60));
+    const auto bare = device_of(snapshot_of("]}(" + word("total_size") + number(100) + "ua"));
+    CHECK(bare.reserved == 100);
+    CHECK(bare.allocated == 0);
+    // A dictionary without a size is no segment of a device of its own.
+    const auto other = device_of(snapshot_of("](" + segment + "}(" + word("device") + number(3) + "ue"));
+    CHECK(other.reserved == 100);
+    const auto after = [&](const std::string& entry) {
+        return device_of(
+                   snapshot_of("](" + segment + "e", "](](" + entry + entry_of("free_requested", number(512)) + "ee"))
+            .most_allocated;
+    };
+    CHECK(after("}(" + word("action") + word("alloc") + "u") == 60 + 512);
+    CHECK(after(entry_of("alloc", std::string{"\x8a\0"sv})) == 60 + 512);  // a number of no bytes is zero
+    CHECK(after(entry_of("alloc", number(512))) == 60 + 512);
+    // 2^64 + 512 is no size that fits, and none of 512 bytes.
+    CHECK(after(entry_of("alloc", std::string{"\x8a\x09\0\2\0\0\0\0\0\0\1"sv})) == 60 + 512);
 }
 
 TEST_CASE("a list of one segment, and a dictionary of one entry, are written without a mark") {
@@ -192,6 +236,7 @@ TEST_CASE("a list of one segment, and a dictionary of one entry, are written wit
         CHECK((refusal == "a pickle that takes what it does not have" || refusal == "a pickle without segments"));
     }
     CHECK(refusal_of("\x80\x04Na.") == "a pickle that takes what it does not have");
+    CHECK(refusal_of("\x80\x04]Na.") == "a pickle without segments");
     CHECK(refusal_of("\x80\x04N\x87.") == "a pickle that takes what it does not have");
     using namespace std::string_view_literals;
     CHECK(refusal_of("\x80\x04"
