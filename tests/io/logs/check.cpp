@@ -219,6 +219,72 @@ TEST_CASE("weights and caches that are not what arithmetic says are refused") {
           std::map<std::string, std::string>{{"accuracy.activations", "1 log"}});
 }
 
+TEST_CASE(
+    "what arithmetic says of a cache may be off by a hundredth where a profile is learnt, by a thousandth in a check") {
+    const auto with_cache = [](const std::string& cache) {
+        return job_of(
+            "build: 5000 (abc)\nllama_model_loader: loaded meta data with 29 key-value pairs\n"
+            "print_info: file type   = Q8_0\nload_tensors: offloaded 33/33 layers to GPU\n"
+            "load_tensors:        CUDA0 model buffer size =  7605.33 MiB\nllama_context: n_ctx         = 8192\n"
+            "llama_kv_cache:      CUDA0 KV buffer size =  " +
+                cache + " MiB\nllama_context:      CUDA0 compute buffer size =   560.00 MiB\n",
+            {{"model", "llama-3.1-8b"}, {"cluster", {{"gpu", "h100-sxm"}}}});
+    };
+    // Of 1,024 MiB, as the case above has them: 1 % is 10.24, and the last digit is rounded by 0.005.
+    for (const char* read : {"1034.24", "1034.20", "1013.76", "1013.80"})
+        CHECK(refusal_of({with_cache(read)}) == "read");
+    for (const char* refused : {"1034.30", "1013.70"}) CHECK(refusal_of({with_cache(refused)}) != "read");
+    const auto inside = [&](const std::string& cache) {
+        const logs::logged_job j = with_cache(cache);
+        const logs::check_result checked = logs::check(j.log, j.asked.job, j.layout, j.asked.cluster).value();
+        for (const logs::checked_figure& f : checked.figures)
+            if (f.printed.seen.what == observed_figure::kv_cache) return f.inside;
+        return false;
+    };
+    for (const char* near : {"1024.00", "1025.00", "1023.00"}) CHECK(inside(near));
+    for (const char* far : {"1025.20", "1022.80", "1500.00"}) CHECK_FALSE(inside(far));
+}
+
+TEST_CASE("a budget that is off by more than a tenth of a GiB is refused") {
+    const std::string summary =
+        "(EngineCore pid=9) INFO [gpu_worker.py:1] Free memory on device (78.58/79.19 GiB) on startup. Desired GPU "
+        "memory utilization is (0.9, 71.27 GiB). Actual usage is 14.99 GiB for weight, 1.16 GiB for peak activation, "
+        "0.42 GiB for non-torch memory, and 0.31 GiB for CUDAGraph memory.\n";
+    for (const char* near : {"54.75", "54.65"})
+        CHECK(refusal_of({job_of(vllm_log(near, "14.9889", summary))}) == "read");
+    for (const char* far : {"54.85", "54.55"})
+        CHECK(refusal_of({job_of(vllm_log(far, "14.9889", summary))}).ends_with("GiB in all"));
+}
+
+TEST_CASE("each half of the logs is predicted by what the other half taught, in bytes and in parts") {
+    const double gibibyte = 1073741824.0;
+    const double expected = pool_of(job_of(vllm_log("50.00")));
+    const auto halves_of = [&](const std::vector<double>& pools) {
+        std::vector<logs::logged_job> jobs;
+        for (const double pool : pools) jobs.push_back(job_of(vllm_log(two_places(pool))));
+        return logs::calibrate(jobs).value().other_half;
+    };
+    // A log that is 4 GiB below is predicted by one that is 3 below, and the other way round: both are 1 GiB off.
+    const auto apart = halves_of({expected - 4, expected - 3});
+    CHECK(apart.figures == 2);
+    CHECK(apart.before_bytes == doctest::Approx(3.5 * gibibyte).epsilon(0.01));
+    CHECK(apart.after_bytes == doctest::Approx(gibibyte).epsilon(0.05));
+    CHECK(apart.before_part == doctest::Approx((4 / (expected - 4) + 3 / (expected - 3)) / 2).epsilon(0.01));
+    CHECK(apart.after_part == doctest::Approx((1 / (expected - 4) + 1 / (expected - 3)) / 2).epsilon(0.05));
+    // The third log is of the first one's half.
+    const auto three = halves_of({expected - 4, expected - 2, expected - 4});
+    CHECK(three.figures == 3);
+    CHECK(three.after_bytes == doctest::Approx(2 * gibibyte).epsilon(0.05));
+    for (const auto& none : {halves_of({expected - 4}), logs::calibration::halves{}}) {
+        CHECK(none.figures == 0);
+        for (const double part : {none.before_bytes, none.after_bytes, none.before_part, none.after_part})
+            CHECK(part == 0);
+    }
+    const auto empty = halves_of({0, 0});
+    CHECK(empty.figures == 0);
+    CHECK(empty.before_bytes == 0);
+}
+
 TEST_CASE("figures that nothing predicts are left out, and a log of them alone is refused") {
     // CUDA graphs, where the job captures none.
     const std::string graphs = "(EngineCore pid=9) INFO Graph capturing finished in 4 secs, took 0.31 GiB\n";
