@@ -269,3 +269,16 @@ TEST_CASE("a misspelt runtime is answered with each name that may be meant once"
     CHECK(find_runtime("megatronn").error().expected == "a runtime such as megatron or megatron_deepspeed");
     CHECK(find_runtime("nonee").error().expected == "a runtime such as none");
 }
+
+TEST_CASE("a version of one number is one, whatever stands before it, and a mark behind a name begins none") {
+    for (const char* written : {"tgi@3", "tgi==3", "tgi-3", "tgi 3", "tgi:3", "tgi-v3", "tgi v3.1"}) {
+        CAPTURE(std::string{written});
+        const result<runtime> found = find_runtime(written);
+        REQUIRE(found);
+        CHECK(*found == runtimes::tgi);
+    }
+    for (const char* written : {"tgi-", "tgi ", "tgi:", "tgi-v"}) {
+        CAPTURE(std::string{written});
+        CHECK((!find_runtime(written) || *find_runtime(written) == runtimes::tgi));
+    }
+}

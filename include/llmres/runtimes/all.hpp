@@ -231,10 +231,10 @@ namespace detail {
 constexpr std::size_t version_in(std::string_view name) {
     const std::size_t at = name.find('@');
     if (at != name.npos) return at + 1;
-    for (std::size_t i = 1; i + 1 < name.size(); ++i) {
+    for (std::size_t i = 1; i < name.size(); ++i) {
         const char before = name[i - 1];
         if (before != '=' && before != '-' && before != ':' && before != ' ') continue;
-        const bool marked = (name[i] == 'v' || name[i] == 'b') && is_digit(name[i + 1]);
+        const bool marked = i + 1 < name.size() && (name[i] == 'v' || name[i] == 'b') && is_digit(name[i + 1]);
         if (is_digit(name[i]) || marked) return i;
     }
     return name.size();
