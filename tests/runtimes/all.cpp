@@ -270,6 +270,38 @@ TEST_CASE("a misspelt runtime is answered with each name that may be meant once"
     CHECK(find_runtime("nonee").error().expected == "a runtime such as none");
 }
 
+TEST_CASE("a build older than all that are known is answered with each of those there are") {
+    const error early = find_runtime("torchtitan@2019-01").error();
+    CHECK(early.code == error_code::unknown);
+    CHECK(early.value == "2019-01");
+    std::string expected = "a version: ";
+    bool first = true;
+    for (const runtime* r : runtimes::all_torchtitan) {
+        if (r->identity.name != runtimes::torchtitan.identity.name) continue;
+        expected += std::string{first ? "" : "; "} + std::string{r->identity.versions.view()};
+        first = false;
+    }
+    CHECK(early.expected == expected);
+}
+
+TEST_CASE("what resembles no runtime is answered with names of runtimes alone, however short it is") {
+    for (const char* typed : {"q", "xy", "zzz"}) {
+        const std::string expected{find_runtime(typed).error().expected.view()};
+        CAPTURE(expected);
+        CHECK(expected.find("such as ,") == std::string::npos);
+        CHECK(expected.find("such as or") == std::string::npos);
+        CHECK(expected.find("such as  ") == std::string::npos);
+        CHECK(expected.find(" or  ") == std::string::npos);
+        CHECK_FALSE(expected.ends_with(" "));
+    }
+}
+
+TEST_CASE("keys of a job document that some runtimes have are named with these, and others with none") {
+    CHECK(runtimes_with("gradient_accumulation_fusion") == "megatron");
+    CHECK(runtimes_with("split_rows") == "llama.cpp,ik_llama.cpp");
+    CHECK(runtimes_with("max_num_seqs").empty());
+}
+
 TEST_CASE("a version of one number is one, whatever stands before it, and a mark behind a name begins none") {
     for (const char* written : {"tgi@3", "tgi==3", "tgi-3", "tgi 3", "tgi:3", "tgi-v3", "tgi v3.1"}) {
         CAPTURE(std::string{written});

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <llmres/runtimes/all.hpp>
 #include <string>
 
@@ -48,4 +49,16 @@ TEST_CASE("only a launcher whose words say the layers of each GPU takes such sha
     static_assert(runtimes::llama_cpp.identity.launcher->takes_layers_of_gpus());
     static_assert(!runtimes::vllm.identity.launcher->takes_layers_of_gpus());
     CHECK(runtimes::huggingface.identity.launcher == nullptr);
+}
+
+TEST_CASE("further knobs stand behind those of a table, in their order; no table has none") {
+    const std::array<knob, 1> table{knob{"a", knob_setting::sequences}};
+    const auto more = with_knobs(table, knob{"b", knob_setting::cache_block}, knob{"c", knob_setting::cache_bytes});
+    REQUIRE(more.size() == 3);
+    CHECK(more[0].name == "a");
+    CHECK(more[1].name == "b");
+    CHECK(more[1].setting == knob_setting::cache_block);
+    CHECK(more[2].name == "c");
+    const knob_list none;
+    CHECK(none.begin() == none.end());
 }

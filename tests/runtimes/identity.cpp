@@ -54,3 +54,8 @@ TEST_CASE("a number before a dash is a version, unless a digit follows: then it 
         CHECK_FALSE(read_date(written + "-32"));
     }
 }
+
+TEST_CASE("a text as long as a date that has no digit or no dash in its place is none, nor is a day of one digit") {
+    for (const char* none : {"2o25-03", "2025/03", "2025-03/24", "2025:03-24", "2025-03-2", "2025-03-", "20250-3"})
+        CHECK_FALSE(read_date(none));
+}

@@ -49,3 +49,11 @@ TEST_CASE("experts are computed together or one by one, by transformers or by ot
     for (const e code : {e::loop, e::grouped, e::batched}) CHECK(stacks_weights(code));
     for (const e code : {e::modules, e::dispatched, e::permuted, e::sequential}) CHECK_FALSE(stacks_weights(code));
 }
+
+TEST_CASE(
+    "kernels of which nothing is said are PyTorch's: autocast casts weights at each operation, and heads are shared") {
+    const training_kernels k;
+    CHECK(k.casts_weights);
+    CHECK(k.shared_heads);
+    CHECK(k.linear == linear_code::plain);
+}

@@ -50,3 +50,12 @@ TEST_CASE("graphs take as many parts as sizes are captured, to the byte and with
     CHECK(graphs_of_sizes(usual, 0) == interval<byte_count>{});
     CHECK(graphs_of_sizes(usual, 1).high == div_down(gib(1'000'000), 51));
 }
+
+TEST_CASE(
+    "cuBLAS has 32 MiB for each thread from Hopper on; a process without cuBLAS's workspace has none there, too") {
+    // CublasHandlePool.cpp, parseChosenWorkspaceSize: ":4096:2:16:8" is 8,320 KiB, and 32 MiB on Hopper
+    const runtime_process of_pytorch{.product_workspace = kib(8320)};
+    CHECK(product_workspace_on(of_pytorch, false) == kib(8320));
+    CHECK(product_workspace_on(of_pytorch, true) == kib(32 * 1024));
+    CHECK(product_workspace_on(runtime_process{}, true) == byte_count{});
+}

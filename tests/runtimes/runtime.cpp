@@ -135,3 +135,12 @@ TEST_CASE("a runtime of which nothing is said does what all software does that s
     CHECK(nothing_said.accuracy.activations == interval<double>{1.0, 1.0, 1.0});
     CHECK(nothing_said.accuracy.undescribed == interval<double>{1.0, 1.0, 1.0});
 }
+
+TEST_CASE("a profile of some versions says so in words, and holds for these alone") {
+    const runtime some = for_versions(no_runtime, "0.3 and 0.4", {0, 3}, {0, 5});
+    CHECK(some.identity.versions == "0.3 and 0.4");
+    CHECK_FALSE(covers(some.identity, {0, 2, 9}));
+    CHECK(covers(some.identity, {0, 3}));
+    CHECK(covers(some.identity, {0, 4, 9}));
+    CHECK_FALSE(covers(some.identity, {0, 5}));
+}

@@ -56,3 +56,35 @@ TEST_CASE("devices from a size on have defaults of their own, one sequence being
     CHECK(step_on(s, gib(71), false).max_num_seqs == 1);
     CHECK(step_on(s, gib(71), false).max_batched_tokens == tokens(512));
 }
+
+TEST_CASE("a class of devices begins with its size; the first without a size ends the classes, whatever it says") {
+    serving_step s{.max_batched_tokens = tokens(512), .max_num_seqs = 8, .context = tokens(4096)};
+    s.larger_devices = device_classes({gib(24), tokens(1024), 0, tokens(32768)}, {gib(48), {}, 16});
+    CHECK(step_on(s, gib(24) - bytes(1), false).max_batched_tokens == tokens(512));
+    CHECK(step_on(s, gib(24) - bytes(1), false).context == tokens(4096));
+    CHECK(step_on(s, gib(24), false).max_batched_tokens == tokens(1024));
+    CHECK(step_on(s, gib(24), false).context == tokens(32768));
+    CHECK(step_on(s, gib(48), false).context == tokens(32768));  // as below that size
+    CHECK(step_on(s, gib(48), false).max_num_seqs == 16);
+    s.larger_devices = device_classes({{}, tokens(99), 99, tokens(99)}, {gib(24), tokens(1024)});
+    CHECK(step_on(s, gib(80), false).max_batched_tokens == tokens(512));
+    CHECK(step_on(s, gib(80), false).max_num_seqs == 8);
+}
+
+TEST_CASE("naming the tokens of a step leaves what is computed whole below it as it is, be it nothing") {
+    serving_step s;
+    set_batched_tokens(s, tokens(512));
+    CHECK(s.chunked_beyond == token_count{});
+    s.chunked_beyond = tokens(256);
+    set_batched_tokens(s, tokens(512));
+    CHECK(s.chunked_beyond == tokens(256));
+}
+
+TEST_CASE("a logit of one byte counts as said, in chunks, of dense models and where few rows are sorted") {
+    serving_logits l{.bytes = {4.0, 4.0, 4.0}, .few_rows_bytes = 1.0};
+    CHECK(bytes_of_logit(l, 1, false, false) == interval<double>{4.0, 5.0, 5.0});
+    l.dense_bytes = {1.0, 1.0, 1.0};
+    CHECK(bytes_of_logit(l, 1, false, true) == l.dense_bytes);
+    l.chunked_bytes = {0.5, 0.5, 1.0};
+    CHECK(bytes_of_logit(l, 1, true, true) == l.chunked_bytes);
+}
