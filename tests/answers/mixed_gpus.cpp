@@ -9,7 +9,9 @@
 #include <llmres/runtimes/all.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,11 @@ job local(std::string_view id, std::string_view mix) {
     job j{.model = find_model(id).value(), .context = tokens(4096), .runtime = runtimes::llama_cpp};
     j.gguf = find_gguf_mix("weights", mix).value();
     return j;
+}
+
+/// What a GPU's layers leave of it at the upper bound.
+byte_count left_on(const dealt_layers& dealt, std::size_t gpu) {
+    return dealt.shares[gpu].free - dealt.shares[gpu].needed.high;
 }
 
 }  // namespace
@@ -154,8 +161,128 @@ TEST_CASE("no share of a file whose layers differ exceeds its GPU") {
                 const auto dealt = deal_layers(j, devices).value();
                 for (const dealt_share& share : dealt.shares)
                     if (share.layers() > 0) CHECK(share.fits());
+                for (std::size_t k = 0; k < dealt.gpus; ++k) CHECK(left_on(dealt, k) >= left_on(dealt, dealt.busiest));
                 dealt_on_all += dealt.complete;
             }
         }
     CHECK(dealt_on_all > 100);
+}
+
+TEST_CASE("a GPU with exactly the memory that its layers need holds them, and with a byte less it does not") {
+    const job j = local("llama-3.1-8b", "Q8_0");
+    const gpu card = gpus::rtx_4090;
+    const auto with_free = [&](byte_count free) {
+        return deal_layers(j, std::array{device_share{card, usable_memory(card) - free}}).value();
+    };
+    const byte_count needed = with_free(usable_memory(card)).shares[0].needed.high;
+    CHECK(with_free(needed).fits());
+    CHECK(with_free(needed).shares[0].layers() == 32);
+    CHECK(with_free(needed - bytes(1)).shares[0].layers() == 31);
+    CHECK(with_free(needed - bytes(1)).on_host == 1);
+    CHECK(with_free(byte_count{} - gib(1)).on_host == 32);  // others hold more than there is
+    CHECK(with_free(byte_count{} - gib(1)).shares[0].free == byte_count{});
+}
+
+TEST_CASE("a job takes over how many layers were dealt: the head as one more where it is on a GPU, all where all are") {
+    const job j = local("llama-3.1-8b", "Q8_0");
+    CHECK_FALSE(with_dealt_layers(j, {.gpus = 1, .on_host = 0, .complete = true}).options.gpu_layers);
+    CHECK(with_dealt_layers(j, {.gpus = 1, .on_host = 12, .complete = false}).options.gpu_layers == 21);
+    const dealt_layers headless{.gpus = 1, .on_host = 12, .head_on_host = true, .complete = false};
+    CHECK(with_dealt_layers(j, headless).options.gpu_layers == 20);
+    // Layers that found no room stay on the host: what one GPU then needs is what was dealt to it.
+    const device_share small{gpus::rtx_3070, gib(4)};
+    const dealt_layers dealt = deal_layers(j, std::array{small}).value();
+    REQUIRE(dealt.on_host > 0);
+    const job placed = with_dealt_layers(j, dealt);
+    CHECK(memory_of(placed, {}, {.gpu = small.gpu}).total().high == dealt.shares[0].needed.high);
+}
+
+TEST_CASE("layers that are dealt fit, are tight, or do not fit, as the fullest GPU and the host's memory have it") {
+    const auto share = [](std::int64_t low, std::int64_t high) {
+        return dealt_share{.first = 0, .last = 16, .needed = {gib(low), gib(low), gib(high)}, .free = gib(10)};
+    };
+    const auto dealt = [](dealt_share first, dealt_share second) {
+        return dealt_layers{.shares = {first, second}, .gpus = 2};
+    };
+    const job j = local("llama-3.1-8b", "Q8_0");
+    CHECK(verdict_of(j, dealt(share(8, 9), share(9, 10)), {}) == verdict::fits);
+    CHECK(verdict_of(j, dealt(share(8, 9), share(9, 11)), {}) == verdict::tight);
+    CHECK(verdict_of(j, dealt(share(9, 11), share(8, 9)), {}) == verdict::tight);
+    CHECK(verdict_of(j, dealt(share(8, 9), share(10, 12)), {}) == verdict::tight);
+    CHECK(verdict_of(j, dealt(share(11, 12), share(8, 9)), {}) == verdict::does_not_fit);
+    CHECK(verdict_of(j, dealt(share(9, 11), share(11, 12)), {}) == verdict::does_not_fit);
+}
+
+TEST_CASE(
+    "layers that found no room may stay on the host, where the runtime computes them there and nobody said how many") {
+    job j = local("llama-3.1-8b", "Q8_0");
+    const std::array small{device_share{gpus::rtx_3070, gib(4)}};
+    const dealt_layers dealt = deal_layers(j, small).value();
+    REQUIRE((dealt.on_host > 0 && dealt.on_host < 32));
+    const interval<byte_count> held = serving_host_memory(with_dealt_layers(j, dealt), {}, 1);
+    REQUIRE((held.low > byte_count{} && held.low < held.high));
+    CHECK(verdict_of(j, dealt, {}) == verdict::tight);  // of a host of which nothing is known
+    CHECK(verdict_of(j, dealt, held.high) == verdict::fits);
+    CHECK(verdict_of(j, dealt, held.high - bytes(1)) == verdict::tight);
+    CHECK(verdict_of(j, dealt, held.low) == verdict::tight);
+    CHECK(verdict_of(j, dealt, held.low - bytes(1)) == verdict::does_not_fit);
+    job named = j;
+    named.options.gpu_layers = 33;
+    CHECK(verdict_of(named, deal_layers(named, small).value(), gib(64)) == verdict::does_not_fit);
+    job of_gpus{
+        .model = find_model("llama-3.1-8b").value(), .context = tokens(4096), .runtime = runtimes::transformers};
+    const dealt_layers alone = deal_layers(of_gpus, small).value();
+    REQUIRE(alone.on_host > 0);
+    CHECK(verdict_of(of_gpus, alone, gib(64)) == verdict::does_not_fit);
+    const dealt_layers none = deal_layers(j, std::array{device_share{gpus::rtx_3070, gib(64)}}).value();
+    REQUIRE(none.on_host == 32);
+    CHECK(verdict_of(j, none, gib(64)) == verdict::does_not_fit);
+}
+
+TEST_CASE("layers that the job leaves on the host count there, though all that it asks of GPUs is on one") {
+    job j = local("llama-3.1-8b", "Q8_0");
+    j.options.gpu_layers = 12;
+    const dealt_layers dealt = deal_layers(j, std::array{device_share{gpus::rtx_4090}}).value();
+    REQUIRE((dealt.complete && dealt.on_host > 0));
+    const interval<byte_count> held = serving_host_memory(j, {}, 1);
+    CHECK(verdict_of(j, dealt, held.high) == verdict::fits);
+    CHECK(verdict_of(j, dealt, held.low - bytes(1)) == verdict::does_not_fit);
+}
+
+TEST_CASE("the longest context of several GPUs is that of a plain loop over all in steps of 256") {
+    job j = local("llama-3.1-8b", "Q8_0");
+    const std::array cards{gpus::rtx_3080_10gb, gpus::rtx_3070};
+    const auto dealt_at = [&](std::int64_t context, const std::array<device_share, 2>& devices) {
+        job tried = j;
+        tried.context = tokens(context);
+        return deal_layers(tried, devices).value();
+    };
+    j.context = tokens(9000);  // no multiple of 256 above 4,096
+    for (const std::int64_t room : {5000, 6912, 8704}) {
+        const dealt_layers there = dealt_at(room, {device_share{cards[0]}, device_share{cards[1]}});
+        REQUIRE(there.complete);
+        const std::array devices{device_share{cards[0], left_on(there, 0)}, device_share{cards[1], left_on(there, 1)}};
+        std::int64_t longest = 4096;
+        for (std::int64_t context = 4096; context <= 9000; context += 256)
+            if (dealt_at(context, devices).complete) longest = context;
+        CAPTURE(room);
+        CHECK(longest >= room - 256);
+        CHECK(context_for_devices(j, devices).value() == tokens(longest));
+    }
+    const std::array roomy{device_share{gpus::rtx_4090}};
+    CHECK(context_for_devices(j, roomy).value() == tokens(9000));
+    const std::array full{device_share{gpus::rtx_4090, gib(20)}};
+    CHECK(context_for_devices(j, full).value() == tokens(4096));
+    j.context = tokens(2000);  // shorter than it would be made
+    CHECK(context_for_devices(j, full).value() == tokens(2000));
+    CHECK(context_for_devices(j, std::span<const device_share>{}).error().field == "gpus");
+}
+
+TEST_CASE("sixteen GPUs are dealt to, as many as llama.cpp takes, and not one more nor none") {
+    const job j = local("llama-3.1-8b", "Q8_0");
+    std::vector<device_share> many(16, device_share{gpus::rtx_3070});
+    CHECK(deal_layers(j, many).value().gpus == 16);
+    many.push_back(many.front());
+    CHECK(deal_layers(j, many).error().field == "gpus");
+    CHECK(deal_layers(j, std::span<const device_share>{}).error().field == "gpus");
 }

@@ -319,3 +319,85 @@ TEST_CASE("a figure is as expected within its bounds, and as far beyond each as 
         CHECK(expected(outside, digit));
     }
 }
+
+namespace {
+
+/// Student's distribution of an even number of degrees between -t and t, in closed form (Abramowitz and Stegun 26.7.4).
+double within(double t, int degrees) {
+    const double angle = std::atan(t / std::sqrt(degrees));
+    double sum = 1, term = 1;
+    for (int k = 2; k <= degrees - 2; k += 2) sum += term *= std::cos(angle) * std::cos(angle) * (k - 1) / k;
+    return std::sin(angle) * sum;
+}
+
+/// Its 97.5th percentile, by bisection.
+double percentile(int degrees) {
+    double low = 1.9, high = 5;
+    for (int i = 0; i < 100; ++i) (within((low + high) / 2, degrees) < 0.95 ? low : high) = (low + high) / 2;
+    return low;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "Student's percentile is right to the second order of the degrees of freedom: the third is all that is missing") {
+    CHECK(percentile(4) == doctest::Approx(2.776).epsilon(1e-3));  // of tables
+    CHECK(percentile(8) == doctest::Approx(2.306).epsilon(1e-3));
+    // The next term of the expansion: (3 z^7 + 19 z^5 + 17 z^3 - 15 z) / 384 over the degrees' cube
+    for (const int degrees : {20, 40, 80, 160}) {
+        const double missing = (percentile(degrees) - detail::student(degrees)) * std::pow(degrees, 3);
+        CHECK(missing == doctest::Approx(2.556).epsilon(0.1));
+    }
+}
+
+TEST_CASE(
+    "a lopsided prior leans as far after an observation as one among two, and a prior without bounds not at all") {
+    // 100 to 400 about 200: a third more above than below; (1 + 1/6) over (1 - 1/6) after one observation.
+    const interval<double> once = posterior({100, 200, 400}, {1, 200, 0});
+    CHECK((once.high - once.expected) / (once.expected - once.low) == doctest::Approx(7.0 / 5.0));
+    const interval<double> thrice = posterior({100, 200, 400}, {3, 200, 0});
+    CHECK((thrice.high - thrice.expected) / (thrice.expected - thrice.low) == doctest::Approx(13.0 / 11.0));
+    const interval<double> known = posterior({200, 200, 200}, {1, 210, 0});
+    CHECK(known.expected == doctest::Approx(205));
+    CHECK(known.high - known.expected == doctest::Approx(known.expected - known.low));
+    CHECK(known.high > known.expected);
+    const constant_evidence none;
+    CHECK(none.count == 0);
+    CHECK(none.mean == 0);
+    CHECK(none.squares == 0);
+}
+
+TEST_CASE("a pool inside its bounds is evidence of one constant where that explains it, else of what is left, too") {
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    const interval<byte_count> pool = of(observed_figure::pool, j);
+    const auto seen = [&](byte_count size) {
+        return observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::pool, size, {}});
+    };
+    const auto counted = [](const observed_profile& p) {
+        std::int32_t all = 0;
+        for (const constant_evidence& e : p.evidence) all += e.count;
+        return all;
+    };
+    CHECK(counted(seen(pool.expected)) == 1);
+    const observed_profile small = seen(pool.low);
+    CHECK(small[learnt_constant::workspace].count == 1);
+    CHECK(small[learnt_constant::workspace].mean ==
+          static_cast<double>(j.runtime.process.workspace.high.in(bytes)));  // and the rest is that of graphs
+    CHECK(small[learnt_constant::layer_graphs].count == 1);
+    CHECK(small[learnt_constant::layer_graphs].mean >
+          static_cast<double>(j.runtime.process.layer_graphs.expected.in(bytes)));
+}
+
+TEST_CASE(
+    "a pool that leaves less than nothing beside tensors says that activations take less, where nothing tells logits") {
+    job j = chat();
+    j.max_batched_tokens = tokens(131072);
+    const byte_count pool = of(observed_figure::pool, j).high;
+    const observed_profile p =
+        observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::pool, pool + mib(64), {}});
+    CHECK(p[learnt_constant::workspace].count == 0);
+    CHECK(p[learnt_constant::logits].count == 0);
+    REQUIRE(p[learnt_constant::activations].count == 1);
+    CHECK(p[learnt_constant::activations].mean < j.runtime.accuracy.activations.expected);
+}

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <limits>
 #include <llmres/answers/purchase.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -154,4 +156,113 @@ TEST_CASE("a purchase of which nothing is said is of no GPU, in one machine, and
     CHECK(none.batch == 0);
     CHECK(none.score == 0);
     CHECK(none.bound == purchase_bound::none);
+}
+
+TEST_CASE("of purchases that are as good the cheaper comes first, and of equal prices the first offer") {
+    const gpu_offer dear{.card = gpus::rtx_4090, .price = currency(2'500)};
+    const gpu_offer cheap{.card = gpus::rtx_4090, .price = currency(2'000)};
+    std::array<purchase, 2> best{};
+    const purchase_request r{.budget = currency(12'000)};
+    REQUIRE(what_to_buy(chat, std::array{dear, cheap}, r, best).value() == 2);
+    CHECK(best[0].score == best[1].score);
+    CHECK(best[0].offer == 1);
+    CHECK(best[1].offer == 0);
+    CHECK(best[0].cost < best[1].cost);
+    REQUIRE(what_to_buy(chat, std::array{cheap, dear}, r, best).value() == 2);
+    CHECK(best[0].offer == 0);
+    REQUIRE(what_to_buy(chat, std::array{cheap, cheap}, r, best).value() == 2);
+    CHECK(best[0].offer == 0);
+    CHECK(best[1].offer == 1);
+}
+
+TEST_CASE(
+    "a full machine is followed by another one: what keeps a purchase small is its price, or that there is none") {
+    const gpu_offer card{.card = gpus::rtx_4090, .price = currency(2'000)};
+    purchase_request r{.budget = currency(15'999), .machine = currency(3'000), .most_machines = 2};
+    // Two machines with as many GPUs each: 10,000 with one, 14,000 with two, 18,000 with three.
+    const purchase two = most_of(card, r);
+    CHECK(two.gpus == 4);
+    CHECK(two.bound == purchase_bound::budget);
+    r.budget = currency(11'000);  // one full machine, of which a second would cost as much
+    const purchase full = most_of(card, r);
+    CHECK(full.gpus == 4);
+    CHECK(full.machines == 1);
+    CHECK(full.bound == purchase_bound::budget);
+    r.most_machines = 1;
+    CHECK(most_of(card, r).bound == purchase_bound::room);
+    r.most_machines = 2;
+    r.budget = currency(22'000);
+    CHECK(most_of(card, r).gpus == 8);
+    CHECK(most_of(card, r).bound == purchase_bound::room);
+}
+
+TEST_CASE("a budget, a limit of power and a machine that are just enough buy what they are enough for") {
+    const gpu_offer card{.card = gpus::rtx_4090, .price = currency(2'000), .most_in_machine = 3};
+    purchase_request r{.budget = currency(7'000), .machine = currency(3'000)};
+    CHECK(most_of(card, r).gpus == 2);
+    r.budget = currency(6'999);
+    CHECK(most_of(card, r).gpus == 1);
+    CHECK(most_of(card, r).bound == purchase_bound::budget);
+    r.budget = currency(90'000);
+    r.power = *card.card.board_power * 2.0;
+    CHECK(most_of(card, r).gpus == 2);
+    CHECK(most_of(card, r).bound == purchase_bound::board_power);
+    r.power = *card.card.board_power * 3.0;
+    CHECK(most_of(card, r).gpus == 3);
+    CHECK(most_of(card, r).bound == purchase_bound::room);
+    // One GPU's board and the cheapest machine are enough to ask.
+    std::array<purchase, 1> best{};
+    r.power = card.card.board_power;
+    r.budget = currency(5'000);
+    REQUIRE(what_to_buy(chat, std::array{card}, r, best).value() == 1);
+    CHECK(best[0].gpus == 1);
+}
+
+TEST_CASE("the largest batch is that of the layout with most sequences, and of training over all its ranks") {
+    const auto largest = [](const job& j, std::int32_t gpus) {
+        const cluster c = standard_cluster(gpus::rtx_4090, gpus).value();
+        std::int64_t most = 0;
+        for_each_layout(j, layout_space{}, c, [&](const layout& l) {
+            const result<std::int64_t> batch = max_batch(j, l, c);
+            const std::int64_t all = batch ? *batch * (trains(j) ? l.all_data_ranks() : 1) : 0;
+            if (plan(j, l, c) && all > most) most = all;
+            return false;
+        });
+        return most;
+    };
+    const job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(1024)};
+    for (const job& j : {chat, trained}) {
+        std::array<purchase, 1> best{};
+        const purchase_request r{.budget = currency(4'000), .objective = purchase_objective::largest_batch};
+        REQUIRE(what_to_buy(j, std::array{two_cards[0]}, r, best).value() == 1);
+        const std::int64_t most = std::max(largest(j, 1), largest(j, 2));
+        CHECK(best[0].batch == most);
+        CHECK(best[0].score == static_cast<double>(most));
+        CHECK(best[0].tokens_per_second == token_rate{});
+    }
+}
+
+TEST_CASE("tokens for the money are divided by all that is paid, and bounded though they are less than one a second") {
+    std::array<purchase, 1> best{};
+    const gpu_offer dear{.card = gpus::rtx_4090, .price = currency(2'000'000)};
+    const purchase_request r{
+        .budget = currency(2'000'500), .machine = currency(500), .objective = purchase_objective::throughput_per_price};
+    REQUIRE(what_to_buy(chat, std::array{dear}, r, best).value() == 1);
+    CHECK(best[0].score < 1);
+    CHECK(best[0].score == doctest::Approx(best[0].tokens_per_second.in(tokens_per_s) / 2'000'500));
+    CHECK(best[0].bound == purchase_bound::budget);
+}
+
+TEST_CASE("what is bought has the machine's memory and the link that is named, or what is usual where none is") {
+    gpu_offer offer = two_cards[1];
+    const purchase two{.gpus = 16, .machines = 2};
+    const cluster usual = cluster_of(offer, two, {}).value();
+    const cluster standard = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    CHECK(usual.host.memory == standard.host.memory);
+    CHECK(usual.scale_out.id == standard.scale_out.id);
+    CHECK(usual.gpus_per_node == 8);
+    offer.host.memory = gib(123);
+    const cluster named = cluster_of(offer, two, {.between = links::eth_10g}).value();
+    CHECK(named.host.memory == gib(123));
+    CHECK(named.scale_out.id == links::eth_10g.id);
 }
