@@ -2,12 +2,15 @@
 #include <doctest/doctest.h>
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <llmres/answers/changes.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
+#include <llmres/runtimes/exllama.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/mlx.hpp>
 #include <llmres/runtimes/vllm.hpp>
@@ -29,6 +32,25 @@ std::set<change::kind> kinds_of(const placed_job& p) {
     });
     return kinds;
 }
+
+/// The change of a kind that a job is offered; none where it is not.
+maybe<change> offered(const placed_job& p, change::kind what) {
+    maybe<change> found;
+    for_each_change(p, [&](const change& made) {
+        if (made.what != what) return false;
+        found = made;
+        return true;
+    });
+    return found;
+}
+
+bool says(const placed_job& p, reason_code code) {
+    const job_plan made = plan(p.job, p.layout, p.cluster).value();
+    return std::any_of(made.reasons.begin(), made.reasons.begin() + made.reason_count,
+                       [&](const reason& r) { return r.code == code; });
+}
+
+cluster h100(std::int32_t gpus) { return standard_cluster(gpus::h100_sxm5_80gb, gpus).value(); }
 
 }  // namespace
 
@@ -160,4 +182,198 @@ TEST_CASE("a card without flash attention may take another kernel") {
     CHECK_FALSE(kinds_of({j, {}, one_3090}).contains(change::kind::sdpa_attention));
     j.attention = attention_kernel::sdpa;
     CHECK_FALSE(kinds_of({j, {}, v100}).contains(change::kind::sdpa_attention));
+}
+
+TEST_CASE("a smaller micro-batch is the largest divisor of a rank's share of the batch that is not above what fits") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(1024)};
+    for (const std::int32_t ranks : {1, 4})
+        for (std::int64_t share = 1; share <= 24; ++share)
+            for (std::int64_t most = 1; most <= 30; ++most) {
+                std::int64_t largest = 1;
+                for (std::int64_t n = 1; n <= most; ++n)
+                    if (share % n == 0) largest = n;
+                j.global_batch = share * ranks;
+                CHECK(detail::micro_batch_below(j, {.data = ranks}, most) == largest);
+            }
+    j.global_batch = 0;  // of which nothing is said: one micro-batch a rank, of any size
+    CHECK(detail::micro_batch_below(j, {.data = 4}, 7) == 7);
+    const job served{.model = models::llama_3_1_8b, .global_batch = 6};
+    CHECK(detail::micro_batch_below(served, {}, 5) == 5);
+}
+
+TEST_CASE("more GPUs stand in one node as long as one takes them, where all stood in one before") {
+    const auto more = [](const cluster& c, std::int64_t gpus) {
+        const placed_job p{{.model = models::llama_3_1_8b}, {}, c};
+        return with_change(p, {.what = change::kind::more_gpus, .amount = gpus, .layout = {.tensor = 4}});
+    };
+    CHECK(more(h100(1), 4).cluster.gpus == 4);
+    CHECK(more(h100(1), 4).cluster.node_size() == 4);
+    CHECK(more(h100(1), 4).layout == layout{.tensor = 4});
+    CHECK(more(h100(2), 16).cluster.node_size() == 8);
+    CHECK(more(h100(2), 16).cluster.gpus == 16);
+    cluster pairs = h100(4);
+    pairs.gpus_per_node = 2;
+    CHECK(more(pairs, 16).cluster.node_size() == 2);
+}
+
+TEST_CASE("main memory that is asked for is the least power of two GiB that is enough, and 8 at least") {
+    CHECK(detail::usual_host_memory({}) == gib(8));
+    CHECK(detail::usual_host_memory(gib(8)) == gib(8));
+    CHECK(detail::usual_host_memory(gib(8) + bytes(1)) == gib(16));
+    CHECK(detail::usual_host_memory(gib(128)) == gib(128));
+    CHECK(detail::usual_host_memory(gib(129)) == gib(256));
+    // An optimizer offloaded to a host of which nothing is known is first asked for that memory.
+    job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(1024)};
+    CHECK_FALSE(offered({j, {}, one_3090}, change::kind::known_host));
+    CHECK(offered({j, {}, one_3090}, change::kind::full_recompute)->host_memory == byte_count{});
+    j.offload.optimizer = offload_place::host;
+    const maybe<change> host = offered({j, {}, one_3090}, change::kind::known_host);
+    REQUIRE(host);
+    const byte_count held = host_memory_of(j, {}, one_3090).high;
+    CHECK(host->host_memory >= held);
+    CHECK(host->host_memory < held * 2);
+    CHECK(with_change({j, {}, one_3090}, *host).cluster.host.memory == host->host_memory);
+}
+
+TEST_CASE(
+    "a runtime that takes too much of a GPU that others use starts with the percent it is offered, not with one more") {
+    const job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    for (const std::int64_t used : {12, 20, 37}) {
+        CAPTURE(used);
+        placed_job p{j, {}, h100(1)};
+        p.cluster.in_use = gib(used);
+        REQUIRE(says(p, reason_code::start_refused));
+        const maybe<change> smaller = offered(p, change::kind::smaller_fraction);
+        REQUIRE(smaller);
+        const placed_job then = with_change(p, *smaller);
+        CHECK(*then.job.runtime.cache.fraction == doctest::Approx(static_cast<double>(smaller->amount) / 100));
+        CHECK_FALSE(says(then, reason_code::start_refused));
+        change two_more = *smaller;  // at its upper bound the context may take a percent more than is expected
+        two_more.amount += 2;
+        CHECK(says(with_change(p, two_more), reason_code::start_refused));
+    }
+    placed_job full{j, {}, h100(1)};
+    full.cluster.in_use = gib(79);
+    CHECK_FALSE(offered(full, change::kind::smaller_fraction));
+    CHECK_FALSE(offered({j, {}, h100(1)}, change::kind::smaller_fraction));
+}
+
+TEST_CASE("vLLM is offered as many sequences in a step as its pool surely has blocks of states for") {
+    job j{.model = models::qwen3_5_27b, .context = tokens(4096), .runtime = runtimes::vllm};
+    j.weights = fp8_block;
+    const placed_job many{j, {}, h100(1)};
+    REQUIRE(says(many, reason_code::states_exceeded));
+    CHECK(plan(j, {}, h100(1))->verdict == verdict::does_not_fit);
+    const maybe<change> fewer = offered(many, change::kind::fewer_step_sequences);
+    REQUIRE(fewer);
+    const placed_job then = with_change(many, *fewer);
+    CHECK(then.job.options.max_num_seqs == fewer->amount);
+    CHECK_FALSE(says(then, reason_code::states_exceeded));
+    CHECK_FALSE(offered(then, change::kind::fewer_step_sequences));
+    change more = *fewer;
+    more.amount *= 2;
+    CHECK(says(with_change(many, more), reason_code::states_exceeded));
+}
+
+TEST_CASE("llama.cpp is offered the most layers on GPUs, and the experts of the fewest layers on the host, that fit") {
+    for (const model& m : {models::qwen3_30b_a3b, models::qwen3_32b}) {
+        CAPTURE(std::string{m.name.view()});
+        placed_job p{{.model = m, .context = tokens(8192), .runtime = runtimes::llama_cpp}, {}, one_3090};
+        p.job.gguf = find_gguf_mix("weights", "Q8_0").value();
+        const bool routed = has_experts(m);
+        REQUIRE_FALSE(fits(p.job, p.layout, p.cluster));
+        for (const auto kind : {change::kind::fewer_gpu_layers, change::kind::experts_on_host}) {
+            const maybe<change> found = offered(p, kind);
+            if (kind == change::kind::experts_on_host && !routed) {
+                CHECK_FALSE(found);
+                continue;
+            }
+            REQUIRE(found);
+            placed_job roomy = p;
+            roomy.cluster.host.memory = tib(1);
+            const auto fits_with = [&](std::int64_t amount) {
+                change tried = *found;
+                tried.amount = amount;
+                tried.host_memory = {};
+                const placed_job then = with_change(roomy, tried);
+                return fits(then.job, then.layout, then.cluster);
+            };
+            const std::int64_t nearer = kind == change::kind::fewer_gpu_layers ? found->amount + 1 : found->amount - 1;
+            CHECK(fits_with(found->amount));
+            CHECK_FALSE(fits_with(nearer));
+            const placed_job then = with_change(p, *found);
+            if (kind == change::kind::fewer_gpu_layers) CHECK(then.job.options.gpu_layers == found->amount);
+            if (kind == change::kind::experts_on_host) {
+                CHECK(then.job.options.experts_on_host);
+                CHECK(then.job.options.host_expert_layers == found->amount);
+            }
+        }
+    }
+}
+
+TEST_CASE("weights of a GGUF mix have its format, and caches are narrowed to what the runtime has") {
+    const placed_job p{
+        {.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::llama_cpp}, {}, one_3090};
+    change made{.what = change::kind::narrower_weights};
+    made.mix = find_gguf_mix("weights", "Q4_K_M").value();
+    const job four = with_change(p, made).job;
+    REQUIRE(four.gguf);
+    CHECK(bits_per_element(weights_of(four)) == doctest::Approx(4.5));  // Q4_K: 144 bytes for 256 weights
+    CHECK(offered(p, change::kind::narrower_cache)->format == q8_0);
+    job j{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm};
+    CHECK(offered({j, {}, one_3090}, change::kind::narrower_cache)->format == fp8_e4m3);
+    j.kv_cache = fp8_e4m3;
+    CHECK_FALSE(offered({j, {}, one_3090}, change::kind::narrower_cache));
+    j.kv_cache = {};
+    j.runtime = runtimes::exllama;
+    CHECK_FALSE(offered({j, {}, one_3090}, change::kind::narrower_cache));
+}
+
+TEST_CASE("training is offered what it does not do already, and what its layout has") {
+    using kind = change::kind;
+    job j{.model = models::llama_3_2_1b,
+          .task = task::finetuning,
+          .sequence = tokens(2048),
+          .global_batch = 64,
+          .runtime = runtimes::huggingface};
+    const auto kinds = [&](const layout& l) { return kinds_of({j, l, h100(8)}); };
+    for (const kind each : {kind::eight_bit_optimizer, kind::adapter, kind::offloaded_optimizer,
+                            kind::offloaded_activations, kind::full_recompute})
+        CHECK(kinds({.data = 8}).contains(each));
+    CHECK(kinds({.data = 8}).contains(kind::bucket_views));
+    CHECK(kinds({.data = 8, .zero = 1}).contains(kind::bucket_views));
+    CHECK_FALSE(kinds({.data = 8, .zero = 2}).contains(kind::bucket_views));
+    CHECK_FALSE(kinds({}).contains(kind::bucket_views));
+    CHECK_FALSE(kinds({.data = 8}).contains(kind::shared_each_batch));
+    CHECK(kinds({.data = 8, .zero = 3}).contains(kind::shared_each_batch));
+    j.optimizer = lion;
+    CHECK_FALSE(kinds({.data = 8}).contains(kind::eight_bit_optimizer));
+    j.optimizer = adamw;
+    j.offload.optimizer = offload_place::host;
+    CHECK_FALSE(kinds({.data = 8}).contains(kind::offloaded_optimizer));
+    CHECK(kinds({.data = 8}).contains(kind::offloaded_activations));
+    j.offload = {};
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    CHECK_FALSE(kinds({.data = 8}).contains(kind::eight_bit_optimizer));
+    CHECK_FALSE(kinds({.data = 8}).contains(kind::adapter));
+}
+
+TEST_CASE("sizes are made smaller where the job asks for more than fits: the batch, the micro-batch, the sequence") {
+    using kind = change::kind;
+    job served{.model = models::llama_3_1_8b, .batch = 200, .context = tokens(8192), .runtime = runtimes::vllm};
+    const placed_job serving{served, {}, one_3090};
+    CHECK(offered(serving, kind::smaller_batch)->amount == max_batch(served, {}, one_3090).value());
+    CHECK_FALSE(offered(serving, kind::smaller_micro_batch));
+    served.batch = 1;
+    CHECK_FALSE(offered({served, {}, one_3090}, kind::smaller_batch));
+    CHECK_FALSE(offered({served, {}, one_3090}, kind::shorter_context));
+    const job trained{
+        .model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(65536), .micro_batch = 16};
+    const placed_job training{trained, {}, h100(1)};
+    CHECK_FALSE(offered(training, kind::smaller_batch));
+    const maybe<change> shorter = offered(training, kind::shorter_context);
+    REQUIRE(shorter);
+    CHECK(tokens(shorter->amount) == max_context(trained, {}, h100(1)).value());
+    CHECK(with_change(training, *shorter).job.sequence == tokens(shorter->amount));
+    CHECK(with_change(serving, {.what = kind::shorter_context, .amount = 99}).job.context == tokens(99));
 }

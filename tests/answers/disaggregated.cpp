@@ -11,6 +11,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/sglang.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
@@ -110,4 +111,58 @@ TEST_CASE("the split plan is there at compile time") {
     constexpr auto split = plan_disaggregated(j, {layout{}, h100(1)}, {layout{}, h100(1)});
     static_assert(split && split->prefill.verdict == verdict::fits && split->prefill_per_decode() > 0);
     CHECK(split);
+}
+
+TEST_CASE("states of recurrent layers are handed over with the cache, and every GPU of an instance sends its part") {
+    job j = chat();
+    j.model = models::qwen3_next_80b_a3b;
+    const phase_pool side{layout{.tensor = 2, .pipeline = 2}, h100(4)};
+    const disaggregated_plan split = plan_disaggregated(j, side, side).value();
+    CHECK(split.handed_over == kv_cache_bytes(j.model, bf16, tokens(4096)) + recurrent_state_bytes(j.model));
+    CHECK(recurrent_state_bytes(j.model) > byte_count{});
+    const disaggregated_plan four = plan_disaggregated(chat(), side, side).value();
+    const disaggregated_plan ranks = plan_disaggregated(chat(), {layout{.tensor = 4}, h100(4)}, side).value();
+    CHECK(four.hand_over == ranks.hand_over);  // four GPUs either way
+    const disaggregated_plan two = plan_disaggregated(chat(), {layout{.tensor = 2}, h100(2)}, side).value();
+    CHECK(two.hand_over > four.hand_over);
+}
+
+TEST_CASE("sides keep up with as many sequences as they say: a prompt at a time, and a batch after all its tokens") {
+    const phase_pool side{layout{.tensor = 4}, h100(4)};
+    const disaggregated_plan split = plan_disaggregated(chat(), side, side).value();
+    CHECK(split.prompts_per_second == doctest::Approx(1 / split.prefill.speed.prefill.expected().in(seconds)));
+    CHECK(split.sequences_per_second == doctest::Approx(64 / (512 * split.decode.speed.step.expected().in(seconds))));
+    CHECK(split.prefill_per_decode() == doctest::Approx(split.sequences_per_second / split.prompts_per_second));
+    CHECK(split.decode.prompts_elsewhere);
+    const disaggregated_plan nothing;
+    CHECK(nothing.prompts_per_second == 0);
+    CHECK(nothing.sequences_per_second == 0);
+    CHECK(nothing.prefill_per_decode() == 0);
+}
+
+TEST_CASE("a runtime that profiles a step at start holds its peak on the decode side, too") {
+    const phase_pool side{layout{.tensor = 4}, h100(4)};
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    const disaggregated_plan split = plan_disaggregated(j, side, side).value();
+    const job_plan together = plan(j, side.layout, side.cluster).value();
+    CHECK(split.decode.memory[memory_term::activations].expected == together.memory[memory_term::activations].expected);
+    CHECK(split.decode.memory.phase == together.memory.phase);
+}
+
+TEST_CASE("the layout of the prefill side is the one with the quickest first token, and its errors are of that side") {
+    const job j = chat();
+    const layout made = prefill_layout(j, h100(8)).value();
+    job prompts = j;
+    prompts.batch = 1;
+    prompts.output = {};
+    prompts.context = j.prompt;
+    CHECK(made == search(prompts, h100(8), {.objective = objective::time_to_first_token})->plan.layout);
+    cluster none = h100(8);
+    none.gpus = 0;
+    CHECK(prefill_layout(j, none).error().field.view().starts_with("prefill.cluster"));
+    job wrong = j;
+    wrong.weights = {};
+    wrong.batch = 0;
+    CHECK_FALSE(plan_disaggregated(wrong, {layout{.tensor = 4}, h100(4)}, {layout{.tensor = 4}, h100(4)}));
 }

@@ -139,3 +139,42 @@ TEST_CASE("layers that are dealt to GPUs that differ are said GPU by GPU, the he
 TEST_CASE("a runtime without a known launcher has no command") {
     CHECK(launch_command(chat(no_runtime), {}, sixteen).empty());
 }
+
+TEST_CASE("torchrun has as many processes a node as the layout takes of one, and says nodes where it takes several") {
+    const auto of = [](const layout& l, std::int32_t gpus) {
+        job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
+        j.runtime = runtimes::megatron;
+        return launch_command(j, l, standard_cluster(gpus::h100_sxm5_80gb, gpus).value());
+    };
+    CHECK(of({.tensor = 4}, 8).starts_with("torchrun --nproc-per-node 4 "));
+    CHECK(of({.tensor = 8}, 8).starts_with("torchrun --nproc-per-node 8 "));
+    CHECK(of({.tensor = 8, .data = 2}, 16).starts_with("torchrun --nnodes 2 --nproc-per-node 8 "));
+}
+
+TEST_CASE("batches and experts on the host are said from the first sequence and layer on") {
+    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096), .global_batch = 1};
+    j.runtime = runtimes::megatron;
+    const auto words = [&](const layout& l) { return launch_command(j, l, sixteen); };
+    CHECK(words({}).find("--global-batch-size 1") != std::string::npos);
+    j.global_batch = 0;  // one micro-batch of each data rank
+    CHECK(words({.data = 8}).find("--global-batch-size 8") != std::string::npos);
+    job experts = chat(runtimes::llama_cpp, models::qwen3_30b_a3b);
+    experts.options.experts_on_host = true;
+    CHECK(launch_command(experts, {}, sixteen).find(" --cpu-moe") != std::string::npos);
+    experts.options.host_expert_layers = 1;
+    const std::string one = launch_command(experts, {}, sixteen);
+    CHECK(one.find(" --cpu-moe") == std::string::npos);
+    CHECK(one.find(" --n-cpu-moe 1") != std::string::npos);
+}
+
+TEST_CASE("the command of dealt layers says how many are on GPUs where one and more stay on the host") {
+    job j = chat(runtimes::llama_cpp, models::llama_3_1_8b);
+    const auto words = [&](std::int32_t on_host, bool head) {
+        dealt_layers dealt{.gpus = 1, .on_host = on_host, .head_on_host = head, .complete = on_host == 0};
+        dealt.shares[0] = {.first = on_host, .last = 32};
+        return launch_command(j, dealt);
+    };
+    CHECK(words(1, false).find("--n-gpu-layers 32 ") != std::string::npos);
+    CHECK(words(1, true).find("--n-gpu-layers 31 ") != std::string::npos);
+    CHECK(words(5, false).find("--n-gpu-layers 28 ") != std::string::npos);
+}

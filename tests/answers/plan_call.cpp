@@ -166,3 +166,59 @@ TEST_CASE("a search on threads refuses what a search refuses, and a number of th
     CHECK(compiled::search(jobs()[2], eight_h100, {}, best, {}, objective::time_per_token, 2).error().field ==
           "objective");
 }
+
+TEST_CASE("who only watches a search on threads stops nothing, and is told of all that was tried in the end") {
+    struct watched {
+        std::int64_t calls = 0, most = 0;
+    } seen;
+    const compiled::search_watcher watcher{[](void* of, const search_counts& counts) {
+                                               auto& to = *static_cast<watched*>(of);
+                                               to.most = std::max(to.most, counts.tried);
+                                               ++to.calls;
+                                               return true;
+                                           },
+                                           &seen};
+    const job j = jobs()[2];
+    const search_request all{.space = {.micro_batch = true, .recompute_parts = true, .offload = true}};
+    for (const std::int32_t threads : {1, 3}) {
+        found alone, watching;
+        alone.counts =
+            compiled::search(j, eight_h100, all, alone.best, alone.front, objective::fewest_gpus, threads).value();
+        seen = {};
+        watching.counts = compiled::search(j, eight_h100, all, watching.best, watching.front, objective::fewest_gpus,
+                                           threads, watcher)
+                              .value();
+        CHECK_FALSE(watching.counts.cancelled);
+        check_same(alone, watching);
+        CHECK(seen.calls > 1);
+        CHECK(seen.most <= watching.counts.tried);
+        CHECK(seen.most > watching.counts.tried / 2);
+    }
+}
+
+TEST_CASE("a list with room for all that fits has all of it, on any number of threads, with and without skipping") {
+    const job j = jobs()[2];
+    search_request r{.space = {.micro_batch = true, .recompute = true}};
+    std::vector<found_layout> alone(1000), together(1000);
+    const search_counts counts = search(j, eight_h100, r, alone).value();
+    REQUIRE(counts.best < alone.size());
+    r.skip_slower = true;
+    for (const std::int32_t threads : {1, 3}) {
+        const search_counts shared =
+            compiled::search(j, eight_h100, r, together, {}, objective::throughput, threads).value();
+        REQUIRE(shared.best == counts.best);
+        for (std::size_t i = 0; i < counts.best; ++i) CHECK(together[i].score == alone[i].score);
+    }
+}
+
+TEST_CASE("a search without lists counts as it would alone, and no number of threads is that of the machine's cores") {
+    const job j = jobs()[0];
+    const search_counts alone = search(j, eight_h100, {}, {}).value();
+    for (const std::int32_t threads : {0, 1, 2}) {
+        const search_counts counts =
+            compiled::search(j, eight_h100, {}, {}, {}, objective::throughput, threads).value();
+        CHECK(counts.tried == alone.tried);
+        CHECK(counts.kept == alone.kept);
+        CHECK(counts.best == 0);
+    }
+}

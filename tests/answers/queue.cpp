@@ -193,3 +193,75 @@ TEST_CASE("what is wrong is refused by name: kinds, nodes, jobs of a queue, and 
     CHECK(name_of(place_state::waits) == "waits");
     CHECK(name_of(place_preference::best_score) == "best_score");
 }
+
+TEST_CASE("a place of which nothing is said is no GPU of the first kind and node") {
+    const job_place none;
+    CHECK(none.state == place_state::does_not_fit);
+    CHECK(none.kind == 0);
+    CHECK(none.node == 0);
+    CHECK(none.gpus() == 0);
+    CHECK(none.score == 0);
+}
+
+TEST_CASE(
+    "a job that waits or does not fit has no nodes that are taken, one that is placed those of its kind with room") {
+    const std::array nodes{node_gpus{1, 8}, node_gpus{0, 4}, node_gpus{0, 8},
+                           node_gpus{1, 8}, node_gpus{0, 8}, node_gpus{0, 8}};
+    const auto taken = [&](place_state state) {
+        job_place p{.state = state, .kind = 0, .node = 0, .nodes = 2, .each = 8};
+        std::vector<std::size_t> seen;
+        for_each_node(p, nodes, [&](std::size_t node) { seen.push_back(node); });
+        return seen;
+    };
+    CHECK(taken(place_state::placed) == std::vector<std::size_t>{2, 4});
+    CHECK(taken(place_state::waits).empty());
+    CHECK(taken(place_state::does_not_fit).empty());
+}
+
+TEST_CASE("the first node may be the one with the fewest free GPUs") {
+    const std::array kinds{nodes_of(gpus::l40s_48gb, 4)};
+    CHECK(place_job(chat, kinds, std::array{node_gpus{0, 1}, node_gpus{0, 2}})->node == 0);
+    CHECK(place_job(chat, kinds, std::array{node_gpus{0, 2}, node_gpus{0, 1}})->node == 1);
+    CHECK(place_job(chat, kinds, std::array{node_gpus{0, 2}, node_gpus{0, 2}})->node == 0);
+}
+
+TEST_CASE("whole nodes that others have are waited for, as many as there are of a kind and no more") {
+    const std::array kinds{nodes_of(gpus::h100_sxm5_80gb, 8, 2)};
+    std::array nodes{node_gpus{0, 0}, node_gpus{0, 0}};
+    place_request asked;
+    asked.search.space.layouts.least_gpus = asked.search.space.layouts.most_gpus = 16;
+    CHECK(place_job(chat, kinds, nodes, asked)->state == place_state::waits);
+    CHECK(place_job(chat, kinds, nodes, asked)->nodes == 2);
+    asked.search.space.layouts.least_gpus = asked.search.space.layouts.most_gpus = 24;
+    CHECK(place_job(chat, kinds, nodes, asked)->state == place_state::does_not_fit);
+    asked.search.space.layouts.least_gpus = 9;  // no whole number of nodes, and no more is asked for
+    asked.search.space.layouts.most_gpus = 15;
+    CHECK(place_job(chat, kinds, nodes, asked)->state == place_state::does_not_fit);
+}
+
+TEST_CASE("of kinds that are alike the first is taken, and of as many layouts that fit the one with fewer GPUs") {
+    const cluster whole = nodes_of(gpus::h100_sxm5_80gb, 4);
+    const std::array kinds{whole, whole};
+    CHECK(place_job(chat, kinds, std::array{node_gpus{1, 4}, node_gpus{0, 4}})->kind == 0);
+    CHECK(place_job(chat, kinds, std::array{node_gpus{1, 4}})->kind == 1);
+    CHECK(place_job(chat, kinds, std::array{node_gpus{1, 4}})->gpus() == 1);
+}
+
+TEST_CASE(
+    "what a job holds at least is its weights and states less a sixteenth, nothing where a part may lie elsewhere") {
+    const job trained{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(2048)};
+    const memory_breakdown m = memory_of(trained, layout{});
+    const byte_count held = m[memory_term::weights].low + m[memory_term::optimizer].low;
+    const byte_count least = detail::least_of_all(trained, {});
+    CHECK(least <= held - div_down(held, 16));
+    CHECK(least > held - div_up(held, 15));
+    CHECK(detail::least_of_all(trained, {.offload = true}) == byte_count{});
+    CHECK(detail::least_of_all(trained, {.offload_parameters = true}) == byte_count{});
+    job offloaded = trained;
+    offloaded.offload.optimizer = offload_place::host;
+    CHECK(detail::least_of_all(offloaded, {}) == byte_count{});
+    search_space narrower;
+    narrower.weights.count = 1;
+    narrower.weights.list[0] = fp8_tensor;
+    CHECK(detail::least_of_all(chat, narrower) == byte_count{});
+}

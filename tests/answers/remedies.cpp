@@ -217,3 +217,32 @@ TEST_CASE("limits and remedies are there at compile time") {
     static_assert(*most > 1);
     CHECK(*max_batch(work, {}, machine) == *most);
 }
+
+TEST_CASE("a remedy says the layout that it was planned in, and a layout is searched anew where nobody gave one") {
+    CHECK(layout_choice_of(layout{.tensor = 2}) == layout_choice::given);
+    CHECK(layout_choice_of({}) == layout_choice::searched);
+    job j = chat;
+    j.model = models::llama_3_1_70b;
+    j.weights = fp8_tensor;
+    j.batch = 64;
+    const cluster two = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    REQUIRE(plan(j, {.tensor = 2}, two)->verdict != verdict::fits);
+    const remedies searched = what_would_help(j, {.tensor = 2}, two, layout_choice::searched);
+    REQUIRE(searched.count > 0);
+    CHECK_FALSE(offers(searched, change::kind::other_layout));  // the planner has tried them all
+    for (const remedy& r : searched) {
+        if (r.count > 1 || r.changes[0].what == change::kind::more_gpus) continue;
+        CHECK(r.changes[0].layout == r.layout);
+        const placed_job p = with_change({j, {}, two}, r.changes[0]);
+        CHECK(search(p.job, p.cluster)->plan.speed.tokens_per_second == r.tokens_per_second);
+    }
+    for (const remedy& r : what_would_help(j, {.tensor = 2}, two))
+        if (r.count == 1 && r.changes[0].what != change::kind::more_gpus) CHECK(r.layout.gpus() == 2);
+}
+
+TEST_CASE("one remedy too many is left out") {
+    remedies full;
+    for (int i = 0; i < 20; ++i) full.add({{change{.amount = i}}, 1, {}, {}});
+    CHECK(full.count == 16);
+    CHECK(full.list[15].changes[0].amount == 15);
+}

@@ -168,3 +168,71 @@ TEST_CASE("sequences in flight are no more than a replica's caches hold, nor tha
         CHECK(found->in_flight <= std::min(slots * found->plan.layout.all_data_ranks(), most));
     }
 }
+
+TEST_CASE("a Poisson variable of the mean in flight stays below the most with two standard deviations") {
+    for (const double most : {1.0, 2.0, 8.0, 100.0}) {
+        const double mean = detail::mean_in_flight(arrivals::random, most);
+        CHECK(mean + 2 * std::sqrt(mean) == doctest::Approx(most));
+        CHECK(detail::mean_in_flight(arrivals::even, most) == most);
+    }
+}
+
+TEST_CASE("a layout with room for a single sequence keeps up with what one sequence finishes") {
+    job j = chat(models::llama_3_1_8b);
+    j.options.max_num_seqs = 1;
+    const replica_set one = replicas_for(j, h100(1), {.requests = hertz(1.0), .arrivals = arrivals::even}).value();
+    CHECK(one.in_flight == 1);
+    const steady_speed& s = one.plan.speed.steady;
+    const double each = 1 / (s.time_to_first_token.expected + s.time_per_output_token.expected * 500.0).in(seconds);
+    CHECK(one.each.expected.in(hertz) <= each * 1.000001);
+    CHECK(one.replicas == static_cast<std::int64_t>(std::ceil(1.0 / one.each.expected.in(hertz))));
+    job full = chat(models::llama_3_1_8b);  // a cache for one sequence alone
+    full.prompt = tokens(100'000);
+    full.options.cache_tokens = tokens(110'000);
+    REQUIRE(max_batch(full, {}, h100(1)).value() == 1);
+    CHECK(replicas_for(full, h100(1), {.requests = hertz(1.0)})->in_flight == 1);
+}
+
+TEST_CASE("requests that a replica finishes are bounded by time and by work, of all its data ranks") {
+    const job j = chat(models::deepseek_v3);
+    std::array<replica_set, 40> best{};
+    const request_load load{.requests = hertz(50.0), .arrivals = arrivals::even};
+    const std::size_t count = replicas_for(j, h100(16), load, {}, best).value();
+    REQUIRE(count > 0);
+    bool shares = false;
+    for (std::size_t i = 0; i < count; ++i) {
+        const job_plan& p = best[i].plan;
+        const double ranks = static_cast<double>(p.layout.all_data_ranks());
+        shares = shares || ranks > 1;
+        const steady_speed& s = p.speed.steady;
+        const double by_time = static_cast<double>(best[i].in_flight) /
+                               (s.time_to_first_token.expected + s.time_per_output_token.expected * 500.0).in(seconds);
+        // Each rank computes its prompts one after the other, and a step makes a token of each sequence in flight.
+        const double steps = 500.0 * ranks / static_cast<double>(s.in_flight);
+        const double by_work =
+            ranks / (p.speed.prefill.total().expected + p.speed.step.total().expected * steps).in(seconds);
+        CHECK(best[i].each.expected.in(hertz) == doctest::Approx(std::min(by_time, by_work)));
+        if (i > 0 && best[i].gpus() == best[i - 1].gpus())
+            CHECK(best[i].plan.speed.steady.time_per_output_token.expected.in(seconds) >=
+                  best[i - 1].plan.speed.steady.time_per_output_token.expected.in(seconds) * 0.999);
+    }
+    CHECK(shares);
+}
+
+TEST_CASE("limits that no layout keeps are answered with the least that one reaches with one sequence") {
+    const auto found = replicas_for(chat(models::llama_3_1_8b), h100(8),
+                                    {.requests = hertz(1.0), .time_to_first_token = ms(1), .time_per_token = ms(0.1)});
+    REQUIRE_FALSE(found);
+    duration least{};
+    for (const std::int32_t tensor : {1, 2, 4, 8}) {
+        job one = chat(models::llama_3_1_8b);
+        one.batch = 1;
+        const steady_speed s = plan(one, layout{.tensor = tensor}, h100(8))->speed.steady;
+        const duration both = s.time_to_first_token.expected + s.time_per_output_token.expected;
+        if (least == duration{} || both < least) least = both;
+    }
+    const std::string expected{found.error().expected.view()};
+    const std::size_t digits = expected.find_first_of("0123456789");
+    REQUIRE(digits != std::string::npos);
+    CHECK(std::stod(expected.substr(digits)) <= least.in(microseconds) + 1);
+}
