@@ -315,6 +315,9 @@ TEST_CASE(
     CHECK(rotated("nemotron", json::object()) == 32);
     CHECK(rotated("phi3", {{"partial_rotary_factor", 0.75}}) == 48);
     CHECK(refusal_of(config_of("llama", {{"partial_rotary_factor", 2.0}})) == "partial_rotary_factor");
+    for (const json& wrong : {json(2.0), json("half")})
+        CHECK(refusal_of(config_of("llama", {{"rope_parameters", {{"partial_rotary_factor", wrong}}}})) ==
+              "rope_parameters");
     const json latent{{"kv_lora_rank", 64},
                       {"qk_rope_head_dim", 32},
                       {"qk_nope_head_dim", 32},

@@ -15,11 +15,7 @@
 #include "parts.hpp"
 
 using namespace llmres;
-using picture::part;
-using picture::parts_of;
-using picture::same;
-using picture::saying;
-using picture::those;
+using namespace picture;
 
 namespace {
 

@@ -318,7 +318,8 @@ inline void read_rotated(config_fields& c, model& m) {
     if (c.holds_object(positions_field)) {
         config_fields positions{*c.object(positions_field), "rope_parameters"};
         if (positions.has(part_field)) part = positions.real_or(part_field, part, 0, 1);
-        if (!positions.ok()) part = 1;
+        if (!positions.ok())
+            return c.fail(error_code::malformed, positions_field, "a partial_rotary_factor from 0 to 1");
     }
     const auto set = [&](attention& a) {
         if (a.kind != attention_kind::grouped) return;
@@ -357,8 +358,8 @@ inline constexpr std::array<std::string_view, 3> types_with_own_heads{"llama4", 
 inline constexpr std::array<std::string_view, 6> types_tied_by_either{
     "glm4v_moe", "llava", "llava_next_video", "llava_onevision", "minimax_m3_vl", "video_llama_3"};
 
-/// Whether the outermost object says if the head is tied. From transformers 5 on it does, where a model is multimodal,
-/// but of the types above.
+/// True if the outermost object says whether the head is tied. From transformers 5 on it does, where a model is
+/// multimodal, but of the types above.
 inline bool outer_object_ties(config_fields& outer, config_fields& inner, std::string_view outer_type) {
     if (!outer.gives("tie_word_embeddings")) return false;
     if (!inner.gives("tie_word_embeddings")) return true;
