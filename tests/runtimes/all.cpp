@@ -36,8 +36,9 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"vllm@v0.7.3", "0.7 to 0.10 (V0)"},
                                                             {"vllm@0.5.4", "0.3 to 0.6.3 (V0)"},
                                                             {"vllm@0.6.3.post1", "0.3 to 0.6.3 (V0)"},
-                                                            {"sglang@0.4.6", "up to 0.4.8"},
-                                                            {"sglang@0.5.2", "0.4.9 to 0.5.2"},
+                                                            {"sglang@0.4.6", "0.4.6 and 0.4.7"},
+                                                            {"sglang@0.4.8", "0.4.8 and 0.4.9"},
+                                                            {"sglang@0.5.2", "0.4.10 to 0.5.2"},
                                                             {"SGLang", "0.5.23 and later"},
                                                             {"sglang@0.5.9", "0.5.8 and 0.5.9"},
                                                             {"sglang@0.5.12.post1", "0.5.11 and 0.5.12"},
@@ -52,7 +53,7 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"llama.cpp@build 2824 (4426e298)", "b2400 to b4000"},
                                                             {"TensorRT-LLM@0.17", "up to 0.21"},
                                                             {"tensorrt-llm@0.8", "up to 0.21"},
-                                                            {"sglang@0.3.6", "up to 0.4.8"},
+                                                            {"sglang@0.3.6", "up to 0.4.5"},
                                                             {"AutoAWQ@0.1.6", "0.1"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
@@ -132,17 +133,28 @@ TEST_CASE("vLLM's steps are larger on large devices, but for the A100; on the la
         const gpu& card;
         std::int64_t step, sequences;
     };
-    for (const auto& [engine, card, step, sequences] :
-         {expected{"vllm@0.9", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm@0.9", gpus::a100_sxm4_80gb, 2048, 256},
-          expected{"vllm@0.9", gpus::mi300x_192gb, 8192, 1024}, expected{"vllm@0.9", gpus::l40s_48gb, 2048, 256},
-          expected{"vllm@0.8.5", gpus::a100_sxm4_80gb, 8192, 1024}, expected{"vllm", gpus::h200_sxm5_141gb, 8192, 1024},
-          expected{"vllm@0.8.4", gpus::a100_sxm4_80gb, 2048, 256}, expected{"vllm@0.8.4", gpus::rtx_3090, 2048, 256},
-          expected{"vllm@0.8.3", gpus::rtx_3090, 2048, 1024}, expected{"vllm@0.8.2", gpus::a100_sxm4_80gb, 2048, 1024},
-          expected{"vllm@0.8.2", gpus::h100_sxm5_80gb, 8192, 1024}, expected{"vllm", gpus::mi300x_192gb, 16384, 1024},
-          expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256}, expected{"sglang", gpus::l40s_48gb, 4096, 0},
-          expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0}, expected{"sglang", gpus::a10g_24gb, 4096, 0},
-          expected{"sglang@0.5.19", gpus::a10g_24gb, 2048, 0}, expected{"sglang@0.5.19", gpus::l40s_48gb, 4096, 0},
-          expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
+    for (const auto& [engine, card, step, sequences] : {expected{"vllm@0.9", gpus::h100_sxm5_80gb, 8192, 1024},
+                                                        expected{"vllm@0.9", gpus::a100_sxm4_80gb, 2048, 256},
+                                                        expected{"vllm@0.9", gpus::mi300x_192gb, 8192, 1024},
+                                                        expected{"vllm@0.9", gpus::l40s_48gb, 2048, 256},
+                                                        expected{"vllm@0.8.5", gpus::a100_sxm4_80gb, 8192, 1024},
+                                                        expected{"vllm", gpus::h200_sxm5_141gb, 8192, 1024},
+                                                        expected{"vllm@0.8.4", gpus::a100_sxm4_80gb, 2048, 256},
+                                                        expected{"vllm@0.8.4", gpus::rtx_3090, 2048, 256},
+                                                        expected{"vllm@0.8.3", gpus::rtx_3090, 2048, 1024},
+                                                        expected{"vllm@0.8.2", gpus::a100_sxm4_80gb, 2048, 1024},
+                                                        expected{"vllm@0.8.2", gpus::h100_sxm5_80gb, 8192, 1024},
+                                                        expected{"vllm", gpus::mi300x_192gb, 16384, 1024},
+                                                        expected{"vllm@0.6.4", gpus::h100_sxm5_80gb, 512, 256},
+                                                        expected{"sglang", gpus::l40s_48gb, 4096, 0},
+                                                        expected{"sglang@0.4.9", gpus::l40s_48gb, 8192, 0},
+                                                        expected{"sglang@0.4.7", gpus::b200_sxm_180gb, 16384, 0},
+                                                        expected{"sglang@0.4.7", gpus::h200_sxm5_141gb, 8192, 0},
+                                                        expected{"sglang@0.4.5", gpus::b200_sxm_180gb, 8192, 0},
+                                                        expected{"sglang", gpus::a10g_24gb, 4096, 0},
+                                                        expected{"sglang@0.5.19", gpus::a10g_24gb, 2048, 0},
+                                                        expected{"sglang@0.5.19", gpus::l40s_48gb, 4096, 0},
+                                                        expected{"sglang", gpus::mi300x_192gb, 16384, 0}}) {
         INFO(engine << " on " << card.id.view());
         const runtime r = on_device(find_runtime(engine).value(), card, layout{});
         CHECK(r.step.max_batched_tokens == tokens(step));

@@ -382,7 +382,7 @@ TEST_CASE("windows have a pool since SGLang 0.5.8, those of more models since 0.
 }
 
 TEST_CASE("SGLang 0.5.2 leaves GiB by the size of a device, and more with each GPU up to 160 GiB") {
-    // 0.4.9 to 0.5.2, server_args.py: reserved_mem = (2.8 + parallel_size / 10) * 1024 below 35 GiB,
+    // 0.4.8 to 0.5.2, server_args.py: reserved_mem = (2.8 + parallel_size / 10) * 1024 below 35 GiB,
     // (9.5 + parallel_size / 2) * 1024 below 90, (12 + parallel_size / 2) * 1024 below 160, else 32 * 1024
     const auto part = [](std::int64_t mebibytes, std::int32_t tensor, std::int32_t pipeline) {
         const start_facts asked{.tensor = tensor, .pipeline = pipeline};
@@ -417,4 +417,47 @@ TEST_CASE("SGLang's fraction of early 2025 is by the number of GPUs alone") {
     CHECK(part(2, 4) == 0.81);
     CHECK(part(15, 1) == 0.81);
     CHECK(part(8, 2) == 0.79);
+}
+
+// clang-format off
+TEST_CASE("SGLang of the middle of 2025 chooses by GPUs, size, drafts and attention apart as its own code does") {
+    // The lines of each release's server_args.py that choose the fraction, run with these arguments.
+    const start_facts eight{.tensor = 8}, split{.tensor = 2, .pipeline = 2}, eagle{.drafts = drafting::layers},
+        draft_model{.drafts = drafting::model}, apart{.tensor = 8, .attention_ranks = 8};
+    const struct { const runtime* profile; card gpu; start_facts asked; double fraction; } answers[] = {
+        {&runtimes::sglang_0_4_7, rtx_4090, {}, 0.88}, {&runtimes::sglang_0_4_7, rtx_4090, eagle, 0.836},
+        {&runtimes::sglang_0_4_7, h100, eight, 0.81}, {&runtimes::sglang_0_4_7, a100_80gb, split, 0.85},
+        {&runtimes::sglang_0_4_7, h20, eight, 0.88}, {&runtimes::sglang_0_4_7, h20, eagle, 0.836},
+        {&runtimes::sglang_0_4_7, h200, eight, 0.8717961202189594},
+        {&runtimes::sglang_0_4_7, h200, eagle, 0.8575512446877326},
+        {&runtimes::sglang_0_4_7, h200, apart, 0.8717961202189594}, {&runtimes::sglang_0_4_7, b200, {}, 0.79},
+        {&runtimes::sglang_0_4_7, b200, eagle, 0.79},
+        {&runtimes::sglang_0_4_9, rtx_4090, eagle, 0.796}, {&runtimes::sglang_0_4_9, rtx_4090, apart, 0.683},
+        {&runtimes::sglang_0_4_9, h100, eagle, 0.849}, {&runtimes::sglang_0_4_9, h100, apart, 0.78},
+        {&runtimes::sglang_0_4_9, h20, split, 0.854}, {&runtimes::sglang_0_4_9, b200, apart, 0.799},
+        {&runtimes::sglang_0_5_2, rtx_4090, eagle, 0.796}, {&runtimes::sglang_0_5_2, rtx_4090, draft_model, 0.629},
+        {&runtimes::sglang_0_5_2, h200, draft_model, 0.868}, {&runtimes::sglang_0_5_2, h200, apart, 0.858},
+        {&runtimes::sglang_0_5_2, b200, draft_model, 0.788},
+    };
+    for (const auto& a : answers) {
+        CAPTURE(std::string{a.profile->identity.versions.view()});
+        CAPTURE(a.gpu.mebibytes);
+        CAPTURE(a.asked.tensor);
+        CHECK(*chosen(*a.profile, facts_of(llama, a.gpu, 8192, a.asked)).fraction ==
+              doctest::Approx(a.fraction).epsilon(1e-12));
+    }
+}
+// clang-format on
+
+TEST_CASE("SGLang of 2025 leaves a tenth of its fraction to a tower, and by the tower's size from 0.4.10 on") {
+    const auto fraction = [](const runtime& profile, family model) {
+        return *chosen(profile, facts_of(model, l40s, 8192)).fraction;
+    };
+    for (const runtime* profile : {&runtimes::sglang_0_4, &runtimes::sglang_0_4_7, &runtimes::sglang_0_4_9}) {
+        CHECK(fraction(*profile, qwen3_vl) == doctest::Approx(0.9 * fraction(*profile, llama)));
+        CHECK(fraction(*profile, gemma3) == fraction(*profile, llama));  // mm_disabled_models
+    }
+    // 24 layers of 1,152 features are 1.265625 times ViT-L/14: 0.95 x (1 - 0.1 x 0.265625)
+    CHECK(fraction(runtimes::sglang_0_5_2, qwen3_vl) ==
+          doctest::Approx(0.95 * 0.9734375 * fraction(runtimes::sglang_0_5_2, llama)));
 }

@@ -25,24 +25,62 @@ constexpr double without_mib(byte_count device, double left) {
     return three_places((all - left) / all);
 }
 
-/// Up to 0.4.8: by the GPUs alone, 0.3's table but for eight (0.83).
+/// Models that SGLang serves without their tower unless it is told --enable-multimodal
+/// (configs/model_config.py: mm_disabled_models).
+constexpr bool sees_images(const start_facts& f) {
+    return f.images && f.architecture != "gemma3" && f.architecture != "llama4" && f.architecture != "step3_vl";
+}
+
+/// The part of the fraction that a vision tower leaves from 0.4.10 on (adjust_mem_fraction_for_vlm()): 0.95, and more
+/// or less by layers x width^2 over those of ViT-L/14. A config that calls its layers otherwise counts as having 24.
+constexpr double beside_tower(const start_facts& f) {
+    const double width = static_cast<double>(f.image_hidden);
+    const double layers = f.image_layers > 0 ? f.image_layers : 24;
+    const double factor = 1.0 - 0.1 * (layers * width * width / (24.0 * 1024.0 * 1024.0) - 1.0);
+    return 0.95 * (factor < 0.8 ? 0.8 : factor > 1.05 ? 1.05 : factor);
+}
+/// That part up to 0.4.9 (model_runner.py: is_multimodal; 0.95 until 0.4.4).
+inline constexpr double beside_any_tower = 0.90;
+
+/// The fraction by the GPUs of the layout, 0.3's table but for eight (0.83).
+constexpr double fraction_of_ranks(std::int32_t ranks) {
+    return ranks >= 16 ? 0.79 : ranks >= 8 ? 0.81 : ranks >= 4 ? 0.85 : ranks >= 2 ? 0.87 : 0.88;
+}
+/// Up to 0.4.5: by the GPUs alone.
 constexpr start_choices sglang_by_ranks(const start_facts& f) {
-    const std::int32_t ranks = f.tensor * f.pipeline;
-    return {.fraction = ranks >= 16  ? 0.79
-                        : ranks >= 8 ? 0.81
-                        : ranks >= 4 ? 0.85
-                        : ranks >= 2 ? 0.87
-                                     : 0.88,
+    return {.fraction = fraction_of_ranks(f.tensor * f.pipeline) * (sees_images(f) ? beside_any_tower : 1.0),
             .whole_windows = true};
 }
-/// 0.4.9 to 0.5.2: what devices of a size leave, and some more for each GPU.
+/// 0.4.6 and 0.4.7: by the GPUs up to 80 GiB, 0.88 beyond. Devices over 96 GiB leave less, by what a GPU of 48 GiB
+/// would leave, but at least 18 GiB, 20 where tokens are drafted; Blackwell's over 180,000 MiB take 0.79.
+constexpr start_choices sglang_by_ranks_and_size(const start_facts& f) {
+    const auto device = static_cast<double>(times_in(mib(1), f.device));
+    const bool drafts = f.drafts != drafting::none;
+    double fraction = f.device <= gib(80) ? fraction_of_ranks(f.tensor * f.pipeline) : 0.88;
+    if (device > 180'000 && f.capability > 0) {
+        fraction = 0.79;
+    } else if (f.device > gib(96)) {
+        const double by_share = fraction + 48 * 1024 * (1 - fraction) / device;
+        const double beside_graphs = (device - 1024 * (drafts ? 20 : 18)) / device;
+        fraction = by_share < beside_graphs ? by_share : beside_graphs;
+    } else if (drafts) {
+        fraction *= 0.95;
+    }
+    return {.fraction = fraction * (sees_images(f) ? beside_any_tower : 1.0), .whole_windows = true};
+}
+/// 0.4.8 to 0.5.2: what devices of a size leave, and some more for each GPU, for drafts (2 GiB; 6 for a draft model,
+/// which 0.5.2 has first) and where ranks compute attention apart (4 GiB).
+template <bool ByTower>
 constexpr start_choices sglang_by_size(const start_facts& f) {
     const double ranks = f.tensor * f.pipeline;
-    const double gibibytes = f.device < gib(35)    ? 2.8 + ranks / 10
-                             : f.device < gib(90)  ? 9.5 + ranks / 2
-                             : f.device < gib(160) ? 12.0 + ranks / 2
-                                                   : 32.0;
-    return {.fraction = without_mib(f.device, gibibytes * 1024), .whole_windows = true};
+    double gibibytes = f.device < gib(35)    ? 2.8 + ranks / 10
+                       : f.device < gib(90)  ? 9.5 + ranks / 2
+                       : f.device < gib(160) ? 12.0 + ranks / 2
+                                             : 32.0;
+    if (f.drafts != drafting::none) gibibytes += f.drafts == drafting::model ? 6 : 2;
+    if (f.attention_ranks > 1) gibibytes += 4;
+    const double tower = !sees_images(f) ? 1.0 : ByTower ? beside_tower(f) : beside_any_tower;
+    return {.fraction = without_mib(f.device, gibibytes * 1024) * tower, .whole_windows = true};
 }
 
 /// Graphs that compute prompts. They take 8 MiB for each size, or 1,536 with latent attention.
@@ -104,12 +142,6 @@ inline constexpr std::array prefill_sizes{size_range{4, 32, 4},        size_rang
                                           size_range{288, 512, 32},    size_range{576, 1024, 64},
                                           size_range{1280, 4096, 256}, size_range{4608, without_end, 512}};
 
-/// Models that SGLang serves without their tower unless it is told --enable-multimodal
-/// (configs/model_config.py: mm_disabled_models).
-constexpr bool sees_images(const start_facts& f) {
-    return f.images && f.architecture != "gemma3" && f.architecture != "llama4" && f.architecture != "step3_vl";
-}
-
 /// Models whose layers with windows have a pool of their own; others keep their whole context (configs/model_config.py:
 /// is_hybrid_swa_model(), here by the beginnings of `model_type`).
 template <sglang_rules Rules>
@@ -122,15 +154,6 @@ constexpr bool pools_windows(const start_facts& f) {
         return false;
     };
     return (Rules.windowed > 0 && any_of(first)) || (Rules.windowed > 1 && any_of(later));
-}
-
-/// The part of the fraction that a vision tower leaves (adjust_mem_fraction_for_vlm()): 0.95, and more or less by
-/// layers x width^2 over those of ViT-L/14. A config that calls its layers otherwise counts as having 24.
-constexpr double beside_tower(const start_facts& f) {
-    const double width = static_cast<double>(f.image_hidden);
-    const double layers = f.image_layers > 0 ? f.image_layers : 24;
-    const double factor = 1.0 - 0.1 * (layers * width * width / (24.0 * 1024.0 * 1024.0) - 1.0);
-    return 0.95 * (factor < 0.8 ? 0.8 : factor > 1.05 ? 1.05 : factor);
 }
 
 /// Sequences of the largest graph.
@@ -359,9 +382,10 @@ constexpr runtime sglang_of(std::string_view versions, std::int32_t since, std::
     return for_versions(r, versions, {0, 5, since}, {0, 5, until});
 }
 
-constexpr runtime sglang_sizes() {
+/// Before 0.5.3: no pool of windows, sparse latents or ranks of a context.
+constexpr runtime sglang_before_steps(start_choices (*choose)(const start_facts&)) {
     runtime r = sglang_base;
-    r.cache.default_fraction = sglang_by_size;
+    r.cache.default_fraction = choose;
     r.cache.window_part = {};
     r.serving_kernels.latent.scaled = scaled_latents::nowhere;
     r.step.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
@@ -370,17 +394,17 @@ constexpr runtime sglang_sizes() {
     r.devices.apple = device_support::absent;
     return r;
 }
-constexpr runtime sglang_ranks() {
-    runtime r = sglang_base;
-    r.cache.default_fraction = sglang_by_ranks;
-    r.cache.window_part = {};
-    r.serving_kernels.latent.scaled = scaled_latents::nowhere;
-    r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
+constexpr runtime sglang_by_gpus(start_choices (*choose)(const start_facts&)) {
+    runtime r = sglang_before_steps(choose);
     // layers/quantization/gptq.py: GPTQMarlinConfig.get_quant_method gives routed experts vLLM's GPTQMarlinMoEMethod
     r.launches.experts = routed_code::each;
-    r.layouts.untried = {};
-    r.layouts.source = "server_args.py: tp_size, pp_size, dp_size and ep_size";
-    r.devices.apple = r.devices.google = device_support::absent;
+    r.devices.google = device_support::absent;
+    r.step.larger_devices = device_classes({mib(25'000), tokens(8192)});
+    return r;
+}
+constexpr runtime sglang_by_gpus_and_size() {
+    runtime r = sglang_by_gpus(sglang_by_ranks_and_size);
+    r.step.larger_devices = device_classes({mib(25'000), tokens(8192)}, {mib(180'001), tokens(16384)});
     return r;
 }
 
@@ -399,10 +423,17 @@ inline constexpr runtime sglang_0_5_10 = detail::sglang_of<detail::sglang_rules_
 inline constexpr runtime sglang_0_5_9 = detail::sglang_of<detail::sglang_rules_0_5_8>("0.5.8 and 0.5.9", 8, 10);
 inline constexpr runtime sglang_0_5_7 = detail::sglang_of<detail::sglang_rules_0_5_5>("0.5.5 to 0.5.7", 5, 8);
 inline constexpr runtime sglang_0_5_4 = detail::sglang_of<detail::sglang_rules_0_5_3>("0.5.3 and 0.5.4", 3, 5);
-inline constexpr runtime sglang_0_5_2 = for_versions(detail::sglang_sizes(), "0.4.9 to 0.5.2", {0, 4, 9}, {0, 5, 3});
-inline constexpr runtime sglang_0_4 = for_versions(detail::sglang_ranks(), "up to 0.4.8", {}, {0, 4, 9});
+inline constexpr runtime sglang_0_5_2 =
+    for_versions(detail::sglang_before_steps(detail::sglang_by_size<true>), "0.4.10 to 0.5.2", {0, 4, 10}, {0, 5, 3});
+inline constexpr runtime sglang_0_4_9 =
+    for_versions(detail::sglang_before_steps(detail::sglang_by_size<false>), "0.4.8 and 0.4.9", {0, 4, 8}, {0, 4, 10});
+inline constexpr runtime sglang_0_4_7 =
+    for_versions(detail::sglang_by_gpus_and_size(), "0.4.6 and 0.4.7", {0, 4, 6}, {0, 4, 8});
+inline constexpr runtime sglang_0_4 =
+    for_versions(detail::sglang_by_gpus(detail::sglang_by_ranks), "up to 0.4.5", {}, {0, 4, 6});
 inline constexpr std::array all_sglang{&sglang,        &sglang_0_5_22, &sglang_0_5_21, &sglang_0_5_19, &sglang_0_5_18,
                                        &sglang_0_5_16, &sglang_0_5_14, &sglang_0_5_13, &sglang_0_5_12, &sglang_0_5_10,
-                                       &sglang_0_5_9,  &sglang_0_5_7,  &sglang_0_5_4,  &sglang_0_5_2,  &sglang_0_4};
+                                       &sglang_0_5_9,  &sglang_0_5_7,  &sglang_0_5_4,  &sglang_0_5_2,  &sglang_0_4_9,
+                                       &sglang_0_4_7,  &sglang_0_4};
 
 }  // namespace llmres::inline v0::runtimes

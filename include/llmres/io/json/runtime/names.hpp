@@ -39,6 +39,8 @@ inline constexpr std::array named_fractions{
     named_fraction{"sglang_by_step_0_5_7", runtimes::sglang_0_5_7.cache.default_fraction},
     named_fraction{"sglang_by_step_0_5_4", runtimes::sglang_0_5_4.cache.default_fraction},
     named_fraction{"sglang_by_size", runtimes::sglang_0_5_2.cache.default_fraction},
+    named_fraction{"sglang_by_size_0_4_9", runtimes::sglang_0_4_9.cache.default_fraction},
+    named_fraction{"sglang_by_ranks_and_size", runtimes::sglang_0_4_7.cache.default_fraction},
     named_fraction{"sglang_by_ranks", runtimes::sglang_0_4.cache.default_fraction},
     named_fraction{"vllm", runtimes::vllm.cache.default_fraction},
     named_fraction{"vllm_0_20", runtimes::vllm_v1_20.cache.default_fraction}};
