@@ -289,6 +289,34 @@ TEST_CASE("a processor alone is a device with the host's memory") {
     CHECK(cpu.memory.bandwidth == gb_per_s(60));
 }
 
+TEST_CASE("engines whose dtype is auto load an fp32 checkpoint in 16 bits unless its format is named") {
+    // vLLM: _resolve_auto_dtype(); SGLang: _get_and_verify_dtype(): "For float32 models, use float16 or bfloat16"
+    json document = minimal();
+    document["model"] = json::parse(R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12,
+                                        "n_positions": 1024, "vocab_size": 50257, "torch_dtype": "float32"})");
+    document["context"] = 1024;
+    const auto weights = [&](const char* runtime) {
+        document["runtime"] = runtime;
+        const plan_request asked = read(document);
+        return plan(asked.job, {}, asked.cluster)->memory[memory_term::weights].expected;
+    };
+    const byte_count stored = weights("transformers");
+    for (const char* runtime : {"vllm", "vllm@0.20.0", "sglang", "sglang@0.4.5", "lmdeploy", "tgi"}) {
+        CAPTURE(runtime);
+        CHECK(double(weights(runtime).in(bytes)) == doctest::Approx(double(stored.in(bytes)) / 2).epsilon(0.03));
+        CHECK(read(document).job.weights == maybe<precision>{bf16});
+    }
+    document["cluster"]["gpu"] = "t4-16gb";
+    weights("vllm");
+    CHECK(read(document).job.weights == maybe<precision>{fp16});
+    document["compute"] = "fp32";  // --dtype float32
+    CHECK(weights("vllm") * 10 > stored * 9);
+    document.erase("compute");
+    document["weights"] = "fp32";
+    CHECK(weights("vllm") * 10 > stored * 9);
+    CHECK(weights("transformers") == stored);
+}
+
 TEST_CASE("weights whose format nobody names are a file of llama.cpp's usual mix under runtimes that fetch one") {
     json document = minimal();
     document["model"] = "llama-3.1-8b";

@@ -57,7 +57,9 @@ inline constexpr runtime lmdeploy{
         .logits{.rows = scored_tokens::profiled, .bytes = {2.0, 6.0, 10.0}},
     },
     // turbomind/deploy/converter.py: "data type fallback to float16"
-    .serving_kernels{.flash_attention = true, .without_bf16 = bf16_code::takes_fp16},
+    .serving_kernels{.flash_attention = true,
+                     .loads_in_compute = true,  // messages.py: PytorchEngineConfig, TurbomindEngineConfig: dtype
+                     .without_bf16 = bf16_code::takes_fp16},
     // TurbomindEngineConfig asserts a power of two; its converter pads widths and vocabulary and repeats key-value
     // heads
     .layouts{.pipeline = false,

@@ -91,6 +91,9 @@ struct serving_kernels {
     bool keeps_expert_scratch = false;
     /// Where weights and activations are int8, the 8-bit copy of a product's input is a tensor beside it.
     bool copies_int8 = false;
+    /// Weights of an fp32 checkpoint are loaded in the format that it computes in, where nobody names theirs. (vLLM,
+    /// SGLang, LMDeploy, TGI: `--dtype`, where `auto` is 16 bits.)
+    bool loads_in_compute = false;
     bf16_code without_bf16 = bf16_code::converts;  ///< What it does with bf16 on a GPU that has no bf16 arithmetic.
     /// Prompts pass attention with heads wider than this in scores that lie in memory; 0: heads of any width are fused.
     /// Unit: features.

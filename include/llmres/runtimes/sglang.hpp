@@ -303,6 +303,7 @@ inline constexpr runtime sglang_base{
         .flash_attention = true,
         .latent{.scaled = scaled_latents::on_hopper},  // kv_cache_configurator.py: calculate_mla_kv_cache_dim()
         .more_hidden = 1,
+        .loads_in_compute = true,               // configs/model_config.py: _get_and_verify_dtype
         .without_bf16 = bf16_code::takes_fp16,  // model_executor/model_runner.py: below compute capability 8.0
     },
     // layers/vocab_parallel_embedding.py, DEFAULT_VOCAB_PADDING_SIZE

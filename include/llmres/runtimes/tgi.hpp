@@ -37,7 +37,11 @@ inline constexpr runtime tgi{
     },
     // Both assumed: the launcher chooses max_batch_prefill_tokens by the length of inputs.
     .step{.max_batched_tokens = tokens(4096), .profiles = true, .logits{.bytes = {6.0, 12.0, 40.0}}},
-    .serving_kernels{.flash_attention = true, .more_hidden = 1},
+    .serving_kernels{
+        .flash_attention = true,
+        .more_hidden = 1,
+        .loads_in_compute = true,  // models/flash_causal_lm.py: default_dtype
+    },
     // custom_modeling/flash_llama_modeling.py: num_heads must be divisible by num_shards; utils/weights.py: get_sharded
     .layouts{.pipeline = false,
              .expert = false,

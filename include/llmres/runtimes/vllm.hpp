@@ -121,6 +121,7 @@ inline constexpr runtime vllm_base{
         // Measured 1.00 to 1.06 of 3 d_ff + 3 hidden a token: 10 000 to 32 768 tokens, three models.
         .more_hidden = 1,
         .copies_int8 = true,
+        .loads_in_compute = true,  // config/model.py: _resolve_auto_dtype
         // platforms/cuda.py: supported_dtypes, of which `auto` takes the first, and check_if_supports_dtype
         .without_bf16 = bf16_code::refuses,
     },
