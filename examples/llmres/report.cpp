@@ -83,6 +83,13 @@ void print_time(const llmres::job_plan& p, bool trains) {
     }
 }
 
+/// Prints how many of the job's sequences run at once where the runtime was told to run fewer.
+void print_waiting(const llmres::job& j, const llmres::layout& l) {
+    const std::int64_t at_once = llmres::trains(j) ? j.batch : sequences_in_flight(j, l);
+    if (at_once < j.batch)
+        fmt::print("waiting  {} of {} sequences: {} run at once (max_num_seqs)\n", j.batch - at_once, j.batch, at_once);
+}
+
 void print_cache_pool(const llmres::layout& l, const llmres::plan_request& request) {
     const auto pool = llmres::cache_pool_of(request.job, l, request.cluster);
     if (!pool || pool->token_room <= llmres::token_count{} || start_refused(request.job, l, request.cluster)) return;
@@ -180,6 +187,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     print_reserved(p, request);
     print_host_memory(p, c);
     print_time(p, trains(j));
+    print_waiting(j, p.layout);
     print_reasons(p, j, c);
 }
 

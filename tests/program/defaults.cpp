@@ -177,3 +177,16 @@ TEST_CASE("a format under another name than its own is shown as what it was take
         CHECK_FALSE(assumed(own).contains("weights"));
     }
 }
+
+TEST_CASE("a plan of more sequences than the runtime runs at once says how many wait") {
+    const auto printed = [](arguments more) {
+        arguments all{"plan",     "qwen3-8b", "--runtime", "vllm",      "--gpu",
+                      "rtx-4090", "--batch",  "16",        "--context", "2048"};
+        all.insert(all.end(), more.begin(), more.end());
+        return run_program::run(all).out;
+    };
+    CHECK(printed({"--max_num_seqs", "4"}).find("waiting  12 of 16 sequences: 4 run at once (max_num_seqs)\n") !=
+          std::string::npos);
+    CHECK(printed({"--max_num_seqs", "16"}).find("waiting") == std::string::npos);
+    CHECK(printed({}).find("waiting") == std::string::npos);
+}
