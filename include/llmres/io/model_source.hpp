@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <llmres/io/hf/published.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/shape.hpp>
@@ -38,7 +39,8 @@ struct model_source {
 /// How a MODEL, as a document or a command line names it, becomes a model.
 using model_finder = std::function<result<model_source>(std::string_view name)>;
 
-/// The model_finder that opens no file: a preset, as find_model() understands names. A path is refused.
+/// The model_finder that opens no file: a preset, as find_model() understands names, or a repository of
+/// io/hf/published.hpp. A path is refused.
 inline result<model_source> find_preset(std::string_view name);
 
 /// A MODEL as JSON: its name; or what a config.json of transformers holds, as an object with "model_type"; or {"from":
@@ -119,6 +121,16 @@ inline maybe<gguf_mix> usual_mix(const model& m, bool of_ollama) {
     return gguf_mix{.quantisation = gguf_quantisation::Q4_K_M};
 }
 
+/// A model by a name: of hf::published_configs, or as find_model() understands it, or a quantised copy of the former.
+inline result<model> find_named(std::string_view name) {
+    if (const maybe<model> published = hf::find_published(name)) return *published;
+    const result<model> preset = find_model(name);
+    if (preset) return preset;
+    if (const maybe<model> spelled = hf::find_published_by_words(name)) return *spelled;
+    if (const maybe<model> copy = models::detail::quantised_copy(name, hf::find_published)) return *copy;
+    return preset;
+}
+
 /// What a repository of GGUF files ("Qwen/Qwen3-8B-GGUF:Q4_K_M", as llama.cpp's `-hf` takes it) or a tag of Ollama's
 /// library ("llama3.1:8b", "qwen3:8b-q8_0") means; nothing for a name of another form.
 inline std::optional<result<model_source>> find_gguf_repository(std::string_view name) {
@@ -144,7 +156,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
         return result<model_source>{refused(error_code::unknown, "model", name,
                                             "a GGUF quantisation behind the colon, such as Q4_K_M, Q8_0 or IQ3_XXS")};
     }
-    const result<model> found = find_model(wanted);
+    const result<model> found = find_named(wanted);
     if (!found) return result<model_source>{refused(found.error().code, "model", name, found.error().expected)};
     return result<model_source>{model_source{.model = *found,
                                              .gguf = mix ? mix : usual_mix(*found, !repository),
@@ -154,7 +166,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
 /// A preset by its name; `expected` says what else could have been given where the name resembles none.
 inline result<model_source> preset_or(std::string_view name, std::string_view expected) {
     if (const std::optional<result<model_source>> file = find_gguf_repository(name)) return *file;
-    const result<model> preset = find_model(name);
+    const result<model> preset = find_named(name);
     if (preset) return model_source{.model = *preset};
     error refusal = preset.error();
     if (find_denoiser_preset(name))

@@ -95,7 +95,8 @@ private:
 
 /// The model that a name means: its id ("llama-3.1-8b"); a repository of models::hub_names, with or without its
 /// organisation ("Qwen/Qwen3-8B-FP8", which is that model with other weights); the id in other spelling ("Llama 3.1
-/// 8B", with an organisation before it or "Instruct" behind it); or some of its words if no other model has them all
+/// 8B", with an organisation before it or "Instruct" behind it); a quantised copy by its publisher's ending
+/// ("mlx-community/Qwen3-30B-A3B-4bit"); or some of its words if no other model has them all
 /// ("falcon 180b"). A model without one of the words is not meant: "llama 3.1 9b" is unknown. A distilled model is
 /// meant only if the name says so: "qwen 14b" is no "deepseek-r1-distill-qwen-14b". Where no id has all of its words,
 /// the repository that has them and the fewest others ("qwen3-coder:30b"), if no organisation is named. A name that
@@ -186,6 +187,81 @@ constexpr const hub_name* find_hub_name(std::string_view name) {
     return nullptr;
 }
 
+/// The model with its linear layers in another format.
+constexpr model in_format(model m, const precision& format, quantised_part quantised, maybe<precision> head) {
+    m.weights = format;
+    m.mixed = {};
+    if (!m.tied_head) m.mixed.head = head;
+    if (quantised == quantised_part::matrices) return m;
+    for (layer& kind : m.layers.kinds) kind.quantised = kind.feed_forward.routed() ? quantised : quantised_part::none;
+    m.prediction.block.quantised = quantised_part::none;
+    return m;
+}
+
+/// The model of a name without an organisation, in the format that its publisher gives it.
+constexpr maybe<model> published_as(std::string_view name) {
+    if (const hub_name* row = find_hub_name(name); row && row->weights.empty()) return held_by(*row);
+    for (const model* m : all)
+        if (llmres::detail::same_letters(m->name, name)) return *m;
+    return {};
+}
+
+/// The model that turboderp's and others' files for ExLlama are named by, "Qwen3-32B-exl3:4.0bpw": so many bits, and 6
+/// of the head (exllamav3's and exllamav2's convert.py: head_bits).
+template <class BaseOf>
+constexpr maybe<model> exllama_copy(std::string_view repository, const BaseOf& base_of) {
+    const std::size_t end = repository.size() > 3 ? repository.size() - 3 : 0;
+    if (!llmres::detail::same_letters(repository.substr(end), "bpw")) return {};
+    std::size_t number = end;
+    while (number > 0 && (llmres::detail::is_digit(repository[number - 1]) || repository[number - 1] == '.')) --number;
+    constexpr std::size_t mark = 6;  // "-exl3:"
+    if (number <= mark) return {};
+    const std::string_view tool = repository.substr(number - mark, mark - 1);
+    const bool is_exl3 = llmres::detail::same_letters(tool, "-exl3");
+    if (!is_exl3 && !llmres::detail::same_letters(tool, "-exl2")) return {};
+    text<63> format{is_exl3 ? "exl3_" : "exl2_"};
+    format.append(repository.substr(number));
+    const result<precision> weights = find_precision("weights", format.view());
+    const maybe<model> base = base_of(repository.substr(0, number - mark));
+    if (!weights || !base) return {};
+    return in_format(*base, *weights, quantised_part::matrices,
+                     *find_precision("weights", is_exl3 ? "exl3_6bpw" : "exl2_6bpw"));
+}
+
+/// The model that a publisher of quantised copies names by models::hub_endings; nothing if the name has no such ending,
+/// or none before it that is known.
+template <class BaseOf>
+constexpr maybe<model> copy_by_ending(std::string_view organisation, std::string_view repository,
+                                      const BaseOf& base_of) {
+    for (const hub_ending& e : hub_endings) {
+        if (!e.organisation.empty() && !llmres::detail::same_letters(e.organisation, organisation)) continue;
+        if (repository.size() <= e.ending.size()) continue;
+        const std::size_t before = repository.size() - e.ending.size();
+        if (!llmres::detail::same_letters(repository.substr(before), e.ending)) continue;
+        const maybe<model> base = base_of(repository.substr(0, before));
+        if (!base || (e.quantised == quantised_part::experts && !has_experts(*base))) continue;
+        const precision format = *find_precision("weights", e.weights);
+        return in_format(*base, format, e.quantised,
+                         e.head == copied_head::quantised ? maybe<precision>{format} : maybe<precision>{});
+    }
+    return {};
+}
+
+/// What a publisher of quantised copies holds under that name: the model `base_of(name before the ending)` with other
+/// weights, by the name of the repository.
+template <class BaseOf>
+constexpr maybe<model> quantised_copy(std::string_view name, const BaseOf& base_of) {
+    const std::size_t slash = name.find('/');
+    const std::string_view organisation = slash == std::string_view::npos ? std::string_view{} : name.substr(0, slash);
+    const std::string_view repository = slash == std::string_view::npos ? name : name.substr(slash + 1);
+    maybe<model> copy = exllama_copy(repository, base_of);
+    if (!copy) copy = copy_by_ending(organisation, repository, base_of);
+    if (!copy) return {};
+    text<63> whole{repository};
+    for (char& c : whole.characters) c = llmres::detail::lower_case(c);
+    return renamed(*copy, whole.view());
+}
+
 /// The row of the repository that has all of the words and the fewest others; null if there is none, or if several have
 /// as few that hold something else.
 constexpr const hub_name* find_hub_name(const words& asked) {
@@ -211,6 +287,7 @@ constexpr result<model> find_model(std::string_view name, std::string_view field
     for (const model* m : models::all)
         if (m->name == name) return *m;
     if (const models::hub_name* row = models::detail::find_hub_name(name)) return models::detail::held_by(*row);
+    if (const maybe<model> copy = models::detail::quantised_copy(name, models::detail::published_as)) return *copy;
     const models::detail::words asked{name};
     const model* only = nullptr;
     int found = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <llmres/models/layer.hpp>
 #include <llmres/values/text.hpp>
 
 // A row is one repository.
@@ -478,6 +479,10 @@ inline constexpr hub_name hub_names[] = {
     hub_name{"LiquidAI/LFM2-1.2B", "lfm2-1.2b"},
     hub_name{"openbmb/MiniCPM-2B-sft-bf16", "minicpm-2b"},
     hub_name{"inclusionAI/Ling-1T", "ling-1t"},
+    hub_name{"Qwen/Qwen3.8-27B", "qwen3.5-27b"},
+    hub_name{"openai/gpt-oss-safeguard-20b", "gpt-oss-20b"},
+    hub_name{"LiquidAI/LFM2.5-1.2B-Instruct", "lfm2-1.2b"},
+    hub_name{"mistralai/Magistral-Small-2509", "mistral-small-3.1-24b"},
     hub_name{"meituan-longcat/LongCat-Flash-Chat", "longcat-flash"},
     hub_name{"stepfun-ai/Step-3.5-Flash", "step-3.5-flash"},
     hub_name{"XiaomiMiMo/MiMo-V2-Flash", "mimo-v2-flash"},
@@ -505,6 +510,57 @@ inline constexpr hub_name hub_names[] = {
     hub_name{"openai/clip-vit-large-patch14", "clip-vit-large-patch14"},
     hub_name{"google/siglip-so400m-patch14-384", "siglip-so400m-patch14-384"},
     hub_name{"togethercomputer/RedPajama-INCITE-7B-Base", "redpajama-incite-7b"},
+};
+
+/// The output head of a quantised copy, where it is apart from the embedding.
+enum class copied_head : bool { wide, quantised };
+
+/// How publishers of quantised copies name their repositories: the name of what they quantised, and an ending.
+struct hub_ending {
+    literal organisation;  ///< whose repositories are named so; empty: anyone's
+    literal ending;        ///< "-FP8-dynamic", in either letter case
+    literal weights;       ///< the format of its linear layers
+    /// Which of a layer's matrices are quantised. Where it is the experts, models without experts are not meant.
+    quantised_part quantised = quantised_part::matrices;
+    copied_head head = copied_head::wide;  ///< quantised: it has the format of `weights`
+};
+
+/// Longer endings before those that they end with. Groups are those that each tool takes where nobody says otherwise:
+/// 128 of AutoAWQ, GPTQModel and llm-compressor, 64 of mlx-lm, which quantises the head. NVIDIA's NVFP4 copies of
+/// mixtures leave attention, shared experts and dense layers in 16 bits (hf_quant_config.json of GLM-5.1, GLM-5.2,
+/// Gemma 4 26B and Qwen3.5 122B).
+inline constexpr hub_ending hub_endings[] = {
+    hub_ending{"", "-AWQ", "awq_int4_g128"},
+    hub_ending{"", "-AWQ-INT4", "awq_int4_g128"},
+    hub_ending{"", "-AWQ-4bit", "awq_int4_g128"},
+    hub_ending{"", "-GPTQ-Int4", "gptq_int4_g128"},
+    hub_ending{"", "-GPTQ-4bit", "gptq_int4_g128"},
+    hub_ending{"", "-GPTQ-Int8", "gptq_int8_g128"},
+    hub_ending{"", "-GPTQ", "gptq_int4_g128"},
+    hub_ending{"", "-bnb-4bit", "nf4_double"},
+    hub_ending{"", "-FP8-dynamic", "fp8_channel"},
+    hub_ending{"", "-FP8-block", "fp8_block128"},
+    hub_ending{"", "-quantized.w4a16", "packed_int4_g128"},
+    hub_ending{"", "-w4a16", "packed_int4_g128"},
+    hub_ending{"", ".w4a16", "packed_int4_g128"},
+    hub_ending{"", "-quantized.w8a8", "int8_channel"},
+    hub_ending{"", "-w8a8", "int8_channel"},
+    hub_ending{"", "-quantized.w8a16", "packed_int8_channel"},
+    hub_ending{"Qwen", "-FP8", "fp8_block128"},
+    hub_ending{"RedHatAI", "-FP8", "fp8_tensor_static"},
+    hub_ending{"neuralmagic", "-FP8", "fp8_tensor_static"},
+    hub_ending{"nvidia", "-FP8", "fp8_tensor_static"},
+    hub_ending{"nvidia", "-NVFP4", "nvfp4_static", quantised_part::experts},
+    hub_ending{"nvidia", "-NVFP4-v2", "nvfp4_static", quantised_part::experts},
+    hub_ending{"nvidia", "-FP4", "nvfp4_static", quantised_part::experts},
+    hub_ending{"mlx-community", "-3bit", "mlx_int3_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"mlx-community", "-4bit-DWQ", "mlx_int4_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"mlx-community", "-4bit", "mlx_int4_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"mlx-community", "-5bit", "mlx_int5_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"mlx-community", "-6bit", "mlx_int6_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"mlx-community", "-8bit", "mlx_int8_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"lmstudio-community", "-MLX-4bit", "mlx_int4_g64", quantised_part::matrices, copied_head::quantised},
+    hub_ending{"lmstudio-community", "-MLX-8bit", "mlx_int8_g64", quantised_part::matrices, copied_head::quantised},
 };
 
 }  // namespace llmres::inline v0::models

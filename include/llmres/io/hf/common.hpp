@@ -68,6 +68,18 @@ inline std::int64_t feature_count(config_fields& c, const field_names& field, st
     return c.number_or(field, fallback, 1, most_features);
 }
 
+/// One layer of so many has no window: `sliding_window_pattern`, as a number, or as a letter for each ("LLLG": three
+/// local layers and a global one).
+inline std::int64_t window_period(config_fields& c, std::int64_t fallback,
+                                  const field_names& field = "sliding_window_pattern") {
+    if (!c.holds_text(field)) return feature_count(c, field, fallback);
+    const std::string_view letters = c.text_or(field, "");
+    if (letters.find_first_not_of('L') == letters.size() - 1 && letters.ends_with('G'))
+        return static_cast<std::int64_t>(letters.size());
+    c.fail(error_code::malformed, field, "a number, or letters such as LLLG");
+    return fallback;
+}
+
 inline std::int64_t layer_count(config_fields& c) { return c.number(layers_field, 1, layer_stack::max_layers); }
 
 /// A stored table of positions, or of what else is looked up and added to the features, such as token types.

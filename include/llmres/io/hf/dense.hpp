@@ -139,7 +139,7 @@ inline model read_olmo2_like(config_fields& c, bias_fields biases) {
     l.attention.qk_norm = query_key_norm::full;
     l.norm_before_attention = l.norm_before_feed_forward = false;
     l.norm_after_attention = l.norm_after_feed_forward = true;
-    return windowed_stack_of(c, m, l, 4);
+    return windowed_stack_of(c, m, l, window_period(c, 4));
 }
 
 inline model read_olmo2(config_fields& c) { return read_olmo2_like(c, bias_fields::attention); }
@@ -159,7 +159,7 @@ inline model read_cohere(config_fields& c) {
     l.norm = m.final_norm = norm_kind::layer_without_bias;
     l.norm_before_feed_forward = false;
     if (c.flag_or("use_qk_norm", false)) l.attention.qk_norm = query_key_norm::full;
-    const std::int64_t period = feature_count(c, "sliding_window_pattern", 4);
+    const std::int64_t period = window_period(c, 4);
     return windowed_stack_of(c, m, l, period);
 }
 
@@ -426,7 +426,7 @@ inline model read_gemma3_text(config_fields& c) {
     model m = read_frame(c);
     layer l = read_gemma2_layer(c, m.hidden);
     l.attention.qk_norm = query_key_norm::shared;
-    const std::int64_t period = feature_count(c, {"sliding_window_pattern", "_sliding_window_pattern"}, 6);
+    const std::int64_t period = window_period(c, 6, {"sliding_window_pattern", "_sliding_window_pattern"});
     return windowed_stack_of(c, m, l, period);
 }
 

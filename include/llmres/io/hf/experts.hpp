@@ -245,7 +245,7 @@ inline model read_exaone_moe(config_fields& c) {
     const token_count window = read_window(c);
     model m = read_dots1(c);
     // configuration_exaone_moe.py: where layers are not listed, every fourth has no window.
-    const std::int64_t period = c.has("layer_types") ? 1 : feature_count(c, "sliding_window_pattern", 4);
+    const std::int64_t period = c.has("layer_types") ? 1 : window_period(c, 4);
     change_layers(c, m, [&](std::int64_t i, layer& l) {
         if (layer_is(c, "sliding_attention", i, (i + 1) % period != 0)) l.attention.window = window;
     });

@@ -91,7 +91,7 @@ inline model read_cohere2_moe(config_fields& c) {
     experts e = read_experts(c, "intermediate_size");
     e.shared_width = e.width * c.number_or("num_shared_experts", 0, 0, most_heads);
     l.feed_forward.width = feature_count(c, "prefix_dense_intermediate_size", l.feed_forward.width);
-    const std::int64_t period = feature_count(c, "sliding_window_pattern", 4);
+    const std::int64_t period = window_period(c, 4);
     read_mixed_layers(c, m, l, e, c.number_or("first_k_dense_replace", 0, 0, most_features), every(period));
     return m;
 }

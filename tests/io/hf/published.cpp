@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// Models that are known by what their config.json says: found by their names, and counted as their publishers count.
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <llmres/io/hf/published.hpp>
+#include <llmres/io/model_source.hpp>
+#include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+
+using namespace llmres;
+
+namespace {
+
+model found(std::string_view name) {
+    CAPTURE(std::string{name});
+    const result<model_source> source = find_preset(name);
+    REQUIRE(source);
+    return source->model;
+}
+std::int64_t count(const parameter_count& n) { return static_cast<std::int64_t>(ratio(n, parameters(1))); }
+
+}  // namespace
+
+TEST_CASE("every config.json of the table is read whole, and each repository stands there once") {
+    std::set<std::string> repositories;
+    for (const detail::hf::published_config& row : detail::hf::published_configs)
+        for (std::string_view rest = row.repositories; !rest.empty();) {
+            const std::string name{rest.substr(0, rest.find(' '))};
+            rest.remove_prefix(name.size() == rest.size() ? rest.size() : name.size() + 1);
+            CAPTURE(name);
+            CHECK(repositories.insert(name).second);
+            CHECK(name.find('/') != std::string::npos);
+            REQUIRE(detail::hf::find_published(name));
+            CHECK(validate(found(name)));
+            CHECK(found(name).max_context > token_count{});
+        }
+    CHECK(repositories.size() > 40);
+}
+
+TEST_CASE("counts are those that their publishers give to the last digit") {
+    // Totals of the files on the Hub, with the layers that predict ahead.
+    const struct {
+        const char* repository;
+        std::int64_t stored;
+    } counted[] = {{"Qwen/Qwen3.5-9B", 9'653'104'368},
+                   {"arcee-ai/Trinity-Large-Preview", 398'635'286'016},
+                   {"ibm-granite/granite-4.1-8b", 8'791'592'960},
+                   {"ibm-granite/granite-4.1-3b", 3'402'836'480},
+                   {"BAAI/bge-m3", 567'754'752},
+                   {"BAAI/bge-reranker-v2-m3", 567'755'777},
+                   {"intfloat/multilingual-e5-large-instruct", 559'890'432},
+                   {"google/embeddinggemma-300m", 302'863'104}};
+    for (const auto& c : counted) CHECK(count(count_stored_parameters(found(c.repository))) == c.stored);
+}
+
+TEST_CASE("counts are those that their publishers give in three digits, of all parameters and of active ones") {
+    const struct {
+        const char* repository;
+        double billions, active = 0;
+    } counted[] = {{"zai-org/GLM-4.7-Flash", 29.9, 3.9},
+                   {"moonshotai/Kimi-Linear-48B-A3B-Instruct", 49.1, 3.5},
+                   {"upstage/Solar-Open-100B", 102.7, 12.1},
+                   {"mistralai/Mistral-Small-4-119B-2603", 119, 6.6},
+                   {"LGAI-EXAONE/EXAONE-4.0-32B", 32.0},
+                   {"LGAI-EXAONE/K-EXAONE-236B-A23B", 236, 23.3},
+                   {"ByteDance-Seed/Seed-OSS-36B-Instruct", 36.2},
+                   {"arcee-ai/Trinity-Mini", 26.1},
+                   {"LiquidAI/LFM2-8B-A1B", 8.34, 1.6},
+                   {"allenai/Olmo-3-7B-Instruct", 7.30},
+                   {"allenai/Olmo-3-32B-Think", 32.2},
+                   {"baidu/ERNIE-4.5-300B-A47B-PT", 299, 47.9},
+                   {"ai21labs/AI21-Jamba-Large-1.7", 399, 94.1},
+                   {"XiaomiMiMo/MiMo-7B-RL", 7.62},
+                   {"openbmb/MiniCPM4.1-8B", 8.19},
+                   {"inclusionAI/Ling-mini-2.0", 16.3, 1.4},
+                   {"swiss-ai/Apertus-70B-Instruct-2509", 70.6},
+                   {"tiiuae/Falcon-H1-34B-Instruct", 33.6},
+                   {"CohereLabs/command-a-03-2025", 111},
+                   {"mistralai/Ministral-3-8B-Instruct-2512", 8.92},
+                   {"mistralai/Ministral-3-14B-Instruct-2512", 13.9},
+                   {"mistralai/Devstral-Small-2-24B-Instruct-2512", 24.0},
+                   {"moonshotai/Kimi-K2.5", 1027, 32.9}};
+    for (const auto& c : counted) {
+        const model m = found(c.repository);
+        CAPTURE(c.repository);
+        CHECK(static_cast<double>(count(count_parameters(m))) / 1e9 == doctest::Approx(c.billions).epsilon(0.004));
+        if (c.active > 0)
+            CHECK(static_cast<double>(count(count_active_parameters(m))) / 1e9 ==
+                  doctest::Approx(c.active).epsilon(0.03));
+    }
+}
+
+TEST_CASE("a name is found without its organisation, in any letter case, and spelled as Ollama does") {
+    for (const char* name : {"Qwen/Qwen3.5-9B", "qwen3.5-9b", "QWEN3.5-9B", "qwen3.5:9b", "Qwen3.5 9B"})
+        CHECK(found(name).name == "qwen3.5-9b");
+    CHECK(found("unsloth/GLM-4.7-Flash-GGUF:Q4_K_M").name == "glm-4.7-flash");
+    CHECK(find_preset("unsloth/GLM-4.7-Flash-GGUF:Q4_K_M")->gguf->quantisation == gguf_quantisation::Q4_K_M);
+    CHECK_FALSE(find_preset("qwen3.5-9.5b"));
+    CHECK_FALSE(find_preset("Qwen/"));
+    CHECK_FALSE(find_preset(" "));
+}
+
+TEST_CASE("models that see part of the context in most layers are described so") {
+    const auto windows = [](const model& m) {
+        std::int64_t with = 0;
+        for (std::int32_t i = 0; i < m.layers.size; ++i) with += m.layers[i].attention.window > token_count{} ? 1 : 0;
+        return with;
+    };
+    CHECK(windows(found("LGAI-EXAONE/EXAONE-4.0-32B")) == 48);
+    CHECK(windows(found("LGAI-EXAONE/K-EXAONE-236B-A23B")) == 36);
+    CHECK(windows(found("allenai/Olmo-3-7B-Instruct")) == 24);
+    CHECK(windows(found("CohereLabs/command-a-03-2025")) == 48);
+    CHECK(windows(found("arcee-ai/Trinity-Large-Preview")) == 45);
+}
+
+TEST_CASE("Kimi K2.5's experts have four bits in groups of 32, all else 16") {
+    const model m = found("moonshotai/Kimi-K2.5");
+    CHECK(m.weights == packed_int(4, 32));
+    // 60 layers of 384 experts with 3 x 7,168 x 2,048 values: half a byte, and two for 32 of them
+    const double experts = 60.0 * 384 * 3 * 7168 * 2048;
+    const double bytes = static_cast<double>(weight_bytes(m, formats_of(m)).in(llmres::bytes));
+    const double rest = static_cast<double>(count(count_parameters(m))) - experts;
+    CHECK(bytes == doctest::Approx(experts * (0.5 + 2.0 / 32) + rest * 2).epsilon(0.001));
+}
+
+TEST_CASE(
+    "Mistral's models of December 2025 are published in 8 bits with a scale for each tensor, their towers in 16") {
+    const model m = found("mistralai/Ministral-3-8B-Instruct-2512");
+    CHECK(m.weights == fp8_tensor_static);
+    // 34 layers of 4,096 x (2 x 4,096 + 2 x 1,024 + 3 x 14,336) values; two tables of 131,072 x 4,096 and a tower
+    const double layers = 34.0 * 4096 * (2 * 4096 + 2 * 1024 + 3 * 14336);
+    const double bytes = static_cast<double>(weight_bytes(m, formats_of(m)).in(llmres::bytes));
+    const double rest = static_cast<double>(count(count_parameters(m))) - layers;
+    CHECK(bytes == doctest::Approx(layers + rest * 2).epsilon(0.001));
+}
+
+TEST_CASE("quantised copies of these models are found by their endings") {
+    CHECK(found("mlx-community/GLM-4.7-Flash-4bit").weights == mlx(4, 64));
+    CHECK(found("QuantTrio/Seed-OSS-36B-Instruct-AWQ").weights == awq(4, 128));
+    CHECK(found("turboderp/Qwen3.5-9B-exl3:5.0bpw").weights == exl3(5000));
+    CHECK(found("nvidia/Kimi-K2.5-NVFP4").weights == nvfp4_static);
+}
+
+TEST_CASE("a pattern of windows is a number or letters, the last of which is global") {
+    const auto windows = [](const char* pattern) {
+        std::string config =
+            R"({"model_type": "exaone4", "vocab_size": 1000, "hidden_size": 64, "num_hidden_layers": 12,
+            "num_attention_heads": 4, "intermediate_size": 128, "sliding_window": 16, "sliding_window_pattern": )";
+        const result<model> m = read_hf_config(config + pattern + "}");
+        if (!m) return std::int64_t{-1};
+        std::int64_t with = 0;
+        for (std::int32_t i = 0; i < m->layers.size; ++i) with += m->layers[i].attention.window > token_count{} ? 1 : 0;
+        return with;
+    };
+    CHECK(windows("4") == 9);
+    CHECK(windows("\"LLLG\"") == 9);
+    CHECK(windows("\"LG\"") == 6);
+    CHECK(windows("\"LLLLLG\"") == 10);
+    for (const char* wrong : {"\"\"", "\"LGL\"", "\"GLL\"", "\"LLLL\"", "\"lllg\"", "0", "\"LLGG\""})
+        CHECK(windows(wrong) == -1);
+}
