@@ -139,3 +139,25 @@ TEST_CASE(
     CHECK_FALSE(formats.fused_loss);
     CHECK(token_passes{}.size() == 0);
 }
+
+TEST_CASE("compressed attention reads its window and the entries that the indexer chooses, or all of them") {
+    layer l{.attention = {.kind = attention_kind::compressed,
+                          .heads = 4,
+                          .kv_heads = 1,
+                          .head_dim = 8,
+                          .q_rank = 10,
+                          .window = tokens(16),
+                          .indexer = {.heads = 2, .head_dim = 4, .selected = tokens(32)},
+                          .compressed = {.ratio = 4, .output_groups = 2, .output_rank = 6}},
+            .feed_forward = no_feed_forward};
+    const auto attended = [&](std::int64_t context) {
+        return work_of(l, 32, {.tokens = {1, 1, context}, .decode = true}).attention;
+    };
+    // scores and values of four heads of eight: two products of two FLOPs for each key that is read
+    const auto of_keys = [](double keys) { return flops(2.0 * keys * 4 * (8 + 8)); };
+    CHECK(attended(8) == of_keys(8 + 2));
+    CHECK(attended(100) == of_keys(16 + 25));
+    CHECK(attended(4000) == of_keys(16 + 32));
+    l.attention.indexer = {};
+    CHECK(attended(4000) == of_keys(16 + 1000));
+}

@@ -93,3 +93,47 @@ TEST_CASE("no model's cache shrinks with context or width of the format") {
         }
     }
 }
+
+namespace {
+
+/// A layer of DeepSeek-V4 Flash with entries of so many tokens, 0: none.
+attention compressed(std::int64_t ratio) {
+    attention a{.kind = attention_kind::compressed,
+                .heads = 64,
+                .kv_heads = 1,
+                .head_dim = 512,
+                .q_rank = 1024,
+                .rope_dim = 64,
+                .window = tokens(128),
+                .compressed = {.ratio = ratio, .output_groups = 8, .output_rank = 1024}};
+    if (ratio == 4) a.indexer = {.heads = 64, .head_dim = 128, .selected = tokens(512)};
+    return a;
+}
+
+}  // namespace
+
+TEST_CASE("compressed attention keeps one key for each token of its window and for each entry, on every rank") {
+    CHECK(kv_bytes_per_token(compressed(0), bf16) == bytes_a_token(1024));
+    CHECK(kv_bytes_per_token(compressed(0), bf16, 8) == bytes_a_token(1024));
+    CHECK(kv_bytes_per_token(compressed(4), fp8_e4m3, bf16, 2) == bytes_a_token(512));
+    CHECK(kept_tokens(compressed(0), tokens(8192)) == tokens(128));
+    CHECK(kept_tokens(compressed(4), tokens(8192)) == tokens(128 + 2048));
+    CHECK(kept_tokens(compressed(128), tokens(8192)) == tokens(128 + 64));
+    CHECK(kept_tokens(compressed(128), tokens(100)) == tokens(100));  // no entry is complete
+    CHECK(compressed_entries(compressed(128), tokens(255)) == tokens(1));
+    CHECK(compressed_entries(compressed(0), tokens(8192)) == token_count{});
+    attention grouped{.heads = 8, .kv_heads = 1, .head_dim = 512, .window = tokens(128)};
+    grouped.compressed.ratio = 4;  // means nothing there
+    CHECK(kept_tokens(grouped, tokens(8192)) == tokens(128));
+    // An indexer's key of 128 values in 8 bits and a scale, for four tokens
+    CHECK(indexer_bytes_per_token(compressed(4)) == bytes_a_token(33));
+    CHECK(kv_cache_bytes(compressed(4), bf16, tokens(8192)) == bytes((128 + 2048) * 1024 + 8192 * 33));
+}
+
+TEST_CASE("compressed attention keeps the tokens of an entry that is not complete, of two windows where they overlap") {
+    // fp32 contents and gates: 8 tokens of 2 x 2 x (512 + 128) values, and 128 tokens of 2 x 512
+    CHECK(compressor_state_bytes(compressed(4)) == bytes(4 * 8 * 2 * 2 * (512 + 128)));
+    CHECK(compressor_state_bytes(compressed(128)) == bytes(4 * 128 * 2 * 512));
+    CHECK(compressor_state_bytes(compressed(0)) == byte_count{});
+    CHECK(compressor_state_bytes(attention{.heads = 8, .kv_heads = 8, .head_dim = 64}) == byte_count{});
+}

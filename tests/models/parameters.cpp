@@ -6,6 +6,7 @@
 #include <llmres/models/all.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/models/parameters.hpp>
+#include <llmres/models/weight_formats.hpp>
 
 using namespace llmres;
 
@@ -76,7 +77,7 @@ TEST_CASE(
     CHECK(total(l, 32) == total(plain, 32) + 2 * 32 * 32 + 2 * 16 * 32 + 32);
     l.attention.cross = cross_attention::instead;
     CHECK(total(l, 32) == total(plain, 32));
-    l.attention.cross_width = 64;
+    l.cross_width = 64;
     CHECK(total(l, 32) == total(plain, 32) + 2 * 16 * 32);
 }
 
@@ -200,4 +201,49 @@ TEST_CASE("a count beyond 63 bits saturates and never turns small") {
     model m{.vocabulary = 100, .hidden = std::int64_t{1} << 24, .layers = {256, plain}};
     m.layers.kinds[0].feed_forward.experts = {.count = 65536, .per_token = 1, .width = std::int64_t{1} << 24};
     CHECK(is_saturated(count_parameters(m)));
+}
+
+TEST_CASE("compressed attention has one key, queries and an output through lower ranks, and what pools its entries") {
+    const std::int64_t hidden = 32;
+    layer l{.attention = {.kind = attention_kind::compressed,
+                          .heads = 4,
+                          .kv_heads = 1,
+                          .head_dim = 8,
+                          .q_rank = 10,
+                          .rope_dim = 4,
+                          .window = tokens(16),
+                          .compressed = {.output_groups = 2, .output_rank = 6}},
+            .feed_forward = no_feed_forward,
+            .norm = norm_kind::none};
+    const std::int64_t window = (10 * hidden + 10) + 10 * 4 * 8  // queries
+                                + (8 * hidden + 8)               // the key
+                                + 2 * 6 * (4 * 8 / 2) + hidden * 2 * 6;
+    CHECK(total(l, hidden) == window);
+    l.attention.compressed.ratio = 128;  // contents and gates, positions in the entry, and a norm
+    CHECK(total(l, hidden) == window + 2 * 8 * hidden + 128 * 8 + 8);
+    l.attention.compressed.ratio = 4;  // of two windows, which overlap
+    CHECK(total(l, hidden) == window + 2 * 2 * 8 * hidden + 4 * 2 * 8 + 8);
+    l.attention.indexer = {.heads = 3, .head_dim = 5};  // with entries of its own
+    CHECK(total(l, hidden) ==
+          window + 2 * 2 * 8 * hidden + 4 * 2 * 8 + 8 + 3 * 5 * 10 + 3 * hidden + 2 * 2 * 5 * hidden + 4 * 2 * 5 + 5);
+}
+
+TEST_CASE("hyper-connections mix the copies of the stream by fp32 weights, twice a layer") {
+    layer l = plain;
+    l.streams = 4;
+    // two inputs and a matrix of four by four: 24 rows over all streams, their biases and three scales
+    CHECK(total(l, 32) == total(plain, 32) + 2 * (24 * 4 * 32 + 24 + 3));
+    byte_count fp32_bytes;
+    for_each_weight(l, 32, [&](const weight& w) {
+        if (w.fp32) fp32_bytes += size_of(w, formats_for(fp8_e4m3));
+    });
+    CHECK(fp32_bytes == bytes(4 * 2 * (24 * 4 * 32 + 24 + 3)));
+}
+
+TEST_CASE("what attention reads of another sequence is as wide as the layer says") {
+    layer l = plain;
+    l.attention.cross = cross_attention::instead;
+    const std::int64_t narrow = total(l, 32);
+    l.cross_width = 64;
+    CHECK(total(l, 32) == narrow + 2 * 16 * (64 - 32));
 }

@@ -33,7 +33,9 @@ constexpr void for_each_live_activation(const layer& l, std::int64_t hidden, con
     const std::int64_t n = s.all();
     for (const layer_half half : {layer_half::attention, layer_half::feed_forward})
         for (const activation_role held : {residual, linear_input})
-            visit(activation{held, n * hidden, compute, activation_split::sequence}, half);
+            visit(
+                activation{held, n * hidden * (held == residual ? l.streams : 1), compute, activation_split::sequence},
+                half);
     const auto show = [&](const operand& t, activation_role role, std::int64_t positions, layer_half half) {
         if (t.width > 0) visit(activation{role, positions * t.width, compute, t.split}, half);
     };

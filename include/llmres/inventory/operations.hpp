@@ -39,7 +39,10 @@ template <class Visit>
 constexpr void visit_attention_core(const attention& a, const operation_formats& formats, const token_pass& pass,
                                     std::size_t index, const layer_split& l, Visit& visit) {
     const std::int64_t n = pass.tokens.all();
-    const token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
+    token_count kept = kept_tokens(a, tokens(pass.tokens.keys));
+    // An indexer scores all entries, and attention reads those that it chooses.
+    const token_count entries = compressed_entries(a, tokens(pass.tokens.keys));
+    if (a.indexer.selected > token_count{} && entries > a.indexer.selected) kept = kept - entries + a.indexer.selected;
     // A prompt's token sees on average half of what comes before the prompt's end, and all that was cached. Scores
     // that are written out are those of all pairs.
     const bool writes_scores =

@@ -306,6 +306,16 @@ constexpr status validate_serving_stages(const job& j, const layout& l) {
     return done{};
 }
 
+/// Refuses layers that no graph of ggml describes.
+constexpr status validate_ggml_layers(const job& j) {
+    if (!j.runtime.serving_kernels.fp32_activations) return done{};
+    for (const layer& kind : j.model.layers.distinct())
+        if (kind.attention.kind == attention_kind::compressed)
+            return refused(error_code::unsupported, "runtime", j.runtime.identity.name,
+                           "vllm or sglang: compressed attention is not described under ggml");
+    return done{};
+}
+
 }  // namespace detail
 
 /// Refuses what a training job cannot do in this layout on this GPU: a global batch that is no multiple of
@@ -316,6 +326,7 @@ constexpr status validate_serving_stages(const job& j, const layout& l) {
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
         if (const status s = detail::validate_serving_stages(j, l); !s) return s;
+        if (const status s = detail::validate_ggml_layers(j); !s) return s;
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
     const std::int64_t at_once = sequences_at_once(j, l);
@@ -341,7 +352,8 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
     for (const layer& kind : j.model.layers.distinct()) {
         const bool scanned =
             kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;
-        if (!scanned || kind.attention.cross == cross_attention::instead)
+        if (!scanned || kind.attention.cross == cross_attention::instead ||
+            kind.attention.kind == attention_kind::compressed)
             return refused(error_code::unsupported, "layers", kind_name(kind).view(),
                            "layers of attention or Mamba 2, and feed-forward, to train");
     }

@@ -39,7 +39,9 @@ constexpr largest_buffer largest_serving_buffer(const job& j, const layout& l, c
     const std::int64_t sequences = sequences_per_rank(j, l);
     for (const layer& kind : j.model.layers.distinct()) {
         const byte_count cache = detail::layer_cache(kind.attention, j, j.runtime, l, sequences).allocated;
-        largest.reach(kind.attention.kind == attention_kind::latent ? cache : div_up(cache, 2), memory_term::kv_cache);
+        const bool one_tensor =
+            kind.attention.kind == attention_kind::latent || kind.attention.kind == attention_kind::compressed;
+        largest.reach(one_tensor ? cache : div_up(cache, 2), memory_term::kv_cache);
     }
     const placement on_gpus = placement_of(j, {}, 0);
     const auto of_weights = [&](const detail::file_layers* file) {

@@ -549,6 +549,7 @@ inline constexpr hub_ending hub_endings[] = {
     hub_ending{"Qwen", "-FP8", "fp8_block128"},
     hub_ending{"RedHatAI", "-FP8", "fp8_tensor_static"},
     hub_ending{"neuralmagic", "-FP8", "fp8_tensor_static"},
+    hub_ending{"sgl-project", "-FP8", "fp8_block128"},
     hub_ending{"nvidia", "-FP8", "fp8_tensor_static"},
     hub_ending{"nvidia", "-NVFP4", "nvfp4_static", quantised_part::experts},
     hub_ending{"nvidia", "-NVFP4-v2", "nvfp4_static", quantised_part::experts},

@@ -20,10 +20,12 @@ struct kv_shape {
 /// Keys and values of one layer on one GPU. Grouped attention stores both for each KV head, and tensor parallelism
 /// partitions the heads (with copies where there are fewer heads than ranks). Latent attention stores one compressed
 /// vector with the shared key's position part for all heads, so every rank holds all of it (DeepSeek-V2,
-/// section 2.1.2). A layer that reads an earlier layer's cache stores nothing.
+/// section 2.1.2); compressed attention one key, which is the value. A layer that reads an earlier layer's cache stores
+/// nothing.
 constexpr kv_shape kv_shape_of(const attention& a, std::int64_t tensor_ranks = 1) {
     if (a.kind == attention_kind::none || a.kv != kv_source::own) return {};
     if (a.kind == attention_kind::latent) return {1, a.kv_rank + a.rope_dim};
+    if (a.kind == attention_kind::compressed) return {1, a.head_dim};
     return {detail::ceil_quotient(a.kv_heads, tensor_ranks), a.head_dim + a.value_width()};
 }
 
@@ -39,31 +41,48 @@ constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision
 /// --cache-type-k, --cache-type-v). Latent attention has one vector for both, stored in the format of the keys.
 constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision& keys, const precision& values,
                                              std::int64_t tensor_ranks) {
-    if (a.kind == attention_kind::latent) return kv_bytes_per_token(a, keys, tensor_ranks);
+    if (a.kind == attention_kind::latent || a.kind == attention_kind::compressed)
+        return kv_bytes_per_token(a, keys, tensor_ranks);
     const std::int64_t vectors = kv_shape_of(a, tensor_ranks).vectors;
     if (vectors == 0) return {};
     return bytes_a_token((size_of(keys, vectors, a.head_dim) + size_of(values, vectors, a.value_width())).in(bytes));
 }
 
-/// Bytes that one token adds to the cache of a layer's indexer: one key for all heads, held by every rank. Runtimes
+/// Bytes that one token adds to the cache of a layer's indexer: one key for all heads, held by every rank, or for each
+/// entry of compressed attention. Runtimes
 /// store it in E4M3 with one fp32 scale (DeepSeek-V3.2-Exp), or in 16 bits (MiniMax-M3: vLLM's models/minimax_m3,
 /// indexer_kv_dtype), whatever the format of the cache.
 constexpr bytes_per_token indexer_bytes_per_token(const attention& a) {
     if (a.indexer.heads == 0) return {};
-    return bytes_a_token(a.indexer.quantised ? a.indexer.head_dim + 4 : 2 * a.indexer.head_dim);
+    const std::int64_t key = a.indexer.quantised ? a.indexer.head_dim + 4 : 2 * a.indexer.head_dim;
+    return bytes_a_token(a.compressed.ratio > 0 ? detail::ceil_quotient(key, a.compressed.ratio) : key);
 }
 
-/// Tokens of one sequence that a layer keeps at the given context: no more than its window or chunk; none if it attends
-/// to another sequence only.
+/// Entries that compressed attention keeps of a context beside its window.
+constexpr token_count compressed_entries(const attention& a, token_count context) {
+    if (a.kind != attention_kind::compressed || a.compressed.ratio <= 0) return {};
+    return tokens(context.in(tokens) / a.compressed.ratio);
+}
+
+/// Tokens of one sequence that a layer keeps at the given context: no more than its window or chunk, and entries of
+/// compressed attention; none if it attends to another sequence only.
 constexpr token_count kept_tokens(const attention& a, token_count context) {
     if (a.cross == cross_attention::instead) return {};
-    return a.window > token_count{} && a.window < context ? a.window : context;
+    return (a.window > token_count{} && a.window < context ? a.window : context) + compressed_entries(a, context);
 }
 
 /// One layer's cache of one sequence of `context` tokens on one GPU. Not counted: the cache of cross-attention.
 constexpr byte_count kv_cache_bytes(const attention& a, const precision& format, token_count context,
                                     std::int64_t tensor_ranks = 1) {
     return kv_bytes_per_token(a, format, tensor_ranks) * kept_tokens(a, context) + indexer_bytes_per_token(a) * context;
+}
+
+/// Bytes that compressed attention keeps of a sequence until an entry is complete: contents and gates of each token of
+/// its windows, of attention and of the indexer, in fp32. (SGLang: mem_cache/deepseek_v4_memory_pool.py.)
+constexpr byte_count compressor_state_bytes(const attention& a) {
+    if (a.kind != attention_kind::compressed || a.compressed.ratio <= 0) return {};
+    const std::int64_t windows = a.compressed.windows();
+    return bytes(4) * (windows * a.compressed.ratio * 2 * windows) * (a.head_dim + a.indexer.head_dim);
 }
 
 /// One layer's cache of the `source` tokens that its cross-attention reads. Its size does not grow with the context.

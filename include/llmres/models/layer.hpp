@@ -28,6 +28,9 @@ enum class attention_kind : std::uint8_t {
     none,     ///< the layer has no attention
     grouped,  ///< multi-head, grouped-query and multi-query: `heads` queries share `kv_heads` keys and values
     latent,   ///< multi-head latent attention (DeepSeek-V2, arXiv 2405.04434 section 2.1)
+    /// One head of keys, which are the values, too: tokens of a window, and before it one entry for several tokens
+    /// (DeepSeek-V4). Queries and the output are projected through a lower rank.
+    compressed,
 };
 
 /// A norm of queries and keys before their product.
@@ -69,6 +72,17 @@ struct indexer {
     friend constexpr bool operator==(const indexer&, const indexer&) = default;
 };
 
+/// What attention of kind `compressed` reads beyond its window, and how its output is projected.
+struct compressed_keys {
+    std::int64_t ratio = 0;          ///< tokens of one entry; 0: the window alone
+    std::int64_t output_groups = 0;  ///< groups of heads, each projected apart
+    std::int64_t output_rank = 0;    ///< features that each group is projected to
+
+    /// Windows of `ratio` tokens that an entry is pooled from: two that overlap where an indexer chooses among entries.
+    constexpr std::int64_t windows() const { return ratio == 4 ? 2 : 1; }
+    friend constexpr bool operator==(const compressed_keys&, const compressed_keys&) = default;
+};
+
 /// How the projection of keys departs from those of queries and values.
 enum class key_projection : std::uint8_t {
     plain,        ///< it does not
@@ -83,10 +97,10 @@ struct attention {
     std::int64_t kv_heads = 0;                      ///< heads of keys and values
     /// Features of a query or key head; in latent attention, of its part without position.
     std::int64_t head_dim = 0;
-    std::int64_t q_rank = 0;   ///< latent: features of the compressed query; 0: queries are not compressed
+    std::int64_t q_rank = 0;   ///< latent, compressed: features of the compressed query; 0: none is compressed
     std::int64_t kv_rank = 0;  ///< latent: features of the compressed keys and values, which the cache holds
     /// Features that rotary embeddings (RoPE) rotate. Latent: a part of its own beside `head_dim`, one for all keys.
-    /// Grouped: of the head; 0: all of them.
+    /// Grouped and compressed: of the head; 0: all of them.
     std::int64_t rope_dim = 0;
     std::int64_t value_dim = 0;  ///< latent: features of a value head; 0: as head_dim
 
@@ -102,8 +116,8 @@ struct attention {
     output_gate gate = output_gate::none;           ///< a gate on the output
     kv_source kv = kv_source::own;                  ///< whose keys and values are read
     cross_attention cross = cross_attention::none;  ///< attention to another sequence
-    std::int64_t cross_width = 0;  ///< features of the sequence that cross-attention reads; 0: the hidden size
-    llmres::indexer indexer{};     ///< sparse attention: which tokens are read
+    llmres::indexer indexer{};                      ///< sparse attention: which tokens, or entries, are read
+    compressed_keys compressed{};                   ///< compressed: what is read beyond the window
 
     /// Features of one value head.
     constexpr std::int64_t value_width() const { return value_dim != 0 ? value_dim : head_dim; }
@@ -252,7 +266,11 @@ struct layer {
     std::int32_t more_norms = 0;           ///< further norms of the hidden width
     /// Further matrices from the hidden width or to it: the sum of their other sides (Gemma 3n, Gemma 4).
     std::int64_t more_features = 0;
-    std::int64_t more_values = 0;                         ///< parameters that belong to no matrix: layer scales, gates
+    std::int64_t more_values = 0;  ///< parameters that belong to no matrix: layer scales, gates
+    std::int64_t cross_width = 0;  ///< features of the sequence that cross-attention reads; 0: the hidden size
+    /// Copies of the residual stream, which learned matrices mix before and after attention and feed-forward
+    /// (hyper-connections, arXiv 2409.19606).
+    std::int32_t streams = 1;
     quantised_part quantised = quantised_part::matrices;  ///< what a quantised checkpoint quantises
 
     /// Norms of the hidden width.
@@ -372,6 +390,8 @@ constexpr text<47> kind_name(const layer& l) {
     };
     if (l.attention.kind == attention_kind::latent)
         add("latent_attention");
+    else if (l.attention.kind == attention_kind::compressed)
+        add(l.attention.compressed.ratio > 0 ? "compressed_attention" : "sliding_attention");
     else if (l.attention.kind == attention_kind::grouped) {
         if (l.attention.cross == cross_attention::instead)
             add("cross_attention");

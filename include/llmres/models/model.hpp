@@ -268,15 +268,18 @@ inline constexpr std::int64_t widest = std::int64_t{1} << 24;
 
 constexpr status validate(const attention& a) {
     if (a.kind == attention_kind::none) return done{};
-    if (const status s = all_in_range(bounded_field{"attention.heads", a.heads, 1, 65536},
-                                      bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
-                                      bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
-                                      bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
-                                      bounded_field{"attention.q_rank", a.q_rank, 0, widest},
-                                      bounded_field{"attention.cross_width", a.cross_width, 0, widest},
-                                      bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
-                                      bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
-                                      bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40});
+    if (const status s =
+            all_in_range(bounded_field{"attention.heads", a.heads, 1, 65536},
+                         bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
+                         bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
+                         bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
+                         bounded_field{"attention.q_rank", a.q_rank, 0, widest},
+                         bounded_field{"attention.compressed.ratio", a.compressed.ratio, 0, 65536},
+                         bounded_field{"attention.compressed.output_rank", a.compressed.output_rank, 0, 65536},
+                         bounded_field{"attention.compressed.output_groups", a.compressed.output_groups, 0, a.heads},
+                         bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
+                         bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
+                         bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40});
         !s)
         return s;
     if (a.kind == attention_kind::latent) return in_range("attention.kv_rank", a.kv_rank, 1, widest);
@@ -311,6 +314,8 @@ constexpr status validate(const layer& l) {
     if (const status s = validate(l.recurrent); !s) return s;
     if (const status s = validate(l.feed_forward); !s) return s;
     return all_in_range(bounded_field{"layer.more_norms", l.more_norms, 0, 64},
+                        bounded_field{"layer.cross_width", l.cross_width, 0, widest},
+                        bounded_field{"layer.streams", l.streams, 1, 64},
                         bounded_field{"layer.more_features", l.more_features, 0, widest},
                         bounded_field{"layer.more_values", l.more_values, 0, std::int64_t{1} << 32});
 }
@@ -321,6 +326,7 @@ constexpr double widest_activation(const layer& l, std::int64_t hidden) {
     double most = features(hidden);
     const auto consider = [&](double elements) { most = elements > most ? elements : most; };
     const attention& a = l.attention;
+    consider(features(l.streams) * features(hidden));
     consider(features(a.heads) * features(a.query_width(), a.value_width()));
     if (a.kind == attention_kind::latent) consider(features(a.q_rank, a.kv_rank));
     if (a.indexer.heads > 0) consider(features(a.indexer.heads) * features(a.indexer.head_dim));

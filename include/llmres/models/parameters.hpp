@@ -29,6 +29,7 @@ struct weight {
     std::int64_t granule = 1;  ///< rows (or columns) that stay together when it is cut: those of a head
     bool routed = false;       ///< a routed expert's weight, which expert parallelism spreads over ranks
     bool quantised = false;    ///< a matrix that quantised checkpoints store in the low format
+    bool fp32 = false;         ///< stored in fp32 whatever the format of the rest
     bool buffer = false;       ///< published with the weights, but never trained by a gradient: a module's buffer
 
     /// Parameters of all copies.
@@ -198,6 +199,14 @@ struct weight_list {
 
 // ---- attention
 
+/// What pools `ratio` tokens into one entry of `width` features: a projection to contents and gates of each window,
+/// positions in fp32, and a norm. Checkpoints keep it in 16 bits.
+constexpr void list_compressor(const weight_list& list, const compressed_keys& c, std::int64_t width) {
+    list.visit(weight{.role = weight_role::kv_a_proj, .rows = 2 * c.windows() * width, .columns = list.hidden});
+    list.visit(weight{.role = weight_role::positions, .columns = c.ratio * c.windows() * width, .fp32 = true});
+    list.norms(norm_kind::rms, width, 1);
+}
+
 /// The projections of grouped attention; keys and values are read from `source` features.
 constexpr void list_grouped(const weight_list& list, const attention& a, std::int64_t source) {
     list.linear(list.heads(weight_role::q_proj, a.heads, a.head_dim, list.hidden), a.qkv_bias);
@@ -227,7 +236,32 @@ constexpr void list_latent(const weight_list& list, const attention& a) {
     expand(weight_role::kv_b_proj, a.head_dim + a.value_width(), a.kv_rank);
 }
 
+/// Compressed attention: queries through a lower rank, one key that is the value, and what pools `ratio` tokens into an
+/// entry: a projection to contents and gates, positions within the entry and a norm.
+constexpr void list_compressed(const weight_list& list, const attention& a) {
+    list.visit(list.matrix(weight_role::q_a_proj, a.q_rank, list.hidden));
+    list.norms(norm_kind::rms, a.q_rank, 1);
+    list.visit(list.heads(weight_role::q_b_proj, a.heads, a.head_dim, a.q_rank));
+    list.visit(list.matrix(weight_role::kv_a_proj, a.head_dim, list.hidden));
+    list.norms(norm_kind::rms, a.head_dim, 1);
+    if (a.compressed.ratio > 0) list_compressor(list, a.compressed, a.head_dim);
+}
+
+/// The output of compressed attention: each group of heads to a lower rank, and all of these to the hidden features.
+constexpr void list_grouped_output(const weight_list& list, const attention& a) {
+    const compressed_keys& c = a.compressed;
+    weight groups = list.matrix(weight_role::o_proj, c.output_groups * c.output_rank,
+                                a.heads * a.head_dim / c.output_groups, weight_split::rows);
+    groups.granule = c.output_rank;
+    list.visit(groups);
+    weight joined =
+        list.matrix(weight_role::o_proj, list.hidden, c.output_groups * c.output_rank, weight_split::columns);
+    joined.granule = c.output_rank;
+    list.visit(joined);
+}
+
 constexpr void list_attention_output(const weight_list& list, const attention& a) {
+    if (a.kind == attention_kind::compressed) return list_grouped_output(list, a);
     weight w = list.matrix(weight_role::o_proj, list.hidden, a.heads * a.value_width(), weight_split::columns);
     w.granule = a.value_width();
     list.linear(w, a.output_bias);
@@ -248,21 +282,24 @@ constexpr void list_query_key_norms(const weight_list& list, const attention& a)
 }
 
 /// The indexer of sparse attention. It is small, and every rank holds all of it. Its key norm is a LayerNorm; the
-/// matrix that weighs its heads is never quantised.
+/// matrix that weighs its heads is never quantised. Where entries are pooled from tokens, its keys are, too.
 constexpr void list_indexer(const weight_list& list, const attention& a) {
     const indexer& x = a.indexer;
     const std::int64_t query_inputs = a.q_rank > 0 ? a.q_rank : list.hidden;
     list.visit(list.matrix(weight_role::indexer, x.heads * x.head_dim, query_inputs));
-    list.visit(list.matrix(weight_role::indexer, x.head_dim, list.hidden));
     if (x.weighed) list.visit(weight{.role = weight_role::indexer, .rows = x.heads, .columns = list.hidden});
+    if (a.compressed.ratio > 0) return list_compressor(list, a.compressed, x.head_dim);
+    list.visit(list.matrix(weight_role::indexer, x.head_dim, list.hidden));
     list.norms(norm_kind::layer, x.head_dim, 1);
 }
 
-constexpr void list_attention(const weight_list& list, const attention& a) {
+constexpr void list_attention(const weight_list& list, const attention& a, std::int64_t cross_width) {
     if (a.kind == attention_kind::none) return;
-    const std::int64_t source = a.cross_width > 0 ? a.cross_width : list.hidden;
+    const std::int64_t source = cross_width > 0 ? cross_width : list.hidden;
     if (a.kind == attention_kind::latent)
         list_latent(list, a);
+    else if (a.kind == attention_kind::compressed)
+        list_compressed(list, a);
     else
         list_grouped(list, a, a.cross == cross_attention::instead ? source : list.hidden);
     list_attention_output(list, a);
@@ -442,10 +479,23 @@ constexpr weight_list list_of_part(const layer& l, std::int64_t hidden, const we
     return {.visit = visit, .hidden = hidden, .quantised = quantises(l.quantised, which)};
 }
 
+/// What mixes the copies of the residual stream before and after attention and feed-forward: of all streams together, a
+/// weight of each for the input, one for the output and a matrix between them, their biases and three scales.
+constexpr void list_hyper_connections(const weight_list& list, std::int64_t streams) {
+    const std::int64_t mixed = (2 + streams) * streams;
+    list.visit(weight{.role = weight_role::values,
+                      .rows = mixed,
+                      .columns = streams * list.hidden,
+                      .copies = 2,
+                      .active = 2,
+                      .fp32 = true});
+    list.visit(weight{.role = weight_role::values, .columns = mixed + 3, .copies = 2, .active = 2, .fp32 = true});
+}
+
 /// A layer's attention and recurrence, which other kinds of layers may have too.
 constexpr void list_mixers(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
     const weight_list mixers = list_of_part(l, hidden, visit, quantised_part::mixers);
-    list_attention(mixers, l.attention);
+    list_attention(mixers, l.attention, l.cross_width);
     if (l.recurrent.kind != recurrent_kind::none) list_recurrence(mixers, l.recurrent);
 }
 constexpr void list_behind_mixers(const layer& l, std::int64_t hidden, const weight_visitor& visit) {
@@ -453,6 +503,7 @@ constexpr void list_behind_mixers(const layer& l, std::int64_t hidden, const wei
     list_feed_forward(list_of_part(l, hidden, visit, quantised_part::dense),
                       list_of_part(l, hidden, visit, quantised_part::experts), l.feed_forward);
     mixers.norms(l.norm, hidden, l.norms());
+    if (l.streams > 1) list_hyper_connections(mixers, l.streams);
     if (l.more_features > 0) mixers.visit(mixers.matrix(weight_role::projector, l.more_features, hidden));
     mixers.vector(weight_role::values, l.more_values);
 }
@@ -463,7 +514,7 @@ constexpr void list_layer(const layer& l, std::int64_t hidden, const weight_visi
 
 /// Whether the mixers of two kinds of layers have the same weights: a window changes none.
 constexpr bool same_mixer_weights(const layer& a, const layer& b) {
-    if (a.recurrent != b.recurrent ||
+    if (a.recurrent != b.recurrent || a.cross_width != b.cross_width ||
         quantises(a.quantised, quantised_part::mixers) != quantises(b.quantised, quantised_part::mixers))
         return false;
     attention unbounded = a.attention;

@@ -39,6 +39,7 @@ struct weight_format_view {
 
     /// The format of a weight.
     constexpr const precision& of(const weight& w) const {
+        if (w.fp32) return fp32;
         if (w.role == weight_role::lm_head && head) return *head;
         if (w.role == weight_role::embed_tokens && embedding) return *embedding;
         const bool quantised = w.quantised || (quantises_all && detail::is_layer_projection(w.role));

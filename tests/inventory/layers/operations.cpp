@@ -40,8 +40,8 @@ TEST_CASE("the products of a layer are its matrices, in every model: roles, rows
             const layer& l = m->layers.kinds[static_cast<std::size_t>(k)];
             const bool described =
                 l.recurrent.kind == recurrent_kind::none || l.recurrent.kind == recurrent_kind::mamba2;
-            const bool other_keys = l.attention.kv != kv_source::own || l.attention.cross_width > 0 ||
-                                    l.attention.gate == output_gate::features;
+            const bool other_keys =
+                l.attention.kv != kv_source::own || l.cross_width > 0 || l.attention.gate == output_gate::features;
             if (!described || other_keys) continue;
             CAPTURE(m->name.view());
             std::vector<shape> weights, products;

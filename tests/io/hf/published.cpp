@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <llmres/io/hf/published.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/models/kv_cache.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <set>
@@ -46,7 +47,9 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
     const struct {
         const char* repository;
         std::int64_t stored;
-    } counted[] = {{"Qwen/Qwen3.5-9B", 9'653'104'368},
+    } counted[] = {{"deepseek-ai/DeepSeek-V4-Flash", 290'944'616'402},
+                   {"deepseek-ai/DeepSeek-V4-Pro", 1'598'839'674'782},
+                   {"Qwen/Qwen3.5-9B", 9'653'104'368},
                    {"arcee-ai/Trinity-Large-Preview", 398'635'286'016},
                    {"ibm-granite/granite-4.1-8b", 8'791'592'960},
                    {"ibm-granite/granite-4.1-3b", 3'402'836'480},
@@ -162,4 +165,44 @@ TEST_CASE("a pattern of windows is a number or letters, the last of which is glo
     CHECK(windows("\"LLLLLG\"") == 10);
     for (const char* wrong : {"\"\"", "\"LGL\"", "\"GLL\"", "\"LLLL\"", "\"lllg\"", "0", "\"LLGG\""})
         CHECK(windows(wrong) == -1);
+}
+
+TEST_CASE("DeepSeek-V4's parameters, active ones and caches are those published") {
+    const model flash = found("deepseek-ai/DeepSeek-V4-Flash"), pro = found("deepseek-ai/DeepSeek-V4-Pro");
+    CHECK(count(count_parameters(flash)) == 284'334'567'511);
+    CHECK(count(count_parameters(pro)) == 1'572'999'528'803);
+    // 13 and 49 billion, which count no embedding
+    CHECK(count(count_active_parameters(flash)) - flash.vocabulary * flash.hidden == 13'272'428'631);
+    CHECK(static_cast<double>(count(count_active_parameters(pro)) - pro.vocabulary * pro.hidden) / 1e9 ==
+          doctest::Approx(48.85).epsilon(0.0002));
+    // 9.62 GiB of 1,048,576 tokens with the indexer's keys in 16 bits; they are kept in 8 bits and four bytes of scale
+    const auto gib_of = [](model m, bool quantised) {
+        for (layer& kind : m.layers.kinds) kind.attention.indexer.quantised = quantised;
+        return static_cast<double>(kv_cache_bytes(m, bf16, tokens(1048576)).in(bytes)) / 1073741824.0;
+    };
+    CHECK(gib_of(pro, false) == doctest::Approx(9.62).epsilon(0.002));
+    CHECK(gib_of(pro, true) == doctest::Approx(9.62 - 30 * (64 - 33) * 1048576 / 1073741824.0).epsilon(0.002));
+}
+
+TEST_CASE("DeepSeek-V4's experts are MXFP4 beside matrices in blocks of 8 bits; NVIDIA's copy has NVFP4 there") {
+    const model flash = found("deepseek-ai/DeepSeek-V4-Flash");
+    CHECK(flash.weights == mxfp4);
+    CHECK(flash.mixed.attention == maybe<precision>{fp8_block});
+    CHECK(flash.mixed.feed_forward == maybe<precision>{fp8_block});
+    // 43 layers of 256 experts with 3 x 4,096 x 2,048 values: half a byte, and one for 32 of them
+    const double experts = 43.0 * 256 * 3 * 4096 * 2048;
+    const double all = static_cast<double>(weight_bytes(flash, formats_of(flash)).in(bytes));
+    const double rest = static_cast<double>(count(count_parameters(flash))) - experts;
+    CHECK(all > experts * (0.5 + 1.0 / 32) + rest);      // 8 bits
+    CHECK(all < experts * (0.5 + 1.0 / 32) + rest * 2);  // embedding, head and compressors have 16
+    CHECK(found("sgl-project/DeepSeek-V4-Flash-FP8").weights == fp8_block);
+    const model copy = read_hf_config(R"({"model_type": "deepseek_v4", "vocab_size": 1000, "hidden_size": 256,
+        "num_hidden_layers": 2, "num_attention_heads": 8, "head_dim": 64, "qk_rope_head_dim": 16, "q_lora_rank": 128,
+        "o_groups": 2, "o_lora_rank": 64, "sliding_window": 128, "compress_ratios": [0, 4, 0], "index_n_heads": 4,
+        "index_head_dim": 32, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 128,
+        "expert_dtype": "fp4", "quantization_config": {"quant_method": "fp8", "weight_block_size": [128, 128],
+        "fmt": "e4m3", "moe_quant_algo": "NVFP4", "quant_algo": "MIXED_PRECISION", "ignore": ["*.attn.*"]}})")
+                           .value();
+    CHECK(copy.weights == nvfp4_static);
+    CHECK(copy.mixed.attention == maybe<precision>{fp8_block});
 }

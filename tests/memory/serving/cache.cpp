@@ -7,6 +7,8 @@
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/ollama.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/runtimes/vllm.hpp>
 
 #include <string>
 
@@ -265,4 +267,29 @@ TEST_CASE(
     CHECK(allotted_tokens(grouped_attention, j, r, {}, 3) == tokens(304));
     j.model = models::codestral_mamba_7b;  // states are a sequence's own
     CHECK(shared_tokens(j, r, tokens(100), {}) == token_count{});
+}
+
+TEST_CASE("compressed attention keeps window, entries and what fills the next entry under every engine") {
+    attention a{.kind = attention_kind::compressed,
+                .heads = 64,
+                .kv_heads = 1,
+                .head_dim = 512,
+                .q_rank = 1024,
+                .rope_dim = 64,
+                .window = tokens(128),
+                .indexer = {.heads = 64, .head_dim = 128, .selected = tokens(512)},
+                .compressed = {.ratio = 4, .output_groups = 8, .output_rank = 1024}};
+    job j = of_context(10'000);
+    // 128 + 2,500 keys, and indexer keys for 10,000 tokens of 33 bytes; states of 81,920 bytes
+    const auto of = [&](std::int64_t kept, std::int64_t key) { return bytes(3 * (kept * key + 10'000 * 33 + 81'920)); };
+    // Whole windows and parts of them change nothing.
+    for (const runtime* r : {&runtimes::sglang, &runtimes::sglang_0_5_2}) {
+        CHECK(layer_cache(a, j, *r, {}, 3).ideal == of(2628, 1024));
+        CHECK(layer_cache(a, j, *r, {}, 3).allocated == of(2628, 1024));
+    }
+    CHECK(layer_cache(a, j, runtimes::vllm, {}, 3).allocated == of(2640, 1024));  // blocks of 16
+    // In 8 bits: 448 values, 64 rotated ones in 16 bits, seven scales and a byte of padding
+    j.kv_cache = fp8_e4m3;
+    CHECK(token_in_cache(a, j, runtimes::vllm, {}) == bytes_a_token(584));
+    CHECK(layer_cache(a, j, runtimes::sglang, {.tensor = 4}, 3).ideal == of(2628, 584));
 }

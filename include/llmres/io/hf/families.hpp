@@ -77,7 +77,8 @@ inline constexpr std::array families{
     family{"deepseek", read_deepseek}, family{"glm4_moe", read_glm4_moe}, family{"dots1", read_dots1},
     family{"ernie4_5_moe", read_ernie4_5_moe}, family{"llama4_text", read_llama4}, family{"arctic", read_arctic},
     family{"deepseek_v2", read_deepseek_v2}, family{"deepseek_v3", read_deepseek_v3},
-    family{"deepseek_v32", read_deepseek_v3}, family{"kimi_k2", read_deepseek_v3},
+    family{"deepseek_v32", read_deepseek_v3}, family{"deepseek_v4", read_deepseek_v4},
+    family{"deepseek_ref", read_deepseek_v4}, family{"kimi_k2", read_deepseek_v3},
     family{"glm_moe_dsa", read_glm_moe_dsa}, family{"longcat_flash", read_longcat},
     family{"mimo_v2_flash", read_mimo_v2}, family{"step3p5", read_step3p5}, family{"step3p7", read_step3p5},
     family{"bailing_moe", read_bailing_moe},
@@ -372,6 +373,13 @@ inline bool outer_object_ties(config_fields& outer, config_fields& inner, std::s
     return !either || !inner.flag_or("tie_word_embeddings", false);
 }
 
+/// True if `moe_quant_algo` is the format of the experts alone, beside matrices in blocks of 8 bits (NVIDIA's copies of
+/// DeepSeek-V4).
+inline bool says_format_of_experts(const nlohmann::json& quantization) {
+    return quantization.contains("moe_quant_algo") && quantization["moe_quant_algo"] == "NVFP4" &&
+           quantization.contains("weight_block_size");
+}
+
 /// Reads how weights are quantised, from the outer object or the text model's. MLX's own object has no name of a
 /// method; mlx-lm writes it under both names.
 inline status read_quantization(config_fields& outer, config_fields& inner, model& m) {
@@ -390,6 +398,13 @@ inline status read_quantization(config_fields& outer, config_fields& inner, mode
         quantization = &of_mlx;
     }
     if (quantization == nullptr) return done{};
+    nlohmann::json beside_experts;
+    if (says_format_of_experts(*quantization)) {
+        beside_experts = *quantization;
+        for (const char* of_experts : {"quant_algo", "moe_quant_algo", "config_groups", "quantized_layers", "ignore"})
+            beside_experts.erase(of_experts);
+        quantization = &beside_experts;
+    }
     return read_quantization_config(*quantization, precision{m.weights}, m);
 }
 
@@ -434,6 +449,16 @@ inline head_kind head_kind_of(config_fields& outer, std::string_view type, const
     for (const std::string_view name : pooling_classes)
         if (is_architecture(outer, name)) return head_kind::pooled;
     return head_kind::next_token;
+}
+
+/// The format of routed experts that are stored in fewer bits than the other matrices (DeepSeek-V4: `expert_dtype`;
+/// NVIDIA's copies of it: `moe_quant_algo`).
+inline void read_expert_format(config_fields& c, model& m) {
+    const nlohmann::json* quantization = c.object("quantization_config");
+    const bool nvfp4_experts = quantization != nullptr && says_format_of_experts(*quantization);
+    if (!nvfp4_experts && c.text_or("expert_dtype", "") != "fp4") return;
+    m.mixed.attention = m.mixed.feed_forward = m.weights;
+    m.weights = nvfp4_experts ? nvfp4_static : mxfp4;
 }
 
 inline result<model> read_config(const nlohmann::json& document) {
@@ -486,6 +511,7 @@ inline result<model> read_config(const nlohmann::json& document) {
     m.name = full_name.substr(full_name.find_last_of('/') + 1);
     m.weights = read_dtype(outer, read_dtype(inner, m.weights));
     if (const status read = read_quantization(outer, inner, m); !read) return read.error();
+    read_expert_format(inner, m);
     if (const status valid = validate(m); !valid) return valid.error();
     if (is_saturated(count_stored_parameters(m)))
         return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),

@@ -118,4 +118,58 @@ inline model read_longcat(config_fields& c) {
     return m;
 }
 
+/// DeepSeek-V4's layers: windows of one key for all heads, in most with entries that pool 4 or 128 tokens
+/// (`compress_ratios`), of which an indexer chooses among those of 4; hyper-connections; routed experts in every layer,
+/// in the first `num_hash_layers` by a table of each token's experts. (SGLang: srt/models/deepseek_v4.py.)
+inline layer read_v4_layer(config_fields& c) {
+    layer l;
+    attention& a = l.attention;
+    a.kind = attention_kind::compressed;
+    a.heads = c.number(heads_field, 1, most_heads);
+    a.kv_heads = c.number_or(kv_heads_field, 1, 1, 1);
+    a.head_dim = c.number("head_dim", 1, most_heads);
+    a.rope_dim = c.number("qk_rope_head_dim", 0, a.head_dim);
+    a.q_rank = feature_count(c, "q_lora_rank");
+    a.window = read_window(c);
+    a.sinks = true;
+    a.compressed = {.output_groups = c.number("o_groups", 1, a.heads), .output_rank = feature_count(c, "o_lora_rank")};
+    if (c.ok() && a.heads % a.compressed.output_groups != 0)
+        c.fail(error_code::inconsistent, "o_groups", "a divisor of the attention heads");
+    l.streams = static_cast<std::int32_t>(c.number_or("hc_mult", 1, 1, 64));
+    l.feed_forward.experts = read_shared_experts(c, 0);
+    return l;
+}
+
+inline model read_deepseek_v4(config_fields& c) {
+    model m = read_frame(c);
+    const layer one = read_v4_layer(c);
+    const std::int64_t hashed = c.number_or("num_hash_layers", 0, 0, layer_stack::max_layers);
+    const indexer index{.heads = c.number("index_n_heads", 1, most_heads),
+                        .head_dim = c.number("index_head_dim", 1, most_heads),
+                        .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
+    const auto with_ratio = [&](std::size_t i) {
+        layer l = one;
+        l.attention.compressed.ratio = c.number_at("compress_ratios", i, 0, 65536);
+        if (l.attention.compressed.windows() > 1) l.attention.indexer = index;
+        return l;
+    };
+    const std::int64_t count = layer_count(c);
+    read_layers(c, m, count, [&](std::int64_t i) {
+        layer l = with_ratio(static_cast<std::size_t>(i));
+        l.feed_forward.experts.score_bias = i >= hashed;
+        if (i < hashed) l.more_values = m.vocabulary * l.feed_forward.experts.per_token;
+        return l;
+    });
+    // What joins the streams before a head: weights, their biases and a scale.
+    const std::int64_t joins = one.streams > 1 ? one.streams * (one.streams * m.hidden + 1) + 1 : 0;
+    if (joins > 0) m.add({.role = weight_role::values, .part = model_part::output, .columns = joins});
+    m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, 0, 0, 1));
+    if (m.prediction.layers > 0 && c.ok()) {
+        m.prediction.block = with_ratio(static_cast<std::size_t>(count));
+        m.prediction.block.more_values = joins;
+        m.prediction.norms = 3;
+    }
+    return m;
+}
+
 }  // namespace llmres::inline v0::detail::hf

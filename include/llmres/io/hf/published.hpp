@@ -21,12 +21,33 @@ struct published_config {
 /// Fields that are left out are the defaults of transformers 5.24's class, which is where those of Qwen3.5 9B, GLM-4.7
 /// Flash, Kimi Linear, Solar Open, Hy3 and Mistral Small 4 are from; EXAONE 4's are from a test of TensorRT-LLM, and
 /// Seed-OSS', Trinity Mini's and Nano's and LFM2's from tests of other public readers. Where a publisher's count is
-/// known to the last digit, that of these fields is equal: Qwen3.5 9B, Trinity Large, Granite 4, XLM-RoBERTa's kin and
-/// EmbeddingGemma; where it is known to three digits, to these (tests/io/hf/published.cpp).
+/// known to the last digit, that of these fields is equal: DeepSeek-V4, Qwen3.5 9B, Trinity Large, Granite 4,
+/// XLM-RoBERTa's kin and EmbeddingGemma; where it is known to three digits, to these (tests/io/hf/published.cpp).
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
      R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "mtp_num_hidden_layers": 1,
         "max_position_embeddings": 262144, "dtype": "bfloat16"}, "vision_config": {"model_type": "qwen3_5"}})"},
+    {"deepseek-ai/DeepSeek-V4-Flash",
+     R"({"model_type": "deepseek_v4", "vocab_size": 129280, "hidden_size": 4096, "num_hidden_layers": 43,
+        "num_attention_heads": 64, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1024, "o_groups": 8,
+        "o_lora_rank": 1024, "sliding_window": 128, "compress_ratios": [0, 0, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128,
+        4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4,
+        128, 4, 128, 4, 0], "index_n_heads": 64, "index_head_dim": 128, "index_topk": 512, "hc_mult": 4,
+        "n_routed_experts": 256, "num_experts_per_tok": 6, "moe_intermediate_size": 2048, "n_shared_experts": 1,
+        "num_hash_layers": 3, "num_nextn_predict_layers": 1, "max_position_embeddings": 1048576, "expert_dtype":
+        "fp4", "torch_dtype": "bfloat16", "quantization_config": {"quant_method": "fp8", "fmt": "e4m3", "scale_fmt":
+        "ue8m0", "activation_scheme": "dynamic", "weight_block_size": [128, 128]}})"},
+    {"deepseek-ai/DeepSeek-V4-Pro",
+     R"({"model_type": "deepseek_v4", "vocab_size": 129280, "hidden_size": 7168, "num_hidden_layers": 61,
+        "num_attention_heads": 128, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1536, "o_groups": 16,
+        "o_lora_rank": 1024, "sliding_window": 128, "compress_ratios": [128, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4,
+        128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128,
+        4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 128, 4, 0],
+        "index_n_heads": 64, "index_head_dim": 128, "index_topk": 1024, "hc_mult": 4, "n_routed_experts": 384,
+        "num_experts_per_tok": 6, "moe_intermediate_size": 3072, "n_shared_experts": 1, "num_hash_layers": 3,
+        "num_nextn_predict_layers": 1, "max_position_embeddings": 1048576, "expert_dtype": "fp4", "torch_dtype":
+        "bfloat16", "quantization_config": {"quant_method": "fp8", "fmt": "e4m3", "scale_fmt": "ue8m0",
+        "activation_scheme": "dynamic", "weight_block_size": [128, 128]}})"},
     {"zai-org/GLM-4.7-Flash",
      R"({"model_type": "glm4_moe_lite", "vocab_size": 154880, "hidden_size": 2048, "intermediate_size": 10240,
         "num_hidden_layers": 47, "num_attention_heads": 20, "max_position_embeddings": 202752, "torch_dtype":

@@ -76,6 +76,11 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
                                       std::int64_t sequences) {
     const token_count context = context_of(j);
     if (a.cross == cross_attention::instead) return {};
+    if (a.kind == attention_kind::compressed) {  // the window and the entries are pages of pools of their own
+        const token_count each = r.cache.block > token_count{} ? aligned_up(kept_tokens(a, context), r.cache.block)
+                                                               : kept_tokens(a, context);
+        return each * sequences;
+    }
     token_count kept = r.cache.windows == window_cells::whole ? context : kept_tokens(a, context);
     if (r.cache.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
     if (const token_count part = scaled_down(context, r.cache.window_part.value_or(0)); part > kept) kept = part;
@@ -118,6 +123,12 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
     const bool scaled = r.serving_kernels.latent.scaled == scaled_latents::anywhere;
     if (scaled && a.kind == attention_kind::latent && a.indexer.heads > 0 && format.element_bytes == 1)
         return bytes_a_token(a.kv_rank + 4 * detail::ceil_quotient(a.kv_rank, 128) + 2 * a.rope_dim);
+    // In 8 bits what is not rotated, with a scale for 64 values and a byte of padding, and what is rotated in 16: 584
+    // bytes (vLLM's and SGLang's fp8_ds_mla layout of DeepSeek-V4).
+    if (a.kind == attention_kind::compressed && format.element_bytes == 1) {
+        const std::int64_t plain = a.head_dim - a.rope_dim;
+        return bytes_a_token(plain + 2 * a.rope_dim + detail::ceil_quotient(plain, 64) + 1);
+    }
     const bool transposed = r.cache.transposed_values && a.kind == attention_kind::latent &&
                             !r.serving_kernels.flash_attention.value_or(false);
     return of(a) + (transposed ? bytes_a_token(2) * a.kv_rank : bytes_per_token{});
@@ -136,7 +147,8 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
                      allotted = each * allotted_tokens(a, j, r, l, sequences);
     const byte_count indexed =
         index * (context_of(j) * sequences - shared_tokens(j, r, context_of(j), r.cache.block) * (sequences - 1));
-    return {(asked < allotted ? asked : allotted) + indexed, allotted + indexed};  // an engine may let old tokens go
+    const byte_count beside = indexed + compressor_state_bytes(a) * sequences;
+    return {(asked < allotted ? asked : allotted) + beside, allotted + beside};  // an engine may let old tokens go
 }
 
 /// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
@@ -164,8 +176,10 @@ constexpr bool is_gated_delta(const recurrent& rec) { return rec.kind == recurre
 /// True if all layers of a model share the blocks of one pool.
 constexpr bool has_block_pool(const model& m, const runtime& r, const layout& l) {
     if (r.cache.windows != window_cells::grouped || l.context_parallel > 1) return false;
-    for (const layer& kind : m.layers.distinct())  // not described: latent attention with windows
-        if (kind.attention.kind == attention_kind::latent && kind.attention.window > token_count{}) return false;
+    for (const layer& kind : m.layers.distinct())  // not described: latent attention with windows, compressed attention
+        if ((kind.attention.kind == attention_kind::latent && kind.attention.window > token_count{}) ||
+            kind.attention.kind == attention_kind::compressed)
+            return false;
     return true;
 }
 

@@ -94,8 +94,7 @@ inline model read_trocr(config_fields& c) {
     model m = read_seq2seq(c, {});
     m.encoders[0] = {};
     for (layer& l : m.layers.kinds)
-        if (l.attention.heads > 0)
-            l.attention.cross_width = c.number_or("cross_attention_hidden_size", 0, 0, most_features);
+        if (l.attention.heads > 0) l.cross_width = c.number_or("cross_attention_hidden_size", 0, 0, most_features);
     m.max_context = tokens(c.number_or("max_position_embeddings", 512, 1, most_features - 2));
     if (c.flag_or("use_learned_position_embeddings", true)) m.add(positions(m.max_context.in(tokens) + 2, m.hidden));
     if (c.flag_or("layernorm_embedding", true)) m.add(layer_norm(m.hidden));

@@ -149,7 +149,7 @@ private:
         auto mixing = from(0, 0);
         auto recurring = from(1, 0);
         auto feeding = from(l.feed_forward.routed() ? 3 : 2, 1);
-        list_attention({visiting<weight>(mixing), model_.hidden}, l.attention);
+        list_attention({visiting<weight>(mixing), model_.hidden}, l.attention, l.cross_width);
         list_recurrence({visiting<weight>(recurring), model_.hidden}, l.recurrent);
         const auto visitor = visiting<weight>(feeding);
         list_feed_forward({visitor, model_.hidden}, {visitor, model_.hidden}, l.feed_forward);

@@ -57,7 +57,7 @@ inline model read_blip_text(config_fields& c) {
 inline void add_blip_vision(config_fields& c, model& m) {
     vision_fields v{c};
     const tower_shape t = add_blip_tower(v, m, {.hidden = 768, .width = 3072, .layers = 12, .heads = 12}, 384, 16);
-    for (layer& l : m.layers.kinds) l.attention.cross_width = t.hidden;  // whatever `encoder_hidden_size` says
+    for (layer& l : m.layers.kinds) l.cross_width = t.hidden;  // whatever `encoder_hidden_size` says
 }
 
 /// What a Q-Former reads beside the features of the tower.
