@@ -237,3 +237,18 @@ TEST_CASE("the gradient of a layer's output is there at each point of its backwa
         CHECK(gradients[i].elements == 64 * j.model.hidden);
     }
 }
+
+TEST_CASE("every copy of the residual stream is alive in both halves of a layer") {
+    layer l{.attention = {.heads = 4, .kv_heads = 2, .head_dim = 8}, .feed_forward = {.width = 100}};
+    const auto residuals = [&] {
+        std::int64_t all = 0;
+        for_each_live_activation(l, 32, token_shape{.sequences = 1, .length = 10, .keys = 10}, attention_kernel::flash,
+                                 bf16, [&](const activation& a, layer_half) {
+                                     if (a.role == activation_role::residual) all += a.elements;
+                                 });
+        return all;
+    };
+    CHECK(residuals() == 2 * 10 * 32);
+    l.streams = 4;
+    CHECK(residuals() == 4 * 2 * 10 * 32);
+}

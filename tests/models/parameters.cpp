@@ -231,6 +231,8 @@ TEST_CASE("compressed attention has one key, queries and an output through lower
 TEST_CASE("hyper-connections mix the copies of the stream by fp32 weights, twice a layer") {
     layer l = plain;
     l.streams = 4;
+    CHECK(total(l, 32) == total(plain, 32));  // copies that are kept have no weights
+    l.mixes_streams = true;
     // two inputs and a matrix of four by four: 24 rows over all streams, their biases and three scales
     CHECK(total(l, 32) == total(plain, 32) + 2 * (24 * 4 * 32 + 24 + 3));
     byte_count fp32_bytes;
@@ -246,4 +248,18 @@ TEST_CASE("what attention reads of another sequence is as wide as the layer says
     const std::int64_t narrow = total(l, 32);
     l.cross_width = 64;
     CHECK(total(l, 32) == narrow + 2 * 16 * (64 - 32));
+}
+
+TEST_CASE("Kimi delta attention's output gate goes through a lower rank, or at once") {
+    layer l{.attention = no_attention,
+            .recurrent = {.kind = recurrent_kind::delta_net,
+                          .heads = 4,
+                          .head_dim = 8,
+                          .key_heads = 4,
+                          .state = 8,
+                          .rank = 8,
+                          .kernel = 4}};
+    const std::int64_t through = total(l, 64), inner = 4 * 8;
+    l.recurrent.whole_gate = true;
+    CHECK(total(l, 64) == through - 8 * (64 + inner) + 64 * inner);
 }

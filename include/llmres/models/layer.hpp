@@ -168,6 +168,7 @@ struct recurrent {
     bool conv_bias = false;    ///< the convolution has a bias
     bool inner_norms = false;  ///< RMS norms of the time step, B and C (Jamba)
     bool output_norm = true;   ///< mamba2: an RMS norm of the scan's output
+    bool whole_gate = false;   ///< delta_net with `rank`: the output gate is projected at once
     /// The model asks for a state in fp32 (its config.json: mamba_ssm_dtype), or its kernels know no other.
     bool fp32_state = false;
 
@@ -268,9 +269,10 @@ struct layer {
     std::int64_t more_features = 0;
     std::int64_t more_values = 0;  ///< parameters that belong to no matrix: layer scales, gates
     std::int64_t cross_width = 0;  ///< features of the sequence that cross-attention reads; 0: the hidden size
-    /// Copies of the residual stream, which learned matrices mix before and after attention and feed-forward
-    /// (hyper-connections, arXiv 2409.19606).
-    std::int32_t streams = 1;
+    std::int32_t streams = 1;      ///< copies of the residual stream that are kept from layer to layer
+    /// Learned matrices mix the streams before and after attention and feed-forward (manifold-constrained
+    /// hyper-connections, arXiv 2512.24880).
+    bool mixes_streams = false;
     quantised_part quantised = quantised_part::matrices;  ///< what a quantised checkpoint quantises
 
     /// Norms of the hidden width.

@@ -367,7 +367,10 @@ constexpr void list_delta_net(const weight_list& list, const recurrent& r) {
         list_in_proj(list, r, queries_and_keys + r.inner());
         list_in_proj(list, r, r.heads);  // step of each head
         list_low_rank(list, r);          // decay of each feature
-        list_low_rank(list, r);          // output gate
+        if (r.whole_gate)
+            list_in_proj(list, r, r.inner());
+        else
+            list_low_rank(list, r);  // output gate
         list.channels(weight_role::state, r.inner(), 1, r.head_dim);
         list.channels(weight_role::state, r.heads, 1);
     } else {
@@ -503,7 +506,7 @@ constexpr void list_behind_mixers(const layer& l, std::int64_t hidden, const wei
     list_feed_forward(list_of_part(l, hidden, visit, quantised_part::dense),
                       list_of_part(l, hidden, visit, quantised_part::experts), l.feed_forward);
     mixers.norms(l.norm, hidden, l.norms());
-    if (l.streams > 1) list_hyper_connections(mixers, l.streams);
+    if (l.mixes_streams) list_hyper_connections(mixers, l.streams);
     if (l.more_features > 0) mixers.visit(mixers.matrix(weight_role::projector, l.more_features, hidden));
     mixers.vector(weight_role::values, l.more_values);
 }

@@ -49,6 +49,7 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
         std::int64_t stored;
     } counted[] = {{"deepseek-ai/DeepSeek-V4-Flash", 290'944'616'402},
                    {"deepseek-ai/DeepSeek-V4-Pro", 1'598'839'674'782},
+                   {"moonshotai/Kimi-K3", 2'779'931'837'184},
                    {"Qwen/Qwen3.5-9B", 9'653'104'368},
                    {"arcee-ai/Trinity-Large-Preview", 398'635'286'016},
                    {"ibm-granite/granite-4.1-8b", 8'791'592'960},
@@ -205,4 +206,16 @@ TEST_CASE("DeepSeek-V4's experts are MXFP4 beside matrices in blocks of 8 bits; 
                            .value();
     CHECK(copy.weights == nvfp4_static);
     CHECK(copy.mixed.attention == maybe<precision>{fp8_block});
+}
+
+TEST_CASE("Kimi-K3 keeps its experts in MXFP4, all else in 16 bits, and caches 24 of 93 layers") {
+    const model m = found("moonshotai/Kimi-K3");
+    // As the Hub counts its files: 2,722,740,830,208 numbers in MXFP4, 57,179,884,544 in bf16 and 11,122,432 in fp32
+    const double in_files = 2'722'740'830'208.0 * (0.5 + 1.0 / 32) + 57'179'884'544.0 * 2 + 11'122'432.0 * 4;
+    CHECK(static_cast<double>(weight_bytes(m, formats_of(m)).in(bytes)) == doctest::Approx(in_files).epsilon(2e-5));
+    CHECK(kv_bytes_per_token(m, bf16) == bytes_a_token(24 * (512 + 64) * 2));
+    // 96 heads of 128 x 128 in fp32, and three inputs of each channel in bf16, in 69 layers
+    CHECK(recurrent_state_bytes(m, {fp32, bf16}) == bytes(69 * (96 * 128 * 128 * 4 + 3 * 3 * 96 * 128 * 2)));
+    CHECK(count(count_active_parameters(m)) - m.vocabulary * m.hidden ==
+          doctest::Approx(104.2e9).epsilon(0.006));  // the published figure leaves the tower out
 }

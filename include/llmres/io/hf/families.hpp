@@ -189,6 +189,7 @@ inline constexpr std::array multimodal_families{
     multimodal_family{"glm4v_moe", "glm4v_moe_text", add_glm4v_vision},
     multimodal_family{"glm_ocr", "glm_ocr_text", add_glm_ocr_vision},
     multimodal_family{"kimi_k25", "deepseek_v3", add_kimi_vision},
+    multimodal_family{"kimi_k3", "kimi_linear", add_kimi_k3_vision},
     multimodal_family{"muse_glimmer", "muse_glimmer_text", add_muse_vision},
     multimodal_family{"minimax_m3_vl", "minimax_m3_vl_text", add_minimax_m3_vision},
     multimodal_family{"step3p7", "step3p5", add_step3p7_vision},

@@ -136,6 +136,7 @@ inline layer read_v4_layer(config_fields& c) {
     if (c.ok() && a.heads % a.compressed.output_groups != 0)
         c.fail(error_code::inconsistent, "o_groups", "a divisor of the attention heads");
     l.streams = static_cast<std::int32_t>(c.number_or("hc_mult", 1, 1, 64));
+    l.mixes_streams = l.streams > 1;
     l.feed_forward.experts = read_shared_experts(c, 0);
     return l;
 }

@@ -227,7 +227,22 @@ inline recurrent read_kimi_delta(config_fields& c) {
             .state = width,
             .rank = width,
             .kernel = kernel,
+            .whole_gate = a.flag_or("use_full_rank_gate", false),
             .fp32_state = true};
+}
+
+/// What Kimi-K3 has beyond Kimi Linear: experts in a narrower stream with a norm, and layers that read the streams of
+/// the blocks before them, by two norms and two vectors.
+inline void read_kimi_k3_layer(config_fields& c, const model& m, layer& l) {
+    if (l.feed_forward.routed()) {
+        l.feed_forward.experts.latent = c.number_or("routed_expert_hidden_size", 0, 0, most_features);
+        if (c.flag_or("latent_moe_use_norm", false)) l.more_values += l.feed_forward.experts.latent;
+    }
+    const std::int64_t block = c.number_or("attn_res_block_size", 0, 0, layer_stack::max_layers);
+    if (block == 0) return;
+    l.more_norms = 2;
+    l.more_values += 2 * m.hidden;
+    l.streams = static_cast<std::int32_t>(2 + detail::ceil_quotient(layer_count(c), block));
 }
 
 /// Kimi Linear: latent attention in some layers (`full_attn_layers`, numbered from 1, or `layer_types`), delta
@@ -245,8 +260,16 @@ inline model read_kimi_linear(config_fields& c) {
         if (!full) {
             l.attention = no_attention;
             l.recurrent = delta;
+            // Kimi-K3 stores a decay for each of 128 heads, whatever their number.
+            if (delta.whole_gate && delta.heads < 128) l.more_values += 128 - delta.heads;
+        } else if (c.flag_or("mla_use_output_gate", false)) {
+            l.attention.gate = output_gate::unbiased_features;
         }
+        read_kimi_k3_layer(c, m, l);
     });
+    if (c.number_or("attn_res_block_size", 0, 0, layer_stack::max_layers) > 0)
+        for (const weight_role role : {weight_role::norm, weight_role::values})
+            m.add({.role = role, .part = model_part::output, .columns = m.hidden});
     return m;
 }
 

@@ -21,7 +21,7 @@ struct published_config {
 /// Fields that are left out are the defaults of transformers 5.24's class, which is where those of Qwen3.5 9B, GLM-4.7
 /// Flash, Kimi Linear, Solar Open, Hy3 and Mistral Small 4 are from; EXAONE 4's are from a test of TensorRT-LLM, and
 /// Seed-OSS', Trinity Mini's and Nano's and LFM2's from tests of other public readers. Where a publisher's count is
-/// known to the last digit, that of these fields is equal: DeepSeek-V4, Qwen3.5 9B, Trinity Large, Granite 4,
+/// known to the last digit, that of these fields is equal: DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4,
 /// XLM-RoBERTa's kin and EmbeddingGemma; where it is known to three digits, to these (tests/io/hf/published.cpp).
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
@@ -52,6 +52,23 @@ inline constexpr published_config published_configs[] = {
      R"({"model_type": "glm4_moe_lite", "vocab_size": 154880, "hidden_size": 2048, "intermediate_size": 10240,
         "num_hidden_layers": 47, "num_attention_heads": 20, "max_position_embeddings": 202752, "torch_dtype":
         "bfloat16"})"},
+    {"moonshotai/Kimi-K3",
+     R"({"model_type": "kimi_k3", "text_config": {"model_type": "kimi_linear", "vocab_size": 163840, "hidden_size":
+        7168, "intermediate_size": 33792, "num_hidden_layers": 93, "num_attention_heads": 96, "q_lora_rank": 1536,
+        "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128,
+        "mla_use_output_gate": true, "linear_attn_config": {"full_attn_layers": [4, 8, 12, 16, 20, 24, 28, 32, 36, 40,
+        44, 48, 52, 56, 60, 64, 68, 72, 76, 80, 84, 88, 92, 93], "head_dim": 128, "num_heads": 96,
+        "short_conv_kernel_size": 4, "use_full_rank_gate": true}, "num_experts": 896, "num_experts_per_token": 16,
+        "moe_intermediate_size": 3072, "num_shared_experts": 2, "first_k_dense_replace": 1,
+        "routed_expert_hidden_size": 3584, "latent_moe_use_norm": true, "attn_res_block_size": 12,
+        "max_position_embeddings": 1048576, "dtype": "bfloat16", "quantization_config": {"quant_method":
+        "compressed-tensors", "format": "mxfp4-pack-quantized", "config_groups": {"group_0": {"format":
+        "mxfp4-pack-quantized", "targets": ["Linear"], "weights": {"num_bits": 4, "type": "float", "strategy":
+        "group", "group_size": 32, "symmetric": true, "dynamic": false}}}, "ignore": ["re:.*self_attn.*",
+        "re:.*shared_experts.*", "re:.*mlp\\.(gate|up|gate_up|down)_proj.*", "re:.*lm_head.*", "re:.*vision_tower.*",
+        "re:.*mm_projector.*"]}}, "vision_config": {"vt_hidden_size": 1024, "vt_num_attention_heads": 12,
+        "vt_intermediate_size": 4096, "vt_num_hidden_layers": 27, "qkv_hidden_size": 1536, "patch_size": 14,
+        "init_pos_emb_height": 64, "init_pos_emb_width": 64}})"},
     {"moonshotai/Kimi-Linear-48B-A3B-Instruct",
      R"({"model_type": "kimi_linear", "vocab_size": 163840, "hidden_size": 2304, "intermediate_size": 9216,
         "num_hidden_layers": 27, "num_attention_heads": 32, "model_max_length": 1048576, "torch_dtype": "bfloat16"})"},

@@ -113,8 +113,12 @@ private:
         }
     }
     /// The places that a name means in this model. Gemma 4's experts stand beside the mlp (`layers.0.experts`), not in
-    /// it.
+    /// it; Kimi's delta attention is called `self_attn`, as its other attention is.
     unsigned places_of(const module_pattern& p) const {
+        if (p.places == attention_place)
+            for (const layer& kind : model_.layers.distinct())
+                if (kind.recurrent.kind == recurrent_kind::delta_net && kind.recurrent.rank > 0)
+                    return attention_place | recurrence;
         const bool apart = model_.architecture.view().starts_with("gemma4");
         return apart && (p.places == experts_block || p.places == dense) ? dense | shared : p.places;
     }

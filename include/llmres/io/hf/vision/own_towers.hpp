@@ -238,6 +238,32 @@ inline void add_kimi_vision(config_fields& c, model& m) {
     add_normed_projector(m, feature_count(c, "projection_hidden_size", t.hidden), joined, joined, m.hidden);
 }
 
+/// Kimi-K3: MoonViT of its second generation, without biases, whose heads are wider together than its features; patches
+/// of two by two through two linear layers and a norm.
+inline void add_kimi_k3_vision(config_fields& c, model& m) {
+    vision_fields v{c};
+    const std::int64_t features = feature_count(v, "vt_hidden_size"),
+                       heads = v.number("vt_num_attention_heads", 1, 4096);
+    layer block = transformer_layer(heads, features, feature_count(v, "vt_intermediate_size"));
+    block.norm = norm_kind::rms;
+    block.attention.qkv_bias = block.attention.output_bias = v.flag_or("attn_bias", false);
+    block.feed_forward.bias = v.flag_or("linear_bias", false);
+    block.attention.head_dim = v.ok() ? feature_count(v, "qkv_hidden_size", features) / heads : 1;
+    m.encoders[0] = {.hidden = features,
+                     .layers = static_cast<std::int32_t>(v.number("vt_num_hidden_layers", 1, layer_stack::max_layers)),
+                     .block = block,
+                     .quantised = false};
+    m.add(patch_embedding(v, features, 14,
+                          v.flag_or("patch_embed_proj_bias", false) ? bias_term::added : bias_term::none));
+    m.add(positions(v.number_or("init_pos_emb_height", 64, 1, 65536) * v.number_or("init_pos_emb_width", 64, 1, 65536),
+                    features));
+    m.add({.role = weight_role::norm, .columns = features});
+    const std::int64_t joined = 4 * features;
+    m.add(projection(joined, joined, bias_term::none));
+    m.add(projection(m.hidden, joined, bias_term::none));
+    m.add({.role = weight_role::norm, .columns = m.hidden});
+}
+
 /// Muse Glimmer: patches over two frames through a linear layer, norms before and after the layers; three linear layers
 /// without biases as projector.
 inline void add_muse_vision(config_fields& c, model& m) {
