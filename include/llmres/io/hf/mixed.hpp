@@ -289,6 +289,7 @@ inline model read_hy_v4(config_fields& c) {
         l.attention.gate = output_gate::unbiased_features;
         l.attention.sinks = true;
         l.more_values = hyper_connections(m.hidden, streams, 2 * streams, 2);
+        l.streams = static_cast<std::int32_t>(streams);
     }
     m.add({.role = weight_role::values, .part = model_part::output, .columns = streams * (streams * m.hidden + 1) + 1});
     return m;
