@@ -225,8 +225,12 @@ TEST_CASE(
     CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4});  // 6 is none of them
     j.options.draft_tokens = 3;
     CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8, 16, 24});
-    j.max_batched_tokens = tokens(10);
-    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8});
+    j.options.draft_tokens = 0;
+    j.options.max_num_seqs = 60;
+    j.max_batched_tokens = tokens(20);
+    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8, 16, 20});  // a whole step, too
+    j.max_batched_tokens = tokens(16);
+    CHECK(sizes(gpus::rtx_3090) == std::vector<std::int64_t>{1, 2, 4, 8, 16});
     j = chat("gpt-oss-20b");
     j.runtime = runtimes::vllm_v1_20;
     j.options.max_num_seqs = 1;

@@ -304,8 +304,9 @@ inline constexpr std::array vllm_graph_sizes{size_range{1, 2, 1}, size_range{4, 
                                              size_range{256, 1024, 16}};
 
 /// Captured sizes: to twice the tokens of a step that decodes, at most to 512 or `on_blackwell`, on datacenter
-/// Blackwell; to 1,024 of gpt-oss, whatever the sequences (config/vllm.py: _set_cudagraph_sizes; models/config.py:
-/// GptOssForCausalLMConfig). Sizes of drafted tokens are rounded up to multiples, which makes a few of them equal.
+/// Blackwell; to 1,024 of gpt-oss, whatever the sequences; and a whole step, where it is no larger than these
+/// (config/vllm.py: _set_cudagraph_sizes; models/config.py: GptOssForCausalLMConfig). Sizes of drafted tokens are
+/// rounded up to multiples, which makes a few of them equal.
 template <std::int64_t on_blackwell>
 constexpr start_choices vllm_choices(const start_facts& f) {
     const std::int64_t sequences = f.sequences > 0 ? f.sequences : f.usual_sequences;
@@ -315,7 +316,8 @@ constexpr start_choices vllm_choices(const start_facts& f) {
     if (f.architecture == "gpt_oss") largest = 1024;
     if (largest > f.step.in(tokens)) largest = f.step.in(tokens);
     start_choices chosen;
-    if (f.captures) chosen.decode = {.ranges = vllm_graph_sizes, .largest = largest};
+    if (f.captures)
+        chosen.decode = {.ranges = vllm_graph_sizes, .largest = largest, .takes_largest = largest == f.step.in(tokens)};
     return chosen;
 }
 
@@ -363,16 +365,11 @@ constexpr runtime vllm_consumed() {
     return r;
 }
 /// Prefixes are shared by models with recurrences, too: of each state the last whole block's is kept beside the one
-/// that grows (models/config.py: MambaModelConfig, mamba_cache_mode "align"; kv_cache_interface.py: MambaSpec).
+/// that grows (models/config.py: MambaModelConfig, mamba_cache_mode "align"; kv_cache_interface.py: MambaSpec). The
+/// largest size that is captured on datacenter Blackwell is twice what it was (config/vllm.py: _set_cudagraph_sizes).
 constexpr runtime vllm_keeps(kept_states kept) {
     runtime r = vllm_consumed();
     r.cache.kept = kept;
-    return r;
-}
-/// The largest size that is captured on datacenter Blackwell is twice what it was, as 0.33 says itself; which version
-/// began with it was not looked up.
-constexpr runtime vllm_larger_graphs() {
-    runtime r = vllm_keeps(kept_states::prompt);
     r.cache.default_fraction = vllm_choices<1024>;
     return r;
 }
@@ -408,7 +405,7 @@ inline constexpr runtime vllm_v2_28 =
 /// Mamba-2 keeps a state within a prompt (MambaSpec::num_prefill_checkpoint_blocks).
 inline constexpr runtime vllm_v2_32 =
     for_versions(detail::vllm_keeps(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
-inline constexpr runtime vllm = for_versions(detail::vllm_larger_graphs(), "0.33 and later", {0, 33, 0});
+inline constexpr runtime vllm = for_versions(detail::vllm_keeps(kept_states::prompt), "0.33 and later", {0, 33, 0});
 
 inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_28,  &vllm_v2_27,  &vllm_v2_26,
                                      &vllm_v2_24, &vllm_v1_20, &vllm_v1_18,  &vllm_v1_17,  &vllm_v1_11,

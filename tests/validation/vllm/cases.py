@@ -27,7 +27,7 @@ TRIED = ["llama-3.1-8b", "gemma-3-1b", "gpt-oss-20b", "llama-4-scout-text", "nem
 
 
 # Batches and graphs that vLLM chooses by the card.
-ON_CARDS = [{}, {"max_num_seqs": 4}, {"tensor_parallel_size": 8}]
+ON_CARDS = [{}, {"max_num_seqs": 4}, {"tensor_parallel_size": 8}, {"max_num_seqs": 60, "max_num_batched_tokens": 100}]
 
 
 def cases_of(models):
