@@ -26,7 +26,7 @@ inline constexpr model nemotron_h_8b{
     .layers = in_order("abababacbababababacbababababacbababababacbababababab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 64, .key_heads = 8,
-                            .state = 128, .kernel = 4, .conv_bias = true, .fp32_state = true},
+                            .state = 128, .kernel = 4, .chunk = 128, .conv_bias = true, .fp32_state = true},
               .feed_forward = no_feed_forward,
               .norm_before_feed_forward = false},
         layer{.attention = no_attention,
@@ -43,7 +43,7 @@ inline constexpr model nemotron_nano_9b_v2{
     .layers = in_order("abababaabababacbababacbabababacbabababacbabaabababababab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 80, .key_heads = 8,
-                            .state = 128, .kernel = 4, .conv_bias = true, .fp32_state = true},
+                            .state = 128, .kernel = 4, .chunk = 128, .conv_bias = true, .fp32_state = true},
               .feed_forward = no_feed_forward,
               .norm_before_feed_forward = false},
         layer{.attention = no_attention,
@@ -62,7 +62,7 @@ inline constexpr model nemotron_3_super_120b_a12b{
     .layers = in_order("abababacbabababacbabababacbababababacbababababacbababababacbababababacbabababacbabababab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::mamba2, .heads = 128, .head_dim = 64, .key_heads = 8,
-                            .state = 128, .kernel = 4, .conv_bias = true, .fp32_state = true},
+                            .state = 128, .kernel = 4, .chunk = 128, .conv_bias = true, .fp32_state = true},
               .feed_forward = no_feed_forward,
               .norm_before_feed_forward = false},
         layer{.attention = no_attention,
@@ -91,7 +91,7 @@ inline constexpr model nemotron_3_ultra_550b_a55b{
                        "abababacbabababab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::mamba2, .heads = 256, .head_dim = 64, .key_heads = 8,
-                            .state = 128, .kernel = 4, .conv_bias = true, .fp32_state = true},
+                            .state = 128, .kernel = 4, .chunk = 128, .conv_bias = true, .fp32_state = true},
               .feed_forward = no_feed_forward,
               .norm_before_feed_forward = false},
         layer{.attention = no_attention,
@@ -173,7 +173,7 @@ inline constexpr model nemotron_3_nano_30b_a3b{
     .layers = in_order("ababacbababacbababacbababacbababacbabababacbabababab", {
         layer{.attention = no_attention,
               .recurrent = {.kind = recurrent_kind::mamba2, .heads = 64, .head_dim = 64, .key_heads = 8,
-                            .state = 128, .kernel = 4, .conv_bias = true, .fp32_state = true},
+                            .state = 128, .kernel = 4, .chunk = 128, .conv_bias = true, .fp32_state = true},
               .feed_forward = no_feed_forward,
               .norm_before_feed_forward = false},
         layer{.attention = no_attention,

@@ -330,3 +330,24 @@ TEST_CASE(
             CHECK(kind.attention.rotated_width() <= kind.attention.query_width());
     }
 }
+
+TEST_CASE("chunks of Mamba 2's scan are those of the configuration, or of its class: half as long in Nemotron-H") {
+    // transformers' modeling_nemotron_h.py pads a prompt to whole chunks and has a decay for each pair of a chunk's
+    // tokens. Published files of Nemotron-H and Nemotron 3 say 128 themselves.
+    const auto chunk = [](const std::string& family, json fields) {
+        fields.update({{"mamba_num_heads", 8}, {"mamba_head_dim", 128}, {"ssm_state_size", 32}});
+        return read(config_of(family, fields)).layers.distinct()[0].recurrent.chunk;
+    };
+    const json letters{{"hybrid_override_pattern", "M-*-"}};
+    CHECK(chunk("nemotron_h", letters) == 128);
+    CHECK(chunk("nemotron_h", {{"hybrid_override_pattern", "M-*-"}, {"chunk_size", 64}}) == 64);
+    const json kinds = json::array({"mamba", "attention", "mamba", "attention"});
+    CHECK(chunk("granitemoehybrid", {{"layer_types", kinds}}) == 256);
+    CHECK(chunk("granitemoehybrid", {{"layer_types", kinds}, {"mamba_chunk_size", 64}}) == 64);
+    CHECK(read(config_of("mamba2", {{"head_dim", 128}, {"num_heads", 8}, {"chunk_size", 32}}))
+              .layers.distinct()[0]
+              .recurrent.chunk == 32);
+    for (const model* m : {&models::nemotron_h_8b, &models::nemotron_nano_9b_v2, &models::nemotron_3_nano_30b_a3b,
+                           &models::nemotron_3_super_120b_a12b, &models::nemotron_3_ultra_550b_a55b})
+        CHECK(m->layers[0].recurrent.chunk == 128);
+}

@@ -125,7 +125,7 @@ inline constexpr auto defaults_of_classes = std::to_array<class_defaults>({
     // recurrences and hybrids
     {"jamba", R"({"num_key_value_heads": 8, "num_experts": 16, "num_experts_per_tok": 2})"},
     {"nemotron_h", R"({"num_key_value_heads": 8, "head_dim": 128, "n_groups": 8, "ssm_state_size": 128,
-        "mamba_num_heads": 128, "mamba_head_dim": 64})"},
+        "mamba_num_heads": 128, "mamba_head_dim": 64, "chunk_size": 128})"},
     {"granitemoehybrid", R"({"num_local_experts": 8, "num_experts_per_tok": 2, "shared_intermediate_size": 1024,
         "mamba_n_heads": 128, "mamba_n_groups": 1, "mamba_d_state": 256})"},
     {"qwen3_next", R"({"num_key_value_heads": 2, "head_dim": 256, "linear_num_key_heads": 16,

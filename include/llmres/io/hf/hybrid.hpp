@@ -50,6 +50,7 @@ inline model read_mamba2(config_fields& c) {
                    .key_heads = c.number_or("n_groups", 8, 1, 65536),
                    .state = c.number_or({"state_size", "d_state"}, 128, 1, 65536),
                    .kernel = c.number_or({"conv_kernel", "d_conv"}, 4, 1, 64),
+                   .chunk = c.number_or("chunk_size", 256, 1, 65536),
                    .bias = c.flag_or("use_bias", false),
                    .conv_bias = c.flag_or("use_conv_bias", true)};
     if (c.ok() && l.recurrent.inner() != inner)
@@ -105,6 +106,7 @@ inline recurrent read_hybrid_mamba2(config_fields& c, std::int64_t hidden) {
             .key_heads = c.number_or({"n_groups", "mamba_n_groups"}, 1, 1, 65536),
             .state = c.number({"ssm_state_size", "mamba_d_state"}, 1, 65536),
             .kernel = c.number_or({"conv_kernel", "mamba_d_conv"}, 4, 1, 64),
+            .chunk = c.number_or({"chunk_size", "mamba_chunk_size"}, 256, 1, 65536),
             .bias = c.flag_or({"use_bias", "mamba_proj_bias"}, false),
             .conv_bias = c.flag_or({"use_conv_bias", "mamba_conv_bias"}, true)};
 }
