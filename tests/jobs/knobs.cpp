@@ -152,7 +152,7 @@ TEST_CASE("each knob sets what the software's own option sets, and its zero what
              {"vllm", "enable_prefix_caching", 1,
               [](r p, o) { return p.cache.shares_prefixes && p.cache.kept == kept_states::prompt; }},
              {"vllm@0.26", "enable_prefix_caching", 1,
-              [](r p, o) { return p.cache.shares_prefixes && p.cache.kept == kept_states::two; }},
+              [](r p, o) { return p.cache.shares_prefixes && p.cache.kept == kept_states::each_block; }},
              {"sglang", "max_total_tokens", 400, [](r, o asked) { return asked.cache_tokens == tokens(400); }},
              {"sglang", "swa_full_tokens_ratio", 0.5, [](r p, o) { return p.cache.window_part == maybe<double>{0.5}; }},
              {"llama.cpp", "parallel", 3, [](r, o asked) { return asked.max_num_seqs == 3; }},

@@ -252,6 +252,15 @@ TEST_CASE("sequences of models with recurrences take whole blocks, and more wher
     CHECK(cache_pool_of(j, {}, card)->block == tokens(1040));
     REQUIRE(set_knob(j.runtime, j.options, "enable_prefix_caching", 0));
     CHECK(held() == block * 7);
+    // Until 0.27 prefix caching is off unless asked for, and keeps a state for each block, of whole chunks of 128
+    // tokens.
+    j = served("nemotron-h-8b", "vllm@0.26", 2000);
+    REQUIRE(set_knob(j.runtime, j.options, "enable_prefix_caching", 1));
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(1152));
+    CHECK(held() == 4 * kib(4) * 1152 * (2 * 7));
+    j = served("jamba-1.5-mini", "vllm@0.26", 2000);
+    REQUIRE(set_knob(j.runtime, j.options, "enable_prefix_caching", 1));
+    CHECK(cache_pool_of(j, {}, card)->block == tokens(2048));
     // No state within a prompt is kept by Mamba's first kind (Jamba), and by gated DeltaNet from 0.33 on.
     j = served("jamba-1.5-mini", "vllm", 100);
     CHECK(held_by("vllm@0.33") == held_by("vllm@0.28"));

@@ -77,22 +77,15 @@ inline std::string differences(const row& r) {
 }
 
 /// Versions whose wheels were asked.
-inline constexpr std::array versions{"0.26.0", "0.28.0", "0.29.0", "0.33.0"};
+inline constexpr std::array versions{"0.24.0", "0.26.0", "0.28.0", "0.29.0", "0.33.0"};
 
 /// Rows that are planned differently, with the reason of each.
 inline std::set<std::string> known_unequal(std::string_view version) {
     // The cache of cross-attention is not planned; that no kernel of sparse attention has blocks of 32 is not refused.
-    std::set<std::string> known{
+    return {
         std::string{version} + " whisper-large-v3 {} h100-sxm5-80gb",
         std::string{version} + R"( deepseek-v3.2 {"block_size":32} h100-sxm5-80gb)",
     };
-    if (version != "0.26.0") return known;
-    // Prefix caching of Mamba-2, which is off by default until 0.27, kept the states of every block (mamba_cache_mode
-    // "all"), with blocks of a multiple of the scan's chunks.
-    for (const char* model : {"nemotron-h-8b", "granite-4.0-h-small"})
-        known.insert(std::string{"0.26.0 "} + model +
-                     R"( {"enable_prefix_caching":true,"max_num_batched_tokens":2048} h100-sxm5-80gb)");
-    return known;
 }
 
 /// The rows of a file below tests/validation/data/vllm. Throws where a document is refused.

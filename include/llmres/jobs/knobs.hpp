@@ -88,7 +88,7 @@ constexpr void set_behaviour(runtime& r, knob_setting setting, double value) {
         case knob_setting::shares_prefixes:
             r.cache.shares_prefixes = value != 0;
             if (value == 0) r.cache.kept = kept_states::one;
-            if (value != 0 && r.cache.kept == kept_states::one) r.cache.kept = kept_states::two;
+            if (value != 0 && r.cache.kept == kept_states::one) r.cache.kept = kept_states::each_block;
             return;
         case knob_setting::host_computes: r.loading.host_experts.copied = value == 0; return;
         default: return;

@@ -31,7 +31,7 @@ struct layer_kind {
     token_count window{};     ///< tokens that a sliding-window layer attends to
     token_count chunk{};      ///< tokens of a chunk, of chunked attention
     byte_count state{};       ///< what a recurrence keeps of a sequence, whatever its length
-    std::int64_t states = 1;  ///< such states of a sequence that are kept at once
+    std::int64_t states = 1;  ///< such states of a sequence that are kept at once; 0: one of each of its blocks
 
     /// Whether layers cache in the same way.
     constexpr bool like(const layer_kind& o) const {
@@ -102,8 +102,10 @@ struct block_pool {
         if (!is_uniform()) return page();
         return kind.state > byte_count{} ? kind.state : kind.each * block_tokens;
     }
-    /// Tokens of a kind's block: as many as its page holds, where it holds whole blocks; else it is padded.
+    /// Tokens of a kind's block: as many as its page holds, where it holds whole blocks; else it is padded. States of
+    /// each block are those of attention's.
     constexpr token_count tokens_of_block(const layer_kind& kind) const {
+        if (kind.state > byte_count{}) return kind.states > 0 ? block_tokens : widest_block();
         const byte_count own = kind.each * block_tokens, whole = page_of(kind);
         if (own <= byte_count{} || whole.in(bytes) % own.in(bytes) != 0) return block_tokens;
         return block_tokens * (whole.in(bytes) / own.in(bytes));
@@ -127,7 +129,7 @@ struct block_pool {
     /// (kv_cache_interface.py: max_admission_blocks_per_request). A window slides token by token, so it can begin in
     /// the middle of a block: one block more than its tokens fill.
     constexpr std::int64_t blocks_of_group(const layer_kind& kind, token_count length, token_count in_flight) const {
-        if (kind.state > byte_count{}) return kind.states;
+        if (kind.state > byte_count{} && kind.states > 0) return kind.states;
         const token_count block = tokens_of_block(kind);
         const auto blocks = [&](token_count held) {
             return detail::ceil_quotient((held < length ? held : length).in(tokens), block.in(tokens));

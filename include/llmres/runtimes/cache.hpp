@@ -47,6 +47,7 @@ enum class state_cells : std::uint8_t {
 /// States of a sequence that a recurrent layer keeps, each in a block of its own.
 enum class kept_states : std::uint8_t {
     one,          ///< the sequence's own: prefix caching is off for such models (vLLM to 0.27)
+    each_block,   ///< of Mamba and Mamba-2 that of each of its blocks, else two (vLLM to 0.27, where it is asked to)
     two,          ///< and that of its last whole block (vLLM 0.28 to 0.31)
     scan_prompt,  ///< and of Mamba-2 one within a prompt (vLLM 0.32)
     prompt,       ///< of gated DeltaNet, too, in blocks of a multiple of 64 tokens (vLLM from 0.33 on)

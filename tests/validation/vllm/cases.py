@@ -23,7 +23,7 @@ OPTIONS = [
     {"num_gpu_blocks_override": 500, "max_model_len": 2048},
 ]
 TRIED = ["llama-3.1-8b", "gemma-3-1b", "gpt-oss-20b", "llama-4-scout-text", "nemotron-h-8b", "qwen3-next-80b",
-         "deepseek-v3.2", "granite-4.0-h-small"]
+         "deepseek-v3.2", "granite-4.0-h-small", "jamba-1.5-mini"]
 
 
 # Batches and graphs that vLLM chooses by the card.

@@ -30,6 +30,13 @@ except ImportError:
     from vllm.v1.core.kv_cache_utils import get_kv_cache_configs
 
     get_global_kv_cache_groups = None
+try:  # after 0.20
+    from vllm.v1.core.kv_cache_utils import get_kv_cache_capacity
+except ImportError:
+
+    def get_kv_cache_capacity(config, cache):  # as _report_kv_cache_config() prints it
+        concurrency = kv_cache_utils.get_max_concurrency_for_kv_cache_config(config, cache)
+        return int(concurrency * config.model_config.max_model_len), concurrency
 
 
 def _cache_config(config, specs, pool):
@@ -73,6 +80,7 @@ def defaults_of(config):
         "cache_dtype": config.cache_config.cache_dtype,
         "graph_sizes": len(sizes),
         "largest_graph": max(sizes, default=0),
+        "second_runner": bool(getattr(config, "use_v2_model_runner", False)),
     }
 
 
@@ -93,7 +101,7 @@ def plan_of(config, pool):
              g.kv_cache_spec.page_size_bytes] for g in cache.kv_cache_groups]
         says["block_size"] = config.cache_config.block_size
         if cache.kv_cache_groups:
-            says["tokens"], says["concurrency"] = kv_cache_utils.get_kv_cache_capacity(config, cache)
+            says["tokens"], says["concurrency"] = get_kv_cache_capacity(config, cache)
         if config.cache_config.mamba_cache_mode != "none":
             says["mamba_cache_mode"] = config.cache_config.mamba_cache_mode
     return says

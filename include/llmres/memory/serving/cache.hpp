@@ -204,23 +204,33 @@ constexpr layer_kind layer_kind_of(const attention& a, std::int64_t layers, cons
     return kind;
 }
 
-/// States of a sequence that a recurrent layer keeps at once. One within a prompt is what the kernels of Mamba-2 and of
-/// gated DeltaNet write (mamba_mixer2.py, qwen_gdn_linear_attn.py: get_kv_cache_spec). A model without attention shares
-/// no prefixes (config/model.py: is_prefix_caching_supported).
+/// States of a sequence that a recurrent layer keeps at once; 0: one of each block. One within a prompt is what the
+/// kernels of Mamba-2 and of gated DeltaNet write (mamba_mixer2.py, qwen_gdn_linear_attn.py: get_kv_cache_spec), one of
+/// each block what those of Mamba and Mamba-2 did (SupportsMambaPrefixCaching, mamba_cache_mode "all"). A model without
+/// attention shares no prefixes (config/model.py: is_prefix_caching_supported).
 constexpr std::int64_t states_of(const recurrent& rec, const model& m, const runtime& r) {
     if (!r.cache.shares_prefixes || r.cache.kept == kept_states::one || !has_attention(m)) return 1;
+    const bool scanned = rec.kind == recurrent_kind::mamba || rec.kind == recurrent_kind::mamba2;
+    if (r.cache.kept == kept_states::each_block) return scanned ? 0 : 2;
     if (rec.kind == recurrent_kind::mamba2) return r.cache.kept == kept_states::two ? 2 : 3;
     return is_gated_delta(rec) && r.cache.kept == kept_states::prompt ? 3 : 2;
 }
 
 /// Tokens of a block before it grows for states. The kernels that attend to the tokens that an indexer picks take
 /// blocks of 64 (flashmla_sparse.py: get_supported_kernel_block_sizes), as those of gated DeltaNet do where they write
-/// a state within a prompt (models/fla: FLA_CHUNK_SIZE).
+/// a state within a prompt (models/fla: FLA_CHUNK_SIZE). States of each block are written between chunks of the scan;
+/// Mamba's has none, and 2048 for them (config/model.py: get_mamba_chunk_size).
 constexpr token_count block_of(const model& m, const runtime& r) {
-    for (const layer& kind : m.layers.distinct())
-        if (kind.attention.indexer.heads > 0 ||
-            (is_gated_delta(kind.recurrent) && states_of(kind.recurrent, m, r) == 3))
+    for (const layer& kind : m.layers.distinct()) {
+        const std::int64_t states = states_of(kind.recurrent, m, r);
+        if (kind.attention.indexer.heads > 0 || (is_gated_delta(kind.recurrent) && states == 3))
             return aligned_up(r.cache.block, tokens(64));
+        if (kind.recurrent.kind == recurrent_kind::none || states > 0) continue;
+        const std::int64_t chunk = kind.recurrent.kind == recurrent_kind::mamba ? 2048 : kind.recurrent.chunk;
+        token_count whole = r.cache.block;
+        while (whole.in(tokens) % chunk != 0) whole += r.cache.block;
+        return whole;
+    }
     return r.cache.block;
 }
 
