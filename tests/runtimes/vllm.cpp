@@ -84,6 +84,31 @@ TEST_CASE("since 0.24 dense models score in 16 bit while vLLM profiles, and othe
     CHECK(each("qwen3-30b-a3b", "vllm@0.26") == doctest::Approx(14));
 }
 
+TEST_CASE("the second runner has six architectures under 0.24, dense models and some with experts to 0.28, then all") {
+    // config/vllm.py: DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES, _is_default_v2_model_runner_model; from 0.29 on none of
+    // them
+    const auto in_16_bit = [](const char* id, const char* engine) {
+        return is_scored_plainly(find_model(id).value(), find_runtime(engine).value());
+    };
+    for (const char* id : {"llama-3.1-8b", "mistral-7b-v0.1", "qwen3-0.6b", "deepseek-v2-lite"}) {
+        INFO(id);
+        CHECK_FALSE(in_16_bit(id, "vllm@0.23"));
+        CHECK(in_16_bit(id, "vllm@0.24"));
+        CHECK(in_16_bit(id, "vllm@0.25"));
+    }
+    for (const char* id : {"gemma-2-9b", "qwen2.5-7b", "phi-4"}) {
+        INFO(id);
+        CHECK_FALSE(in_16_bit(id, "vllm@0.24"));
+        CHECK(in_16_bit(id, "vllm@0.25"));
+    }
+    for (const char* id : {"mixtral-8x7b", "deepseek-v3", "qwen3.5-27b", "nemotron-h-8b"}) {
+        INFO(id);
+        CHECK_FALSE(in_16_bit(id, "vllm@0.28"));
+        CHECK(in_16_bit(id, "vllm@0.29"));
+    }
+    CHECK_FALSE(in_16_bit("bert-base", "vllm"));  // embeds
+}
+
 TEST_CASE("tokens that are named to vLLM's first engine stay chunks where contexts are longer") {
     job j = chat();
     j.runtime = runtimes::vllm_v0_7;

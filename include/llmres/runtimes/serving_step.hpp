@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
 /// What a runtime computes in one step when serving: how many tokens and sequences, and which logits.
 namespace llmres::inline v0 {
@@ -41,6 +42,23 @@ constexpr std::array<device_default, 3> device_classes(device_default first = de
     return {first, second, third};
 }
 
+/// Models that a runtime scores in another way than the others.
+enum class plain_models : std::uint8_t {
+    dense,           ///< those without routed experts and recurrences
+    dense_and_some,  ///< and DeepSeek-V2, Granite and Qwen2 with routed experts (vLLM 0.25 to 0.28)
+    some,            ///< Llama, Mistral and Qwen3, and these three (vLLM 0.24)
+    all,             ///< all (vLLM from 0.29 on)
+};
+
+/// True if a model is such. `dense`: it has neither routed experts nor recurrences.
+constexpr bool is_plain(plain_models some, std::string_view architecture, bool dense) {
+    if (some == plain_models::all || (dense && some != plain_models::some)) return true;
+    if (some == plain_models::dense) return false;
+    if (architecture == "deepseek_v2" || architecture == "granitemoe" || architecture == "qwen2_moe") return true;
+    const bool listed = architecture == "llama" || architecture == "mistral" || architecture == "qwen3";
+    return some == plain_models::some && listed;
+}
+
 /// The logits of a step, and what the sampler makes of them. Bytes are of one logit: one position and one word of the
 /// vocabulary.
 struct serving_logits {
@@ -49,8 +67,9 @@ struct serving_logits {
     interval<double> bytes{6.0, 6.0, 6.0};
     /// Bytes for each logit where the context passes chunked_beyond; 0: the same. Unit: bytes a logit.
     interval<double> chunked_bytes{};
-    /// Bytes for each logit of models without routed experts and recurrences; 0: the same. Unit: bytes a logit.
+    /// Bytes for each logit of `plainly_scored` models; 0: the same. Unit: bytes a logit.
     interval<double> dense_bytes{};
+    plain_models plainly_scored = plain_models::dense;  ///< Models whose logits take `dense_bytes`.
     /// Further bytes for each logit where fewer than 128 rows are computed. Unit: bytes a logit.
     double few_rows_bytes = 0.0;
     std::int32_t hidden_vectors = 0;  ///< Vectors of the hidden width that are alive beside each row. Unit: vectors.
@@ -89,10 +108,10 @@ struct serving_step {
 };
 
 /// Bytes that are alive for each logit of a step that computes so many rows. `in_chunks`: the prompt passes in chunks
-/// because the context is longer than `chunked_beyond`; `dense`: the model has neither routed experts nor recurrences.
-constexpr interval<double> bytes_of_logit(const serving_logits& l, std::int64_t rows, bool in_chunks, bool dense) {
+/// because the context is longer than `chunked_beyond`; `plain`: the model is one of `plainly_scored`.
+constexpr interval<double> bytes_of_logit(const serving_logits& l, std::int64_t rows, bool in_chunks, bool plain) {
     if (in_chunks && l.chunked_bytes.high > 0) return l.chunked_bytes;
-    if (dense && l.dense_bytes.high > 0) return l.dense_bytes;
+    if (plain && l.dense_bytes.high > 0) return l.dense_bytes;
     interval<double> each = l.bytes;
     if (l.few_rows_bytes > 0 && rows < 128) each.expected += l.few_rows_bytes, each.high += l.few_rows_bytes;
     return each;

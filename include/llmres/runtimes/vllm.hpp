@@ -341,18 +341,20 @@ constexpr runtime vllm_graphs_deducted() {
     r.process.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;
 }
-/// Dense models go to the second model runner (config/vllm.py: _is_default_v2_model_runner_model), which deducts no
-/// graphs up to 0.28: the low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
-constexpr runtime vllm_two_runners() {
+/// Six architectures go to the second model runner, dense models and some with experts from 0.25 on (config/vllm.py:
+/// _is_default_v2_model_runner_model), and all from 0.29 on (use_v2_model_runner). It deducts no graphs up to 0.28: the
+/// low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
+constexpr runtime vllm_two_runners(plain_models of_second) {
     runtime r = vllm_graphs_deducted();
     r.step.logits.dense_bytes = plain_scores;
+    r.step.logits.plainly_scored = of_second;
     return r;
 }
 /// Blocks outside a window are freed once the steps that may read them have ended, so that a windowed layer needs room
 /// for the tokens of every step in flight (config/vllm.py: max_in_flight_tokens; pull request 47728). With asynchronous
 /// scheduling, the default, that is one step more than a pipeline has stages.
 constexpr runtime vllm_reserves_in_flight() {
-    runtime r = vllm_two_runners();
+    runtime r = vllm_two_runners(plain_models::dense_and_some);
     r.cache.in_flight = steps_in_flight::stages_ahead;
     return r;
 }
@@ -371,6 +373,12 @@ constexpr runtime vllm_keeps(kept_states kept) {
     runtime r = vllm_consumed();
     r.cache.kept = kept;
     r.cache.default_fraction = vllm_choices<1024>;
+    return r;
+}
+/// The first runner is left to what the second cannot do.
+constexpr runtime vllm_second_runner(kept_states kept) {
+    runtime r = vllm_keeps(kept);
+    r.step.logits.plainly_scored = plain_models::all;
     return r;
 }
 
@@ -397,19 +405,25 @@ inline constexpr runtime vllm_v1_18 =
     for_versions(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
 inline constexpr runtime vllm_v1_20 =
     for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
-inline constexpr runtime vllm_v2_24 = for_versions(detail::vllm_two_runners(), "0.24 and 0.25", {0, 24, 0}, {0, 26, 0});
+inline constexpr runtime vllm_v2_24 =
+    for_versions(detail::vllm_two_runners(plain_models::some), "0.24", {0, 24, 0}, {0, 25, 0});
+inline constexpr runtime vllm_v2_25 =
+    for_versions(detail::vllm_two_runners(plain_models::dense_and_some), "0.25", {0, 25, 0}, {0, 26, 0});
 inline constexpr runtime vllm_v2_26 = for_versions(detail::vllm_reserves_in_flight(), "0.26", {0, 26, 0}, {0, 27, 0});
 inline constexpr runtime vllm_v2_27 = for_versions(detail::vllm_consumed(), "0.27", {0, 27, 0}, {0, 28, 0});
 inline constexpr runtime vllm_v2_28 =
-    for_versions(detail::vllm_keeps(kept_states::two), "0.28 to 0.31", {0, 28, 0}, {0, 32, 0});
+    for_versions(detail::vllm_keeps(kept_states::two), "0.28", {0, 28, 0}, {0, 29, 0});
+inline constexpr runtime vllm_v2_29 =
+    for_versions(detail::vllm_second_runner(kept_states::two), "0.29 to 0.31", {0, 29, 0}, {0, 32, 0});
 /// Mamba-2 keeps a state within a prompt (MambaSpec::num_prefill_checkpoint_blocks).
 inline constexpr runtime vllm_v2_32 =
-    for_versions(detail::vllm_keeps(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
-inline constexpr runtime vllm = for_versions(detail::vllm_keeps(kept_states::prompt), "0.33 and later", {0, 33, 0});
+    for_versions(detail::vllm_second_runner(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
+inline constexpr runtime vllm =
+    for_versions(detail::vllm_second_runner(kept_states::prompt), "0.33 and later", {0, 33, 0});
 
-inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_28,  &vllm_v2_27,  &vllm_v2_26,
-                                     &vllm_v2_24, &vllm_v1_20, &vllm_v1_18,  &vllm_v1_17,  &vllm_v1_11,
-                                     &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0, &vllm_v0_7,
-                                     &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,   &vllm_v0_2};
+inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_29,  &vllm_v2_28,  &vllm_v2_27, &vllm_v2_26,
+                                     &vllm_v2_25, &vllm_v2_24, &vllm_v1_20,  &vllm_v1_18,  &vllm_v1_17, &vllm_v1_11,
+                                     &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0, &vllm_v0_7,  &vllm_v0_6,
+                                     &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
 
 }  // namespace llmres::inline v0::runtimes

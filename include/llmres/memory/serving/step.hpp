@@ -74,6 +74,12 @@ constexpr bool is_dense(const model& m) {
     return true;
 }
 
+/// Whether a runtime scores a model in another way than others (vLLM: with its second model runner).
+constexpr bool is_scored_plainly(const model& m, const runtime& r) {
+    const serving_logits& l = r.step.logits;
+    return l.dense_bytes.high > 0 && generates(m) && is_plain(l.plainly_scored, m.architecture, is_dense(m));
+}
+
 /// Tokens computed in one step on one rank, by all its sequences.
 constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l) {
     const std::int64_t ranks = l.all_data_ranks() * l.context_parallel;
@@ -359,8 +365,7 @@ struct serving_step {
     /// What is alive for each logit of a step.
     constexpr interval<double> bytes_each_logit() const {
         const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(job, runtime);
-        const bool dense = runtime.step.logits.dense_bytes.high > 0 && is_dense(job.model);
-        return bytes_of_logit(runtime.step.logits, rows, in_chunks, dense);
+        return bytes_of_logit(runtime.step.logits, rows, in_chunks, is_scored_plainly(job.model, runtime));
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> logits_of_sequences() const {
