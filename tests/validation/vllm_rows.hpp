@@ -80,15 +80,18 @@ inline std::string differences(const row& r) {
 }
 
 /// Versions whose wheels were asked.
-inline constexpr std::array versions{"0.24.0", "0.26.0", "0.28.0", "0.29.0", "0.33.0"};
+inline constexpr std::array versions{"0.20.2", "0.24.0", "0.26.0", "0.28.0", "0.29.0", "0.33.0"};
 
 /// Rows that are planned differently, with the reason of each.
 inline std::set<std::string> known_unequal(std::string_view version) {
     // The cache of cross-attention is not planned; that no kernel of sparse attention has blocks of 32 is not refused.
-    return {
+    std::set<std::string> known{
         std::string{version} + " whisper-large-v3 {} h100-sxm5-80gb",
         std::string{version} + R"( deepseek-v3.2 {"block_size":32} h100-sxm5-80gb)",
     };
+    // transformers 5.8 takes `head_dim`, 192 in GLM-5.2's file, for the part that is rotated: 704 features in all.
+    if (version == "0.20.2") known.insert("0.20.2 glm-5.2 {} h100-sxm5-80gb");
+    return known;
 }
 
 /// The rows of a file below tests/validation/data/vllm. Throws where a document is refused.

@@ -17,7 +17,7 @@ unpack() {
     ls "$work/wheels/vllm-$1"-*.whl > /dev/null 2>&1 || {
         "$work/tools/bin/pip" download --quiet --no-deps --only-binary=:all: --python-version 3.12 \
             --platform manylinux_2_28_x86_64 --platform manylinux_2_31_x86_64 --platform manylinux_2_35_x86_64 \
-            --platform manylinux1_x86_64 --dest "$work/wheels" "vllm==$1"
+            --platform manylinux_2_24_x86_64 --platform manylinux1_x86_64 --dest "$work/wheels" "vllm==$1"
         fetched=yes
     }
     mkdir -p "$work/sources/$1"
