@@ -58,8 +58,7 @@ inline std::string differences(const row& r) {
         differs("the largest of them", r.says["largest_graph"], static_cast<double>(largest));
     }
     if (r.says.contains("second_runner") && generates(r.asked.job.model))
-        differs("second runner", r.says["second_runner"].get<bool>(),
-                detail::is_scored_plainly(r.asked.job.model, on_card));
+        differs("second runner", r.says["second_runner"].get<bool>(), detail::is_scored_plainly(r.asked.job, on_card));
     const pool_size pool = r.pool();
     if (r.refused()) {
         if (!r.has_no_room()) return "vLLM refuses it: " + r.says["refuses"].get<std::string>().substr(0, 80);

@@ -45,18 +45,27 @@ constexpr std::array<device_default, 3> device_classes(device_default first = de
 /// Models that a runtime scores in another way than the others.
 enum class plain_models : std::uint8_t {
     dense,           ///< those without routed experts and recurrences
-    dense_and_some,  ///< and DeepSeek-V2, Granite and Qwen2 with routed experts (vLLM 0.25 to 0.28)
-    some,            ///< Llama, Mistral and Qwen3, and these three (vLLM 0.24)
+    qwen3,           ///< Qwen3 with weights of 16 bits and more (vLLM 0.22)
+    three,           ///< and Llama and Mistral with such (vLLM 0.23)
+    six,             ///< these three with any weights, and DeepSeek-V2, Granite and Qwen2 with experts (vLLM 0.24)
+    dense_and_some,  ///< dense ones, and those with experts of the six (vLLM 0.25 to 0.28)
     all,             ///< all (vLLM from 0.29 on)
 };
 
-/// True if a model is such. `dense`: it has neither routed experts nor recurrences.
-constexpr bool is_plain(plain_models some, std::string_view architecture, bool dense) {
-    if (some == plain_models::all || (dense && some != plain_models::some)) return true;
-    if (some == plain_models::dense) return false;
-    if (architecture == "deepseek_v2" || architecture == "granitemoe" || architecture == "qwen2_moe") return true;
-    const bool listed = architecture == "llama" || architecture == "mistral" || architecture == "qwen3";
-    return some == plain_models::some && listed;
+/// True if a model is such. `dense`: it has neither routed experts nor recurrences; `wide`: weights of 16 bits and
+/// more.
+constexpr bool is_plain(plain_models some, std::string_view architecture, bool dense, bool wide) {
+    const bool three = architecture == "llama" || architecture == "mistral" || architecture == "qwen3";
+    const bool with_experts =
+        architecture == "deepseek_v2" || architecture == "granitemoe" || architecture == "qwen2_moe";
+    switch (some) {
+        case plain_models::dense: return dense;
+        case plain_models::qwen3: return dense && wide && architecture == "qwen3";
+        case plain_models::three: return dense && wide && three;
+        case plain_models::six: return three || with_experts;
+        case plain_models::dense_and_some: return dense || with_experts;
+        default: return true;
+    }
 }
 
 /// The logits of a step, and what the sampler makes of them. Bytes are of one logit: one position and one word of the

@@ -341,9 +341,9 @@ constexpr runtime vllm_graphs_deducted() {
     r.process.layer_graphs = {mib(2), mib(22), mib(28)};
     return r;
 }
-/// Six architectures go to the second model runner, dense models and some with experts from 0.25 on (config/vllm.py:
-/// _is_default_v2_model_runner_model), and all from 0.29 on (use_v2_model_runner). It deducts no graphs up to 0.28: the
-/// low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
+/// One architecture goes to the second model runner from 0.22 on, three under 0.23 and six under 0.24, dense models and
+/// some with experts from 0.25 on (config/vllm.py: _is_default_v2_model_runner_model), and all from 0.29 on
+/// (use_v2_model_runner). It deducts no graphs up to 0.28: the low bound. Qwen3-0.6B's whole peak is 0.27 GiB.
 constexpr runtime vllm_two_runners(plain_models of_second) {
     runtime r = vllm_graphs_deducted();
     r.step.logits.dense_bytes = plain_scores;
@@ -404,9 +404,13 @@ inline constexpr runtime vllm_v1_17 = for_versions(detail::vllm_filters(), "0.17
 inline constexpr runtime vllm_v1_18 =
     for_versions(detail::vllm_samples_graphs(), "0.18 and 0.19", {0, 18, 0}, {0, 20, 0});
 inline constexpr runtime vllm_v1_20 =
-    for_versions(detail::vllm_graphs_deducted(), "0.20 to 0.23", {0, 20, 0}, {0, 24, 0});
+    for_versions(detail::vllm_graphs_deducted(), "0.20 and 0.21", {0, 20, 0}, {0, 22, 0});
+inline constexpr runtime vllm_v2_22 =
+    for_versions(detail::vllm_two_runners(plain_models::qwen3), "0.22", {0, 22, 0}, {0, 23, 0});
+inline constexpr runtime vllm_v2_23 =
+    for_versions(detail::vllm_two_runners(plain_models::three), "0.23", {0, 23, 0}, {0, 24, 0});
 inline constexpr runtime vllm_v2_24 =
-    for_versions(detail::vllm_two_runners(plain_models::some), "0.24", {0, 24, 0}, {0, 25, 0});
+    for_versions(detail::vllm_two_runners(plain_models::six), "0.24", {0, 24, 0}, {0, 25, 0});
 inline constexpr runtime vllm_v2_25 =
     for_versions(detail::vllm_two_runners(plain_models::dense_and_some), "0.25", {0, 25, 0}, {0, 26, 0});
 inline constexpr runtime vllm_v2_26 = for_versions(detail::vllm_reserves_in_flight(), "0.26", {0, 26, 0}, {0, 27, 0});
@@ -421,9 +425,9 @@ inline constexpr runtime vllm_v2_32 =
 inline constexpr runtime vllm =
     for_versions(detail::vllm_second_runner(kept_states::prompt), "0.33 and later", {0, 33, 0});
 
-inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_29,  &vllm_v2_28,  &vllm_v2_27, &vllm_v2_26,
-                                     &vllm_v2_25, &vllm_v2_24, &vllm_v1_20,  &vllm_v1_18,  &vllm_v1_17, &vllm_v1_11,
-                                     &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0, &vllm_v0_7,  &vllm_v0_6,
-                                     &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
+inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_29, &vllm_v2_28, &vllm_v2_27,  &vllm_v2_26,
+                                     &vllm_v2_25, &vllm_v2_24, &vllm_v2_23, &vllm_v2_22, &vllm_v1_20,  &vllm_v1_18,
+                                     &vllm_v1_17, &vllm_v1_11, &vllm_v1_9,  &vllm_v1,    &vllm_v1_8_4, &vllm_v1_8_0,
+                                     &vllm_v0_7,  &vllm_v0_6,  &vllm_v0,    &vllm_v0_3,  &vllm_v0_2};
 
 }  // namespace llmres::inline v0::runtimes

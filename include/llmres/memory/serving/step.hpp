@@ -75,9 +75,10 @@ constexpr bool is_dense(const model& m) {
 }
 
 /// Whether a runtime scores a model in another way than others (vLLM: with its second model runner).
-constexpr bool is_scored_plainly(const model& m, const runtime& r) {
+constexpr bool is_scored_plainly(const job& j, const runtime& r) {
     const serving_logits& l = r.step.logits;
-    return l.dense_bytes.high > 0 && generates(m) && is_plain(l.plainly_scored, m.architecture, is_dense(m));
+    return l.dense_bytes.high > 0 && generates(j.model) &&
+           is_plain(l.plainly_scored, j.model.architecture, is_dense(j.model), is_wide(weights_of(j)));
 }
 
 /// Tokens computed in one step on one rank, by all its sequences.
@@ -365,7 +366,7 @@ struct serving_step {
     /// What is alive for each logit of a step.
     constexpr interval<double> bytes_each_logit() const {
         const bool in_chunks = runtime.step.chunked_beyond > token_count{} && chunks(job, runtime);
-        return bytes_of_logit(runtime.step.logits, rows, in_chunks, is_scored_plainly(job.model, runtime));
+        return bytes_of_logit(runtime.step.logits, rows, in_chunks, is_scored_plainly(job, runtime));
     }
     /// Of one new token a sequence.
     constexpr interval<byte_count> logits_of_sequences() const {
