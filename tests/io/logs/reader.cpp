@@ -440,3 +440,25 @@ TEST_CASE("bytes of zero later in the first line make a file binary") {
     REQUIRE_FALSE(bool{read});
     CHECK(read.error().value == "binary data");
 }
+
+TEST_CASE("nvidia-smi's CSV is read as each of its options writes it") {
+    const auto used = [](const std::string& text) {
+        std::map<std::int64_t, std::int64_t> of_device;
+        const logs::engine_log log = logs::read_log(text).value();
+        for (const logs::figure& f : log.figures)
+            if (f.what == quantity::device_used) of_device[f.rank] = static_cast<std::int64_t>(f.value / one_mib);
+        return of_device;
+    };
+    using devices = std::map<std::int64_t, std::int64_t>;
+    CHECK(used("memory.used [MiB], memory.total [MiB]\n500 MiB, 81559 MiB\n") == devices{{0, 500}});
+    CHECK(used("memory.used [MiB]\n4\n") == devices{{0, 4}});  // nounits, of an idle GPU
+    CHECK(used("memory.used [MiB]\n12\n") == devices{{0, 12}});
+    CHECK(used("index, memory.used [MiB]\r\n0, 500 MiB\r\n1, 600 MiB\r\n") == devices{{0, 500}, {1, 600}});
+    // As other programs write it anew: without blanks, and with an empty cell at the end.
+    CHECK(used("index,memory.used [MiB],name\n0,500 MiB,\n1,600 MiB,H100\n") == devices{{0, 500}, {1, 600}});
+    const logs::engine_log log = logs::read_log("\nmemory.used [MiB], name\n500 MiB, NVIDIA H100 80GB HBM3\n").value();
+    CHECK(log.find(quantity::device_used)->line == 3);
+    REQUIRE(log.names.size() == 1);
+    CHECK(log.names.front().line == 3);
+    CHECK(log.find(quantity::device_used)->printed_to == 0.5 * one_mib);
+}

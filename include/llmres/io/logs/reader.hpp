@@ -255,7 +255,7 @@ inline void reader::take_line() {
     if (!option_.empty()) line_.insert(0, std::exchange(option_, {}));
     if (continues) option_ = line_;
     const std::string_view line = line_;
-    if (line.size() < 2 || detail::repeats_a_prompt(line)) return;
+    if (line.empty() || detail::repeats_a_prompt(line)) return;
     for (std::size_t at = 0; at + 1 < line.size(); ++at) {
         const std::size_t group = detail::letters_of(line, at);
         for (std::size_t i = detail::all_anchors.first[group]; i < detail::all_anchors.first[group + 1]; ++i)
