@@ -196,6 +196,28 @@ TEST_CASE("what is beside tensors is learnt from its line, and the pool then say
     CHECK(static_cast<double>(beside->expected.in(bytes)) == doctest::Approx(2.5 * 1073741824.0).epsilon(0.01));
 }
 
+TEST_CASE("a pool that is smaller by what a printed peak is larger teaches nothing else") {
+    const logs::logged_job plain = job_of(vllm_log("50.00"));
+    const double pool = pool_of(plain);
+    const auto peak = predicted(observed_figure::activation_peak, plain.asked.job, plain.layout, plain.asked.cluster);
+    REQUIRE(peak);
+    const double expected = static_cast<double>(peak->expected.in(bytes)) / 1073741824.0;
+    const auto workspace_of = [&](double more) {
+        const std::string parts = "(EngineCore pid=9) INFO PyTorch activation peak memory takes " +
+                                  two_places(expected + more + 0.005) + "GiB\n";
+        const std::vector<logs::logged_job> jobs(9, job_of(vllm_log(two_places(pool - more), "14.9889", parts)));
+        const interval<byte_count> learnt = logs::calibrate(jobs).value().profile.runtime.process.workspace;
+        return static_cast<double>(learnt.expected.in(bytes)) / 1073741824.0;
+    };
+    const double as_planned = workspace_of(0);
+    CHECK(workspace_of(1) == doctest::Approx(as_planned).epsilon(0.05));
+    CHECK(workspace_of(2) == doctest::Approx(as_planned).epsilon(0.05));
+    // Of a pool alone it is the workspace that lacks a GiB.
+    const std::vector<logs::logged_job> alone(9, job_of(vllm_log(two_places(pool - 1))));
+    const interval<byte_count> learnt = logs::calibrate(alone).value().profile.runtime.process.workspace;
+    CHECK(static_cast<double>(learnt.expected.in(bytes)) / 1073741824.0 > as_planned + 0.8);
+}
+
 TEST_CASE("weights and caches that are not what arithmetic says are refused") {
     CHECK(refusal_of({job_of(vllm_log("50.00", "13.9"))}) == "log some.log, line 3 is 13.90 GiB");
     const auto llama_cpp = [](const std::string& cache) {
@@ -275,6 +297,9 @@ TEST_CASE("each half of the logs is predicted by what the other half taught, in 
     const auto three = halves_of({expected - 4, expected - 2, expected - 4});
     CHECK(three.figures == 3);
     CHECK(three.after_bytes == doctest::Approx(2 * gibibyte).epsilon(0.05));
+    // The second is predicted by both of the other half, which are 4 and 2 below: by 3.
+    const auto uneven = halves_of({expected - 4, expected - 2, expected - 2});
+    CHECK(uneven.after_bytes == doctest::Approx((2.0 + 1.0 + 0.0) / 3 * gibibyte).epsilon(0.05));
     for (const auto& none : {halves_of({expected - 4}), logs::calibration::halves{}}) {
         CHECK(none.figures == 0);
         for (const double part : {none.before_bytes, none.after_bytes, none.before_part, none.after_part})

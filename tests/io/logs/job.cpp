@@ -69,6 +69,14 @@ std::vector<std::pair<observed_figure, std::int64_t>> observed(const std::string
     return all;
 }
 
+/// What is observed of a figure in a log under a runtime.
+logs::line_observation observation_of(const std::string& text, const runtime& r, observed_figure what) {
+    for (const logs::line_observation& o : logs::observations_of(logs::read_log(text).value(), r))
+        if (o.seen.what == what) return o;
+    FAIL("nothing is observed of it");
+    return {};
+}
+
 /// Who refuses a log of an engine under a runtime, or "".
 std::string refusal_of(const std::string& engine, const runtime& r) {
     const status s = logs::is_log_of(logs::engine_log{.engine = engine, .figures = {}, .names = {}, .lines = 1}, r);
@@ -211,6 +219,10 @@ TEST_CASE("numbers that no job has are not taken over") {
     CHECK(document["runtime"] == json{{"name", "vllm"}});
     CHECK(document["layout"] == json{{"tensor", 1}, {"pipeline", 1}});
     CHECK(document["context"] == 0);  // for the reader of jobs to refuse by its name
+    for (const auto& [printed, context] : std::initializer_list<std::pair<const char*, std::int64_t>>{
+             {"1", 1}, {"2", 2}, {"999999999", 999999999}, {"1000000000", 0}})
+        CHECK(document_of("LLM engine (v0.9.2) with config: model='m', max_seq_len=" + std::string{printed} +
+                          "\n")["context"] == context);
 }
 
 TEST_CASE("what is said of a job goes before what its log says, and keeps the rest") {
@@ -302,6 +314,75 @@ TEST_CASE("of ranks the largest weights and the smallest pool are observed") {
           std::vector<std::pair<observed_figure, std::int64_t>>{{weights, 4 * 1024}, {pool, 4 * 1024}});
 }
 
+TEST_CASE("each size that an engine prints is observed as what it is") {
+    using enum observed_figure;
+    using figures = std::vector<std::pair<observed_figure, std::int64_t>>;  // MiB
+    CHECK(observed(vllm_log() +
+                       "Model loading took 15.00 GiB memory and 4.6 seconds\n"
+                       "Graph capturing finished in 4 secs, took 0.25 GiB\n"
+                       "Actual usage is 15.0 GiB for weight, 1.25 GiB for peak activation, 0.50 GiB for non-torch "
+                       "memory, and 0.25 GiB for CUDAGraph memory. Current kv cache memory in use is 54.25 GiB.\n",
+                   runtimes::vllm) ==
+          figures{{weights, 15360}, {pool, 55552}, {activation_peak, 1280}, {beside_tensors, 512}, {cuda_graphs, 256}});
+    CHECK(observed("{'allocated_bytes.all.peak': 1073741824, 'reserved_bytes.all.peak': 2147483648}\n",
+                   runtimes::pytorch) == figures{{allocated, 1024}, {reserved, 2048}});
+    CHECK(observed("MA 4.0 GB Max_MA 5.00 GB CA 6.0 GB Max_CA 6 GB\n", runtimes::deepspeed) ==
+          figures{{allocated, 5120}, {reserved, 6144}});
+    CHECK(observed("[Rank 0] (after 1 iterations) memory (MB) | allocated: 90.0 | max allocated: 100.5 | reserved: "
+                   "150.0 | max reserved: 200.0\n",
+                   runtimes::megatron) == figures{{allocated, 100}, {reserved, 200}});
+    CHECK(observed("[titan] memory usage for model: 3.75GiB(3.97%)\n"
+                   "[titan] step:  1  loss:  8.1  memory:  9.50GiB(10.00%)  tps: 7,000\n",
+                   runtimes::torchtitan) == figures{{weights, 3840}, {reserved, 9728}});
+    CHECK(observed("memory.used [MiB], memory.total [MiB]\n500 MiB, 81559 MiB\n", runtimes::vllm) ==
+          figures{{device_used, 500}});
+    CHECK(observed("[TensorRT-LLM][INFO] Loaded engine size: 15317 MiB\n"
+                   "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 760.00 MiB for execution context memory.\n"
+                   "[TensorRT-LLM][INFO] [MemUsageChange] Allocated 50.00 GiB for max tokens in paged KV cache "
+                   "(409600).\n",
+                   runtimes::tensorrt_llm) == figures{{weights, 15317}, {pool, 51200}, {activation_peak, 760}});
+}
+
+TEST_CASE("what is observed is known to half of the last digit, and of a sum to as much of each part") {
+    using enum observed_figure;
+    // 14.9889 GiB, and half of 0.0001 GiB.
+    const auto weights_of = observation_of("Model loading took 14.9889 GiB\nAvailable KV cache memory: 5.00 GiB\n",
+                                           runtimes::vllm, weights);
+    CHECK(weights_of.seen.size == bytes(16094208826));
+    CHECK(weights_of.seen.printed_to == bytes(53687));
+    CHECK(weights_of.line == 1);
+    CHECK(weights_of.contradicted == 0);
+    // 2000.00 and 2300.00 MiB, and twice half of 0.01 MiB.
+    const auto sum = observation_of(llama_log(on_two_gpus), runtimes::llama_cpp, weights);
+    CHECK(sum.seen.size == bytes(4300 * mebibyte));
+    CHECK(sum.seen.printed_to == bytes(10486));
+    // 1 byte is one byte.
+    CHECK(observation_of("{'allocated_bytes.all.peak': 1}\n", runtimes::pytorch, allocated).seen.size == bytes(1));
+    CHECK(observation_of("{'allocated_bytes.all.peak': 1}\n", runtimes::pytorch, allocated).seen.printed_to ==
+          bytes(0));
+}
+
+TEST_CASE("of ranks that print the same the first one's line is named, and a contradiction in any part of a sum") {
+    using enum observed_figure;
+    const std::string ranks =
+        "(Worker_TP0 pid=1) INFO Model loading took 5.00 GiB\n"
+        "(Worker_TP1 pid=2) INFO Model loading took 5.00 GiB\n"
+        "(Worker_TP0 pid=1) INFO Available KV cache memory: 4.00 GiB\n"
+        "(Worker_TP1 pid=2) INFO Available KV cache memory: 4.00 GiB\n";
+    CHECK(observation_of(ranks, runtimes::vllm, weights).line == 1);
+    CHECK(observation_of(ranks, runtimes::vllm, pool).line == 3);
+    // Builds of llama.cpp before October 2024 print each device's weights once.
+    const auto old_build = [](const std::string& again) {
+        return observation_of(
+            "llama_model_loader: loaded meta data\n"
+            "llm_load_tensors:      CUDA0 buffer size =  2000.00 MiB\n" +
+                again + "llm_load_tensors:      CUDA1 buffer size =  2300.00 MiB\n",
+            runtimes::llama_cpp, weights);
+    };
+    CHECK(old_build("").contradicted == 0);
+    CHECK(old_build("llm_load_tensors:      CUDA0 buffer size =  2100.00 MiB\n").contradicted == 3);
+}
+
 TEST_CASE("a log is one of the runtime that printed it, of its relatives, or of any") {
     for (const char* any : {"pytorch", "deepspeed", "nvidia-smi"}) CHECK(refusal_of(any, runtimes::vllm).empty());
     CHECK(refusal_of("vllm", runtimes::vllm).empty());
@@ -310,5 +391,8 @@ TEST_CASE("a log is one of the runtime that printed it, of its relatives, or of 
     CHECK(refusal_of("megatron", runtimes::megatron_deepspeed).empty());
     CHECK(refusal_of("llama.cpp", runtimes::vllm) == "a log of llama.cpp, not one of vllm, which the job's runtime is");
     CHECK(refusal_of("vllm", runtimes::llama_cpp) == "a log of vllm, not one of llama.cpp, which the job's runtime is");
+    CHECK(refusal_of("an unknown tool", runtimes::vllm) ==
+          "a log of an unknown tool, not one of vllm, which the job's runtime is");
+    CHECK(logs::scope_of("an unknown tool").size == 0);
     CHECK(refusal_of("megatron", runtimes::vllm) == "a log of megatron, not one of vllm, which the job's runtime is");
 }

@@ -5,7 +5,9 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -427,6 +429,7 @@ TEST_CASE("an option's value is not joined to a long line") {
     const std::string long_line = std::string(200, ' ') + "num_shard: Some(\n  2,\n";
     const std::string begins = "INFO text_generation_launcher: Args {\n    model_id: \"m\",\n";
     CHECK(value_of(logs::read_log(begins + "num_shard: Some(\n  2,\n").value(), quantity::tensor) == 2);
+    CHECK(value_of(logs::read_log(begins + "num_shard: Some(\n2,\n").value(), quantity::tensor) == 2);
     CHECK(value_of(logs::read_log(begins + long_line).value(), quantity::tensor) == -1);
 }
 
@@ -439,6 +442,140 @@ TEST_CASE("bytes of zero later in the first line make a file binary") {
     const auto read = r.finish();
     REQUIRE_FALSE(bool{read});
     CHECK(read.error().value == "binary data");
+}
+
+TEST_CASE("words of a table are found by their first two letters, each under what it means") {
+    const logs::detail::anchor_index index;  // made while the test runs
+    std::size_t words = 0;
+    const auto held = [&](std::string_view text, std::size_t table, const logs::row* means, bool begins) {
+        ++words;
+        const std::size_t group = logs::detail::letters_of(text);
+        int found = 0;
+        for (std::size_t i = index.first[group]; i < index.first[group + 1]; ++i) {
+            const logs::detail::anchor& a = index.anchors[i];
+            found += a.words == text && a.table == table && a.means == means && a.begins == begins;
+        }
+        return found;
+    };
+    for (std::size_t t = 0; t < logs::all_tables.size(); ++t) {
+        const logs::engine_table& table = logs::all_tables[t];
+        CAPTURE(table.name);
+        for (const std::string_view begins : table.begins)
+            if (!begins.empty()) CHECK(held(begins, t, nullptr, true) == 1);
+        for (const std::string_view sign : table.signs)
+            if (!sign.empty()) CHECK(held(sign, t, nullptr, false) == 1);
+        for (std::size_t i = 0; i < table.size; ++i) CHECK(held(table.first[i].before, t, table.first + i, false) == 1);
+    }
+    CHECK(logs::detail::anchor_count() == words);
+    CHECK(index.first[0] == 0);
+    CHECK(index.first[logs::detail::letter_groups] == words);
+}
+
+TEST_CASE("a table of few words has no others") {
+    logs::row rows[] = {{"a ", quantity::weights}, {"b ", quantity::pool}};
+    std::string_view signs[] = {"sign", "another"};
+    std::string_view begins[] = {"begins"};
+    std::string_view six[] = {"1", "2", "3", "4", "5", "6"};
+    std::string_view three[] = {"7", "8", "9"};
+    const logs::engine_table few = logs::table_of("few", rows, signs, begins, {.any_runtime = true, .also = "other"});
+    CHECK(few.size == 2);
+    CHECK(few.scope.any_runtime);
+    CHECK(few.scope.also == "other");
+    CHECK(few.signs == std::array<std::string_view, 6>{"sign", "another"});
+    CHECK(few.begins == std::array<std::string_view, 3>{"begins"});
+    const logs::engine_table full = logs::table_of("full", rows, six, three);
+    CHECK(full.signs == std::array<std::string_view, 6>{"1", "2", "3", "4", "5", "6"});
+    CHECK(full.begins == std::array<std::string_view, 3>{"7", "8", "9"});
+    CHECK_FALSE(full.scope.any_runtime);
+    CHECK(full.scope.size == 0);
+}
+
+TEST_CASE("a log is read as far as it goes, and once more where it goes on") {
+    const std::string pool = "INFO Available KV cache memory: ";
+    logs::reader r;
+    r.feed("noise\n" + pool + "5.00 GiB\nnoise");
+    CHECK(r.finish().value().lines == 3);
+    CHECK(r.finish().value().lines == 3);
+    r.feed("(Worker_TP1 pid=2) " + pool + "4.00 GiB\n");
+    const logs::engine_log log = r.finish().value();
+    CHECK(log.lines == 4);
+    REQUIRE(log.figures.size() == 2);
+    CHECK(log.smallest(quantity::pool)->value == 4 * one_gib);
+    CHECK(log.smallest(quantity::pool)->line == 4);
+    CHECK(logs::read_log("noise\n" + pool + "5.00 GiB\n").value().lines == 2);
+}
+
+TEST_CASE("colours of a terminal are no part of a line") {
+    const logs::engine_log log = logs::read_log(
+                                     "\x1b[1;36m(EngineCore pid=9)\x1b[0;0m INFO \x1b[32mAvailable KV\x1b[0m cache "
+                                     "memory: \x1b[1m5.00\x1b[0m GiB\n")
+                                     .value();
+    CHECK(value_of(log, quantity::pool) == 5 * one_gib);
+}
+
+TEST_CASE("a line of more than 64 KiB is cut there, whatever the pieces in which it arrives") {
+    const std::string begins = "vLLM API server version 0.9.1\n";
+    const std::string figure = "Available KV cache memory: 5.00 GiB\n";
+    const auto pool_behind = [&](std::size_t blanks, std::size_t piece) {
+        const std::string text = begins + std::string(blanks, ' ') + figure;
+        logs::reader r;
+        for (std::size_t at = 0; at < text.size(); at += piece) r.feed(std::string_view{text}.substr(at, piece));
+        return value_of(r.finish().value(), quantity::pool);
+    };
+    for (const std::size_t piece : {1000u, 50000u, 1000000u}) {
+        CHECK(pool_behind(65000, piece) == 5 * one_gib);
+        CHECK(pool_behind(65536, piece) == -1);
+        CHECK(pool_behind(90000, piece) == -1);
+    }
+}
+
+TEST_CASE("bytes of zero make a file binary where they begin it, and a later line of a log no worse") {
+    CHECK(refusal_of(std::string_view{"\0vLLM API server version 0.9.1\n", 31}) == "binary data");
+    using namespace std::string_view_literals;
+    logs::reader r;
+    r.feed("Available KV cache memory: 5.00 GiB\n");
+    r.feed("a prompt of \0 bytes\nModel loading took 14.50 GiB\n"sv);
+    CHECK(value_of(r.finish().value(), quantity::weights) == 14.5 * one_gib);
+}
+
+TEST_CASE("a pickle that is no snapshot is refused") {
+    CHECK(refusal_of("\x80\x04") != "read");
+    CHECK(refusal_of("\x80\x04N.") != "read");
+}
+
+TEST_CASE("a name that is none leaves room for the next, and a sign without anything is no log") {
+    CHECK(logs::read_log("INFO LLM engine (v0.9.2) with config: model='tell me; a secret?', x\n"
+                         "INFO LLM engine (v0.9.2) with config: model='org/name', x\n")
+              .value()
+              .text_of(quantity::model) == "org/name");
+    CHECK(refusal_of("INFO vLLM API server version \n") == "no line of an engine");
+}
+
+TEST_CASE("of a figure that is printed again the first line is named, and of parts how far all are known") {
+    const auto of = [](const std::string& text, quantity what) { return *logs::read_log(text).value().find(what); };
+    const std::string pool = "Available KV cache memory: 5.00 GiB\n";
+    CHECK(of(pool + pool, quantity::pool).line == 1);
+    const std::string step = "[Rank 0] | max allocated: 100.5\n";
+    CHECK(of(step + step, quantity::allocated).line == 1);
+    CHECK(of(step + "[Rank 0] | max allocated: 7.0\n", quantity::allocated).contradicted == 0);
+    // Keys and values to 0.01 GiB, each of them rounded by half of that.
+    const std::string cache = "KV Cache is allocated. #tokens: 1000, K size: 2.00 GB, V size: 2.00 GB\n";
+    const std::string start = "server_args=ServerArgs(model_path='m', tp_size=1)\n";
+    CHECK(of(start + cache, quantity::pool).printed_to == doctest::Approx(0.01 * one_gib));
+    CHECK(of(start + cache + cache, quantity::pool).contradicted == 0);
+    // Ranks that print the same.
+    const logs::engine_log ranks = logs::read_log("[TP0] " + pool + "[TP1] " + pool).value();
+    CHECK(ranks.largest(quantity::pool)->line == 1);
+    CHECK(ranks.smallest(quantity::pool)->line == 1);
+}
+
+TEST_CASE("a start that printed its budget alone is none of the next one's") {
+    const logs::engine_log log = logs::read_log(
+                                     "vLLM API server version 0.9.1\nrequested GPU memory: 71.00 GiB\n"
+                                     "vLLM API server version 0.9.1\nrequested GPU memory: 40.00 GiB\n")
+                                     .value();
+    CHECK(value_of(log, quantity::requested) == 40 * one_gib);
+    CHECK(log.find(quantity::requested)->contradicted == 0);
 }
 
 TEST_CASE("nvidia-smi's CSV is read as each of its options writes it") {
@@ -461,4 +598,14 @@ TEST_CASE("nvidia-smi's CSV is read as each of its options writes it") {
     REQUIRE(log.names.size() == 1);
     CHECK(log.names.front().line == 3);
     CHECK(log.find(quantity::device_used)->printed_to == 0.5 * one_mib);
+}
+
+TEST_CASE("nvidia-smi's table has GPUs of six digits of MiB") {
+    const logs::engine_log log =
+        logs::read_log(
+            "| NVIDIA-SMI 580.65.06              Driver Version: 580.65.06     |\n"
+            "| N/A   34C    P0    200W / 1100W |  120034MiB / 275040MiB |      0%  Default |\n")
+            .value();
+    CHECK(value_of(log, quantity::device_used) == 120034 * one_mib);
+    CHECK(value_of(log, quantity::device_total) == 275040 * one_mib);
 }
