@@ -156,3 +156,55 @@ TEST_CASE("every remedy names what to change, and to what") {
     CHECK(to_text(change{.what = change::kind::fewer_step_sequences, .amount = 853}) ==
           "at most 853 sequences in a step (max_num_seqs)");
 }
+
+TEST_CASE("a layout is said by its GPUs and by the degrees of more than one") {
+    CHECK(to_text(layout{}) == "1 GPU");
+    CHECK(degrees_of(layout{}).empty());
+    CHECK(to_text(layout{.tensor = 4, .sequence_parallel = true, .data = 2}) ==
+          "8 GPUs, tensor 4 with sequence, data 2");
+    CHECK(to_text(layout{.pipeline = 2, .virtual_pipeline = 3}) == "2 GPUs, pipeline 2, virtual_pipeline 3");
+    CHECK(to_text(layout{.data = 4, .expert = 4}) == "4 GPUs, data 4, expert 4");
+    CHECK(to_text(layout{.context_parallel = 2}) == "2 GPUs, context_parallel 2");
+    CHECK(to_text(layout{.replicas = 3}) == "3 GPUs, replicas 3");
+    CHECK(to_text(layout{.zero = 1}) == "1 GPU, zero 1");
+    CHECK(to_text(layout{.tensor = 4}, 4) == "4 GPUs, tensor 4");
+    CHECK(to_text(layout{.tensor = 4}, 5) == "5 GPUs, 4 of them in use, tensor 4");
+}
+
+TEST_CASE("a remedy that takes main memory says how much where nobody has said what there is, and two are joined") {
+    using kind = change::kind;
+    CHECK(to_text(change{.what = kind::narrower_cache, .format = fp8_e4m3}) == "a KV cache in fp8_e4m3");
+    CHECK(to_text(change{.what = kind::eight_bit_optimizer}) == "AdamW with 8-bit states");
+    CHECK(to_text(change{.what = kind::adapter, .amount = 16}) == "LoRA of rank 16 in place of full fine-tuning");
+    CHECK(to_text(change{.what = kind::offloaded_optimizer}) == "optimizer states in main memory");
+    CHECK(to_text(change{.what = kind::offloaded_optimizer, .host_memory = gib(64)}) ==
+          "optimizer states in main memory (of 64 GiB or more)");
+    CHECK(to_text(change{.what = kind::offloaded_activations, .host_memory = gib(32)}) ==
+          "saved activations in main memory (of 32 GiB or more)");
+    CHECK(to_text(change{.what = kind::fewer_gpu_layers, .amount = 20, .host_memory = gib(16)}) ==
+          "20 layers on GPUs, the others in main memory (of 16 GiB or more)");
+    CHECK(to_text(change{.what = kind::experts_on_host, .amount = 7}) ==
+          "routed experts of the first 7 layers in main memory");
+    const change batch{.what = kind::smaller_batch, .amount = 2};
+    const change cache{.what = kind::narrower_cache, .format = fp8_e4m3};
+    CHECK(to_text(remedy{.changes = {batch}, .count = 1}) == "a batch of 2");
+    CHECK(to_text(remedy{.changes = {cache, batch}, .count = 2}) == "a KV cache in fp8_e4m3, and a batch of 2");
+}
+
+TEST_CASE("what offloading takes of a node's main memory is said beside what it has, where that is known") {
+    reason r{.code = reason_code::host_memory_exceeded, .needed = gib(90), .available = gib(64)};
+    CHECK(sentence_of(r, on_gpus(1)) == "offloading takes up to 90 GiB of a node's main memory, which has 64 GiB");
+    r.code = reason_code::host_memory_unknown;
+    CHECK(sentence_of(r, on_gpus(1)) ==
+          "offloading takes up to 90 GiB of a node's main memory; say how much it has (host memory)");
+}
+
+TEST_CASE("what may not fit is said with its least certain part, and by how much that may be more") {
+    job_plan p = on_gpus(1);
+    p.memory[memory_term::workspace] = {mib(10), mib(200), mib(650)};
+    const reason r{
+        .code = reason_code::memory_tight, .term = memory_term::workspace, .needed = gib(81), .available = gib(80)};
+    CHECK(sentence_of(r, p) ==
+          "may need up to 81 GiB, has 80 GiB; the least certain part is workspace, with up to 450 MiB more than "
+          "expected");
+}
