@@ -37,6 +37,7 @@ public:
         const bool mixes = top.holds_text("layers") && top.text_or("layers", "").find('*') == std::string_view::npos;
         if (!mixes || top.has("attention")) whole.attention = read_attention(top, m.hidden);
         whole.feed_forward = read_feed_forward(top);
+        whole.norm_before_feed_forward = whole.feed_forward.kind != feed_forward_kind::none;
         const recurrent scan = read_recurrent(top);
         if (top.holds_text("layers"))
             add_letters(top, whole, scan, m);
