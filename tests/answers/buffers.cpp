@@ -25,6 +25,7 @@ namespace {
 struct sums {
     std::array<byte_count, names_of<memory_term>.size()> by_term{};
     std::int64_t buffers = 0;
+    std::int64_t empty = 0;       ///< of no tensors, or of no bytes
     std::int64_t remainders = 0;  ///< of weights, caches, gradients and optimizer: what no tensor accounts for
 };
 
@@ -39,6 +40,7 @@ constexpr sums add_up(const job& j, const cluster& c, const job_plan& p) {
     for_each_buffer(j, c, p, [&](const buffer& b) {
         s.by_term[static_cast<std::size_t>(b.term)] += b.size * b.count;
         ++s.buffers;
+        s.empty += b.count <= 0 || b.size <= byte_count{};
         if (told_apart(b.term) && b.name == name_of(b.term)) ++s.remainders;
     });
     return s;
@@ -91,6 +93,7 @@ void check_sums(cases& all, const job& j, const layout& l, const cluster& c) {
         CHECK(s.by_term[i] == (tensors ? p->memory[term].expected : byte_count{}));
     }
     CHECK(s.remainders == 0);
+    CHECK(s.empty == 0);
 }
 
 /// Whether runs without sanitizers try this one alone: three of four, as those with them take several times as long.

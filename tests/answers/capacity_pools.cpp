@@ -427,3 +427,21 @@ TEST_CASE("MiniMax-M3's ranks share keys and values by heads, and each has all i
         CHECK(room < (blocks + 1) * 128);
     }
 }
+
+TEST_CASE("a pool's tokens are those of its bytes, however many of them sequences share") {
+    const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    for (const char* runtime : {"sglang", "tensorrt-llm", "lmdeploy"})
+        for (const std::int64_t prefix : {0, 64, 2048, 7168}) {
+            CAPTURE(runtime);
+            CAPTURE(prefix);
+            job j{.model = models::llama_3_1_8b,
+                  .prompt = tokens(7168),
+                  .output = tokens(1024),
+                  .runtime = find_runtime(runtime).value()};
+            j.shared_prefix = tokens(prefix);
+            const pool_size pool = cache_pool_of(j, {}, card).value();
+            // Keys and values of 8 heads of 128 features in 32 layers, in 16 bits.
+            CHECK(static_cast<double>(pool.token_room.in(tokens) * 131072) ==
+                  doctest::Approx(static_cast<double>(pool.memory.expected.in(bytes))).epsilon(0.001));
+        }
+}

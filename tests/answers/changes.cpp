@@ -13,6 +13,7 @@
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/mlx.hpp>
+#include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <set>
 #include <string>
@@ -106,9 +107,20 @@ TEST_CASE("changes stop with the one that is taken") {
     quantised.adapter = {.kind = adapter_kind::lora, .rank = 16};
     job old_card{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm};
     old_card.attention = attention_kernel::flash;
+    job in_blocks{.model = models::qwen3_5_27b, .context = tokens(4096), .runtime = runtimes::vllm};
+    in_blocks.weights = fp8_block;
+    cluster taken_by_others = h100(1);
+    taken_by_others.in_use = gib(20);
+    job in_q8{.model = models::qwen3_30b_a3b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+    in_q8.gguf = find_gguf_mix("weights", "Q8_0").value();
     int longest = 0;
     for (const placed_job& p :
-         {placed_job{
+         {placed_job{in_blocks, {}, h100(1)},
+          placed_job{job{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm},
+                     {},
+                     taken_by_others},
+          placed_job{in_q8, {}, one_3090},
+          placed_job{
               job{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm},
               {},
               one_3090},
@@ -376,4 +388,34 @@ TEST_CASE("sizes are made smaller where the job asks for more than fits: the bat
     CHECK(tokens(shorter->amount) == max_context(trained, {}, h100(1)).value());
     CHECK(with_change(training, *shorter).job.sequence == tokens(shorter->amount));
     CHECK(with_change(serving, {.what = kind::shorter_context, .amount = 99}).job.context == tokens(99));
+}
+
+TEST_CASE("training in full precision is offered no format of weights that it cannot train") {
+    for (const runtime* r : {&runtimes::huggingface, &runtimes::pytorch}) {
+        job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .runtime = *r};
+        CHECK_FALSE(offered({j, {}, one_3090}, change::kind::narrower_weights));
+        j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+        const maybe<change> beside = offered({j, {}, one_3090}, change::kind::narrower_weights);
+        if (beside) CHECK(beside->format == nf4_double);
+    }
+}
+
+TEST_CASE("a shorter context is shorter than what the job asks, of prompts and of samples") {
+    job trains{.model = models::llama_3_2_1b, .task = task::finetuning, .runtime = runtimes::pytorch};
+    trains.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    job serves{.model = models::llama_3_1_8b, .batch = 1, .runtime = runtimes::vllm};
+    std::set<task> shorter, as_long;
+    for (const std::int64_t length : {64, 512, 4096, 32768, 131072})
+        for (job j : {trains, serves}) {
+            (j.task == task::serving ? j.context : j.sequence) = tokens(length);
+            const placed_job p{j, {}, one_3090};
+            const maybe<token_count> most = max_context(j, {}, one_3090).value();
+            const maybe<change> made = offered(p, change::kind::shorter_context);
+            const bool needed = *most > token_count{} && *most < tokens(length);
+            CHECK(bool{made} == needed);
+            (needed ? shorter : as_long).insert(j.task);
+            if (made) CHECK(made->amount == most->in(tokens));
+        }
+    CHECK(shorter.size() == 2);
+    CHECK(as_long.size() == 2);
 }

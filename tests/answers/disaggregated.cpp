@@ -166,3 +166,16 @@ TEST_CASE("the layout of the prefill side is the one with the quickest first tok
     wrong.batch = 0;
     CHECK_FALSE(plan_disaggregated(wrong, {layout{.tensor = 4}, h100(4)}, {layout{.tensor = 4}, h100(4)}));
 }
+
+TEST_CASE("prefill sides beside one decode side are the ratio of their rates, however slow, and none without prompts") {
+    const auto sides = [](double prompts, double sequences) {
+        disaggregated_plan p;
+        p.prompts_per_second = prompts;
+        p.sequences_per_second = sequences;
+        return p.prefill_per_decode();
+    };
+    CHECK(sides(8, 2) == 0.25);
+    CHECK(sides(0.5, 2) == 4);
+    CHECK(sides(1, 3) == 3);
+    CHECK(sides(0, 2) == 0);
+}

@@ -22,3 +22,12 @@ TEST_CASE("the bottleneck of a plan is the longest term of its step") {
     p.speed.step[time_term::compute] = seconds(1);
     CHECK(p.bottleneck() == time_term::memory);
 }
+
+TEST_CASE("the bottleneck of a plan that makes no token is the longest term of its input") {
+    job_plan p;
+    p.speed.prefill[time_term::compute] = seconds(3);
+    p.speed.prefill[time_term::memory] = seconds(1);
+    CHECK(p.bottleneck() == time_term::compute);
+    p.speed.prefill[time_term::memory] = seconds(4);
+    CHECK(p.bottleneck() == time_term::memory);
+}

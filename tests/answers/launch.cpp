@@ -178,3 +178,13 @@ TEST_CASE("the command of dealt layers says how many are on GPUs where one and m
     CHECK(words(1, true).find("--n-gpu-layers 31 ") != std::string::npos);
     CHECK(words(5, false).find("--n-gpu-layers 28 ") != std::string::npos);
 }
+
+TEST_CASE("SGLang's ranks of attention are its data ranks where these share experts, from two on") {
+    const auto words = [&](std::int32_t data) {
+        return launch_command(chat(runtimes::sglang, models::deepseek_v3),
+                              {.tensor = 4, .data = data, .expert = 4 * data}, sixteen);
+    };
+    CHECK(words(1).find("--enable-dp-attention") == std::string::npos);
+    CHECK(words(2).find("--tp-size 8 --dp-size 2 --enable-dp-attention --ep-size 8") != std::string::npos);
+    CHECK(words(4).find("--tp-size 16 --dp-size 4 --enable-dp-attention --ep-size 16") != std::string::npos);
+}

@@ -583,3 +583,41 @@ TEST_CASE("the busiest GPU of a later stage stands behind those of the stages be
     REQUIRE(p.memory.stage == 1);  // of the head and its scores
     CHECK(p.gpu == 2 * 4);
 }
+
+TEST_CASE("a plan with a pool that the caller sized below its caches does not fit") {
+    job j{.model = models::llama_3_1_8b, .batch = 16, .context = tokens(4096), .runtime = runtimes::vllm};
+    const cluster one = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    const auto sized = [&](byte_count size) {
+        j.options.cache_bytes = size;
+        return plan(j, {}, one).value();
+    };
+    CHECK(sized(gib(9)).verdict == verdict::fits);  // 16 sequences of 4,096 tokens of 128 KiB are 8 GiB
+    const job_plan small = sized(gib(7));
+    CHECK(small.verdict == verdict::does_not_fit);
+    REQUIRE(small.reason_count == 1);
+    CHECK(small.reasons[0].code == reason_code::pool_exceeded);
+    CHECK(small.reasons[0].available == gib(7));
+}
+
+TEST_CASE("a plan with a buffer that the driver does not allocate at once says which, and how much of it there is") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    const cluster one = standard_cluster(gpus::rtx_4090, 1).value();
+    const job_plan unlimited = plan(j, {}, one).value();
+    REQUIRE(unlimited.verdict == verdict::fits);
+    const largest_buffer largest = largest_serving_buffer(j, {}, unlimited.memory);
+    const auto limited = [&](byte_count limit) {
+        j.options.largest_buffer = limit;
+        return plan(j, {}, one).value();
+    };
+    CHECK(limited(largest.size.high).verdict == verdict::fits);
+    for (const byte_count limit : {largest.size.high - bytes(1), largest.size.low - bytes(1)}) {
+        const job_plan p = limited(limit);
+        CHECK(p.verdict == (limit < largest.size.low ? verdict::does_not_fit : verdict::tight));
+        REQUIRE(p.reason_count == 1);
+        CHECK(p.reasons[0].code == reason_code::buffer_exceeded);
+        CHECK(p.reasons[0].term == largest.term);
+        CHECK(p.reasons[0].needed == largest.size.high);
+        CHECK(p.reasons[0].available == limit);
+    }
+}

@@ -286,3 +286,27 @@ TEST_CASE("sixteen GPUs are dealt to, as many as llama.cpp takes, and not one mo
     CHECK(deal_layers(j, many).error().field == "gpus");
     CHECK(deal_layers(j, std::span<const device_share>{}).error().field == "gpus");
 }
+
+TEST_CASE("layers fit where each GPU holds its own, and all that the job asks of GPUs is on one") {
+    const dealt_share holds{.first = 0, .last = 4, .needed = gib(8), .free = gib(8)};
+    const dealt_share lacks{.first = 4, .last = 8, .needed = {gib(7), gib(7), gib(9)}, .free = gib(8)};
+    CHECK(dealt_layers{}.fits());
+    CHECK(dealt_layers{.shares = {holds, holds}, .gpus = 2}.fits());
+    CHECK_FALSE(dealt_layers{.shares = {holds, lacks}, .gpus = 2}.fits());
+    CHECK_FALSE(dealt_layers{.shares = {lacks, holds}, .gpus = 2}.fits());
+    CHECK(dealt_layers{.shares = {holds, lacks}, .gpus = 1}.fits());  // the second is none of these
+    CHECK_FALSE(dealt_layers{.shares = {holds}, .gpus = 1, .complete = false}.fits());
+}
+
+TEST_CASE("a GPU that others hold whole gets no layers, and the others get all") {
+    const job j = local("llama-3.1-8b", "Q4_K_M");
+    for (const std::size_t full : {0u, 1u}) {
+        std::array devices{device_share{gpus::rtx_3090}, device_share{gpus::rtx_3090}};
+        devices[full].in_use = usable_memory(gpus::rtx_3090);
+        const auto dealt = deal_layers(j, devices);
+        REQUIRE(dealt);
+        CHECK(dealt->shares[full].layers() == 0);
+        CHECK(dealt->shares[1 - full].layers() == 32);
+        CHECK(dealt->on_host == 0);
+    }
+}

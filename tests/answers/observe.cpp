@@ -401,3 +401,27 @@ TEST_CASE(
     REQUIRE(p[learnt_constant::activations].count == 1);
     CHECK(p[learnt_constant::activations].mean < j.runtime.accuracy.activations.expected);
 }
+
+TEST_CASE("evidence is the mean of what was observed and the sum of its squared distances to that") {
+    observed_profile p;
+    const auto add = [&](double value) { p = detail::with_evidence(p, learnt_constant::context, value); };
+    add(1);
+    CHECK(p[learnt_constant::context] == constant_evidence{.count = 1, .mean = 1, .squares = 0});
+    add(2);
+    add(6);
+    CHECK(p[learnt_constant::context].count == 3);
+    CHECK(p[learnt_constant::context].mean == doctest::Approx(3));
+    CHECK(p[learnt_constant::context].squares == doctest::Approx(4 + 1 + 9));
+    CHECK(p[learnt_constant::workspace].count == 0);
+}
+
+TEST_CASE("what rounding leaves of a figure beside tensors is no evidence of what it does not depend on") {
+    const job j = chat();
+    const interval<byte_count> beside = of(observed_figure::beside_tensors, j);
+    const observed_profile p =
+        observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::beside_tensors, beside.high + mib(1), mib(2)});
+    CHECK(p[learnt_constant::workspace].count == 1);
+    CHECK(p[learnt_constant::workspace].mean == static_cast<double>(j.runtime.process.workspace.high.in(bytes)));
+    for (const learnt_constant other : {learnt_constant::cuda_graphs, learnt_constant::activations})
+        CHECK(p[other].count == 0);
+}

@@ -236,3 +236,27 @@ TEST_CASE("limits that no layout keeps are answered with the least that one reac
     REQUIRE(digits != std::string::npos);
     CHECK(std::stod(expected.substr(digits)) <= least.in(microseconds) + 1);
 }
+
+TEST_CASE("a request waits for none to all of the batch that is under way, and for half of it on average") {
+    job asked = chat(models::llama_3_1_8b);
+    asked.runtime = runtimes::transformers;
+    asked.batch = 4;
+    job_plan p;
+    p.speed.prefill[time_term::compute] = {seconds(1), seconds(2), seconds(4)};
+    p.speed.step[time_term::memory] = {ms(1), ms(2), ms(10)};
+    const interval<duration> wait = detail::wait_for_batch(asked, p);
+    CHECK(wait.low == duration{});
+    CHECK(wait.expected.in(seconds) == doctest::Approx((2 + 500 * 0.002) / 2));
+    CHECK(wait.high.in(seconds) == doctest::Approx(4 + 500 * 0.010));
+    asked.runtime = runtimes::vllm;  // which takes a request in with the next step
+    CHECK(detail::wait_for_batch(asked, p).high == duration{});
+}
+
+TEST_CASE("a billion requests in a second are a load, and more are none") {
+    const auto field = [](double rate) {
+        const auto found = replicas_for(chat(models::llama_3_1_8b), h100(8), {.requests = hertz(rate)});
+        return found ? std::string{} : std::string{found.error().field.view()};
+    };
+    CHECK(field(1e9) != "requests_per_second");
+    CHECK(field(1.1e9) == "requests_per_second");
+}
