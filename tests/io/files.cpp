@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <llmres/io/device_json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -312,4 +313,19 @@ TEST_CASE("models and drafts of a job are read from the folder of its document")
     CHECK(read_job(document.dump(), data)->job.model.name == made->job.model.name);
     CHECK(read_job(document, data / "nowhere").error().code == error_code::unknown);
     CHECK(read_job(document).error().field == "model");  // by itself a document opens no file
+}
+
+TEST_CASE("a name that promises quantised weights which no file describes is a warning by its word") {
+    const auto warned = [](std::string_view name, const precision& weights = bf16) {
+        model m;
+        m.name = name;
+        m.weights = weights;
+        return llmres::detail::warning_of_name(m);
+    };
+    CHECK(warned("Qwen3-8B").empty());
+    CHECK(warned("Qwen3-8B-AWQ") ==
+          "the name says awq, but no file says how the weights are quantised: bf16 is planned");
+    CHECK(warned("Qwen3-8B-FP8").starts_with("the name says fp8,"));
+    CHECK(warned("Llama-3.1-8B-w4a16", fp16).ends_with("fp16 is planned"));
+    CHECK(warned("Qwen3-8B-FP8", fp8_e4m3).empty());  // a file has said it
 }

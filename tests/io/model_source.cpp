@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <llmres/io/gguf.hpp>
+#include <llmres/io/sentences.hpp>
 #include <string>
 #include <utility>
 
@@ -199,4 +200,20 @@ TEST_CASE("what a shape lacks, or does not have, is refused by its path") {
     CHECK(refused_field({{"norm", "batch"}}) == "model.norm");
     CHECK(refused_field({{"attention", {{"kv_heads", 5}}}}) == "model.attention.kv_heads");
     CHECK(refused_field({{"prediction", {{"layers", 1}}}}) == "model.prediction");
+}
+
+TEST_CASE("a tag of Ollama's library ends in its mix, and a repository of GGUF files names it behind the colon") {
+    const auto mix_of = [](std::string_view name) {
+        const auto found = detail::find_gguf_repository(name);
+        REQUIRE(found);
+        REQUIRE(*found);
+        REQUIRE((*found)->gguf);
+        return std::pair{std::string{(*found)->model.name.view()}, mix_name(*(*found)->gguf)};
+    };
+    CHECK(mix_of("qwen3:8b-q8_0") == std::pair<std::string, std::string>{"qwen3-8b", "q8_0"});
+    CHECK(mix_of("llama3.1:8b-q5_K_M") == std::pair<std::string, std::string>{"llama-3.1-8b", "q5_k_m"});
+    CHECK(mix_of("Qwen/Qwen3-8B-GGUF:Q6_K") == std::pair<std::string, std::string>{"qwen3-8b", "q6_k"});
+    CHECK_FALSE(detail::find_gguf_repository("Qwen/Qwen3-8B:Q6_K"));
+    CHECK_FALSE(detail::find_gguf_repository("qwen3-8b"));
+    CHECK_FALSE(*detail::find_gguf_repository("Qwen/Qwen3-8B-GGUF:Q9_9"));
 }

@@ -232,3 +232,14 @@ TEST_CASE("a training layout tells its step and what was chosen beside it") {
     CHECK(found["micro_batch"].get<int>() >= 1);
     CHECK(found["launch"] == nullptr);
 }
+
+TEST_CASE("the steady state of one sequence in flight is told as that of many") {
+    job j{.model = models::llama_3_1_8b, .prompt = tokens(512), .output = tokens(128), .runtime = runtimes::vllm};
+    for (const std::int64_t batch : {1, 2, 16}) {
+        j.batch = batch;
+        const json_value time = plan_of(j)["time"];
+        REQUIRE(time.contains("steady"));
+        CHECK(time["steady"]["in_flight"] == batch);
+        CHECK(time["steady"]["tokens_per_second"].get<double>() > 0);
+    }
+}

@@ -215,3 +215,23 @@ TEST_CASE("a compiled profile says on which GPUs it was measured") {
             CHECK(found->origin.gpus.empty() == (found->origin.measurements == 0));
     }
 }
+
+TEST_CASE("bounds that are equal are written as one number, others as three, and what is not known as null") {
+    runtime_profile p;
+    p.runtime = no_runtime;
+    p.runtime.process.context = mib(500);
+    p.runtime.process.workspace = {mib(1), mib(2), mib(3)};
+    json_value written = to_json(p);
+    CHECK(written["process"]["context"] == 500 * 1048576);
+    CHECK(written["process"]["workspace"] ==
+          json_value{{"low", 1048576}, {"expected", 2 * 1048576}, {"high", 3 * 1048576}});
+    p.runtime.process.workspace = {mib(2), mib(2), mib(3)};
+    CHECK(to_json(p)["process"]["workspace"].is_object());
+    p.runtime.process.workspace = {mib(1), mib(2), mib(2)};
+    CHECK(to_json(p)["process"]["workspace"].is_object());
+    CHECK(written["identity"]["since"].is_null());
+    p.runtime.identity.since = {0, 9, 2};
+    CHECK(to_json(p)["identity"]["since"] == "0.9.2");
+    // Text that is read gives the constant back, and null takes one away that was known.
+    CHECK(read_runtime_profile(to_json(p).dump())->runtime.identity.since == runtime_version{0, 9, 2});
+}

@@ -208,3 +208,14 @@ TEST_CASE("what may not fit is said with its least certain part, and by how much
           "may need up to 81 GiB, has 80 GiB; the least certain part is workspace, with up to 450 MiB more than "
           "expected");
 }
+
+TEST_CASE("why a runtime does not start says whether others hold what it wants, or its own steps leave no room") {
+    const reason r{.code = reason_code::start_refused, .needed = gib(72), .available = gib(60)};
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    cluster c{.gpu = gpus::h200_sxm5_141gb};
+    CHECK(to_text(r, on_gpus(1), j, c) ==
+          "does not start: it sets 72 GiB aside for its steps on a GPU of 60 GiB, which leaves no room for caches");
+    c.in_use = gib(80);
+    CHECK(to_text(r, on_gpus(1), j, c) ==
+          "does not start: its gpu_memory_utilization of the GPU is 72 GiB, of which 60 GiB are free");
+}

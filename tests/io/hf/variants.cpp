@@ -351,3 +351,28 @@ TEST_CASE("chunks of Mamba 2's scan are those of the configuration, or of its cl
                            &models::nemotron_3_super_120b_a12b, &models::nemotron_3_ultra_550b_a55b})
         CHECK(m->layers[0].recurrent.chunk == 128);
 }
+
+TEST_CASE("norms are those of the class that builds the model") {
+    using enum norm_kind;
+    const auto norm_of = [](const char* family) {
+        const model m = read(config_of(family));
+        CHECK(m.layers[0].norm == m.final_norm);
+        return m.final_norm;
+    };
+    for (const char* family : {"llama", "qwen2", "qwen3", "gemma", "mistral", "phi3", "glm", "olmo2"}) {
+        CAPTURE(family);
+        CHECK(norm_of(family) == rms);
+    }
+    for (const char* family : {"starcoder2", "phi", "stablelm", "orion", "persimmon", "nemotron", "gpt_neox"}) {
+        CAPTURE(family);
+        CHECK(norm_of(family) == layer);
+    }
+    for (const char* family : {"cohere", "cohere2"}) {
+        CAPTURE(family);
+        CHECK(norm_of(family) == layer_without_bias);
+    }
+    const json experts{{"num_experts", 8}, {"num_experts_per_tok", 2}};
+    CHECK(read(config_of("cohere2_moe", experts)).final_norm == layer_without_bias);
+    CHECK(read(config_of("phi3small", {{"ff_intermediate_size", 1024}, {"intermediate_size", nullptr}})).final_norm ==
+          layer);
+}

@@ -123,3 +123,26 @@ TEST_CASE("the schema of profiles is that of the docs, and describes every field
     constants["properties"].erase("origin");
     described(described, constants);
 }
+
+TEST_CASE("every value of a written profile is a constant that is described, however deep it stands") {
+    std::set<std::string> described;
+    for (const auto& c : detail::profile_constants()) described.insert(c.path);
+    std::size_t deepest = 0;
+    const auto visit = [&](const auto& self, const json_value& values, const std::string& above) -> void {
+        for (const auto& [name, value] : values.items()) {
+            const std::string path = above + name;
+            if (described.contains(path)) {
+                deepest = std::max(deepest, static_cast<std::size_t>(std::count(path.begin(), path.end(), '.')));
+                continue;
+            }
+            CAPTURE(path);
+            REQUIRE(value.is_structured());
+            if (value.is_object())
+                self(self, value, path + ".");
+            else
+                for (const json_value& one : value) self(self, one, path + "[].");
+        }
+    };
+    for (const runtime* compiled : runtimes::all) visit(visit, detail::constants_to_json(*compiled), "");
+    CHECK(deepest >= 2);
+}
