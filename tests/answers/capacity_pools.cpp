@@ -443,5 +443,18 @@ TEST_CASE("a pool's tokens are those of its bytes, however many of them sequence
             // Keys and values of 8 heads of 128 features in 32 layers, in 16 bits.
             CHECK(static_cast<double>(pool.token_room.in(tokens) * 131072) ==
                   doctest::Approx(static_cast<double>(pool.memory.expected.in(bytes))).epsilon(0.001));
+            // Every sequence that is admitted decodes.
+            CHECK(pool.admitted == pool.sequences.expected);
+            CHECK(pool.steady == pool.sequences.expected);
         }
+}
+
+TEST_CASE("blocks of vLLM's pools hold 16 tokens of full attention") {
+    const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    for (const char* runtime : {"vllm@0.9.2", "vllm"}) {
+        const job j{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = find_runtime(runtime).value()};
+        const pool_size pool = cache_pool_of(j, {}, card).value();
+        CHECK(pool.block == tokens(16));
+        CHECK(pool.blocks == pool.memory.expected.in(bytes) / (16 * 131072));
+    }
 }

@@ -310,3 +310,11 @@ TEST_CASE("a GPU that others hold whole gets no layers, and the others get all")
         CHECK(dealt->on_host == 0);
     }
 }
+
+TEST_CASE("layers that found no room run on the host where the runtime has them there, and are lacking elsewhere") {
+    // --n-gpu-layers of llama.cpp, num_gpu of Ollama; ExLlama and vLLM compute every layer on GPUs.
+    for (const runtime* r : {&runtimes::llama_cpp, &runtimes::ollama, &runtimes::ik_llama_cpp})
+        CHECK(detail::leaves_layers_on_host(*r));
+    for (const runtime* r : {&runtimes::exllamav2, &runtimes::vllm, &runtimes::transformers})
+        CHECK_FALSE(detail::leaves_layers_on_host(*r));
+}

@@ -7,6 +7,7 @@
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/megatron.hpp>
 
@@ -245,4 +246,53 @@ TEST_CASE("one remedy too many is left out") {
     for (int i = 0; i < 20; ++i) full.add({{change{.amount = i}}, 1, {}, {}});
     CHECK(full.count == 16);
     CHECK(full.list[15].changes[0].amount == 15);
+}
+
+TEST_CASE("where nobody gave a layout each remedy fits in the one that a search then finds, and is as fast") {
+    const cluster two = standard_cluster(gpus::rtx_4090, 2).value();
+    job large = chat;
+    large.batch = 64;
+    const job trained{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(2048)};
+    for (const job& j : {large, trained})
+        for (const cluster& c : {one_4090, two}) {
+            const job_plan asked = plan(j, c).value();
+            REQUIRE(asked.verdict != verdict::fits);
+            const remedies found = what_would_help(j, asked.layout, c, layout_choice::searched);
+            CHECK(found.count >= 1);
+            for (const remedy& r : found) {
+                placed_job p{j, asked.layout, c};
+                for (const change& made : r) p = with_change(p, made);
+                const result<job_plan> helped = plan(p.job, p.cluster);
+                REQUIRE(helped);
+                CHECK(helped->verdict == verdict::fits);
+                CHECK(plan(p.job, r.layout, p.cluster)->verdict == verdict::fits);
+                CHECK(r.tokens_per_second > token_rate{});
+            }
+        }
+}
+
+TEST_CASE("no change leaves a job without sequences, tokens, percent or ranks") {
+    job states{.model = models::qwen3_5_27b, .context = tokens(4096), .runtime = runtimes::vllm};
+    states.weights = fp8_block;
+    job much = chat;
+    much.model = models::llama_3_1_70b;
+    job taken = chat;
+    taken.runtime = runtimes::vllm;
+    cluster full = one_4090;
+    full.in_use = gib(22);
+    const job trained{.model = models::llama_3_1_70b, .task = task::pretraining, .sequence = tokens(8192)};
+    int changes = 0;
+    for (const placed_job& p : {placed_job{states, {}, one_4090}, placed_job{much, {}, one_4090},
+                                placed_job{taken, {}, full}, placed_job{trained, {}, one_4090}})
+        for_each_change(p, [&](const change& made) {
+            using kind = change::kind;
+            const bool counts = made.what == kind::adapter || made.what == kind::fewer_step_sequences ||
+                                made.what == kind::smaller_batch || made.what == kind::smaller_micro_batch ||
+                                made.what == kind::shorter_context || made.what == kind::smaller_fraction;
+            CAPTURE(static_cast<int>(made.what));
+            if (counts) CHECK(made.amount > 0);
+            ++changes;
+            return false;
+        });
+    CHECK(changes >= 6);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <cstdint>
 #include <llmres/answers/search_request.hpp>
+#include <llmres/models/llama.hpp>
+#include <set>
 #include <tuple>
 #include <vector>
 
@@ -139,3 +142,26 @@ TEST_CASE("a choice that is taken back is the job's own") {
 }
 
 TEST_CASE("objectives have names") { CHECK(name_of(objective::energy_per_token) == "energy_per_token"); }
+
+TEST_CASE("a search tries no recomputation, each set of three modules, and every eighth to each layer whole") {
+    const job given{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(4096)};
+    job tried = given;
+    std::set<std::vector<bool>> modules;
+    std::multiset<std::int32_t> whole;
+    int none = 0, visits = 0;
+    detail::for_each_recomputation({.recompute_parts = true}, given, tried, [&] {
+        const layer_part_set& of = tried.recompute_modules;
+        if (tried.recompute == recompute::selective)
+            modules.insert(
+                {of.has(layer_part::core_attn), of.has(layer_part::layernorm), of.has(layer_part::mlp)});
+        if (tried.recompute == recompute::full) whole.insert(tried.recompute_every);
+        none += tried.recompute == recompute::none;
+        ++visits;
+        return false;
+    });
+    CHECK(none == 1);
+    CHECK(modules.size() == 7);
+    CHECK_FALSE(modules.contains({false, false, false}));
+    CHECK(whole == std::multiset<std::int32_t>{1, 2, 4, 8});
+    CHECK(visits == 1 + 7 + 4);
+}
