@@ -301,3 +301,32 @@ TEST_CASE("tables of positions are as wide as the part of a head that is rotated
     const auto weights = [](const job& of) { return memory_of(of, layout{})[memory_term::weights].expected; };
     CHECK(weights(j) - weights(computed) == mib(128));
 }
+
+TEST_CASE(
+    "vLLM captures graphs of up to twice the sequences, 512 at most, and 1,024 on datacenter Blackwell under 0.33") {
+    // config/vllm.py, _set_cudagraph_sizes(): 1, 2, 4, then steps of 8 up to 256 and of 16 beyond.
+    const auto captured = [](const char* engine, std::int32_t capability, std::int64_t sequences,
+                             std::int64_t usual = 256) {
+        std::pair<int, std::int64_t> of{0, 0};  // how many, and the largest
+        find_runtime(engine)
+            ->cache
+            .default_fraction(
+                {.capability = capability, .step = tokens(8192), .sequences = sequences, .usual_sequences = usual})
+            .decode.for_each([&](std::int64_t size) { of = {of.first + 1, size}; });
+        return of;
+    };
+    using sizes = std::pair<int, std::int64_t>;
+    for (const char* engine : {"vllm@0.21", "vllm"}) {
+        CAPTURE(engine);
+        CHECK(captured(engine, 9, 1) == sizes{2, 2});
+        CHECK(captured(engine, 9, 2) == sizes{3, 4});
+        CHECK(captured(engine, 9, 20) == sizes{8, 40});
+        CHECK(captured(engine, 9, 0, 128) == sizes{35, 256});  // as many as nobody says
+        CHECK(captured(engine, 9, 256) == sizes{51, 512});
+        CHECK(captured(engine, 9, 1024) == sizes{51, 512});
+        CHECK(captured(engine, 12, 1024) == sizes{51, 512});  // GeForce of the same generation
+        CHECK(captured(engine, 10, 100) == sizes{28, 200});
+    }
+    CHECK(captured("vllm@0.21", 10, 1024) == sizes{51, 512});
+    CHECK(captured("vllm", 10, 1024) == sizes{83, 1024});
+}
