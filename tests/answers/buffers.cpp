@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
+#include <llmres/io/job_json.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
 
@@ -14,6 +15,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "../sanitized.hpp"
@@ -228,6 +230,53 @@ TEST_CASE("the buffers of every term of a training step add up to what the plan 
     all.arise(3500, {"llama-3.1-8b", "qwen2.5-7b", "gemma-3-4b", "mixtral-8x7b", "deepseek-v3", "qwen3-0.6b", "t5-base",
                      "whisper-small", "vit-base-patch16-224", "mamba2-2.7b", "pytorch", "megatron", "deepspeed",
                      "huggingface"});
+}
+
+TEST_CASE("the same where a step is at its fullest at points that few jobs have their peak at") {
+    using point = detail::peak_point;
+    const auto point_of = [](const job& asked, const layout& l, const cluster& c) {
+        const job j = upcasts(asked, l) ? upcast(asked) : asked;
+        const layer_stack by_stage = l.deals_evenly() ? j.model.layers : ordered_by_stage(j.model.layers, l);
+        const detail::folded_job folded{j, l, by_stage, sdpa_backend_of(c.gpu)};
+        const std::int32_t stage = plan(asked, l, c)->memory.stage;
+        return detail::peak_of(folded, detail::training_stage_of(folded, placement_of(j, l, stage))).point;
+    };
+    const std::pair<point, const char*> documents[] = {
+        {point::decoder_embedding_gradient,
+         R"({"model": "whisper-small", "task": "pretraining", "runtime": "torchtune", "optimizer": "nadam", "sequence": 128,
+             "micro_batch": 2, "global_batch": 8, "recompute": "full", "offload": {"optimizer": "host"},
+             "layout": {"zero": 3}, "cluster": {"gpu": "v100-sxm2-32gb", "gpus": 1}})"},
+        {point::encoder_last_layer_backward,
+         R"({"model": "flan-t5-xxl", "task": "finetuning", "runtime": "transformers", "optimizer": "galore",
+             "attention": "sdpa", "sequence": 8192, "micro_batch": 1, "global_batch": 2,
+             "layout": {"data": 2, "pipeline": 8}, "cluster": {"gpu": "tpu-v7", "gpus": 16}})"},
+        {point::encoder_first_layer_backward,
+         R"({"model": "qwen2.5-vl-7b", "task": "finetuning", "runtime": "torchtitan", "sequence": 512, "micro_batch": 1,
+             "global_batch": 1, "layout": {"pipeline": 8, "zero": 2}, "cluster": {"gpu": "rtx-3050-8gb", "gpus": 8}})"},
+        {point::embedding_gradient,
+         R"({"model": "qwen2.5-3b", "task": "finetuning", "runtime": "graph_trainer", "sequence": 128, "micro_batch": 1,
+             "global_batch": 1, "layout": {"tensor": 2, "zero": 3}, "cluster": {"gpu": "tpu-v5p", "gpus": 2}})"},
+        {point::final_norm_backward,
+         R"({"model": "mistral-7b-v0.3", "task": "pretraining", "runtime": "graph_trainer", "optimizer": "sgd_momentum",
+             "attention": "sdpa", "weights": "fp16", "sequence": 4096, "micro_batch": 1, "global_batch": 8,
+             "layout": {"context_parallel": 2, "tensor": 8}, "cluster": {"gpu": "mi455x-432gb", "gpus": 16}})"},
+        {point::head_step,
+         R"({"model": "vicuna-7b-v1.5", "task": "pretraining", "runtime": "deepspeed", "optimizer": "lomo", "sequence": 512,
+             "micro_batch": 1, "global_batch": 2, "layout": {"data": 2, "pipeline": 8, "zero": 1},
+             "cluster": {"gpu": "l4-24gb", "gpus": 16}})"},
+        {point::logits_returned,
+         R"({"model": "qwen3-vl-8b", "task": "finetuning", "runtime": "transformers", "weights": "nf4", "sequence": 32768,
+             "micro_batch": 4, "global_batch": 32, "varied_lengths": true, "adapter": {"kind": "llama_adapter", "rank": 1},
+             "layout": {"data": 8, "pipeline": 8, "zero": 1}, "cluster": {"gpu": "tpu-v5p", "gpus": 64}})"}};
+    cases all;
+    for (const auto& [expected, document] : documents) {
+        CAPTURE(document);
+        const result<plan_request> read = read_job(nlohmann::json::parse(document));
+        REQUIRE_MESSAGE(read, read.error().field.view());
+        CHECK(point_of(read->job, *read->layout, read->cluster) == expected);
+        check_sums(all, read->job, *read->layout, read->cluster);
+    }
+    CHECK(all.planned == 7);
 }
 
 TEST_CASE("the same for every optimizer, in its first step and later ones") {
