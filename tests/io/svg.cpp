@@ -193,13 +193,3 @@ TEST_CASE("texts of a picture keep printable ASCII, and no byte that XML or UTF-
     CHECK(xml_text("a <b> & \"c\" ~") == "a &lt;b&gt; &amp; \"c\" ~");
     CHECK(xml_text("a\x01 b\x1f \x7f \xc3\xa9") == "a? b? ? ??");
 }
-
-TEST_CASE("an axis has steps of 1, 2 or 5 times a power of ten, and five of them at most") {
-    using llmres::detail::round_step;
-    for (const auto& [most, step] :
-         {std::pair{10.0, 2.0}, std::pair{5.0, 1.0}, std::pair{11.0, 5.0}, std::pair{26.0, 10.0},
-          std::pair{100.0, 20.0}, std::pair{0.3, 0.1}, std::pair{7000.0, 2000.0}, std::pair{0.004, 0.001}}) {
-        CAPTURE(most);
-        CHECK(round_step(most) == doctest::Approx(step));
-    }
-}
