@@ -152,8 +152,7 @@ TEST_CASE("a search tries no recomputation, each set of three modules, and every
     detail::for_each_recomputation({.recompute_parts = true}, given, tried, [&] {
         const layer_part_set& of = tried.recompute_modules;
         if (tried.recompute == recompute::selective)
-            modules.insert(
-                {of.has(layer_part::core_attn), of.has(layer_part::layernorm), of.has(layer_part::mlp)});
+            modules.insert({of.has(layer_part::core_attn), of.has(layer_part::layernorm), of.has(layer_part::mlp)});
         if (tried.recompute == recompute::full) whole.insert(tried.recompute_every);
         none += tried.recompute == recompute::none;
         ++visits;

@@ -58,7 +58,8 @@ TEST_CASE("every reason is a sentence of its own, with what is needed and what t
             r.code == reason_code::multiprocessors_unknown || r.code == reason_code::from_tensors ||
             r.code == reason_code::layout_not_run || r.code == reason_code::layout_unproven ||
             r.code == reason_code::gpu_not_supported || r.code == reason_code::gpu_unmeasured ||
-            r.code == reason_code::groups_cut || r.code == reason_code::states_exceeded;
+            r.code == reason_code::groups_cut || r.code == reason_code::states_exceeded ||
+            r.code == reason_code::attention_unmeasured;
         CHECK(mentions(sentences[i], "90") != (of_arithmetic || of_assumptions));
         // What is unknown has no figure, nor has what is compared in a reason of its own.
         const bool of_need_alone = r.code == reason_code::host_memory_unknown || r.code == reason_code::states_evicted;

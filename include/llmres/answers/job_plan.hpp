@@ -57,34 +57,18 @@ enum class reason_code : std::uint8_t {
     /// The runtime takes a fraction of the GPU, `needed` bytes, of which only `available` are free: it does not start
     /// (memory/memory.hpp, start_refused()).
     start_refused,
+    attention_unmeasured,  ///< no run of a model with such attention was measured here
 };
 /// The names of the codes, in their order.
 template <>
-inline constexpr std::array<std::string_view, 25> names_of<reason_code>{"memory_exceeded",
-                                                                        "weights_exceed",
-                                                                        "memory_tight",
-                                                                        "flash_attention_unsupported",
-                                                                        "host_memory_exceeded",
-                                                                        "format_emulated",
-                                                                        "host_memory_unknown",
-                                                                        "not_described",
-                                                                        "sequence_assumed",
-                                                                        "context_extended",
-                                                                        "weights_dequantised",
-                                                                        "power_unknown",
-                                                                        "multiprocessors_unknown",
-                                                                        "pool_exceeded",
-                                                                        "experts_left_out",
-                                                                        "from_tensors",
-                                                                        "buffer_exceeded",
-                                                                        "states_evicted",
-                                                                        "layout_not_run",
-                                                                        "layout_unproven",
-                                                                        "gpu_not_supported",
-                                                                        "gpu_unmeasured",
-                                                                        "groups_cut",
-                                                                        "states_exceeded",
-                                                                        "start_refused"};
+inline constexpr std::array<std::string_view, 26> names_of<reason_code>{
+    "memory_exceeded",         "weights_exceed",      "memory_tight",        "flash_attention_unsupported",
+    "host_memory_exceeded",    "format_emulated",     "host_memory_unknown", "not_described",
+    "sequence_assumed",        "context_extended",    "weights_dequantised", "power_unknown",
+    "multiprocessors_unknown", "pool_exceeded",       "experts_left_out",    "from_tensors",
+    "buffer_exceeded",         "states_evicted",      "layout_not_run",      "layout_unproven",
+    "gpu_not_supported",       "gpu_unmeasured",      "groups_cut",          "states_exceeded",
+    "start_refused",           "attention_unmeasured"};
 
 /// Why a job does not fit, or may not.
 struct reason {

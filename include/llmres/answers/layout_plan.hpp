@@ -129,6 +129,15 @@ constexpr void judge_layout(job_plan& p, const job& j) {
     note(p, lacked.untried ? reason_code::layout_unproven : reason_code::layout_not_run);
 }
 
+/// Models whose kind of attention no measured run has are tight at best.
+constexpr void judge_attention(job_plan& p, const job& j) {
+    for (const layer& kind : j.model.layers.distinct()) {
+        if (kind.attention.kind != attention_kind::compressed) continue;
+        if (p.verdict < verdict::tight) p.verdict = verdict::tight;
+        return note(p, reason_code::attention_unmeasured);
+    }
+}
+
 /// Whether the layout runs only with a checkpoint whose width is padded.
 constexpr void judge_groups(job_plan& p, const job& j) {
     if (!cut_blocks_of(j, p.layout).may_be_padded) return;
@@ -200,6 +209,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     judge_states(p, j, c);
     judge_buffers(p, j);
     judge_layout(p, j);
+    judge_attention(p, j);
     judge_groups(p, j);
     judge_device(p, j, c.gpu);
     if (lacks_flash_attention(j, c.gpu)) {

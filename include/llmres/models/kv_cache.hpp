@@ -77,12 +77,17 @@ constexpr byte_count kv_cache_bytes(const attention& a, const precision& format,
     return kv_bytes_per_token(a, format, tensor_ranks) * kept_tokens(a, context) + indexer_bytes_per_token(a) * context;
 }
 
-/// Bytes that compressed attention keeps of a sequence until an entry is complete: contents and gates of each token of
-/// its windows, of attention and of the indexer, in fp32. (SGLang: mem_cache/deepseek_v4_memory_pool.py.)
-constexpr byte_count compressor_state_bytes(const attention& a) {
+/// Bytes that compressed attention keeps of a token until the entries that it belongs to are complete: its contents and
+/// gates in fp32, of attention and of the indexer.
+constexpr bytes_per_token compressor_bytes_per_token(const attention& a) {
     if (a.kind != attention_kind::compressed || a.compressed.ratio <= 0) return {};
-    const std::int64_t windows = a.compressed.windows();
-    return bytes(4) * (windows * a.compressed.ratio * 2 * windows) * (a.head_dim + a.indexer.head_dim);
+    return bytes_a_token(4 * 2 * a.compressed.windows() * (a.head_dim + a.indexer.head_dim));
+}
+
+/// Bytes that compressed attention keeps of a sequence until an entry is complete. (SGLang:
+/// mem_cache/deepseek_v4_memory_pool.py.)
+constexpr byte_count compressor_state_bytes(const attention& a) {
+    return compressor_bytes_per_token(a) * tokens(a.compressed.windows() * a.compressed.ratio);
 }
 
 /// One layer's cache of the `source` tokens that its cross-attention reads. Its size does not grow with the context.

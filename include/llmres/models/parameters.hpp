@@ -287,9 +287,9 @@ constexpr void list_indexer(const weight_list& list, const attention& a) {
     const indexer& x = a.indexer;
     const std::int64_t query_inputs = a.q_rank > 0 ? a.q_rank : list.hidden;
     list.visit(list.matrix(weight_role::indexer, x.heads * x.head_dim, query_inputs));
+    if (a.compressed.ratio == 0) list.visit(list.matrix(weight_role::indexer, x.head_dim, list.hidden));
     if (x.weighed) list.visit(weight{.role = weight_role::indexer, .rows = x.heads, .columns = list.hidden});
     if (a.compressed.ratio > 0) return list_compressor(list, a.compressed, x.head_dim);
-    list.visit(list.matrix(weight_role::indexer, x.head_dim, list.hidden));
     list.norms(norm_kind::layer, x.head_dim, 1);
 }
 

@@ -219,3 +219,37 @@ TEST_CASE("Kimi-K3 keeps its experts in MXFP4, all else in 16 bits, and caches 2
     CHECK(count(count_active_parameters(m)) - m.vocabulary * m.hidden ==
           doctest::Approx(104.2e9).epsilon(0.006));  // the published figure leaves the tower out
 }
+
+TEST_CASE("DeepSeek-V4's layers are read by ratios, as its files have them, or by kinds, as transformers writes them") {
+    nlohmann::json config = nlohmann::json::parse(R"({"model_type": "deepseek_v4", "vocab_size": 1000,
+        "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 8, "head_dim": 64, "qk_rope_head_dim": 16,
+        "q_lora_rank": 128, "o_groups": 2, "o_lora_rank": 64, "sliding_window": 128, "index_n_heads": 4,
+        "index_head_dim": 32, "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 128,
+        "hc_mult": 4})");
+    const auto read = [](const nlohmann::json& of) { return read_hf_config(of.dump()); };
+    nlohmann::json by_ratios = config, by_kinds = config;
+    by_ratios["compress_ratios"] = {0, 128, 4, 128};
+    by_ratios["num_hash_layers"] = 2;
+    by_kinds["layer_types"] = {"sliding_attention", "heavily_compressed_attention", "compressed_sparse_attention",
+                               "heavily_compressed_attention"};
+    by_kinds["mlp_layer_types"] = {"hash_moe", "hash_moe", "moe", "moe"};
+    REQUIRE(read(by_ratios));
+    REQUIRE(read(by_kinds));
+    for (std::int32_t i = 0; i < 4; ++i) CHECK(read(by_ratios)->layers[i] == read(by_kinds)->layers[i]);
+    by_kinds["compress_rates"] = {{"heavily_compressed_attention", 64}};
+    CHECK(read(by_kinds)->layers[1].attention.compressed.ratio == 64);
+    CHECK(read(by_kinds)->layers[2].attention.compressed.ratio == 4);
+
+    const auto refused = [&](nlohmann::json of, const char* field, const nlohmann::json& value) {
+        of[field] = value;
+        const auto m = read(of);
+        return m ? std::string{} : std::string{m.error().field.view()};
+    };
+    CHECK(refused(by_ratios, "o_groups", 3) == "o_groups");
+    CHECK(refused(by_ratios, "num_key_value_heads", 2) == "num_key_value_heads");
+    CHECK(refused(by_ratios, "compress_ratios", {0, 128}) == "compress_ratios");
+    CHECK(refused(by_ratios, "hc_mult", 0) == "hc_mult");
+    CHECK(refused(by_kinds, "layer_types",
+                  {"linear_attention", "linear_attention", "linear_attention", "linear_attention"}) == "layer_types");
+    CHECK(refused(by_ratios, "qk_rope_head_dim", 65) == "qk_rope_head_dim");
+}

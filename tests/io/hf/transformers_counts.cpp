@@ -38,16 +38,18 @@ TEST_CASE(
     "no type of transformers' registries that was read is read no longer, and the others are refused by a field") {
     const auto all = registry::coverage_of_transformers();
     REQUIRE(all.size() == 3);
-    CHECK(all.at("causal_lm").read >= 151);
+    CHECK(all.at("causal_lm").read >= 152);
     CHECK(all.at("causal_lm").equal >= 150);
     CHECK(all.at("image_text_to_text").read >= 58);
     CHECK(all.at("image_text_to_text").equal >= 58);
     CHECK(all.at("seq_to_seq_causal_lm").read >= 11);
     CHECK(all.at("seq_to_seq_causal_lm").equal >= 11);
     // Where a count is another, the class and the checkpoints differ (pytorch/count_reference.py): LongCat's class has
-    // weights for experts that compute nothing.
+    // weights for experts that compute nothing, DeepSeek-V4's has tables of experts as buffers, which files store and
+    // publishers count.
     for (const auto& [name, c] : all)
-        for (const std::string& departing : c.departing) CHECK(departing.starts_with("longcat_flash"));
+        for (const std::string& departing : c.departing)
+            CHECK((departing.starts_with("longcat_flash") || departing.starts_with("deepseek_v4")));
     for (const auto& [name, c] : all)
         for (const std::string& refused : c.refused) {
             CAPTURE(refused);

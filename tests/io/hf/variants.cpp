@@ -231,6 +231,8 @@ TEST_CASE("K-EXAONE lists its layers, and writes their pattern as letters beside
     };
     CHECK(windows(read(config)) == "w-w-");
     config.erase("layer_types");
+    CHECK(windows(read(config)) == "www-");  // a letter for each of four layers
+    config["sliding_window_pattern"] = "LGLG";
     CHECK(refusal_of(config) == "sliding_window_pattern");
     config["sliding_window_pattern"] = 2;
     CHECK(windows(read(config)) == "w-w-");

@@ -287,7 +287,14 @@ TEST_CASE("compressed attention keeps window, entries and what fills the next en
         CHECK(layer_cache(a, j, *r, {}, 3).ideal == of(2628, 1024));
         CHECK(layer_cache(a, j, *r, {}, 3).allocated == of(2628, 1024));
     }
-    CHECK(layer_cache(a, j, runtimes::vllm, {}, 3).allocated == of(2640, 1024));  // blocks of 16
+    // vLLM has room for the tokens of two steps in both windows, in blocks of 16: 128 + 1,999 keys, 8 + 1,999 states
+    j.max_batched_tokens = tokens(1000);
+    CHECK(layer_cache(a, j, runtimes::vllm, {}, 3).ideal ==
+          bytes(3 * ((2127 + 2500) * 1024 + 10'000 * 33 + 2007 * 10'240)));
+    CHECK(layer_cache(a, j, runtimes::vllm, {}, 3).allocated ==
+          bytes(3 * ((2128 + 2512) * 1024 + 10'000 * 33 + 2016 * 10'240)));
+    j.max_batched_tokens = tokens(20'000);  // no more than the context
+    CHECK(layer_cache(a, j, runtimes::vllm, {}, 1).ideal == bytes((10'000 + 2500) * 1024 + 10'000 * (33 + 10'240)));
     // In 8 bits: 448 values, 64 rotated ones in 16 bits, seven scales and a byte of padding
     j.kv_cache = fp8_e4m3;
     CHECK(token_in_cache(a, j, runtimes::vllm, {}) == bytes_a_token(584));

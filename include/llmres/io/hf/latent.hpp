@@ -141,24 +141,44 @@ inline layer read_v4_layer(config_fields& c) {
     return l;
 }
 
+/// Tokens of an entry in a layer: of `compress_ratios`, which has one more for the layer that predicts ahead; or of the
+/// kind that `layer_types` calls the layer, as transformers 5 writes it.
+inline std::int64_t read_v4_ratio(config_fields& c, std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!c.has("layer_types")) return c.number_at("compress_ratios", at, 0, 65536);
+    const std::string_view kind = c.text_at("layer_types", at);
+    nested_fields rates{c, "compress_rates"};
+    if (kind == "compressed_sparse_attention") return rates.number_or("compressed_sparse_attention", 4, 1, 65536);
+    if (kind == "heavily_compressed_attention") return rates.number_or("heavily_compressed_attention", 128, 1, 65536);
+    (void)layer_is(c, "sliding_attention", i);  // refuses another kind
+    return 0;
+}
+
+/// Whether a table of each token's experts stands in place of the router's choice.
+inline bool is_hashed(config_fields& c, std::int64_t i) {
+    if (c.has("mlp_layer_types")) return c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "hash_moe";
+    return i < c.number_or("num_hash_layers", 0, 0, layer_stack::max_layers);
+}
+
 inline model read_deepseek_v4(config_fields& c) {
     model m = read_frame(c);
     const layer one = read_v4_layer(c);
-    const std::int64_t hashed = c.number_or("num_hash_layers", 0, 0, layer_stack::max_layers);
     const indexer index{.heads = c.number("index_n_heads", 1, most_heads),
                         .head_dim = c.number("index_head_dim", 1, most_heads),
                         .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
-    const auto with_ratio = [&](std::size_t i) {
+    const auto with_ratio = [&](std::int64_t ratio) {
         layer l = one;
-        l.attention.compressed.ratio = c.number_at("compress_ratios", i, 0, 65536);
+        l.attention.compressed.ratio = ratio;
         if (l.attention.compressed.windows() > 1) l.attention.indexer = index;
         return l;
     };
     const std::int64_t count = layer_count(c);
     read_layers(c, m, count, [&](std::int64_t i) {
-        layer l = with_ratio(static_cast<std::size_t>(i));
-        l.feed_forward.experts.score_bias = i >= hashed;
-        if (i < hashed) l.more_values = m.vocabulary * l.feed_forward.experts.per_token;
+        layer l = with_ratio(read_v4_ratio(c, i));
+        if (is_hashed(c, i)) {
+            l.feed_forward.experts.score_bias = false;
+            l.more_values = m.vocabulary * l.feed_forward.experts.per_token;
+        }
         return l;
     });
     // What joins the streams before a head: weights, their biases and a scale.
@@ -166,7 +186,7 @@ inline model read_deepseek_v4(config_fields& c) {
     if (joins > 0) m.add({.role = weight_role::values, .part = model_part::output, .columns = joins});
     m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, 0, 0, 1));
     if (m.prediction.layers > 0 && c.ok()) {
-        m.prediction.block = with_ratio(static_cast<std::size_t>(count));
+        m.prediction.block = with_ratio(c.has("compress_ratios") ? read_v4_ratio(c, count) : 0);
         m.prediction.block.more_values = joins;
         m.prediction.norms = 3;
     }

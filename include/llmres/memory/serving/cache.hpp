@@ -76,11 +76,6 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
                                       std::int64_t sequences) {
     const token_count context = context_of(j);
     if (a.cross == cross_attention::instead) return {};
-    if (a.kind == attention_kind::compressed) {  // the window and the entries are pages of pools of their own
-        const token_count each = r.cache.block > token_count{} ? aligned_up(kept_tokens(a, context), r.cache.block)
-                                                               : kept_tokens(a, context);
-        return each * sequences;
-    }
     token_count kept = r.cache.windows == window_cells::whole ? context : kept_tokens(a, context);
     if (r.cache.windows == window_cells::longer_part) kept = prompt_of(j) < j.output ? j.output : prompt_of(j);
     if (const token_count part = scaled_down(context, r.cache.window_part.value_or(0)); part > kept) kept = part;
@@ -134,10 +129,43 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
     return of(a) + (transposed ? bytes_a_token(2) * a.kv_rank : bytes_per_token{});
 }
 
+/// Steps that run at once.
+constexpr std::int64_t steps_at_once(const runtime& r, const layout& l) {
+    if (r.cache.in_flight == steps_in_flight::one) return 1;
+    return l.pipeline + (r.cache.in_flight == steps_in_flight::stages_ahead ? 1 : 0);
+}
+/// Tokens of these steps, which a pool of groups has room for beside every window.
+constexpr token_count tokens_in_flight(const job& j, const runtime& r, const layout& l) {
+    return (j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) *
+           steps_at_once(r, l);
+}
+
+/// Compressed attention's cache of all sequences of a rank: a window of keys, entries, the indexer's keys, and what of
+/// the last tokens is not in an entry yet. vLLM has both windows in the groups of its pool, with room for the tokens in
+/// flight (models/deepseek_v4/compressor.py: SlidingWindowMLASpec), SGLang in pools of their own.
+constexpr allotment compressed_cache(const attention& a, const job& j, const runtime& r, const layout& l,
+                                     std::int64_t sequences) {
+    const token_count context = context_of(j), entries = compressed_entries(a, context);
+    const bool grouped = r.cache.windows == window_cells::grouped;
+    const token_count more = grouped ? tokens_in_flight(j, r, l) - tokens(1) : token_count{};
+    const auto in_window = [&](token_count window) { return window + more < context ? window + more : context; };
+    const token_count states = in_window(tokens(a.compressed.windows() * a.compressed.ratio));
+    const auto in_blocks = [&](token_count n) {
+        return r.cache.block > token_count{} ? aligned_up(n, r.cache.block) : n;
+    };
+    const bytes_per_token key = token_in_cache(a, j, r, l), state = compressor_bytes_per_token(a);
+    const byte_count index = indexer_bytes_per_token(a) * context;
+    const token_count kept = in_window(a.window);
+    const allotment one{key * (kept + entries) + state * states + index,
+                        key * (in_blocks(kept) + in_blocks(entries)) + state * in_blocks(states) + index};
+    return one * sequences;
+}
+
 /// One layer's cache of all sequences of a rank.
 constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
                                 std::int64_t sequences) {
     if (a.kind == attention_kind::none || sequences == 0) return {};
+    if (a.kind == attention_kind::compressed) return compressed_cache(a, j, r, l, sequences);
     const token_count ideal =
         tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
     const bytes_per_token each = token_in_cache(a, j, r, l);
@@ -147,8 +175,7 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
                      allotted = each * allotted_tokens(a, j, r, l, sequences);
     const byte_count indexed =
         index * (context_of(j) * sequences - shared_tokens(j, r, context_of(j), r.cache.block) * (sequences - 1));
-    const byte_count beside = indexed + compressor_state_bytes(a) * sequences;
-    return {(asked < allotted ? asked : allotted) + beside, allotted + beside};  // an engine may let old tokens go
+    return {(asked < allotted ? asked : allotted) + indexed, allotted + indexed};  // an engine may let old tokens go
 }
 
 /// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
@@ -260,15 +287,9 @@ struct shared_blocks {
     constexpr shared_blocks(const job& j, const runtime& r, const layout& l)
         : pool{block_pool_of(j.model.layers.counts(), j, r, l)},
           length{context_of(j)},
-          in_flight{(j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) *
-                    steps_at_once(r, l)},
+          in_flight{tokens_in_flight(j, r, l)},
           decoded{tokens(steps_at_once(r, l))},
           prefix{shared_tokens(j, r, context_of(j), {})} {}
-    /// Steps that run at once.
-    static constexpr std::int64_t steps_at_once(const runtime& r, const layout& l) {
-        if (r.cache.in_flight == steps_in_flight::one) return 1;
-        return l.pipeline + (r.cache.in_flight == steps_in_flight::stages_ahead ? 1 : 0);
-    }
     /// Blocks of one group of a kind, where each sequence has so many of them.
     constexpr std::int64_t together(const layer_kind& kind, std::int64_t sequences, std::int64_t each) const {
         if (sequences <= 0) return 0;
