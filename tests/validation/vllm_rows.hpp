@@ -79,7 +79,7 @@ inline std::string differences(const row& r) {
 }
 
 /// Versions whose wheels were asked.
-inline constexpr std::array versions{"0.20.2", "0.24.0", "0.26.0", "0.28.0", "0.29.0", "0.33.0"};
+inline constexpr std::array versions{"0.20.2", "0.23.0", "0.24.0", "0.26.0", "0.28.0", "0.29.0", "0.33.0"};
 
 /// Rows that are planned differently, with the reason of each.
 inline std::set<std::string> known_unequal(std::string_view version) {
@@ -90,6 +90,8 @@ inline std::set<std::string> known_unequal(std::string_view version) {
     };
     // transformers 5.8 takes `head_dim`, 192 in GLM-5.2's file, for the part that is rotated: 704 features in all.
     if (version == "0.20.2") known.insert("0.20.2 glm-5.2 {} h100-sxm5-80gb");
+    // Layers that share another's index have a cache of keys for it until 0.24 (deepseek_v2.py: is_v32, _skip_topk).
+    if (version == "0.23.0") known.insert(R"(0.23.0 glm-5.2 {"max_model_len":8192} h100-sxm5-80gb)");
     return known;
 }
 

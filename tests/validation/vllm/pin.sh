@@ -16,7 +16,7 @@ ls "$work/wheels/vllm-$version"-*.whl > /dev/null 2>&1 ||
     "$work/tools/bin/pip" download --quiet --no-deps --only-binary=:all: --python-version 3.12 \
         --platform manylinux_2_28_x86_64 --platform manylinux_2_31_x86_64 --platform manylinux_2_35_x86_64 \
         --platform manylinux_2_24_x86_64 --platform manylinux1_x86_64 --dest "$work/wheels" "vllm==$version"
-kernels='flashinfer|tilelang|nvidia-cutlass|quack-kernels|tokenspeed|humming-kernels|PyNvVideoCodec|nvtx|fastsafetensors'
+kernels='flashinfer|tilelang|nvidia-cutlass|quack-kernels|tokenspeed|PyNvVideoCodec|nvtx|fastsafetensors'
 kernels="$kernels|instanttensor|torchaudio|apache-tvm-ffi|nvidia-cudnn-frontend|torchcodec"
 unzip -p "$work/wheels/vllm-$version"-*.whl "vllm-$version.dist-info/METADATA" | tr -d '\r' |
     sed -n 's/^Requires-Dist: //p' | grep -v 'extra ==' | grep -Ev "^($kernels)" > "$work/asked.txt"
