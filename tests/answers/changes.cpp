@@ -390,6 +390,24 @@ TEST_CASE("sizes are made smaller where the job asks for more than fits: the bat
     CHECK(with_change(serving, {.what = kind::shorter_context, .amount = 99}).job.context == tokens(99));
 }
 
+TEST_CASE("layers and experts go to main memory as far as it is known to hold them") {
+    for (const model& m : {models::qwen3_32b, models::qwen3_30b_a3b}) {
+        job j{.model = m, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+        j.gguf = find_gguf_mix("weights", "Q8_0").value();
+        for (const std::int64_t known : {2, 4, 64, 256}) {
+            CAPTURE(known);
+            cluster c = one_3090;
+            c.host.memory = gib(known);
+            const maybe<change> moved = offered({j, {}, c}, change::kind::fewer_gpu_layers);
+            CHECK(bool{moved} == (known >= 64));  // some 33 GiB, of which the GPU holds 23
+            if (!moved) continue;
+            const placed_job then = with_change({j, {}, c}, *moved);
+            CHECK(then.cluster.host.memory == gib(known));
+            CHECK(fits(then.job, then.layout, then.cluster));
+        }
+    }
+}
+
 TEST_CASE("training in full precision is offered no format of weights that it cannot train") {
     for (const runtime* r : {&runtimes::huggingface, &runtimes::pytorch}) {
         job j{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .runtime = *r};
