@@ -57,6 +57,39 @@ TEST_CASE(
         }
 }
 
+TEST_CASE(
+    "layer types that a file leaves out are those that its class makes, and its longest context is what it says") {
+    // The default configurations list the types that their classes made of periods and positions.
+    std::ifstream lines{LLMRES_SOURCE_DIR "/tests/validation/data/transformers_registry.jsonl"};
+    int listed = 0, contexts = 0;
+    for (std::string line; std::getline(lines, line);) {
+        const auto row = nlohmann::json::parse(line);
+        nlohmann::json config = row["config"];
+        const auto given = read_hf_config(config.dump());
+        if (!given) continue;
+        CAPTURE(row["model_type"].get<std::string>());
+        CAPTURE(row["variant"].dump());
+        nlohmann::json& text = config.contains("text_config") ? config["text_config"] : config;
+        if (const auto most = text.find("max_position_embeddings"); most != text.end() && most->is_number_integer()) {
+            CHECK(given->max_context.in(tokens) == most->get<std::int64_t>());
+            ++contexts;
+        }
+        if (!text.contains("layer_types") || !text["layer_types"].is_array()) continue;
+        text.erase("layer_types");
+        const auto made = read_hf_config(config.dump());
+        if (row["model_type"] == "granitemoehybrid") {  // whose files all have them: its default has no attention
+            CHECK(made.error().field == "layer_types");
+            continue;
+        }
+        REQUIRE_MESSAGE(made, made.error().field.view());
+        REQUIRE(made->layers.size == given->layers.size);
+        for (int i = 0; i < made->layers.size; ++i) CHECK(made->layers[i] == given->layers[i]);
+        ++listed;
+    }
+    CHECK(listed >= 203);
+    CHECK(contexts >= 400);
+}
+
 namespace {
 
 /// Changes with which transformers' class is no model that anyone has.

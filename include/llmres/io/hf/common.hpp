@@ -215,12 +215,19 @@ inline model stack_of(config_fields& c, model m, const layer& l) {
     return m;
 }
 
-/// A model whose layers have an attention window, except that every `period`th layer sees the whole context (with
+/// Which layer of each period sees the whole context: its last; its first; its last, where the last layer ends a
+/// period.
+enum class whole_context : std::uint8_t { last, first, last_from_end };
+
+/// A model whose layers have an attention window, except that one of every `period` layers sees the whole context (with
 /// period 0, none does). `layer_types` of the file takes precedence.
-inline model windowed_stack_of(config_fields& c, model m, layer l, std::int64_t period) {
+inline model windowed_stack_of(config_fields& c, model m, layer l, std::int64_t period,
+                               whole_context whole = whole_context::last) {
     const token_count window = read_window(c);
-    read_layers(c, m, layer_count(c), [&](std::int64_t i) {
-        const bool by_rule = period == 0 || (i + 1) % period != 0;
+    const std::int64_t count = layer_count(c);
+    const std::int64_t ahead = whole == whole_context::first ? 0 : whole == whole_context::last ? 1 : 1 - count;
+    read_layers(c, m, count, [&](std::int64_t i) {
+        const bool by_rule = period == 0 || (i + ahead) % period != 0;
         l.attention.window = layer_is(c, "sliding_attention", i, by_rule) ? window : token_count{};
         return l;
     });

@@ -335,12 +335,12 @@ inline model read_mistral(config_fields& c) {
     return windowed_stack_of(c, m, l, 0);
 }
 
-/// Code World Model: Mistral, whose feed-forward may have biases.
+/// Code World Model: Mistral, whose feed-forward may have biases. The first layer of four sees the whole context.
 inline model read_cwm(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::none);
     l.feed_forward.bias = c.flag_or("mlp_bias", false);
-    return windowed_stack_of(c, m, l, 0);
+    return windowed_stack_of(c, m, l, 4, whole_context::first);
 }
 
 /// Qwen's attention window: off unless `use_sliding_window` is true, and then in the layers from max_window_layers on.
@@ -405,12 +405,13 @@ inline model read_vaultgemma(config_fields& c) {
     return windowed_stack_of(c, m, read_llama_layer(c, m.hidden), 2);
 }
 
-/// Granite with an attention window in the layers that `layer_types` names, and a learned sink for each head.
+/// Granite with an attention window in the layers that `layer_types` names, else in all but the first of four, and a
+/// learned sink for each head.
 inline model read_granite_swa(config_fields& c) {
     model m = read_frame(c);
     layer l = read_llama_layer(c, m.hidden, bias_fields::attention_and_mlp);
     l.attention.sinks = true;
-    return windowed_stack_of(c, m, l, 4);
+    return windowed_stack_of(c, m, l, 4, whole_context::first);
 }
 
 /// HyperCLOVA X: llama, with norms after attention and feed-forward as well unless `use_post_norm` is false.

@@ -268,7 +268,7 @@ inline model read_granitemoe_swa(config_fields& c) {
     layer l = read_routed_layer(c, m.hidden);
     l.attention.sinks = true;
     l.feed_forward.experts.shared_width = c.number_or("shared_intermediate_size", 0, 0, most_features);
-    return windowed_stack_of(c, m, l, 4);
+    return windowed_stack_of(c, m, l, 4, whole_context::first);
 }
 
 /// Mellum: Qwen 3's layers, dense or routed as `mlp_layer_types` says, with windows where `layer_types` does.

@@ -170,12 +170,13 @@ inline model read_solar_open(config_fields& c) {
     return m;
 }
 
-/// Muse Glimmer's text model: Gemma 2's norms, a gate on attention's output, windows in three layers of four.
+/// Muse Glimmer's text model: Gemma 2's norms, a gate on attention's output, windows in three layers of four, counted
+/// from the last, which sees the whole context.
 inline model read_muse_text(config_fields& c) {
     model m = read_frame(c);
     layer l = read_gemma2_layer(c, m.hidden);
     l.attention.gate = output_gate::unbiased_features;
-    return windowed_stack_of(c, m, l, 4);
+    return windowed_stack_of(c, m, l, 4, whole_context::last_from_end);
 }
 
 /// OLMo Hybrid: OLMo 2's attention in some layers, the gated delta rule in the others.
