@@ -467,3 +467,9 @@ TEST_CASE("MiniMax-M2.5 and M2.7 say of every layer what M2 means") {
     config["attn_type_list"] = {1, 0, 1};
     CHECK(read_hf_config(config.dump()).error().field == "attn_type_list");
 }
+
+TEST_CASE("a field that must be there is asked for under all its names") {
+    const error hidden = error_of(R"({"model_type": "llama", "vocab_size": 1000})");
+    CHECK(hidden.field == "hidden_size");
+    CHECK(mentions(hidden.expected, "an integer, under the name hidden_size or n_embd"));
+}

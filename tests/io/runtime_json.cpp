@@ -235,3 +235,13 @@ TEST_CASE("bounds that are equal are written as one number, others as three, and
     // Text that is read gives the constant back, and null takes one away that was known.
     CHECK(read_runtime_profile(to_json(p).dump())->runtime.identity.since == runtime_version{0, 9, 2});
 }
+
+TEST_CASE("of several mistakes in a profile the first is named, and a profile from another has its evidence") {
+    // By their names in the alphabet.
+    CHECK(refusal_of(R"({"from": "vllm", "process": {"context": "much"}, "cache": {"block": -1}})") ==
+          "runtime.cache.block is -1");
+    CHECK(refusal_of(R"({"from": "vllm", "process": {"context": "much"}, "cache": {"block": 16}})") ==
+          "runtime.process.context is \"much\"");
+    CHECK(read_runtime_profile(R"({"from": "vllm"})")->origin.rows == find_compiled_profile("vllm")->origin.rows);
+    CHECK(runtime_profile{}.origin.rows == 0);
+}

@@ -193,3 +193,20 @@ TEST_CASE("texts of a picture keep printable ASCII, and no byte that XML or UTF-
     CHECK(xml_text("a <b> & \"c\" ~") == "a &lt;b&gt; &amp; \"c\" ~");
     CHECK(xml_text("a\x01 b\x1f \x7f \xc3\xa9") == "a? b? ? ??");
 }
+
+TEST_CASE("layers are drawn where GPUs share them, and not where each replica is one GPU") {
+    const job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    const cluster eight = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    const auto names = [&](const layout& l) {
+        std::vector<std::string> all;
+        for (const named_picture& p : pictures_of(plan(j, l, eight).value(), j, eight)) all.emplace_back(p.name);
+        return all;
+    };
+    const std::vector<std::string> alone = names({});
+    CHECK(alone.size() == 3);
+    CHECK(names({.replicas = 2}) == alone);
+    const std::vector<std::string> shared = names({.tensor = 2});
+    REQUIRE(shared.size() == 4);
+    CHECK(shared[2] == "layers");
+    CHECK(names({.tensor = 2, .replicas = 2}) == shared);
+}
