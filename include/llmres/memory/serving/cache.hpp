@@ -140,32 +140,54 @@ constexpr token_count tokens_in_flight(const job& j, const runtime& r, const lay
            steps_at_once(r, l);
 }
 
-/// Compressed attention's cache of all sequences of a rank: a window of keys, entries, the indexer's keys, and what of
-/// the last tokens is not in an entry yet. vLLM has both windows in the groups of its pool, with room for the tokens in
-/// flight (models/deepseek_v4/compressor.py: SlidingWindowMLASpec), SGLang in pools of their own.
-constexpr allotment compressed_cache(const attention& a, const job& j, const runtime& r, const layout& l,
-                                     std::int64_t sequences) {
-    const token_count context = context_of(j), entries = compressed_entries(a, context);
-    const bool grouped = r.cache.windows == window_cells::grouped;
-    const token_count more = grouped ? tokens_in_flight(j, r, l) - tokens(1) : token_count{};
-    const auto in_window = [&](token_count window) { return window + more < context ? window + more : context; };
-    const token_count states = in_window(tokens(a.compressed.windows() * a.compressed.ratio));
-    const auto in_blocks = [&](token_count n) {
-        return r.cache.block > token_count{} ? aligned_up(n, r.cache.block) : n;
-    };
+/// What compressed attention keeps of one sequence: a window of keys, entries, the indexer's keys, and what of the last
+/// tokens is not in an entry yet.
+constexpr byte_count compressed_need(const attention& a, const job& j, const runtime& r, const layout& l) {
+    const token_count context = context_of(j);
+    return token_in_cache(a, j, r, l) * kept_tokens(a, context) + compressor_state_bytes(a) +
+           indexer_bytes_per_token(a) * context;
+}
+
+/// The same in the pages of vLLM's pool. Keys of the window lie in pages of 64 tokens, what is not in an entry in as
+/// many as take 32 KiB, both with room for the tokens in flight and a page that is begun; entries and the indexer's
+/// keys in pages of 256 tokens. Pages are multiples of 576 bytes, of 512 in 16 bits; a layer's pages of what is not in
+/// an entry are as large as those of its window. (models/deepseek_v4/attention.py, compressor.py: get_kv_cache_spec;
+/// asked of 0.23 with DeepSeek-V4 Flash on an H100: tests/memory/serving/cache.cpp.)
+constexpr byte_count compressed_pages(const attention& a, const job& j, const runtime& r, const layout& l) {
+    const token_count context = context_of(j);
     const bytes_per_token key = token_in_cache(a, j, r, l), state = compressor_bytes_per_token(a);
-    const byte_count index = indexer_bytes_per_token(a) * context;
-    const token_count kept = in_window(a.window);
-    const allotment one{key * (kept + entries) + state * states + index,
-                        key * (in_blocks(kept) + in_blocks(entries)) + state * in_blocks(states) + index};
-    return one * sequences;
+    const byte_count multiple = bytes(kv_cache_of(j).element_bytes == 1 ? 576 : 512);
+    const auto page = [&](byte_count size) { return aligned_up(size, multiple); };
+    const auto pages_in_window = [&](token_count window, std::int64_t block) {
+        const token_count most = window + tokens_in_flight(j, r, l) - tokens(1);
+        return ceil_quotient((most < context ? most : context).in(tokens), block) + 1;
+    };
+    const byte_count of_window = page(key * tokens(64));
+    byte_count all = of_window * pages_in_window(a.window, 64);
+    const std::int64_t ratio = a.compressed.ratio;
+    if (ratio <= 0) return all;
+    const std::int64_t entries = ceil_quotient(256, ratio), pages = ceil_quotient(context.in(tokens), 256);
+    all += page(key * tokens(entries)) * pages;
+    const bytes_per_token of_attention = bytes_a_token(4 * 2 * a.compressed.windows() * a.head_dim);
+    const std::int64_t block = bytes(32768).in(bytes) / (of_attention * tokens(1)).in(bytes);
+    const token_count not_in_entry = tokens(a.compressed.windows() * ratio);
+    const byte_count own = page(of_attention * tokens(block));
+    all += (own > of_window ? own : of_window) * pages_in_window(not_in_entry, block);
+    if (a.indexer.heads == 0) return all;
+    const bytes_per_token of_index = state - of_attention;
+    all += page(bytes(entries * ratio) * 1 * (indexer_bytes_per_token(a) * tokens(1)).in(bytes)) * pages;
+    return all + page(of_index * tokens(block)) * pages_in_window(not_in_entry, block);
 }
 
 /// One layer's cache of all sequences of a rank.
 constexpr allotment layer_cache(const attention& a, const job& j, const runtime& r, const layout& l,
                                 std::int64_t sequences) {
     if (a.kind == attention_kind::none || sequences == 0) return {};
-    if (a.kind == attention_kind::compressed) return compressed_cache(a, j, r, l, sequences);
+    if (a.kind == attention_kind::compressed) {
+        const byte_count need = compressed_need(a, j, r, l);
+        const bool paged = r.cache.windows == window_cells::grouped;
+        return allotment{need, paged ? compressed_pages(a, j, r, l) : need} * sequences;
+    }
     const token_count ideal =
         tokens(detail::ceil_quotient(kept_tokens(a, context_of(j)).in(tokens), l.context_parallel));
     const bytes_per_token each = token_in_cache(a, j, r, l);
