@@ -493,7 +493,7 @@ TEST_CASE("a table of few words has no others") {
 TEST_CASE("a log is read as far as it goes, and once more where it goes on") {
     const std::string pool = "INFO Available KV cache memory: ";
     logs::reader r;
-    r.feed("noise\n" + pool + "5.00 GiB\nnoise");
+    r.feed("noise\nnoise\n" + pool + "5.00 GiB");
     CHECK(r.finish().value().lines == 3);
     CHECK(r.finish().value().lines == 3);
     r.feed("(Worker_TP1 pid=2) " + pool + "4.00 GiB\n");
