@@ -437,3 +437,19 @@ TEST_CASE("a shorter context is shorter than what the job asks, of prompts and o
     CHECK(shorter.size() == 2);
     CHECK(as_long.size() == 2);
 }
+
+TEST_CASE("a change of format takes the place of the weights' own, of a file's mix and of the cache's") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    const auto with = [&](const change& made) { return with_change({j, {}, one_3090}, made).job; };
+    const job plain = with({.what = change::kind::narrower_weights, .format = fp8_e4m3});
+    CHECK(*plain.weights == fp8_e4m3);
+    CHECK_FALSE(plain.gguf);
+    const job mixed = with({.what = change::kind::narrower_weights, .mix = find_gguf_mix("weights", "Q4_K_M").value()});
+    CHECK(*mixed.weights == q4_k);
+    CHECK(mixed.gguf->quantisation == gguf_quantisation::Q4_K_M);
+    CHECK(*with({.what = change::kind::narrower_cache, .format = fp8_e4m3}).kv_cache == fp8_e4m3);
+    CHECK(with({.what = change::kind::eight_bit_optimizer}).optimizer == adamw_8bit);
+    CHECK(with({.what = change::kind::smaller_batch, .amount = 3}).batch == 3);
+    CHECK(with({.what = change::kind::fewer_gpu_layers, .amount = 7}).options.gpu_layers == 7);
+}
