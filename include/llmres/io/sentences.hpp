@@ -183,8 +183,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
         case reason_code::from_tensors:
             return "not described: planned from its stored tensors, with bounds as wide as other architectures differ "
                    "from Llama's";
-        case reason_code::attention_unmeasured:
-            return "no run of a model with compressed attention was measured here: memory follows the engines' sources";
+        case reason_code::attention_unmeasured: return "no run with compressed attention was measured here";
         case reason_code::states_evicted:
             return detail::sentence(
                 "the driver moves up to {} of the optimizer's states to a node's main memory and back in "

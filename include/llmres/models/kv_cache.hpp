@@ -78,10 +78,10 @@ constexpr byte_count kv_cache_bytes(const attention& a, const precision& format,
 }
 
 /// Bytes that compressed attention keeps of a token until the entries that it belongs to are complete: its contents and
-/// gates in fp32, of attention and of the indexer.
+/// gates, 8 bytes in fp32 for each feature of attention and of the indexer.
 constexpr bytes_per_token compressor_bytes_per_token(const attention& a) {
     if (a.kind != attention_kind::compressed || a.compressed.ratio <= 0) return {};
-    return bytes_a_token(4 * 2 * a.compressed.windows() * (a.head_dim + a.indexer.head_dim));
+    return bytes_a_token(8 * a.compressed.windows() * (a.head_dim + a.indexer.head_dim));
 }
 
 /// Bytes that compressed attention keeps of a sequence until an entry is complete. (SGLang:

@@ -168,7 +168,7 @@ constexpr byte_count compressed_pages(const attention& a, const job& j, const ru
     if (ratio <= 0) return all;
     const std::int64_t entries = ceil_quotient(256, ratio), pages = ceil_quotient(context.in(tokens), 256);
     all += page(key * tokens(entries)) * pages;
-    const bytes_per_token of_attention = bytes_a_token(4 * 2 * a.compressed.windows() * a.head_dim);
+    const bytes_per_token of_attention = bytes_a_token(8 * a.compressed.windows() * a.head_dim);
     const std::int64_t block = bytes(32768).in(bytes) / (of_attention * tokens(1)).in(bytes);
     const token_count not_in_entry = tokens(a.compressed.windows() * ratio);
     const byte_count own = page(of_attention * tokens(block));
