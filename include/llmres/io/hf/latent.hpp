@@ -142,10 +142,12 @@ inline layer read_v4_layer(config_fields& c) {
 }
 
 /// Tokens of an entry in a layer: of `compress_ratios`, which has one more for the layer that predicts ahead; or of the
-/// kind that `layer_types` calls the layer, as transformers 5 writes it.
+/// kind that `layer_types` calls the layer, as transformers 5 writes it. Where a file has neither, the class takes 128
+/// in the first two layers, then 128 and 4 in turn.
 inline std::int64_t read_v4_ratio(config_fields& c, std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    if (!c.has("layer_types")) return c.number_at("compress_ratios", at, 0, 65536);
+    if (c.has("compress_ratios") && !c.has("layer_types")) return c.number_at("compress_ratios", at, 0, 65536);
+    if (!c.has("layer_types")) return i < 2 || i % 2 == 0 ? 128 : 4;
     const std::string_view kind = c.text_at("layer_types", at);
     nested_fields rates{c, "compress_rates"};
     if (kind == "compressed_sparse_attention") return rates.number_or("compressed_sparse_attention", 4, 1, 65536);
@@ -157,7 +159,7 @@ inline std::int64_t read_v4_ratio(config_fields& c, std::int64_t i) {
 /// Whether a table of each token's experts stands in place of the router's choice.
 inline bool is_hashed(config_fields& c, std::int64_t i) {
     if (c.has("mlp_layer_types")) return c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "hash_moe";
-    return i < c.number_or("num_hash_layers", 0, 0, layer_stack::max_layers);
+    return i < c.number_or("num_hash_layers", 3, 0, layer_stack::max_layers);
 }
 
 inline model read_deepseek_v4(config_fields& c) {
