@@ -252,4 +252,7 @@ TEST_CASE("DeepSeek-V4's layers are read by ratios, as its files have them, or b
     CHECK(refused(by_kinds, "layer_types",
                   {"linear_attention", "linear_attention", "linear_attention", "linear_attention"}) == "layer_types");
     CHECK(refused(by_ratios, "qk_rope_head_dim", 65) == "qk_rope_head_dim");
+    CHECK(refused(by_ratios, "expert_dtype", "fp8").empty());
+    CHECK(refused(by_ratios, "expert_dtype", "int3") == "expert_dtype");
+    CHECK(refused(by_ratios, "expert_dtype", 4) == "expert_dtype");
 }

@@ -457,7 +457,10 @@ inline head_kind head_kind_of(config_fields& outer, std::string_view type, const
 inline void read_expert_format(config_fields& c, model& m) {
     const nlohmann::json* quantization = c.object("quantization_config");
     const bool nvfp4_experts = quantization != nullptr && says_format_of_experts(*quantization);
-    if (!nvfp4_experts && c.text_or("expert_dtype", "") != "fp4") return;
+    const std::string_view stored = c.text_or("expert_dtype", "");
+    if (stored != "" && stored != "fp8" && stored != "fp4")
+        c.fail(error_code::unsupported, "expert_dtype", "fp8 or fp4");
+    if (!nvfp4_experts && stored != "fp4") return;
     m.mixed.attention = m.mixed.feed_forward = m.weights;
     m.weights = nvfp4_experts ? nvfp4_static : mxfp4;
 }
@@ -513,6 +516,7 @@ inline result<model> read_config(const nlohmann::json& document) {
     m.weights = read_dtype(outer, read_dtype(inner, m.weights));
     if (const status read = read_quantization(outer, inner, m); !read) return read.error();
     read_expert_format(inner, m);
+    if (!inner.ok()) return inner.error();
     if (const status valid = validate(m); !valid) return valid.error();
     if (is_saturated(count_stored_parameters(m)))
         return refused(error_code::overflow, inner.largest_field(), inner.largest_value(),
