@@ -247,8 +247,8 @@ constexpr maybe<model> copy_by_ending(std::string_view organisation, std::string
     return {};
 }
 
-/// What a publisher of quantised copies holds under that name: the model `base_of(name before the ending)` with other
-/// weights, by the name of the repository.
+/// The copy that a publisher of quantised models holds under that name: the model `base_of(name before the ending)`
+/// with other weights, by the name of the repository.
 template <class BaseOf>
 constexpr maybe<model> quantised_copy(std::string_view name, const BaseOf& base_of) {
     const std::size_t slash = name.find('/');

@@ -215,7 +215,7 @@ inline model stack_of(config_fields& c, model m, const layer& l) {
     return m;
 }
 
-/// Which layer of each period sees the whole context: its last; its first; its last, where the last layer ends a
+/// The layer of each period that sees the whole context: its last; its first; its last, where the last layer ends a
 /// period.
 enum class whole_context : std::uint8_t { last, first, last_from_end };
 

@@ -232,8 +232,8 @@ inline recurrent read_kimi_delta(config_fields& c) {
             .fp32_state = true};
 }
 
-/// What Kimi-K3 has beyond Kimi Linear: experts in a narrower stream with a norm, and layers that read the streams of
-/// the blocks before them, by two norms and two vectors.
+/// The parts of Kimi-K3's layers beyond Kimi Linear: experts in a narrower stream with a norm, and layers that read the
+/// streams of the blocks before them, by two norms and two vectors.
 inline void read_kimi_k3_layer(config_fields& c, const model& m, layer& l) {
     if (l.feed_forward.routed()) {
         l.feed_forward.experts.latent = c.number_or("routed_expert_hidden_size", 0, 0, most_features);

@@ -319,7 +319,7 @@ inline maybe<model> find_published(std::string_view name) {
     });
 }
 
-/// The same by the words of its name in another spelling ("qwen3.5:9b").
+/// The model of a repository of published_configs by the words of its name in another spelling ("qwen3.5:9b").
 inline maybe<model> find_published_by_words(std::string_view name) {
     const models::detail::words asked{name};
     if (asked.count == 0) return {};
