@@ -15,6 +15,7 @@
 #include <llmres/runtimes/all.hpp>
 #include <utility>
 
+#include "../compressed_attention.hpp"
 #include "../mixed_jobs.hpp"
 
 using namespace llmres;
@@ -626,13 +627,7 @@ TEST_CASE("a model whose attention no measured run has is tight at best, and say
     job j{.model = models::llama_3_2_1b, .task = task::serving, .batch = 1, .context = tokens(1024)};
     const cluster one{.gpu = gpus::h100_sxm5_80gb, .gpus = 1};
     REQUIRE(plan(j, {}, one)->verdict == verdict::fits);
-    j.model.layers.kinds[0].attention = {.kind = attention_kind::compressed,
-                                         .heads = 32,
-                                         .kv_heads = 1,
-                                         .head_dim = 64,
-                                         .q_rank = 512,
-                                         .window = tokens(128),
-                                         .compressed = {.ratio = 4, .output_groups = 8, .output_rank = 64}};
+    j.model = compressed_attention::small_model();
     const job_plan made = plan(j, {}, one).value();
     CHECK(made.verdict == verdict::tight);
     CHECK(made.reasons[0].code == reason_code::attention_unmeasured);

@@ -148,7 +148,7 @@ TEST_CASE("compressed attention reads its window and the entries that the indexe
                           .q_rank = 10,
                           .window = tokens(16),
                           .indexer = {.heads = 2, .head_dim = 4, .selected = tokens(32)},
-                          .compressed = {.ratio = 4, .output_groups = 2, .output_rank = 6}},
+                          .compressed = {.ratio = 4, .windows = 2, .output_groups = 2, .output_rank = 6}},
             .feed_forward = no_feed_forward};
     const auto attended = [&](std::int64_t context) {
         return work_of(l, 32, {.tokens = {1, 1, context}, .decode = true}).attention;

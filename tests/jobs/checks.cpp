@@ -19,6 +19,8 @@
 #include <string>
 #include <utility>
 
+#include "../compressed_attention.hpp"
+
 using namespace llmres;
 
 namespace {
@@ -503,15 +505,7 @@ TEST_CASE("a runtime without a back end for a vendor starts on none of its GPUs,
 }
 
 TEST_CASE("compressed attention is trained by no runtime and served by none on ggml") {
-    model m = models::llama_3_2_1b;
-    m.layers.kinds[0].attention = {.kind = attention_kind::compressed,
-                                   .heads = 32,
-                                   .kv_heads = 1,
-                                   .head_dim = 64,
-                                   .q_rank = 512,
-                                   .window = tokens(128),
-                                   .compressed = {.ratio = 4, .output_groups = 8, .output_rank = 64}};
-    job j{.model = m, .task = task::serving, .batch = 1, .context = tokens(1024)};
+    job j{.model = compressed_attention::small_model(), .task = task::serving, .batch = 1, .context = tokens(1024)};
     const cluster one{.gpu = gpus::h100_sxm5_80gb, .gpus = 1};
     for (const runtime* r : {&runtimes::vllm, &runtimes::sglang, &no_runtime}) {
         j.runtime = *r;

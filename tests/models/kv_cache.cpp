@@ -4,7 +4,10 @@
 #include <llmres/models/all.hpp>
 #include <llmres/models/kv_cache.hpp>
 
+#include "../compressed_attention.hpp"
+
 using namespace llmres;
+using compressed_attention::compressed;
 
 TEST_CASE("bytes per token of models that everyone knows") {
     static_assert(kv_bytes_per_token(models::llama_3_1_8b, bf16) == bytes_a_token(131'072));
@@ -93,24 +96,6 @@ TEST_CASE("no model's cache shrinks with context or width of the format") {
         }
     }
 }
-
-namespace {
-
-/// A layer of DeepSeek-V4 Flash with entries of so many tokens, 0: none.
-attention compressed(std::int64_t ratio) {
-    attention a{.kind = attention_kind::compressed,
-                .heads = 64,
-                .kv_heads = 1,
-                .head_dim = 512,
-                .q_rank = 1024,
-                .rope_dim = 64,
-                .window = tokens(128),
-                .compressed = {.ratio = ratio, .output_groups = 8, .output_rank = 1024}};
-    if (ratio == 4) a.indexer = {.heads = 64, .head_dim = 128, .selected = tokens(512)};
-    return a;
-}
-
-}  // namespace
 
 TEST_CASE("compressed attention keeps one key for each token of its window and for each entry, on every rank") {
     CHECK(kv_bytes_per_token(compressed(0), bf16) == bytes_a_token(1024));

@@ -5,6 +5,8 @@
 #include <llmres/models/parameters.hpp>
 #include <type_traits>
 
+#include "../compressed_attention.hpp"
+
 using namespace llmres;
 
 namespace {
@@ -54,6 +56,18 @@ TEST_CASE("a structural mistake is refused by the name of its field") {
           }) == "experts.per_token");
     CHECK(refused_field([](model& m) { m.layers.kinds[0].recurrent = {.kind = recurrent_kind::mamba}; }) ==
           "recurrent.heads");
+    const auto compressed_field = [](auto change) {
+        return refused_field([&](model& m) {
+            attention& a = m.layers.kinds[0].attention = compressed_attention::compressed(4);
+            change(a);
+        });
+    };
+    CHECK(compressed_field([](attention& a) { a.q_rank = 0; }) == "attention.q_rank");
+    CHECK(compressed_field([](attention& a) { a.compressed.windows = 0; }) == "attention.compressed.windows");
+    CHECK(compressed_field([](attention& a) { a.compressed.output_rank = 0; }) == "attention.compressed.output_rank");
+    for (const std::int64_t groups : {0, 3, 65})
+        CHECK(compressed_field([&](attention& a) { a.compressed.output_groups = groups; }) ==
+              "attention.compressed.output_groups");
     CHECK(refused_field([](model& m) { m.encoders[0].layers = 2; }) == "encoder.hidden");
     CHECK(refused_field([](model& m) { m.add({.rows = 0}); }) == "extra.rows");
 }

@@ -221,7 +221,8 @@ TEST_CASE("compressed attention has one key, queries and an output through lower
     CHECK(total(l, hidden) == window);
     l.attention.compressed.ratio = 128;  // contents and gates, positions in the entry, and a norm
     CHECK(total(l, hidden) == window + 2 * 8 * hidden + 128 * 8 + 8);
-    l.attention.compressed.ratio = 4;  // of two windows, which overlap
+    l.attention.compressed.ratio = 4;
+    l.attention.compressed.windows = 2;  // which overlap
     CHECK(total(l, hidden) == window + 2 * 2 * 8 * hidden + 4 * 2 * 8 + 8);
     l.attention.indexer = {.heads = 3, .head_dim = 5};  // with entries of its own
     CHECK(total(l, hidden) ==

@@ -49,9 +49,8 @@ constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision
 }
 
 /// Bytes that one token adds to the cache of a layer's indexer: one key for all heads, held by every rank, or for each
-/// entry of compressed attention. Runtimes
-/// store it in E4M3 with one fp32 scale (DeepSeek-V3.2-Exp), or in 16 bits (MiniMax-M3: vLLM's models/minimax_m3,
-/// indexer_kv_dtype), whatever the format of the cache.
+/// entry of compressed attention. Runtimes store it in E4M3 with one fp32 scale (DeepSeek-V3.2-Exp), or in 16 bits
+/// (MiniMax-M3: vLLM's models/minimax_m3, indexer_kv_dtype), whatever the format of the cache.
 constexpr bytes_per_token indexer_bytes_per_token(const attention& a) {
     if (a.indexer.heads == 0) return {};
     const std::int64_t key = a.indexer.quantised ? a.indexer.head_dim + 4 : 2 * a.indexer.head_dim;
@@ -81,13 +80,13 @@ constexpr byte_count kv_cache_bytes(const attention& a, const precision& format,
 /// gates, 8 bytes in fp32 for each feature of attention and of the indexer.
 constexpr bytes_per_token compressor_bytes_per_token(const attention& a) {
     if (a.kind != attention_kind::compressed || a.compressed.ratio <= 0) return {};
-    return bytes_a_token(8 * a.compressed.windows() * (a.head_dim + a.indexer.head_dim));
+    return bytes_a_token(8 * a.compressed.windows * (a.head_dim + a.indexer.head_dim));
 }
 
 /// Bytes that compressed attention keeps of a sequence until an entry is complete. (SGLang:
 /// mem_cache/deepseek_v4_memory_pool.py.)
 constexpr byte_count compressor_state_bytes(const attention& a) {
-    return compressor_bytes_per_token(a) * tokens(a.compressed.windows() * a.compressed.ratio);
+    return compressor_bytes_per_token(a) * tokens(a.compressed.windows * a.compressed.ratio);
 }
 
 /// One layer's cache of the `source` tokens that its cross-attention reads. Its size does not grow with the context.

@@ -72,14 +72,12 @@ struct indexer {
     friend constexpr bool operator==(const indexer&, const indexer&) = default;
 };
 
-/// What attention of kind `compressed` reads beyond its window, and how its output is projected.
+/// The entries that attention of kind `compressed` reads beyond its window, and how its output is projected.
 struct compressed_keys {
     std::int64_t ratio = 0;          ///< tokens of one entry; 0: the window alone
+    std::int64_t windows = 1;        ///< windows of `ratio` tokens that an entry is pooled from; two of them overlap
     std::int64_t output_groups = 0;  ///< groups of heads, each projected apart
     std::int64_t output_rank = 0;    ///< features that each group is projected to
-
-    /// Windows of `ratio` tokens that an entry is pooled from: two that overlap where an indexer chooses among entries.
-    constexpr std::int64_t windows() const { return ratio == 4 ? 2 : 1; }
     friend constexpr bool operator==(const compressed_keys&, const compressed_keys&) = default;
 };
 

@@ -266,26 +266,37 @@ enum class bias_term : bool { none, added };
 /// bits.
 inline constexpr std::int64_t widest = std::int64_t{1} << 24;
 
+constexpr status validate(const attention& a, const compressed_keys& c) {
+    if (const status s = all_in_range(bounded_field{"attention.q_rank", a.q_rank, 1, widest},
+                                      bounded_field{"attention.compressed.ratio", c.ratio, 0, 65536},
+                                      bounded_field{"attention.compressed.windows", c.windows, 1, 2},
+                                      bounded_field{"attention.compressed.output_rank", c.output_rank, 1, 65536},
+                                      bounded_field{"attention.compressed.output_groups", c.output_groups, 1, a.heads});
+        !s)
+        return s;
+    if (a.heads % c.output_groups != 0)
+        return refused(error_code::inconsistent, "attention.compressed.output_groups", c.output_groups,
+                       "a divisor of attention.heads");
+    return done{};
+}
+
 constexpr status validate(const attention& a) {
     if (a.kind == attention_kind::none) return done{};
-    if (const status s =
-            all_in_range(bounded_field{"attention.heads", a.heads, 1, 65536},
-                         bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
-                         bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
-                         bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
-                         bounded_field{"attention.q_rank", a.q_rank, 0, widest},
-                         bounded_field{"attention.compressed.ratio", a.compressed.ratio, 0, 65536},
-                         bounded_field{"attention.compressed.output_rank", a.compressed.output_rank, 0, 65536},
-                         bounded_field{"attention.compressed.output_groups", a.compressed.output_groups, 0, a.heads},
-                         bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
-                         bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
-                         bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40});
+    if (const status s = all_in_range(bounded_field{"attention.heads", a.heads, 1, 65536},
+                                      bounded_field{"attention.head_dim", a.head_dim, 1, 65536},
+                                      bounded_field{"attention.value_dim", a.value_dim, 0, 65536},
+                                      bounded_field{"attention.rope_dim", a.rope_dim, 0, 65536},
+                                      bounded_field{"attention.q_rank", a.q_rank, 0, widest},
+                                      bounded_field{"attention.indexer.heads", a.indexer.heads, 0, 65536},
+                                      bounded_field{"attention.indexer.head_dim", a.indexer.head_dim, 0, 65536},
+                                      bounded_field{"attention.window", a.window.in(tokens), 0, std::int64_t{1} << 40});
         !s)
         return s;
     if (a.kind == attention_kind::latent) return in_range("attention.kv_rank", a.kv_rank, 1, widest);
     if (const status s = in_range("attention.kv_heads", a.kv_heads, 1, a.heads); !s) return s;
     if (a.heads % a.kv_heads != 0)
         return refused(error_code::inconsistent, "attention.kv_heads", a.kv_heads, "a divisor of attention.heads");
+    if (a.kind == attention_kind::compressed) return validate(a, a.compressed);
     return done{};
 }
 

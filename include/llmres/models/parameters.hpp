@@ -199,11 +199,11 @@ struct weight_list {
 
 // ---- attention
 
-/// What pools `ratio` tokens into one entry of `width` features: a projection to contents and gates of each window,
-/// positions in fp32, and a norm. Checkpoints keep it in 16 bits.
+/// The weights that pool `ratio` tokens into one entry of `width` features: a projection to contents and gates of each
+/// window, positions in fp32, and a norm. Checkpoints keep it in 16 bits.
 constexpr void list_compressor(const weight_list& list, const compressed_keys& c, std::int64_t width) {
-    list.visit(weight{.role = weight_role::kv_a_proj, .rows = 2 * c.windows() * width, .columns = list.hidden});
-    list.visit(weight{.role = weight_role::positions, .columns = c.ratio * c.windows() * width, .fp32 = true});
+    list.visit(weight{.role = weight_role::kv_a_proj, .rows = 2 * c.windows * width, .columns = list.hidden});
+    list.visit(weight{.role = weight_role::positions, .columns = c.ratio * c.windows * width, .fp32 = true});
     list.norms(norm_kind::rms, width, 1);
 }
 
@@ -482,8 +482,9 @@ constexpr weight_list list_of_part(const layer& l, std::int64_t hidden, const we
     return {.visit = visit, .hidden = hidden, .quantised = quantises(l.quantised, which)};
 }
 
-/// What mixes the copies of the residual stream before and after attention and feed-forward: of all streams together, a
-/// weight of each for the input, one for the output and a matrix between them, their biases and three scales.
+/// The weights that mix the copies of the residual stream before and after attention and feed-forward: of all streams
+/// together, a weight of each for the input, one for the output and a matrix between them, their biases and three
+/// scales.
 constexpr void list_hyper_connections(const weight_list& list, std::int64_t streams) {
     const std::int64_t mixed = (2 + streams) * streams;
     list.visit(weight{.role = weight_role::values,

@@ -239,6 +239,10 @@ TEST_CASE("DeepSeek-V4's layers are read by ratios, as its files have them, or b
     by_kinds["compress_rates"] = {{"heavily_compressed_attention", 64}};
     CHECK(read(by_kinds)->layers[1].attention.compressed.ratio == 64);
     CHECK(read(by_kinds)->layers[2].attention.compressed.ratio == 4);
+    by_kinds["compress_rates"] = {{"compressed_sparse_attention", 8}};  // an indexer chooses among entries of 8, too
+    CHECK(read(by_kinds)->layers[2].attention.compressed.ratio == 8);
+    CHECK(read(by_kinds)->layers[2].attention.compressed.windows == 2);
+    CHECK(read(by_kinds)->layers[2].attention.indexer.heads == 4);
 
     const auto refused = [&](nlohmann::json of, const char* field, const nlohmann::json& value) {
         of[field] = value;

@@ -12,8 +12,11 @@
 
 #include <string>
 
+#include "../../compressed_attention.hpp"
+
 using namespace llmres;
 using namespace llmres::detail;
+using compressed_attention::compressed;
 
 namespace {
 
@@ -269,24 +272,6 @@ TEST_CASE(
     CHECK(shared_tokens(j, r, tokens(100), {}) == token_count{});
 }
 
-namespace {
-
-/// A layer of DeepSeek-V4 Flash with entries of so many tokens; 0: the window alone.
-attention compressed(std::int64_t ratio) {
-    attention a{.kind = attention_kind::compressed,
-                .heads = 64,
-                .kv_heads = 1,
-                .head_dim = 512,
-                .q_rank = 1024,
-                .rope_dim = 64,
-                .window = tokens(128),
-                .compressed = {.ratio = ratio, .output_groups = 8, .output_rank = 1024}};
-    if (ratio == 4) a.indexer = {.heads = 64, .head_dim = 128, .selected = tokens(512)};
-    return a;
-}
-
-}  // namespace
-
 TEST_CASE("compressed attention keeps window, entries, the indexer's keys and what fills the next entry") {
     job j = of_context(10'000);
     // 128 + 2,500 keys, indexer keys for 10,000 tokens of 33 bytes, and states of 81,920 bytes, of each sequence
@@ -299,6 +284,13 @@ TEST_CASE("compressed attention keeps window, entries, the indexer's keys and wh
     j.kv_cache = fp8_e4m3;
     CHECK(token_in_cache(compressed(4), j, runtimes::vllm, {}) == bytes_a_token(584));
     CHECK(layer_cache(compressed(4), j, runtimes::sglang, {.tensor = 4}, 3).ideal == of(584));
+}
+
+TEST_CASE("a page holds a token at least, however wide the heads of compressed attention are") {
+    attention wide = compressed(4);
+    wide.head_dim = 65'536;
+    const allotment held = layer_cache(wide, of_context(10'000), runtimes::vllm, {}, 1);
+    CHECK(held.allocated >= held.ideal);
 }
 
 TEST_CASE("vLLM has DeepSeek-V4 Flash in pages as its own planner counts them") {

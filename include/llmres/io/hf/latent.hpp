@@ -141,22 +141,28 @@ inline layer read_v4_layer(config_fields& c) {
     return l;
 }
 
-/// Tokens of an entry in a layer: of `compress_ratios`, which has one more for the layer that predicts ahead; or of the
-/// kind that `layer_types` calls the layer, as transformers 5 writes it. Where a file has neither, the class takes 128
-/// in the first two layers, then 128 and 4 in turn.
-inline std::int64_t read_v4_ratio(config_fields& c, std::int64_t i) {
+/// The ratio and windows of a layer's entries: the ratio of `compress_ratios`, which has one more for the layer that
+/// predicts ahead, and two windows where it is 4; or those of the kind that `layer_types` calls the layer, as
+/// transformers 5 writes it. Where a file has neither, the class takes 128 in the first two layers, then 128 and 4 in
+/// turn.
+inline compressed_keys read_v4_entries(config_fields& c, std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
-    if (c.has("compress_ratios") && !c.has("layer_types")) return c.number_at("compress_ratios", at, 0, 65536);
-    if (!c.has("layer_types")) return i < 2 || i % 2 == 0 ? 128 : 4;
+    const auto pooled = [](std::int64_t ratio) {
+        return compressed_keys{.ratio = ratio, .windows = ratio == 4 ? 2 : 1};
+    };
+    if (c.has("compress_ratios") && !c.has("layer_types")) return pooled(c.number_at("compress_ratios", at, 0, 65536));
+    if (!c.has("layer_types")) return pooled(i < 2 || i % 2 == 0 ? 128 : 4);
     const std::string_view kind = c.text_at("layer_types", at);
     nested_fields rates{c, "compress_rates"};
-    if (kind == "compressed_sparse_attention") return rates.number_or("compressed_sparse_attention", 4, 1, 65536);
-    if (kind == "heavily_compressed_attention") return rates.number_or("heavily_compressed_attention", 128, 1, 65536);
+    if (kind == "compressed_sparse_attention")
+        return {.ratio = rates.number_or("compressed_sparse_attention", 4, 1, 65536), .windows = 2};
+    if (kind == "heavily_compressed_attention")
+        return {.ratio = rates.number_or("heavily_compressed_attention", 128, 1, 65536)};
     (void)layer_is(c, "sliding_attention", i);  // refuses another kind
-    return 0;
+    return {};
 }
 
-/// Whether a table of each token's experts stands in place of the router's choice.
+/// True for a layer with a table of each token's experts in place of the router's choice.
 inline bool is_hashed(config_fields& c, std::int64_t i) {
     if (c.has("mlp_layer_types")) return c.text_at("mlp_layer_types", static_cast<std::size_t>(i)) == "hash_moe";
     return i < c.number_or("num_hash_layers", 3, 0, layer_stack::max_layers);
@@ -168,15 +174,16 @@ inline model read_deepseek_v4(config_fields& c) {
     const indexer index{.heads = c.number("index_n_heads", 1, most_heads),
                         .head_dim = c.number("index_head_dim", 1, most_heads),
                         .selected = tokens(c.number_or("index_topk", 0, 0, most_tokens))};
-    const auto with_ratio = [&](std::int64_t ratio) {
+    const auto with = [&](const compressed_keys& entries) {
         layer l = one;
-        l.attention.compressed.ratio = ratio;
-        if (l.attention.compressed.windows() > 1) l.attention.indexer = index;
+        l.attention.compressed.ratio = entries.ratio;
+        l.attention.compressed.windows = entries.windows;
+        if (entries.windows > 1) l.attention.indexer = index;
         return l;
     };
     const std::int64_t count = layer_count(c);
     read_layers(c, m, count, [&](std::int64_t i) {
-        layer l = with_ratio(read_v4_ratio(c, i));
+        layer l = with(read_v4_entries(c, i));
         if (is_hashed(c, i)) {
             l.feed_forward.experts.score_bias = false;
             l.more_values = m.vocabulary * l.feed_forward.experts.per_token;
@@ -188,7 +195,7 @@ inline model read_deepseek_v4(config_fields& c) {
     if (joins > 0) m.add({.role = weight_role::values, .part = model_part::output, .columns = joins});
     m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, 0, 0, 1));
     if (m.prediction.layers > 0 && c.ok()) {
-        m.prediction.block = with_ratio(c.has("compress_ratios") ? read_v4_ratio(c, count) : 0);
+        m.prediction.block = with(c.has("compress_ratios") ? read_v4_entries(c, count) : compressed_keys{});
         m.prediction.block.more_values = joins;
         m.prediction.norms = 3;
     }

@@ -140,19 +140,19 @@ constexpr token_count tokens_in_flight(const job& j, const runtime& r, const lay
            steps_at_once(r, l);
 }
 
-/// What compressed attention keeps of one sequence: a window of keys, entries, the indexer's keys, and what of the last
-/// tokens is not in an entry yet.
+/// Bytes that compressed attention keeps of one sequence: a window of keys, entries, the indexer's keys, and what of
+/// the last tokens is not in an entry yet.
 constexpr byte_count compressed_need(const attention& a, const job& j, const runtime& r, const layout& l) {
     const token_count context = context_of(j);
     return token_in_cache(a, j, r, l) * kept_tokens(a, context) + compressor_state_bytes(a) +
            indexer_bytes_per_token(a) * context;
 }
 
-/// The same in the pages of vLLM's pool. Keys of the window lie in pages of 64 tokens, what is not in an entry in as
-/// many as take 32 KiB, both with room for the tokens in flight and a page that is begun; entries and the indexer's
-/// keys in pages of 256 tokens. Pages are multiples of 576 bytes, of 512 in 16 bits; a layer's pages of what is not in
-/// an entry are as large as those of its window. (models/deepseek_v4/attention.py, compressor.py: get_kv_cache_spec;
-/// asked of 0.23 with DeepSeek-V4 Flash on an H100: tests/memory/serving/cache.cpp.)
+/// Bytes of the pages that compressed attention has in vLLM's pool. Keys of the window lie in pages of 64 tokens, what
+/// is not in an entry in as many as take 32 KiB, both with room for the tokens in flight and a page that is begun;
+/// entries and the indexer's keys in pages of 256 tokens. Pages are multiples of 576 bytes, of 512 in 16 bits; a
+/// layer's pages of what is not in an entry are as large as those of its window. (models/deepseek_v4/attention.py,
+/// compressor.py: get_kv_cache_spec; asked of 0.23 with DeepSeek-V4 Flash on an H100: tests/memory/serving/cache.cpp.)
 constexpr byte_count compressed_pages(const attention& a, const job& j, const runtime& r, const layout& l) {
     const token_count context = context_of(j);
     const bytes_per_token key = token_in_cache(a, j, r, l), state = compressor_bytes_per_token(a);
@@ -168,14 +168,14 @@ constexpr byte_count compressed_pages(const attention& a, const job& j, const ru
     if (ratio <= 0) return all;
     const std::int64_t entries = ceil_quotient(256, ratio), pages = ceil_quotient(context.in(tokens), 256);
     all += page(key * tokens(entries)) * pages;
-    const bytes_per_token of_attention = bytes_a_token(8 * a.compressed.windows() * a.head_dim);
-    const std::int64_t block = bytes(32768).in(bytes) / (of_attention * tokens(1)).in(bytes);
-    const token_count not_in_entry = tokens(a.compressed.windows() * ratio);
+    const bytes_per_token of_attention = bytes_a_token(8 * a.compressed.windows * a.head_dim);
+    const std::int64_t fill = 32768 / (of_attention * tokens(1)).in(bytes), block = fill > 0 ? fill : 1;
+    const token_count not_in_entry = tokens(a.compressed.windows * ratio);
     const byte_count own = page(of_attention * tokens(block));
     all += (own > of_window ? own : of_window) * pages_in_window(not_in_entry, block);
     if (a.indexer.heads == 0) return all;
     const bytes_per_token of_index = state - of_attention;
-    all += page(bytes(entries * ratio) * 1 * (indexer_bytes_per_token(a) * tokens(1)).in(bytes)) * pages;
+    all += page(indexer_bytes_per_token(a) * tokens(entries * ratio)) * pages;
     return all + page(of_index * tokens(block)) * pages_in_window(not_in_entry, block);
 }
 
