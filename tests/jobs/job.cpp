@@ -381,6 +381,17 @@ TEST_CASE("weights that are trained are never narrower than 16 bits, nor others 
     half.model.weights = fp16;
     half.model.mixed = {.experts_down = int8};
     CHECK_FALSE(loads_as_computed(half));
+    job served{.model = models::llama_2_7b};
+    served.model.weights = fp32;
+    CHECK(weights_of(served) == fp32);
+    served.runtime.serving_kernels.loads_in_compute = true;
+    CHECK(weights_of(served) == bf16);
+    served.compute = fp32;
+    CHECK(weights_of(served) == fp32);
+    served.compute = fp16;
+    CHECK(weights_of(served) == fp16);
+    served.weights = fp32;  // which somebody names
+    CHECK(weights_of(served) == fp32);
 }
 
 TEST_CASE("what is stored is a GGUF file, or weights of a format; embedding and head are quantised in ggml's alone") {

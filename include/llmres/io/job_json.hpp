@@ -366,12 +366,6 @@ inline status take_arithmetic(const job_reader& read, const cluster& c, job& j) 
     return refused(error_code::unsupported, "compute", "bf16", expected);
 }
 
-/// The format of an fp32 checkpoint's weights that nobody names, where the runtime loads them in what it computes in.
-inline void take_loaded_weights(const job_reader& read, job& j) {
-    if (trains(j) || j.gguf || read.fields().has("weights") || !j.runtime.serving_kernels.loads_in_compute) return;
-    if (j.model.weights == fp32) j.weights = j.compute;
-}
-
 /// The context of a runtime that does not take the model's longest where nobody says how long sequences are.
 inline void take_usual_context(const job_reader& read, const cluster& c, job& j) {
     if (trains(j) || says_length(read)) return;
@@ -547,7 +541,6 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
     if (const status s = take_arithmetic(read, request.cluster, j); !s) return s.error();
-    take_loaded_weights(read, j);
     take_data_ranks(document, request);
     take_usual_context(read, request.cluster, j);
     if (const status s = take_what_fits(read, request); !s) return s.error();

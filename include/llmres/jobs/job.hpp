@@ -147,11 +147,14 @@ constexpr bool dequantises(const job& j) {
     if (j.weights || !trains(j) || is_wide(j.model.weights)) return false;
     return !j.adapter.trains() || !loads(j.runtime.loading, family_of(j.model.weights));
 }
-/// Whether a training job loads 16-bit weights in the other 16-bit format, the one it computes in (DeepSpeed,
-/// runtime/engine.py, _cast_module_mixed_precision; torchtune, `dtype: bf16`; Megatron-Core, `bf16`).
+/// Whether weights are loaded in the format that the job computes in. Training loads 16-bit weights in the other 16-bit
+/// format (DeepSpeed, runtime/engine.py, _cast_module_mixed_precision; torchtune, `dtype: bf16`; Megatron-Core,
+/// `bf16`); a serving runtime may load an fp32 checkpoint in 16 bits (serving_kernels, `loads_in_compute`).
 constexpr bool loads_as_computed(const job& j) {
     const precision& published = j.model.weights;
-    if (j.weights || !trains(j) || published.arithmetic == j.compute.arithmetic || j.model.mixed.any()) return false;
+    if (j.weights) return false;
+    if (!trains(j)) return !j.gguf && j.runtime.serving_kernels.loads_in_compute && published == fp32;
+    if (published.arithmetic == j.compute.arithmetic || j.model.mixed.any()) return false;
     return (published == fp16 || published == bf16) && (j.compute == fp16 || j.compute == bf16);
 }
 /// Format of the weights; of a GGUF file that of most of its matrices.
