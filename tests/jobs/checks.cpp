@@ -507,10 +507,17 @@ TEST_CASE("a runtime without a back end for a vendor starts on none of its GPUs,
 TEST_CASE("compressed attention is trained by no runtime and served by none on ggml") {
     job j{.model = compressed_attention::small_model(), .task = task::serving, .batch = 1, .context = tokens(1024)};
     const cluster one{.gpu = gpus::h100_sxm5_80gb, .gpus = 1};
-    for (const runtime* r : {&runtimes::vllm, &runtimes::sglang, &no_runtime}) {
+    for (const runtime* r : {&runtimes::sglang, &no_runtime}) {
         j.runtime = *r;
         CHECK(plan(j, {}, one));
     }
+    j.runtime = runtimes::vllm;  // its caches of compressed attention have 8 bits
+    REQUIRE_FALSE(plan(j, {}, one));
+    CHECK(plan(j, {}, one).error().field == "kv_cache");
+    j.kv_cache = fp8_e4m3;
+    CHECK(plan(j, {}, one));
+    j.kv_cache = fp8_e5m2;
+    CHECK(plan(j, {}, one));
     for (const runtime* r : {&runtimes::llama_cpp, &runtimes::ollama}) {
         j.runtime = *r;
         REQUIRE_FALSE(plan(j, {}, one));

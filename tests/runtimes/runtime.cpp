@@ -93,7 +93,8 @@ TEST_CASE("a runtime of which nothing is said does none of what only some softwa
     CHECK(does_none(&serving_kernels::fp32_activations, &serving_kernels::written_in_place,
                     &serving_kernels::output_over_query, &serving_kernels::attention_mask,
                     &serving_kernels::feed_forward_under_logits, &serving_kernels::keeps_expert_scratch,
-                    &serving_kernels::copies_int8, &serving_kernels::loads_in_compute));
+                    &serving_kernels::copies_int8, &serving_kernels::loads_in_compute,
+                    &serving_kernels::compressed_in_fp8));
     CHECK(is_zero(&serving_kernels::more_hidden, &serving_kernels::widest_fused_head));
     CHECK(is_zero(&device_default::max_num_seqs));
     CHECK(does_none(&serving_logits::on_first_gpu, &serving_logits::to_host));

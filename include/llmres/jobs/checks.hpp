@@ -316,6 +316,18 @@ constexpr status validate_ggml_layers(const job& j) {
     return done{};
 }
 
+/// Refuses a cache in more than 8 bits of compressed attention under a runtime that has none.
+constexpr status validate_compressed_cache(const job& j) {
+    const precision& cache = kv_cache_of(j);
+    if (!j.runtime.serving_kernels.compressed_in_fp8 || family_of(cache) == format_family::eight_bit_float)
+        return done{};
+    for (const layer& kind : j.model.layers.distinct())
+        if (kind.attention.kind == attention_kind::compressed)
+            return refused(error_code::unsupported, "kv_cache", cache.name,
+                           "fp8: compressed attention has no other cache under this runtime");
+    return done{};
+}
+
 }  // namespace detail
 
 /// Refuses what a training job cannot do in this layout on this GPU: a global batch that is no multiple of
@@ -327,6 +339,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
     if (!trains(j)) {
         if (const status s = detail::validate_serving_stages(j, l); !s) return s;
         if (const status s = detail::validate_ggml_layers(j); !s) return s;
+        if (const status s = detail::validate_compressed_cache(j); !s) return s;
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
     const std::int64_t at_once = sequences_at_once(j, l);

@@ -94,6 +94,8 @@ struct serving_kernels {
     /// Weights of an fp32 checkpoint are loaded in the format that it computes in, where nobody names theirs. (vLLM,
     /// SGLang, LMDeploy, TGI: `--dtype`, where `auto` is 16 bits.)
     bool loads_in_compute = false;
+    /// Attention with compressed keys reads a cache in 8 bits alone, and does not start with another.
+    bool compressed_in_fp8 = false;
     bf16_code without_bf16 = bf16_code::converts;  ///< What it does with bf16 on a GPU that has no bf16 arithmetic.
     /// Prompts pass attention with heads wider than this in scores that lie in memory; 0: heads of any width are fused.
     /// Unit: features.
