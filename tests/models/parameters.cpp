@@ -233,7 +233,9 @@ TEST_CASE("hyper-connections mix the copies of the stream by fp32 weights, twice
     layer l = plain;
     l.streams = 4;
     CHECK(total(l, 32) == total(plain, 32));  // copies that are kept have no weights
-    l.mixes_streams = true;
+    l.mixes = stream_mix::ends;
+    CHECK(total(l, 32) == total(plain, 32) + 2 * (8 * 4 * 32 + 8 + 2));  // an input and an output of four
+    l.mixes = stream_mix::between_too;
     // two inputs and a matrix of four by four: 24 rows over all streams, their biases and three scales
     CHECK(total(l, 32) == total(plain, 32) + 2 * (24 * 4 * 32 + 24 + 3));
     byte_count fp32_bytes;

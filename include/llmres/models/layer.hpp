@@ -249,6 +249,14 @@ constexpr bool quantises(quantised_part which, quantised_part sort) {
     return (static_cast<unsigned>(which) & static_cast<unsigned>(sort)) != 0;
 }
 
+/// How learned matrices mix the streams of a layer before and after attention and before and after the feed-forward
+/// (hyper-connections, arXiv 2409.19606; manifold-constrained, 2512.24880).
+enum class stream_mix : std::uint8_t {
+    none,         ///< they do not
+    ends,         ///< a weight of each stream for the input, and one for the output (Hunyuan 4)
+    between_too,  ///< and a matrix from the streams before to those behind (DeepSeek-V4)
+};
+
 /// One layer: attention or a recurrence (or neither, or both in parallel), a feed-forward (or none), and the norms
 /// around them. A parallel block, which computes attention and feed-forward from one norm, has
 /// `norm_before_feed_forward = false`.
@@ -265,12 +273,10 @@ struct layer {
     std::int32_t more_norms = 0;           ///< further norms of the hidden width
     /// Further matrices from the hidden width or to it: the sum of their other sides (Gemma 3n, Gemma 4).
     std::int64_t more_features = 0;
-    std::int64_t more_values = 0;  ///< parameters that belong to no matrix: layer scales, gates
-    std::int64_t cross_width = 0;  ///< features of the sequence that cross-attention reads; 0: the hidden size
-    std::int32_t streams = 1;      ///< copies of the residual stream that are kept from layer to layer
-    /// Learned matrices mix the streams before and after attention and feed-forward (manifold-constrained
-    /// hyper-connections, arXiv 2512.24880).
-    bool mixes_streams = false;
+    std::int64_t more_values = 0;         ///< parameters that belong to no matrix: layer scales, gates
+    std::int64_t cross_width = 0;         ///< features of the sequence that cross-attention reads; 0: the hidden size
+    std::int32_t streams = 1;             ///< copies of the residual stream that are kept from layer to layer
+    stream_mix mixes = stream_mix::none;  ///< how learned matrices mix the streams
     quantised_part quantised = quantised_part::matrices;  ///< what a quantised checkpoint quantises
 
     /// Norms of the hidden width.

@@ -482,18 +482,20 @@ constexpr weight_list list_of_part(const layer& l, std::int64_t hidden, const we
     return {.visit = visit, .hidden = hidden, .quantised = quantises(l.quantised, which)};
 }
 
-/// The weights that mix the copies of the residual stream before and after attention and feed-forward: of all streams
-/// together, a weight of each for the input, one for the output and a matrix between them, their biases and three
-/// scales.
-constexpr void list_hyper_connections(const weight_list& list, std::int64_t streams) {
-    const std::int64_t mixed = (2 + streams) * streams;
+/// The weights that mix the copies of the residual stream before and after attention and feed-forward: matrices that
+/// make the weights of the mix from all streams together, a bias for each, and a scale for each of its parts.
+constexpr void list_hyper_connections(const weight_list& list, stream_mix mix, std::int64_t streams) {
+    if (mix == stream_mix::none) return;
+    const bool between = mix == stream_mix::between_too;
+    const std::int64_t mixed = (between ? 2 + streams : 2) * streams;
     list.visit(weight{.role = weight_role::values,
                       .rows = mixed,
                       .columns = streams * list.hidden,
                       .copies = 2,
                       .active = 2,
                       .fp32 = true});
-    list.visit(weight{.role = weight_role::values, .columns = mixed + 3, .copies = 2, .active = 2, .fp32 = true});
+    list.visit(weight{
+        .role = weight_role::values, .columns = mixed + (between ? 3 : 2), .copies = 2, .active = 2, .fp32 = true});
 }
 
 /// A layer's attention and recurrence, which other kinds of layers may have too.
@@ -507,7 +509,7 @@ constexpr void list_behind_mixers(const layer& l, std::int64_t hidden, const wei
     list_feed_forward(list_of_part(l, hidden, visit, quantised_part::dense),
                       list_of_part(l, hidden, visit, quantised_part::experts), l.feed_forward);
     mixers.norms(l.norm, hidden, l.norms());
-    if (l.mixes_streams) list_hyper_connections(mixers, l.streams);
+    list_hyper_connections(mixers, l.mixes, l.streams);
     if (l.more_features > 0) mixers.visit(mixers.matrix(weight_role::projector, l.more_features, hidden));
     mixers.vector(weight_role::values, l.more_values);
 }

@@ -209,6 +209,11 @@ inline layer read_llama_layer(config_fields& c, std::int64_t hidden, bias_fields
 /// Of families whose second generation has other class defaults, the one that is read.
 enum class generation : bool { first, second };
 
+/// Parameters that join the streams of hyper-connections before a head: a weight of each, its bias, and a scale.
+inline std::int64_t joining_weights(std::int64_t hidden, std::int64_t streams) {
+    return streams * (streams * hidden + 1) + 1;
+}
+
 /// A model whose layers are all alike.
 inline model stack_of(config_fields& c, model m, const layer& l) {
     m.layers.append(static_cast<std::int32_t>(layer_count(c)), l);

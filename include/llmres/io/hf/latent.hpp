@@ -135,8 +135,8 @@ inline layer read_v4_layer(config_fields& c) {
     a.compressed = {.output_groups = c.number("o_groups", 1, a.heads), .output_rank = feature_count(c, "o_lora_rank")};
     if (c.ok() && a.heads % a.compressed.output_groups != 0)
         c.fail(error_code::inconsistent, "o_groups", "a divisor of the attention heads");
-    l.streams = static_cast<std::int32_t>(c.number_or("hc_mult", 1, 1, 64));
-    l.mixes_streams = l.streams > 1;
+    l.streams = static_cast<std::int32_t>(c.number_or("hc_mult", 4, 1, 64));
+    l.mixes = stream_mix::between_too;
     l.feed_forward.experts = read_shared_experts(c, 0);
     return l;
 }
@@ -190,9 +190,8 @@ inline model read_deepseek_v4(config_fields& c) {
         }
         return l;
     });
-    // What joins the streams before a head: weights, their biases and a scale.
-    const std::int64_t joins = one.streams > 1 ? one.streams * (one.streams * m.hidden + 1) + 1 : 0;
-    if (joins > 0) m.add({.role = weight_role::values, .part = model_part::output, .columns = joins});
+    const std::int64_t joins = joining_weights(m.hidden, one.streams);
+    m.add({.role = weight_role::values, .part = model_part::output, .columns = joins});
     m.prediction.layers = static_cast<std::int32_t>(c.number_or(prediction_field, 0, 0, 1));
     if (m.prediction.layers > 0 && c.ok()) {
         m.prediction.block = with(c.has("compress_ratios") ? read_v4_entries(c, count) : compressed_keys{});

@@ -274,13 +274,6 @@ inline model read_kimi_linear(config_fields& c) {
     return m;
 }
 
-/// Parameters of hyper-connections over `streams` residual streams: for attention and for the feed-forward of a layer a
-/// matrix that makes the `mixes` weights of streams from all of them, a base of each weight, and scales.
-inline std::int64_t hyper_connections(std::int64_t hidden, std::int64_t streams, std::int64_t mixes,
-                                      std::int64_t scales) {
-    return 2 * (mixes * (streams * hidden + 1) + scales);
-}
-
 /// Hunyuan 4: GLM-5's attention with a gate on its output and sinks; four residual streams.
 inline model read_hy_v4(config_fields& c) {
     model m = read_glm_moe_dsa(c);
@@ -289,10 +282,10 @@ inline model read_hy_v4(config_fields& c) {
         if (l.attention.heads == 0) continue;
         l.attention.gate = output_gate::unbiased_features;
         l.attention.sinks = true;
-        l.more_values = hyper_connections(m.hidden, streams, 2 * streams, 2);
         l.streams = static_cast<std::int32_t>(streams);
+        l.mixes = stream_mix::ends;
     }
-    m.add({.role = weight_role::values, .part = model_part::output, .columns = streams * (streams * m.hidden + 1) + 1});
+    m.add({.role = weight_role::values, .part = model_part::output, .columns = joining_weights(m.hidden, streams)});
     return m;
 }
 
