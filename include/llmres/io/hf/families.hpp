@@ -457,9 +457,8 @@ inline head_kind head_kind_of(config_fields& outer, std::string_view type, const
 inline void read_expert_format(config_fields& c, model& m) {
     const nlohmann::json* quantization = c.object("quantization_config");
     const bool nvfp4_experts = quantization != nullptr && says_format_of_experts(*quantization);
-    const std::string_view stored = c.text_or("expert_dtype", "");
-    if (stored != "" && stored != "fp8" && stored != "fp4")
-        c.fail(error_code::unsupported, "expert_dtype", "fp8 or fp4");
+    const std::string_view stored = c.text_or("expert_dtype", "fp8");
+    if (stored != "fp8" && stored != "fp4") c.fail(error_code::unsupported, "expert_dtype", "fp8 or fp4");
     if (!nvfp4_experts && stored != "fp4") return;
     m.mixed.attention = m.mixed.feed_forward = m.weights;
     m.weights = nvfp4_experts ? nvfp4_static : mxfp4;
