@@ -2,8 +2,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/gpus/amd.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -17,19 +15,15 @@
 
 #include "../compressed_attention.hpp"
 #include "../mixed_jobs.hpp"
+#include "../plan_reasons.hpp"
 
 using namespace llmres;
+using plan_reasons::says;
 
 namespace {
 
 const cluster four_h100 = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
 const job chat{.model = models::llama_3_1_70b, .batch = 8, .context = tokens(4096)};
-
-error refusal_of(const job& j, const layout& l, const cluster& c) {
-    const result<job_plan> p = plan(j, l, c);
-    CHECK_FALSE(p.has_value());
-    return p.error();
-}
 
 }  // namespace
 
@@ -151,62 +145,6 @@ TEST_CASE("a format that the GPU must convert is named") {
     CHECK(converts());
 }
 
-TEST_CASE("a layout that cannot be is refused by the name of its field") {
-    CHECK(refusal_of(chat, {.tensor = 3}, four_h100).field == "layout.tensor");
-    CHECK(refusal_of(chat, {.tensor = 3}, four_h100).code == error_code::inconsistent);
-    CHECK(refusal_of(chat, {.pipeline = 81}, standard_cluster(gpus::h100_sxm5_80gb, 128).value()).field ==
-          "layout.pipeline");
-    CHECK(refusal_of(chat, {.tensor = 8}, four_h100).field == "layout");
-    CHECK(refusal_of(chat, {.tensor = 0}, four_h100).field == "layout.tensor");
-    CHECK(refusal_of(chat, {.zero = 4}, four_h100).field == "layout.zero");
-    CHECK(refusal_of(chat, {.data = -1}, four_h100).field == "layout.data");
-    CHECK(
-        refusal_of({.model = models::mixtral_8x7b, .context = tokens(1)}, {.data = 3, .expert = 3}, four_h100).field ==
-        "layout.expert");
-}
-
-TEST_CASE("a job that cannot be is refused by the name of its field") {
-    job j = chat;
-    j.batch = 0;
-    CHECK(refusal_of(j, {}, four_h100).field == "batch");
-    j = chat;
-    j.context = tokens(131'073);
-    CHECK(refusal_of(j, {}, four_h100).field == "context");
-    j = chat;
-    j.prompt = tokens(4096);
-    j.output = tokens(1);
-    CHECK(refusal_of(j, {}, four_h100).field == "context");
-    j = {.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(-1)};
-    j.micro_batch = 0;
-    CHECK(refusal_of(j, {}, four_h100).field == "micro_batch");
-    j = chat;
-    j.model.hidden = 0;
-    CHECK(refusal_of(j, {}, four_h100).field == "hidden");
-}
-
-TEST_CASE("a cluster that cannot be is refused by the name of its field") {
-    cluster c = four_h100;
-    c.gpus = 0;
-    CHECK(refusal_of(chat, {}, c).field == "cluster.gpus");
-    c = four_h100;
-    c.scale_up = {};
-    CHECK(refusal_of(chat, {}, c).field == "cluster.scale_up");
-    c = {.gpu = {.id = "unknown", .memory = {.fitted = gib(8)}}};
-    CHECK(refusal_of(chat, {}, c).field == "cluster.gpu.memory.bandwidth");
-}
-
-TEST_CASE("sizes beyond 2^63 bytes are an overflow, never a small number") {
-    job j{.model = models::llama_3_1_405b, .context = tokens(131'072)};
-    j.batch = std::int64_t{1} << 24;
-    j.model.max_context = {};
-    j.context = tokens(std::int64_t{1} << 40);
-    CHECK(refusal_of(j, {}, four_h100).code == error_code::overflow);
-    j = {.model = models::llama_3_1_405b, .task = task::pretraining, .attention = attention_kernel::eager};
-    j.sequence = tokens(std::int64_t{1} << 32);  // 126 layers of 128 heads, and 2^64 scores a head
-    j.model.max_context = {};
-    CHECK(refusal_of(j, {}, four_h100).field == "memory");
-}
-
 TEST_CASE("memory grows with batch, context and width of the formats, and shrinks with tensor parallelism") {
     const auto total = [](const job& j, const layout& l) {
         return plan(j, l, standard_cluster(gpus::h100_sxm5_80gb, 64).value())->memory.total().expected;
@@ -243,70 +181,6 @@ TEST_CASE("terms add up to the total, low to high") {
         CHECK(sum == m.total());
         CHECK(m.ideal <= m.total().expected);
     }
-}
-
-// ---- host memory of serving -----------------------------------------------------------------------------------------
-
-namespace {
-
-result<job_plan> on_host(const char* model, const char* mix, byte_count memory, serving_options options,
-                         bool mapped = true) {
-    cluster c = standard_cluster(gpus::rtx_4090, 1).value();
-    c.host.memory = memory;
-    job j{.model = find_model(model).value(), .context = tokens(4096), .runtime = runtimes::llama_cpp};
-    j.gguf = find_gguf_mix("weights", mix).value();
-    j.options = options;
-    j.runtime.loading.maps_weights = mapped;
-    return plan(j, layout{}, c);
-}
-bool says(const job_plan& p, reason_code code) {
-    for (std::int32_t i = 0; i < p.reason_count; ++i)
-        if (p.reasons[static_cast<std::size_t>(i)].code == code) return true;
-    return false;
-}
-
-}  // namespace
-
-TEST_CASE("what a serving runtime leaves on the host is held against main memory") {
-    const serving_options half{.gpu_layers = 40};
-    const job_plan roomy = on_host("llama-3.3-70b", "Q4_K_M", gib(64), half).value();
-    CHECK(roomy.verdict == verdict::fits);
-    CHECK(roomy.host_memory.expected > gib(19));  // half of 39.6 GiB
-    CHECK(roomy.host_memory.expected < gib(24));
-    CHECK(roomy.host_memory.low < gib(2));  // pages of the file may be dropped
-
-    const job_plan narrow = on_host("llama-3.3-70b", "Q4_K_M", gib(8), half).value();
-    CHECK(narrow.verdict == verdict::tight);
-    CHECK(says(narrow, reason_code::host_memory_exceeded));
-    CHECK(on_host("llama-3.3-70b", "Q4_K_M", gib(8), half, false)->verdict == verdict::does_not_fit);
-    CHECK(on_host("llama-3.3-70b", "Q4_K_M", mib(500), half)->verdict == verdict::does_not_fit);
-}
-
-TEST_CASE("405B without a layer on the GPU does not fit in one byte, nor DeepSeek-V3's experts in 8 GB") {
-    CHECK(on_host("llama-3.1-405b", "Q4_K_M", bytes(1), {.gpu_layers = 0})->verdict == verdict::does_not_fit);
-    const job_plan experts = on_host("deepseek-v3", "Q4_K_M", gb(8), {.experts_on_host = true}).value();
-    CHECK(experts.verdict != verdict::fits);
-    CHECK(experts.host_memory.expected > gib(300));
-    CHECK(on_host("deepseek-v3", "Q4_K_M", gb(8), {.experts_on_host = true}, false)->verdict == verdict::does_not_fit);
-}
-
-TEST_CASE("where nobody says how much main memory there is, a job that offloads is tight at best") {
-    const job_plan half = on_host("llama-3.3-70b", "Q4_K_M", {}, {.gpu_layers = 40}).value();
-    CHECK(half.verdict == verdict::tight);
-    CHECK(says(half, reason_code::host_memory_unknown));
-    CHECK(on_host("llama-3.1-8b", "Q4_K_M", {}, {})->verdict == verdict::fits);  // the embedding alone
-    CHECK(on_host("qwen3-30b-a3b", "Q4_K_M", {}, {.experts_on_host = true, .host_expert_layers = 1})->verdict ==
-          verdict::tight);
-
-    cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
-    job j{.model = models::llama_3_1_8b, .task = task::pretraining, .sequence = tokens(2048)};
-    j.offload.optimizer = offload_place::host;
-    const job_plan unknown = plan(j, {.data = 8, .zero = 2}, c).value();
-    CHECK(unknown.verdict == verdict::tight);
-    CHECK(says(unknown, reason_code::host_memory_unknown));
-    CHECK(unknown.host_memory.expected > gib(80));
-    c.host.memory = gib(1024);
-    CHECK(plan(j, {.data = 8, .zero = 2}, c)->verdict == verdict::fits);
 }
 
 TEST_CASE("an architecture whose modules are not described is computed as Llama, says so, and has wide bounds") {

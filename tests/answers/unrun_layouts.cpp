@@ -14,17 +14,14 @@
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
 
+#include "../plan_reasons.hpp"
+
 using namespace llmres;
+using plan_reasons::says;
 
 namespace {
 
 const cluster four_h100 = standard_cluster(gpus::h100_sxm5_80gb, 4).value();
-
-bool says(const job_plan& p, reason_code code) {
-    for (std::int32_t i = 0; i < p.reason_count; ++i)
-        if (p.reasons[static_cast<std::size_t>(i)].code == code) return true;
-    return false;
-}
 
 }  // namespace
 

@@ -9,8 +9,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "../plan_reasons.hpp"
+
 using namespace llmres;
 using nlohmann::json;
+using plan_reasons::says;
 
 namespace {
 
@@ -36,12 +39,6 @@ job_plan planned(const json& more) {
 }
 
 double term(const job_plan& p, memory_term which) { return p.memory[which].expected.in(gib); }
-
-bool gives(const job_plan& p, reason_code code) {
-    for (std::int32_t i = 0; i < p.reason_count; ++i)
-        if (p.reasons[static_cast<std::size_t>(i)].code == code) return true;
-    return false;
-}
 
 }  // namespace
 
@@ -83,10 +80,10 @@ TEST_CASE("a finetuning job without a sequence takes 2,048 tokens, and says so")
     const json qwen = {{"model", "qwen3-8b"}, {"adapter", {{"kind", "lora"}, {"rank", 16}}}};
     const job_plan assumed = planned(qwen);
     CHECK(sequence_of(asked(qwen).job) == tokens(2048));
-    CHECK(gives(assumed, reason_code::sequence_assumed));
+    CHECK(says(assumed, reason_code::sequence_assumed));
     json given = qwen;
     given["sequence"] = 2048;
-    CHECK_FALSE(gives(planned(given), reason_code::sequence_assumed));
+    CHECK_FALSE(says(planned(given), reason_code::sequence_assumed));
     CHECK(planned(given).memory.total().expected == assumed.memory.total().expected);
     CHECK(to_text(assumed.reasons[0], assumed, asked(qwen).job, asked(qwen).cluster).find("2048") != std::string::npos);
     CHECK(sequence_of(asked({{"task", "pretraining"}}).job) == tokens(4096));
@@ -99,7 +96,7 @@ TEST_CASE("checkpoints in a format that transformers does not train beside are w
     moe["model"] = "gpt-oss-20b";  // published in mxfp4
     const job_plan widened = planned(moe);
     CHECK(term(widened, memory_term::weights) > 38);
-    CHECK(gives(widened, reason_code::weights_dequantised));
+    CHECK(says(widened, reason_code::weights_dequantised));
     moe["weights"] = "mxfp4";
     const plan_request asked_for = asked(moe);
     const result<job_plan> refused = plan(asked_for.job, *asked_for.layout, asked_for.cluster);
@@ -107,8 +104,8 @@ TEST_CASE("checkpoints in a format that transformers does not train beside are w
     CHECK(refused.error().field == "weights");
     json quantised = adapter;
     quantised["weights"] = "nf4";
-    CHECK_FALSE(gives(planned(quantised), reason_code::weights_dequantised));
-    CHECK(gives(planned({{"model", "gpt-oss-20b"}, {"sequence", 512}}), reason_code::weights_dequantised));
+    CHECK_FALSE(says(planned(quantised), reason_code::weights_dequantised));
+    CHECK(says(planned({{"model", "gpt-oss-20b"}, {"sequence", 512}}), reason_code::weights_dequantised));
 }
 
 TEST_CASE("adapters of all linear layers leave out experts that transformers 5 stacks in bare parameters") {
@@ -128,9 +125,9 @@ TEST_CASE("adapters of all linear layers leave out experts that transformers 5 s
     CHECK(adapted("huggingface@5.0", {{"experts", true}}) == adapted("huggingface@4.57"));
     CHECK(adapted("huggingface@4.57", {{"experts", false}}) == adapted("huggingface@5.0"));
     // The plan says so, where nobody has chosen it.
-    CHECK(gives(lora("huggingface@5.0"), reason_code::experts_left_out));
+    CHECK(says(lora("huggingface@5.0"), reason_code::experts_left_out));
     for (const json& chosen : {json{{"targets", "attention"}}, json{{"experts", true}}, json{{"experts", false}}})
-        CHECK_FALSE(gives(lora("huggingface@5.0", chosen), reason_code::experts_left_out));
-    CHECK_FALSE(gives(lora("huggingface@4.57"), reason_code::experts_left_out));
-    CHECK_FALSE(gives(lora("huggingface@5.0", {{"kind", "prompt"}}), reason_code::experts_left_out));
+        CHECK_FALSE(says(lora("huggingface@5.0", chosen), reason_code::experts_left_out));
+    CHECK_FALSE(says(lora("huggingface@4.57"), reason_code::experts_left_out));
+    CHECK_FALSE(says(lora("huggingface@5.0", {{"kind", "prompt"}}), reason_code::experts_left_out));
 }

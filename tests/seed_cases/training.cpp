@@ -16,6 +16,8 @@
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 
+#include "../plan_reasons.hpp"
+
 using namespace llmres;
 
 namespace {
@@ -226,13 +228,8 @@ TEST_CASE(
     const auto p = plan(j, layout{.data = 4, .zero = 3}, c);
     REQUIRE(p);
     CHECK(p->verdict == verdict::does_not_fit);
-    const auto named = [&](reason_code code) {
-        for (std::int32_t i = 0; i < p->reason_count; ++i)
-            if (p->reasons[static_cast<std::size_t>(i)].code == code) return true;
-        return false;
-    };
-    CHECK(named(reason_code::memory_exceeded));
-    CHECK(named(reason_code::flash_attention_unsupported));
+    CHECK(plan_reasons::says(*p, reason_code::memory_exceeded));
+    CHECK(plan_reasons::says(*p, reason_code::flash_attention_unsupported));
 
     // What is left: QLoRA in pipeline stages, with the attention that the card can run.
     job qlora = j;

@@ -5,7 +5,6 @@
 
 #include <doctest/doctest.h>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -291,57 +290,6 @@ TEST_CASE("recurrent states that old builds of llama.cpp call a KV cache are rea
     CHECK(value_of(*log, quantity::kv_cache) == doctest::Approx(12 * one_mib));
 }
 
-TEST_CASE("nvidia-smi's table gives what each GPU has lost and has") {
-    const logs::engine_log log =
-        logs::read_log(
-            "| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"
-            "|   0  NVIDIA H100 80GB HBM3          On  |   00000000:19:00.0 Off |                    0 |\n"
-            "| N/A   35C    P0            120W /  700W |   73210MiB /  81559MiB |      0%      Default |\n"
-            "| N/A   34C    P0             70W /  700W |       4MiB /  81559MiB |      0%      Default |\n"
-            "| ERR!  ERR!  ERR!           N/A  /  N/A  |      ERRMiB / 81559MiB |      0%      Default |\n"
-            "MiB / \n   5MiB / 6MiB\n"
-            "|                 MiB / lost\n")
-            .value();
-    CHECK(log.engine == "nvidia-smi");
-    CHECK(log.text_of(quantity::version) == "550.54.15");
-    std::vector<std::int64_t> used;
-    for (const logs::figure& f : log.figures) {
-        if (f.what == quantity::device_total) CHECK(f.value == 81559 * one_mib);
-        if (f.what != quantity::device_used) continue;
-        used.push_back(static_cast<std::int64_t>(f.value / one_mib));
-        CHECK(f.rank == static_cast<std::int64_t>(used.size()) - 1);
-    }
-    CHECK(used == std::vector<std::int64_t>{73210, 4});
-}
-
-TEST_CASE("nvidia-smi's CSV is read by its header, until a line has other columns") {
-    const std::string header = "index, name, memory.used [MiB], memory.total [MiB], power.draw [W]\n";
-    const logs::engine_log log = logs::read_log(header +
-                                                "0, [N/A], [N/A], 81559 MiB, 70 W\n"
-                                                "1, NVIDIA H100 80GB HBM3, 500 MiB, 81559 MiB, 70 W\n"
-                                                "3, NVIDIA H200, 9000 MiB, [N/A], \n"
-                                                "[N/A], x, 700 MiB, 81559 MiB, 70 W\n"
-                                                "1, NVIDIA H100 80GB HBM3, 600 MiB, 81559 MiB, 70 W\n"
-                                                "the end\n"
-                                                "1, NVIDIA H100 80GB HBM3, 5 MiB, 6 MiB, 70 W\n")
-                                     .value();
-    CHECK(log.text_of(quantity::gpu) == "NVIDIA H100 80GB HBM3");
-    std::map<std::pair<quantity, std::int64_t>, double> read;
-    for (const logs::figure& f : log.figures) read[{f.what, f.rank}] = f.value / one_mib;
-    CHECK(read == std::map<std::pair<quantity, std::int64_t>, double>{{{quantity::device_total, 0}, 81559},
-                                                                      {{quantity::device_used, 1}, 600},
-                                                                      {{quantity::device_total, 1}, 81559},
-                                                                      {{quantity::device_used, 3}, 9000},
-                                                                      {{quantity::device_used, 0}, 700}});
-    // A line of more columns than nvidia-smi has ends it too.
-    std::string wide = "1";
-    for (int i = 0; i < 100; ++i) wide += ", 1";
-    CHECK(logs::read_log(header + "1, H100, 500 MiB, 81559 MiB, 70 W\n" + wide + "\n1, H100, 9 MiB, 9 MiB, 70 W\n")
-              .value()
-              .largest(quantity::device_used)
-              ->value == 500 * one_mib);
-}
-
 TEST_CASE("a process names its version and GPU once, and each model that it loads") {
     const logs::engine_log log =
         logs::read_log(
@@ -444,52 +392,6 @@ TEST_CASE("bytes of zero later in the first line make a file binary") {
     CHECK(read.error().value == "binary data");
 }
 
-TEST_CASE("words of a table are found by their first two letters, each under what it means") {
-    const logs::detail::anchor_index index;  // made while the test runs
-    std::size_t words = 0;
-    const auto held = [&](std::string_view text, std::size_t table, const logs::row* means, bool begins) {
-        ++words;
-        const std::size_t group = logs::detail::letters_of(text);
-        int found = 0;
-        for (std::size_t i = index.first[group]; i < index.first[group + 1]; ++i) {
-            const logs::detail::anchor& a = index.anchors[i];
-            found += a.words == text && a.table == table && a.means == means && a.begins == begins;
-        }
-        return found;
-    };
-    for (std::size_t t = 0; t < logs::all_tables.size(); ++t) {
-        const logs::engine_table& table = logs::all_tables[t];
-        CAPTURE(table.name);
-        for (const std::string_view begins : table.begins)
-            if (!begins.empty()) CHECK(held(begins, t, nullptr, true) == 1);
-        for (const std::string_view sign : table.signs)
-            if (!sign.empty()) CHECK(held(sign, t, nullptr, false) == 1);
-        for (std::size_t i = 0; i < table.size; ++i) CHECK(held(table.first[i].before, t, table.first + i, false) == 1);
-    }
-    CHECK(logs::detail::anchor_count() == words);
-    CHECK(index.first[0] == 0);
-    CHECK(index.first[logs::detail::letter_groups] == words);
-}
-
-TEST_CASE("a table of few words has no others") {
-    logs::row rows[] = {{"a ", quantity::weights}, {"b ", quantity::pool}};
-    std::string_view signs[] = {"sign", "another"};
-    std::string_view begins[] = {"begins"};
-    std::string_view six[] = {"1", "2", "3", "4", "5", "6"};
-    std::string_view three[] = {"7", "8", "9"};
-    const logs::engine_table few = logs::table_of("few", rows, signs, begins, {.any_runtime = true, .also = "other"});
-    CHECK(few.size == 2);
-    CHECK(few.scope.any_runtime);
-    CHECK(few.scope.also == "other");
-    CHECK(few.signs == std::array<std::string_view, 6>{"sign", "another"});
-    CHECK(few.begins == std::array<std::string_view, 3>{"begins"});
-    const logs::engine_table full = logs::table_of("full", rows, six, three);
-    CHECK(full.signs == std::array<std::string_view, 6>{"1", "2", "3", "4", "5", "6"});
-    CHECK(full.begins == std::array<std::string_view, 3>{"7", "8", "9"});
-    CHECK_FALSE(full.scope.any_runtime);
-    CHECK(full.scope.size == 0);
-}
-
 TEST_CASE("a log is read as far as it goes, and once more where it goes on") {
     const std::string pool = "INFO Available KV cache memory: ";
     logs::reader r;
@@ -576,36 +478,4 @@ TEST_CASE("a start that printed its budget alone is none of the next one's") {
                                      .value();
     CHECK(value_of(log, quantity::requested) == 40 * one_gib);
     CHECK(log.find(quantity::requested)->contradicted == 0);
-}
-
-TEST_CASE("nvidia-smi's CSV is read as each of its options writes it") {
-    const auto used = [](const std::string& text) {
-        std::map<std::int64_t, std::int64_t> of_device;
-        const logs::engine_log log = logs::read_log(text).value();
-        for (const logs::figure& f : log.figures)
-            if (f.what == quantity::device_used) of_device[f.rank] = static_cast<std::int64_t>(f.value / one_mib);
-        return of_device;
-    };
-    using devices = std::map<std::int64_t, std::int64_t>;
-    CHECK(used("memory.used [MiB], memory.total [MiB]\n500 MiB, 81559 MiB\n") == devices{{0, 500}});
-    CHECK(used("memory.used [MiB]\n4\n") == devices{{0, 4}});  // nounits, of an idle GPU
-    CHECK(used("memory.used [MiB]\n12\n") == devices{{0, 12}});
-    CHECK(used("index, memory.used [MiB]\r\n0, 500 MiB\r\n1, 600 MiB\r\n") == devices{{0, 500}, {1, 600}});
-    // As other programs write it anew: without blanks, and with an empty cell at the end.
-    CHECK(used("index,memory.used [MiB],name\n0,500 MiB,\n1,600 MiB,H100\n") == devices{{0, 500}, {1, 600}});
-    const logs::engine_log log = logs::read_log("\nmemory.used [MiB], name\n500 MiB, NVIDIA H100 80GB HBM3\n").value();
-    CHECK(log.find(quantity::device_used)->line == 3);
-    REQUIRE(log.names.size() == 1);
-    CHECK(log.names.front().line == 3);
-    CHECK(log.find(quantity::device_used)->printed_to == 0.5 * one_mib);
-}
-
-TEST_CASE("nvidia-smi's table has GPUs of six digits of MiB") {
-    const logs::engine_log log =
-        logs::read_log(
-            "| NVIDIA-SMI 580.65.06              Driver Version: 580.65.06     |\n"
-            "| N/A   34C    P0    200W / 1100W |  120034MiB / 275040MiB |      0%  Default |\n")
-            .value();
-    CHECK(value_of(log, quantity::device_used) == 120034 * one_mib);
-    CHECK(value_of(log, quantity::device_total) == 275040 * one_mib);
 }
