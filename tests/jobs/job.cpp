@@ -420,6 +420,32 @@ TEST_CASE("a model that is published in one format has it where nobody names ano
     CHECK(formats_of(j, bf16).of({.role = weight_role::down_proj, .routed = true, .quantised = true}) == bf16);
 }
 
+TEST_CASE("a cache has the format of its checkpoint where the engine follows the tool that calibrated it") {
+    using by = cache_calibrator;
+    job j{.model = models::llama_3_1_8b};
+    for (const by made : {by::none, by::modelopt, by::compressed_tensors})
+        for (const by followed : {by::none, by::modelopt, by::compressed_tensors}) {
+            j.model.cache = {made, fp8_e4m3};
+            j.runtime.loading.calibrated = followed;
+            CHECK(kv_cache_of(j) == (made != by::none && made <= followed ? fp8_e4m3 : bf16));
+        }
+    CHECK(kv_cache_of(j) == fp8_e4m3);
+    j.kv_cache = fp16;
+    CHECK(kv_cache_of(j) == fp16);
+    j.kv_cache = {};
+    j.weights = j.model.weights;
+    CHECK(kv_cache_of(j) == fp8_e4m3);
+    j.weights = nvfp4;  // another checkpoint
+    CHECK(kv_cache_of(j) == bf16);
+
+    job latent{.model = models::deepseek_v3};
+    latent.runtime.loading.calibrated = by::compressed_tensors;
+    latent.model.cache = {by::modelopt, fp8_e4m3};
+    CHECK(kv_cache_of(latent) == fp8_e4m3);
+    latent.model.cache.by = by::compressed_tensors;
+    CHECK(kv_cache_of(latent) == bf16);
+}
+
 TEST_CASE("rows are split where the caller asks, and where the runtime has no other way; never to train") {
     job j{.model = models::llama_3_1_8b};
     CHECK_FALSE(splits_rows(j));

@@ -165,6 +165,23 @@ TEST_CASE("what stands beside a config.json says how its checkpoint is quantised
           "awq_int4_g128");
 }
 
+TEST_CASE("a checkpoint that is calibrated for an fp8 cache has one, and the plan says so") {
+    const run_program::scratch s;
+    s.file("config.json", model_files::llama_config().dump());
+    s.file("hf_quant_config.json",
+           R"({"quantization": {"quant_algo": "FP8", "kv_cache_quant_algo": "FP8", "exclude_modules": ["lm_head"]}})");
+    const auto planned = [&](const arguments& more) {
+        return run(arguments{"plan", s.path().string(), "--gpu", "h100-sxm5-80gb", "--context", "2048", "--json"} +
+                   more)
+            .json();
+    };
+    const json calibrated = planned({"--runtime", "vllm"}), wide = planned({"--runtime", "vllm", "--kv_cache", "bf16"});
+    CHECK(calibrated["assumed"]["kv_cache"] == "fp8_e4m3");
+    CHECK(calibrated["memory"]["terms"]["kv_cache"].get<std::int64_t>() * 2 ==
+          wide["memory"]["terms"]["kv_cache"].get<std::int64_t>());
+    CHECK(planned({"--runtime", "vllm@0.16"})["assumed"]["kv_cache"] == "bf16");
+}
+
 TEST_CASE("a name that says more than its files gets a warning") {
     const run_program::scratch s;
     const std::string config = s.file("Llama-3.1-8B-FP8/config.json", model_files::llama_config().dump());

@@ -23,6 +23,20 @@ TEST_CASE("a runtime loads what it has kernels for, and plain weights always") {
     for (const f family : {f::gguf, f::exllama3, f::awq_words}) CHECK(loads(no_runtime.loading, family));
 }
 
+TEST_CASE("vLLM and SGLang follow what a checkpoint says of its cache from the versions on that read it") {
+    const auto follows = [](const char* name) { return find_runtime(name)->loading.calibrated; };
+    using by = cache_calibrator;
+    CHECK(follows("vllm") == by::compressed_tensors);
+    CHECK(follows("vllm@0.17") == by::compressed_tensors);
+    CHECK(follows("vllm@0.16") == by::none);
+    CHECK(follows("sglang") == by::modelopt);
+    CHECK(follows("sglang@0.5.5") == by::modelopt);
+    CHECK(follows("sglang@0.5.4") == by::none);
+    CHECK(follows("sglang@0.5.2") == by::none);
+    CHECK(follows("tensorrt-llm") == by::modelopt);
+    CHECK(follows("lmdeploy") == by::none);
+}
+
 TEST_CASE("a profile that says nothing of loading holds each weight once, as it is stored") {
     constexpr runtime_loading plain;
     static_assert(plain.rope == rope_tables::computed && plain.repacked == 0.0);

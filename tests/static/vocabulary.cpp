@@ -47,10 +47,11 @@ static_assert(are_values<host, cluster, gpu_measured, gpu_listing, mig_profile, 
                          device_software, device_allocation, device_memory, device_compute, device_power, device_pcie,
                          device_peer, device_process, device_product, device_all_reduce, device_measurements, device,
                          device_overrides>);
-static_assert(are_values<indexer, attention, recurrent, experts, feed_forward, layer, layer_stack, extra_weight,
-                         encoder, prediction, rope_factors, mixed_formats, model, norm_modeling, attention_modeling,
-                         feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats,
-                         weight_format_view, kv_shape, state_shape, state_formats, gguf_mix, unet, flow_transformer>);
+static_assert(
+    are_values<indexer, attention, recurrent, experts, feed_forward, layer, layer_stack, extra_weight, encoder,
+               prediction, rope_factors, mixed_formats, calibrated_cache, model, norm_modeling, attention_modeling,
+               feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats, weight_format_view,
+               kv_shape, state_shape, state_formats, gguf_mix, unet, flow_transformer>);
 static_assert(
     are_values<runtime_version, runtime_identity, runtime_process, runtime_allocator, runtime_cache, serving_step,
                serving_logits, device_default, runtime_loading, host_experts, mxfp4_experts, serving_kernels,

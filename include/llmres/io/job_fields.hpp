@@ -201,7 +201,7 @@ inline constexpr std::array all{
         "attention kernel: eager, sdpa, flash or cudnn; default: sdpa")),
     field(at<&job::expert_load>, "Job", "expert_load",
         "tokens routed to the busiest rank's experts, divided by the mean over ranks; default: 1"),
-    field(at<&job::kv_cache>, "Serving", "kv_cache", "precision of the KV cache; default: as compute"),
+    field(at<&job::kv_cache>, "Serving", "kv_cache", "precision of the KV cache; default: what the checkpoint is calibrated for, else as compute"),
     field(at<&job::kv_cache_values>, "Serving", "kv_cache_values",
         "precision of the cached values, where it differs from that of the keys; default: as kv_cache"),
     told(field(at<&job::batch>, "Serving", "batch", "sequences in flight; default: 1")),

@@ -65,7 +65,7 @@ struct job {
 
     maybe<precision> weights{};          ///< default: as the model is published
     maybe<gguf_mix> gguf{};              ///< the weights are those of a GGUF file of this mix, whatever `weights` says
-    maybe<precision> kv_cache{};         ///< default: `compute`
+    maybe<precision> kv_cache{};         ///< default: what the checkpoint is calibrated for, else `compute`
     maybe<precision> kv_cache_values{};  ///< format of cached values, where it is not that of keys; default: `kv_cache`
     precision compute = bf16;            ///< format of activations
     double expert_load = 1.0;            ///< tokens of the busiest rank's experts, over the mean of all ranks
@@ -185,8 +185,20 @@ constexpr weight_format_view formats_of(const job& j, const precision& wide) {
     }
     return formats;
 }
+/// True if the cache has the format that the checkpoint is calibrated for: nobody names another, and the engine follows
+/// the tool that calibrated it.
+constexpr bool caches_as_calibrated(const job& j) {
+    const cache_calibrator by = j.model.cache.by;
+    if (j.weights && !(*j.weights == j.model.weights)) return false;  // another checkpoint of the model
+    if (j.kv_cache || by == cache_calibrator::none || by > j.runtime.loading.calibrated) return false;
+    // vLLM's attention.py asks quant_config.kv_cache_scheme, and its mla_attention.py does not.
+    return by == cache_calibrator::modelopt || !has_latent_attention(j.model);
+}
 /// Format of the cache.
-constexpr const precision& kv_cache_of(const job& j) { return j.kv_cache ? *j.kv_cache : j.compute; }
+constexpr const precision& kv_cache_of(const job& j) {
+    if (j.kv_cache) return *j.kv_cache;
+    return caches_as_calibrated(j) ? j.model.cache.format : j.compute;
+}
 /// Format of the gradients.
 constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;

@@ -68,6 +68,8 @@ constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& 
                   .attention_ranks = apart,
                   .pipeline = l.pipeline,
                   .architecture = j.model.architecture.view(),
+                  .latent = has_latent_attention(j.model),
+                  .routed = has_experts(j.model),
                   .images = tower.layers > 0 && tower.image_tokens > token_count{},
                   .image_layers = tower.position_axes > 1 ? 0 : tower.layers,  // Qwen's configs say `depth`
                   .image_hidden = tower.hidden,
@@ -77,10 +79,6 @@ constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& 
                   .usual_sequences = r.step.max_num_seqs,
                   .drafted = asked.draft_tokens,
                   .captures = captures_graphs(r.process)};
-    for (const layer& kind : j.model.layers.distinct()) {
-        f.latent = f.latent || kind.attention.kind == attention_kind::latent;
-        f.routed = f.routed || kind.feed_forward.routed();
-    }
     if (asked.draft_tokens > 0) f.drafts = drafting::lookup;
     if (asked.speculates_ahead) f.drafts = drafting::layers;
     if (asked.draft_weights > byte_count{}) f.drafts = drafting::model;

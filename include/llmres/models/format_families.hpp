@@ -8,7 +8,8 @@
 #include <llmres/values/text.hpp>
 #include <string_view>
 
-/// Formats of weights in families that runtimes support together.
+/// Formats of weights in families that runtimes support together, and the tools whose checkpoints name a format of the
+/// cache.
 namespace llmres::inline v0 {
 
 /// Formats that runtimes support together.
@@ -27,6 +28,13 @@ enum class format_family : std::uint8_t {
     exllama3,         ///< EXL3
     half_quadratic,   ///< HQQ
     mlx,              ///< MLX's groups
+};
+
+/// Tools that calibrate a cache of fewer bits and name its format in the quantization_config.
+enum class cache_calibrator : std::uint8_t {
+    none,                ///< none did: the cache has the format of the computation
+    modelopt,            ///< NVIDIA's ModelOpt (kv_cache_quant_algo, kv_cache_scheme)
+    compressed_tensors,  ///< llm-compressor (kv_cache_scheme)
 };
 
 /// The family of a format.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/models/format_families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
@@ -143,6 +144,12 @@ struct mixed_formats {
     constexpr bool any() const { return attention || feed_forward || experts_down || head || rest || wide_roles != 0; }
 };
 
+/// The format of the cache that a checkpoint is calibrated for: its files have the scales.
+struct calibrated_cache {
+    cache_calibrator by = cache_calibrator::none;  ///< the tool that calibrated it
+    precision format = bf16;                       ///< format of its keys and values
+};
+
 /// A language model, or an encoder: tokens (or patches) in, layers, head.
 struct model {
     static constexpr std::size_t max_encoders = 2;  ///< encoders at most
@@ -164,6 +171,7 @@ struct model {
     std::int64_t embedding_width = 0;
     precision weights = bf16;                      ///< format of the published linear weights
     mixed_formats mixed{};                         ///< weights that are published in other formats
+    calibrated_cache cache{};                      ///< format of the cache that its files are calibrated for
     maybe<parameter_count> published{};            ///< the publisher's total, which count_parameters() is compared with
     std::array<encoder, max_encoders> encoders{};  ///< encoders and vision towers
     llmres::prediction prediction{};               ///< layers that predict further tokens
@@ -248,6 +256,12 @@ constexpr bool has_experts(const model& m) {
 constexpr bool has_recurrence(const model& m) {
     for (const layer& kind : m.layers.distinct())
         if (kind.recurrent.kind != recurrent_kind::none) return true;
+    return false;
+}
+/// True if a layer caches latents in place of keys and values.
+constexpr bool has_latent_attention(const model& m) {
+    for (const layer& kind : m.layers.distinct())
+        if (kind.attention.kind == attention_kind::latent) return true;
     return false;
 }
 

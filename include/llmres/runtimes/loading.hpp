@@ -66,6 +66,9 @@ struct runtime_loading {
     /// Of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there. (llama.cpp until
     /// pull request 18148 of December 2025.)
     bool head_first = false;
+    /// The last tool whose format of the cache is followed where nobody names one; those before it are, too. Latent
+    /// attention's cache follows ModelOpt's alone.
+    cache_calibrator calibrated = cache_calibrator::none;
     /// Names of models are those of its own library, where one without a tag is that of the tag latest. (Ollama.)
     bool own_library = false;
 };

@@ -113,8 +113,9 @@ struct sglang_rules {
     std::int64_t small_graphs = 48, small_graphs_split = 160;
     bool early_drafts = false;  ///< Drafted tokens have the sizes of first_drafted_sizes. (To 0.5.4.)
     std::int64_t middle = 20;   ///< GiB of devices from which on chunks have 4,096 tokens; 35 to 0.5.19.
-    scaled_latents latents = scaled_latents::on_hopper;  ///< Formats of sparse latents: scaled from 0.5.5 on.
-    sglang_prompt_rules prompts{};                       ///< Which prompts are computed by graphs.
+    scaled_latents latents = scaled_latents::on_hopper;        ///< Formats of sparse latents: scaled from 0.5.5 on.
+    cache_calibrator calibrated = cache_calibrator::modelopt;  ///< Calibrated caches: read from 0.5.5 on.
+    sglang_prompt_rules prompts{};                             ///< Which prompts are computed by graphs.
     /// MiB for EAGLE's layers: 2,048; 4,096 from 0.5.10 on; none from 0.5.14 on, where the cache makes room for them.
     /// A draft model takes 6,144 as long.
     std::int64_t drafting_layers = 0;
@@ -284,7 +285,8 @@ inline constexpr runtime sglang_base{
     .loading{.formats = all_formats.without({format_family::mlx, format_family::exllama2, format_family::exllama3,
                                              format_family::gguf_ik, format_family::half_quadratic}),
              .rope = rope_tables::shared,
-             .projections = projection_tensors::fused},
+             .projections = projection_tensors::fused,
+             .calibrated = cache_calibrator::modelopt},  // mem_cache/kv_cache_dtype.py: configure_kv_cache_dtype
     .cache{
         .pool = cache_pool::share_with_weights,
         .default_fraction = sglang_by_step<sglang_rules{}>,
@@ -371,6 +373,7 @@ inline constexpr sglang_rules sglang_rules_0_5_3 = before(sglang_rules_0_5_5, []
     r.small_graphs = 16;
     r.early_drafts = true;
     r.latents = scaled_latents::nowhere;
+    r.calibrated = cache_calibrator::none;  // 0.5.5 reads it of FP8 and NVFP4 checkpoints, 0.5.3 of the latter alone
 });
 
 /// A profile that starts by the rules of some versions.
@@ -379,6 +382,7 @@ constexpr runtime sglang_of(std::string_view versions, std::int32_t since, std::
     runtime r = sglang_base;
     r.cache.default_fraction = sglang_by_step<Rules>;
     r.serving_kernels.latent.scaled = Rules.latents;
+    r.loading.calibrated = Rules.calibrated;
     r.step.larger_devices[0].from = gib(Rules.middle);
     return for_versions(r, versions, {0, 5, since}, {0, 5, until});
 }
@@ -389,6 +393,7 @@ constexpr runtime sglang_before_steps(start_choices (*choose)(const start_facts&
     r.cache.default_fraction = choose;
     r.cache.window_part = {};
     r.serving_kernels.latent.scaled = scaled_latents::nowhere;
+    r.loading.calibrated = cache_calibrator::none;
     r.step.larger_devices = device_classes({gib(35), tokens(8192)}, {gib(160), tokens(16384)});
     r.layouts.untried = {};
     r.layouts.source = "server_args.py: tp_size, pp_size, dp_size and ep_size";

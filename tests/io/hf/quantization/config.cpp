@@ -214,6 +214,39 @@ TEST_CASE("modelopt: one algorithm, or one for each place") {
         error_code::unsupported, "quantization_config.quantized_layers");
 }
 
+TEST_CASE("modelopt and compressed-tensors name the format of the cache that they calibrated, others do not") {
+    const auto cache = [](const std::string& method, const std::string& entry) {
+        const result<model> m = read_model(R"({"quant_method": ")" + method + R"(", "quant_algo": "FP8", "bits": 4,
+            "w_bit": 4, "config_groups": {"group_0": {"targets": ["Linear"], "weights": {"num_bits": 8, "type": "float",
+            "strategy": "channel"}, "input_activations": {"dynamic": true}}})" +
+                                           entry + "}");
+        REQUIRE(m);
+        CHECK(m->cache.format == (m->cache.by == cache_calibrator::none ? bf16 : fp8_e4m3));
+        return m->cache.by;
+    };
+    const std::string scheme = R"(, "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": false})";
+    using by = cache_calibrator;
+    CHECK(cache("modelopt", scheme) == by::modelopt);
+    CHECK(cache("modelopt", R"(, "kv_cache_scheme": "FP8")") == by::modelopt);
+    CHECK(cache("modelopt", R"(, "kv_cache_quant_algo": "FP8")") == by::modelopt);
+    CHECK(cache("modelopt", R"(, "kv_cache_scheme": null, "kv_cache_quant_algo": "fp8")") == by::modelopt);
+    CHECK(cache("compressed-tensors", scheme) == by::compressed_tensors);
+    CHECK(cache("compressed-tensors", R"(, "kv_cache_scheme": {"type": "float"})") == by::compressed_tensors);
+    for (const char* none :
+         {"", R"(, "kv_cache_scheme": null)", R"(, "kv_cache_quant_algo": null)", R"(, "kv_cache_quant_algo": "NVFP4")",
+          R"(, "kv_cache_scheme": {})", R"(, "kv_cache_scheme": {"num_bits": 4, "type": "float"})",
+          R"(, "kv_cache_scheme": {"num_bits": 8, "type": "int"})",
+          R"(, "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": true})"})
+        for (const char* method : {"modelopt", "compressed-tensors"}) {
+            CAPTURE(none);
+            CHECK(cache(method, none) == by::none);
+        }
+    CHECK(cache("compressed-tensors", R"(, "kv_cache_quant_algo": "FP8")") == by::none);
+    CHECK(cache("awq", scheme) == by::none);
+    refuses(R"({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_scheme": {"num_bits": "8"}})",
+            error_code::malformed, "quantization_config.kv_cache_scheme.num_bits");
+}
+
 TEST_CASE("hqq, exl2, exl3, eetq, bitnet, mxfp4") {
     CHECK(read(R"({"quant_method": "hqq", "quant_config": {"weight_quant_params": {"nbits": 4, "group_size": 64}}})")
               ->matrices == hqq(4, 64));

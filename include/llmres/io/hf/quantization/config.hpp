@@ -28,7 +28,8 @@ namespace llmres::inline v0::detail {
 /// modelopt (FP8, NVFP4, MXFP8 and mixtures of them), mlx, mxfp4, hqq, exl2, exl3, eetq, bitnet. Other methods are
 /// refused by name, and so are lists with names of unknown modules, projections left out in some layers only, and two
 /// formats for one sort of weight (attention and recurrences, dense feed-forwards, routed experts). Vision and audio
-/// towers are taken as not quantised. Not counted: small projections of a recurrent layer that stay in 16 bits
+/// towers are taken as not quantised. The format of a cache that modelopt or compressed-tensors calibrated goes into
+/// `model::cache`. Not counted: small projections of a recurrent layer that stay in 16 bits
 /// (in_proj_a and in_proj_b of Qwen3.5: 0.1 % of the layer).
 inline status read_quantization_config(const nlohmann::json& object, const precision& stored, model& m);
 
@@ -58,6 +59,7 @@ public:
             }
         if (!known && fields_.ok()) unknown(method);
         if (fields_.ok()) exceptions();
+        if (fields_.ok()) read_cache(method);
         if (!fields_.ok()) return fields_.error();
         return formats_.give(model_, last_list_, stored_);
     }
@@ -392,6 +394,28 @@ private:
                 if (!fields_.ok()) return;
             }
         }
+    }
+
+    /// The format of the cache that the checkpoint has scales for: fp8, or none. Caches of other formats, and those
+    /// whose scales are computed while they are filled, are taken as not calibrated.
+    void read_cache(std::string_view method) {
+        const cache_calibrator by = method == "modelopt"             ? cache_calibrator::modelopt
+                                    : method == "compressed-tensors" ? cache_calibrator::compressed_tensors
+                                                                     : cache_calibrator::none;
+        if (by == cache_calibrator::none) return;
+        bool fp8 = false;
+        const auto scheme = object_.find("kv_cache_scheme");
+        if (scheme != object_.end() && scheme->is_object()) {
+            config_fields c{*scheme, "quantization_config.kv_cache_scheme"};
+            fp8 = c.number_or("num_bits", 8, 1, 32) == 8 && c.text_or("type", "int") == "float" &&
+                  !c.flag_or("dynamic", false);
+            if (!c.ok()) return fields_.fail(c.error());
+        } else if (by == cache_calibrator::modelopt) {
+            const std::string_view named = fields_.text_or(
+                scheme != object_.end() && scheme->is_string() ? "kv_cache_scheme" : "kv_cache_quant_algo", "");
+            fp8 = named == "FP8" || named == "fp8";
+        }
+        if (fp8) model_.cache = {by, fp8_e4m3};
     }
 
     static constexpr std::array<named_method, 14> methods{{{"fp8", &reader::fp8},
