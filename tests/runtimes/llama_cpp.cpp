@@ -48,6 +48,30 @@ TEST_CASE("windowed layers keep their window and a micro-batch in llama.cpp, eve
     CHECK_FALSE(set_knob(j.runtime, j.options, "swa_full", 1));
 }
 
+TEST_CASE("cells are a multiple of 32 tokens in older builds, of 256 with flash attention, for a week of one") {
+    const auto cells = [](const char* version, std::int64_t context, bool flash, token_count block = {}) {
+        job j = chat("qwen3-30b-a3b-thinking-2507");  // 48 layers, 4 heads of 128: 2048 bytes a token and layer
+        j.context = tokens(context);
+        j.runtime = find_runtime(version).value();
+        CHECK(set_knob(j.runtime, j.options, "flash_attn", flash ? 1 : 0));
+        if (block > token_count{}) j.runtime.cache.block = block;
+        return memory_of(j, layout{})[memory_term::kv_cache].expected.in(bytes) / (2048 * 48);
+    };
+    // llama.cpp#15009: b6050 without flash attention prints 6564 MiB for 70,016 tokens, which are no multiple of 256.
+    CHECK(cells("llama.cpp@b6050", 70016, false) == 70016);
+    CHECK(6564 * mib(1) == bytes(70016) * (2048 * 48));
+    for (const char* padded : {"llama.cpp@b3000", "llama.cpp@b5300", "llama.cpp@b6050", "llama.cpp@b6400",
+                               "ik_llama.cpp@b4000", "ollama@0.20"}) {
+        CAPTURE(padded);
+        CHECK(cells(padded, 70001, false) == 70016);
+        CHECK(cells(padded, 70001, true) == 70144);
+        CHECK(cells(padded, 70001, true, tokens(512)) == 70144);
+        CHECK(cells(padded, 70145, true, tokens(512)) == 70656);
+    }
+    CHECK(cells("llama.cpp@b6900", 70001, true) == 70001);
+    for (const bool flash : {false, true}) CHECK(cells("llama.cpp", 70001, flash) == 70144);
+}
+
 TEST_CASE("llama.cpp's server has windows and states for four slots where nothing else is said; Ollama says one") {
     job j = chat("gemma-2-2b");
     j.batch = 1;

@@ -211,7 +211,7 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool_size pool{.memory = pool_memory_of(j, l, c, m), .stage = m.stage};
     detail::cached_sequences caches{j, l, c, pool.stage};
     if (caches.one <= byte_count{}) return pool;
-    const std::int64_t block = r.cache.block > token_count{} ? r.cache.block.in(tokens) : 1;
+    const std::int64_t block = cache_block(r) > token_count{} ? cache_block(r).in(tokens) : 1;
     pool.sequences = {caches.parts_within(pool.memory.low), caches.parts_within(pool.memory.expected),
                       caches.parts_within(pool.memory.high)};
     pool.admitted = pool.steady = pool.sequences.expected;
@@ -232,7 +232,7 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
         pool.sequences.expected * static_cast<double>(aligned_up(context_of(j), tokens(block)).in(tokens)) -
         others * static_cast<double>(detail::shared_tokens(j, r, context_of(j), tokens(block)).in(tokens));
     pool.blocks = static_cast<std::int64_t>(held / static_cast<double>(block));
-    pool.block = r.cache.block;
+    pool.block = cache_block(r);
     pool.token_room = tokens(pool.blocks * block);
     return pool;
 }

@@ -92,7 +92,7 @@ inline constexpr runtime llama_cpp_base{
     .serving_kernels{
         .fp32_activations = true,
         .written_in_place = true,
-        .graph{.laid_out = true, .all_states = true, .copies_states = true},
+        .graph{.laid_out = true, .all_states = true, .copies_states = true, .flash_block = tokens(256)},
         .attention_mask = true,
         .flash_attention = false,
         .feed_forward_under_logits = true,
@@ -158,14 +158,13 @@ constexpr runtime llama_cpp_latent() {
 constexpr runtime llama_cpp_windows() {
     runtime r = llama_cpp_latent();
     r.cache.windows = window_cells::window_batch;
-    r.cache.block = tokens(256);
     return r;
 }
 /// Since August 2025 flash attention wherever the device has it (15434: `-fa auto`).
 constexpr runtime llama_cpp_flash() {
     runtime r = llama_cpp_windows();
     r.serving_kernels.flash_attention = true;
-    r.serving_kernels.graph = {.laid_out = true, .gated_apart = true, .value_rows = true};
+    r.serving_kernels.graph = {.laid_out = true, .gated_apart = true, .value_rows = true, .flash_block = tokens(256)};
     return r;
 }
 /// For a week of October and November 2025 caches were not padded (16812, until 17046), as b6900 prints. The build of
@@ -174,6 +173,7 @@ constexpr runtime llama_cpp_flash() {
 constexpr runtime llama_cpp_unpadded() {
     runtime r = llama_cpp_flash();
     r.cache.block = tokens(1);
+    r.serving_kernels.graph.flash_block = {};
     r.allocator.splits_buffers = true;
     return r;
 }
@@ -185,6 +185,8 @@ constexpr runtime llama_cpp_slots() {
     runtime r = llama_cpp_flash();
     r.allocator.splits_buffers = true;
     r.loading.fits_memory = true;
+    r.cache.block = tokens(256);  // whatever the kernel (17046)
+    r.serving_kernels.graph.flash_block = {};
     r.step.max_num_seqs = 4;
     r.serving_kernels.graph.values_first = true;
     r.serving_kernels.graph.inputs_of_embedding = 1;
@@ -232,7 +234,7 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     r.loading.formats = {format_family::gguf, format_family::gguf_ik};
     r.cache.windows = window_cells::whole;
     r.cache.latent_values = false;
-    r.serving_kernels.graph = {.laid_out = true};
+    r.serving_kernels.graph = {.laid_out = true, .flash_block = tokens(256)};
     r.serving_kernels.latent.expanded = r.serving_kernels.latent.scores = mib(before == 0 ? 256 : 512);
     r.serving_kernels.latent.copies_values = true;
     r.serving_kernels.latent.expands_all = since < 4156;  // commit b85a2a5

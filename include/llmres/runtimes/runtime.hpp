@@ -59,6 +59,12 @@ struct runtime {
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }
 };
 
+/// Tokens that a block of the cache holds; 0: the cache grows token by token.
+constexpr token_count cache_block(const runtime& r) {
+    const token_count with_flash = r.serving_kernels.graph.flash_block;
+    return r.serving_kernels.flash_attention.value_or(false) && with_flash > r.cache.block ? with_flash : r.cache.block;
+}
+
 /// A profile as that of some versions: from `since` on, and up to `before` where that is known.
 constexpr runtime for_versions(runtime r, std::string_view versions, runtime_version since,
                                runtime_version before = {}) {

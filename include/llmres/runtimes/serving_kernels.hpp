@@ -56,6 +56,8 @@ struct ggml_graphs {
     /// Inputs of the hidden width that are there beside the stream where the embedding is looked up on this device:
     /// none, embeddings given instead of tokens, or those and their mixture with tokens. Unit: vectors a token.
     std::int32_t inputs_of_embedding = 0;
+    /// Tokens that a cache block holds at least with flash attention. (llama_kv_cache::get_padding().)
+    token_count flash_block{};
 };
 
 /// What a runtime does where it serves in bf16 on a GPU that has no bf16 arithmetic and has that of fp16.

@@ -47,10 +47,16 @@ constexpr std::int64_t cached_sequences_of(const job& j, const runtime& r, std::
     return some < sequences ? some : sequences;
 }
 
+/// As many tokens, in whole blocks of the cache.
+constexpr token_count in_blocks(token_count held, const runtime& r) {
+    const token_count block = cache_block(r);
+    return block > token_count{} ? aligned_up(held, block) : held;
+}
+
 /// Tokens that the caller lets the pool hold; 0: as many as the engine chooses.
 constexpr token_count tokens_set(const job& j, const runtime& r) {
     if (j.options.cache_blocks <= 0) return j.options.cache_tokens;
-    const token_count held = (r.cache.block > token_count{} ? r.cache.block : tokens(1)) * j.options.cache_blocks;
+    const token_count held = (cache_block(r) > token_count{} ? cache_block(r) : tokens(1)) * j.options.cache_blocks;
     return j.options.cache_tokens > token_count{} && j.options.cache_tokens < held ? j.options.cache_tokens : held;
 }
 
@@ -66,9 +72,8 @@ constexpr token_count shared_tokens(const job& j, const runtime& r, token_count 
 
 /// Tokens that the sequences of a rank take of the pool at their full context, in whole blocks.
 constexpr token_count tokens_of_sequences(const job& j, const runtime& r, std::int64_t sequences) {
-    const token_count context = context_of(j), shared = shared_tokens(j, r, context, r.cache.block);
-    return (r.cache.block > token_count{} ? aligned_up(context, r.cache.block) : context) * sequences -
-           shared * (sequences > 1 ? sequences - 1 : 0);
+    const token_count context = context_of(j), shared = shared_tokens(j, r, context, cache_block(r));
+    return in_blocks(context, r) * sequences - shared * (sequences > 1 ? sequences - 1 : 0);
 }
 
 /// Tokens that a layer keeps of all sequences of a rank.
@@ -82,11 +87,9 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     const token_count set = tokens_set(j, r);
     if (r.cache.pool == cache_pool::grows && set > token_count{} && set < kept) kept = set;
     // Ranks that split sequences share no prefix: each has a part of it, of which blocks may not be whole.
-    const token_count shared = l.context_parallel > 1 ? token_count{} : shared_tokens(j, r, kept, r.cache.block);
+    const token_count shared = l.context_parallel > 1 ? token_count{} : shared_tokens(j, r, kept, cache_block(r));
     kept = tokens(detail::ceil_quotient(kept.in(tokens), l.context_parallel));
-    const bool blocks = r.cache.block > token_count{};
-    if (r.cache.pool != cache_pool::allotted)
-        return (blocks ? aligned_up(kept, r.cache.block) : kept) * sequences - shared * (sequences - 1);
+    if (r.cache.pool != cache_pool::allotted) return in_blocks(kept, r) * sequences - shared * (sequences - 1);
     const std::int64_t whole = sequences_with_cells(j, r, sequences);
     token_count cells = set > token_count{} ? set : kept * whole;
     if (r.cache.windows == window_cells::window_batch && kept < context) {
@@ -96,9 +99,9 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
         const token_count held = kept * (apart ? 1 : slots_of(j, r, sequences)) + step;
         const token_count most = context * (apart ? 1 : whole);
         cells = held < most ? held : most;
-        if (apart) return (blocks ? aligned_up(cells, r.cache.block) : cells) * whole;
+        if (apart) return in_blocks(cells, r) * whole;
     }
-    return blocks ? aligned_up(cells, r.cache.block) : cells;
+    return in_blocks(cells, r);
 }
 
 /// What a token adds to one layer's cache.
@@ -196,7 +199,7 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
     const byte_count asked = each * (ideal * sequences - common * (sequences - 1)),
                      allotted = each * allotted_tokens(a, j, r, l, sequences);
     const byte_count indexed =
-        index * (context_of(j) * sequences - shared_tokens(j, r, context_of(j), r.cache.block) * (sequences - 1));
+        index * (context_of(j) * sequences - shared_tokens(j, r, context_of(j), cache_block(r)) * (sequences - 1));
     return {(asked < allotted ? asked : allotted) + indexed, allotted + indexed};  // an engine may let old tokens go
 }
 
@@ -273,14 +276,14 @@ constexpr token_count block_of(const model& m, const runtime& r) {
     for (const layer& kind : m.layers.distinct()) {
         const std::int64_t states = states_of(kind.recurrent, m, r);
         if (kind.attention.indexer.heads > 0 || (is_gated_delta(kind.recurrent) && states == 3))
-            return aligned_up(r.cache.block, tokens(64));
+            return aligned_up(cache_block(r), tokens(64));
         if (kind.recurrent.kind == recurrent_kind::none || states > 0) continue;
         const std::int64_t chunk = kind.recurrent.kind == recurrent_kind::mamba ? 2048 : kind.recurrent.chunk;
-        token_count whole = r.cache.block;
-        while (whole.in(tokens) % chunk != 0) whole += r.cache.block;
+        token_count whole = cache_block(r);
+        while (whole.in(tokens) % chunk != 0) whole += cache_block(r);
         return whole;
     }
-    return r.cache.block;
+    return cache_block(r);
 }
 
 /// How so many layers of each of the model's kinds share blocks.

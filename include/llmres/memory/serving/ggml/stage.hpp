@@ -227,7 +227,7 @@ private:
         for (const layer& kind : job.model.layers.distinct()) {
             const attention& a = kind.attention;
             if (a.kind == attention_kind::none) continue;
-            const token_count block = runtime.cache.block > token_count{} ? runtime.cache.block : tokens(256);
+            const token_count block = cache_block(runtime) > token_count{} ? cache_block(runtime) : tokens(256);
             if (a.window > token_count{}) {
                 const std::int64_t sequences = sequences_per_rank(job, layout);
                 const std::int64_t caches =
