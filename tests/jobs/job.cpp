@@ -425,7 +425,7 @@ TEST_CASE("a cache has the format of its checkpoint where the engine follows the
     job j{.model = models::llama_3_1_8b};
     for (const by made : {by::none, by::modelopt, by::compressed_tensors})
         for (const by followed : {by::none, by::modelopt, by::compressed_tensors}) {
-            j.model.cache = {made, fp8_e4m3};
+            j.model.mixed.cache = {made, fp8_e4m3};
             j.runtime.loading.calibrated = followed;
             CHECK(kv_cache_of(j) == (made != by::none && made <= followed ? fp8_e4m3 : bf16));
         }
@@ -440,9 +440,9 @@ TEST_CASE("a cache has the format of its checkpoint where the engine follows the
 
     job latent{.model = models::deepseek_v3};
     latent.runtime.loading.calibrated = by::compressed_tensors;
-    latent.model.cache = {by::modelopt, fp8_e4m3};
+    latent.model.mixed.cache = {by::modelopt, fp8_e4m3};
     CHECK(kv_cache_of(latent) == fp8_e4m3);
-    latent.model.cache.by = by::compressed_tensors;
+    latent.model.mixed.cache.by = by::compressed_tensors;
     CHECK(kv_cache_of(latent) == bf16);
 }
 

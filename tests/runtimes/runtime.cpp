@@ -85,7 +85,8 @@ TEST_CASE("a runtime of which nothing is said does none of what only some softwa
     CHECK(is_zero(&runtime_loading::repacked));
     CHECK(does_none(&runtime_process::communicator_once));
     CHECK(is_zero(&runtime_process::pipeline_groups));
-    CHECK(does_none(&latent_kernels::absorbed, &latent_kernels::expands_all, &latent_kernels::copies_values));
+    CHECK(does_none(&latent_kernels::absorbed, &latent_kernels::expands_all, &latent_kernels::copies_values,
+                    &latent_kernels::compressed_in_fp8));
     CHECK(does_none(&ggml_graphs::laid_out, &ggml_graphs::gated_apart, &ggml_graphs::value_rows,
                     &ggml_graphs::narrow_masks, &ggml_graphs::rotates_quantised, &ggml_graphs::all_states,
                     &ggml_graphs::copies_states, &ggml_graphs::values_first));
@@ -93,8 +94,7 @@ TEST_CASE("a runtime of which nothing is said does none of what only some softwa
     CHECK(does_none(&serving_kernels::fp32_activations, &serving_kernels::written_in_place,
                     &serving_kernels::output_over_query, &serving_kernels::attention_mask,
                     &serving_kernels::feed_forward_under_logits, &serving_kernels::keeps_expert_scratch,
-                    &serving_kernels::copies_int8, &serving_kernels::loads_in_compute,
-                    &serving_kernels::compressed_in_fp8));
+                    &serving_kernels::copies_int8, &serving_kernels::loads_in_compute));
     CHECK(is_zero(&serving_kernels::more_hidden, &serving_kernels::widest_fused_head));
     CHECK(is_zero(&device_default::max_num_seqs));
     CHECK(does_none(&serving_logits::on_first_gpu, &serving_logits::to_host));

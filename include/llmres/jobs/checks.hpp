@@ -319,7 +319,7 @@ constexpr status validate_ggml_layers(const job& j) {
 /// Refuses a cache in more than 8 bits of compressed attention under a runtime that has none.
 constexpr status validate_compressed_cache(const job& j) {
     const precision& cache = kv_cache_of(j);
-    if (!j.runtime.serving_kernels.compressed_in_fp8 || family_of(cache) == format_family::eight_bit_float)
+    if (!j.runtime.serving_kernels.latent.compressed_in_fp8 || family_of(cache) == format_family::eight_bit_float)
         return done{};
     for (const layer& kind : j.model.layers.distinct())
         if (kind.attention.kind == attention_kind::compressed)

@@ -188,7 +188,7 @@ constexpr weight_format_view formats_of(const job& j, const precision& wide) {
 /// True if the cache has the format that the checkpoint is calibrated for: nobody names another, and the engine follows
 /// the tool that calibrated it.
 constexpr bool caches_as_calibrated(const job& j) {
-    const cache_calibrator by = j.model.cache.by;
+    const cache_calibrator by = j.model.mixed.cache.by;
     if (j.weights && !(*j.weights == j.model.weights)) return false;  // another checkpoint of the model
     if (j.kv_cache || by == cache_calibrator::none || by > j.runtime.loading.calibrated) return false;
     // vLLM's attention.py asks quant_config.kv_cache_scheme, and its mla_attention.py does not.
@@ -197,7 +197,7 @@ constexpr bool caches_as_calibrated(const job& j) {
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) {
     if (j.kv_cache) return *j.kv_cache;
-    return caches_as_calibrated(j) ? j.model.cache.format : j.compute;
+    return caches_as_calibrated(j) ? j.model.mixed.cache.format : j.compute;
 }
 /// Format of the gradients.
 constexpr const precision& gradients_of(const job& j) {

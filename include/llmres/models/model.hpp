@@ -129,6 +129,12 @@ struct output_head {
     head_kind kind = head_kind::next_token;  ///< what it is for
 };
 
+/// The format of the cache that a checkpoint is calibrated for: its files have the scales.
+struct calibrated_cache {
+    cache_calibrator by = cache_calibrator::none;  ///< the tool that calibrated it
+    precision format = bf16;                       ///< format of its keys and values
+};
+
 /// Weights that a checkpoint stores in other formats than `weights`. What it does not quantise in a layer is
 /// `layer::quantised`.
 struct mixed_formats {
@@ -139,15 +145,10 @@ struct mixed_formats {
     maybe<precision> head{};       ///< the output head, which otherwise is not quantised
     maybe<precision> rest{};       ///< what is not quantised, where that is not in 16 bits
     std::uint64_t wide_roles = 0;  ///< one bit for each weight_role: matrices of these roles are not quantised
+    calibrated_cache cache{};      ///< format of the cache that its files are calibrated for
 
-    /// Whether anything departs from `weights`.
+    /// Whether a weight departs from `weights`.
     constexpr bool any() const { return attention || feed_forward || experts_down || head || rest || wide_roles != 0; }
-};
-
-/// The format of the cache that a checkpoint is calibrated for: its files have the scales.
-struct calibrated_cache {
-    cache_calibrator by = cache_calibrator::none;  ///< the tool that calibrated it
-    precision format = bf16;                       ///< format of its keys and values
 };
 
 /// A language model, or an encoder: tokens (or patches) in, layers, head.
@@ -171,7 +172,6 @@ struct model {
     std::int64_t embedding_width = 0;
     precision weights = bf16;                      ///< format of the published linear weights
     mixed_formats mixed{};                         ///< weights that are published in other formats
-    calibrated_cache cache{};                      ///< format of the cache that its files are calibrated for
     maybe<parameter_count> published{};            ///< the publisher's total, which count_parameters() is compared with
     std::array<encoder, max_encoders> encoders{};  ///< encoders and vision towers
     llmres::prediction prediction{};               ///< layers that predict further tokens

@@ -20,7 +20,7 @@ enum class scaled_latents : std::uint8_t {
     anywhere,   ///< all (SGLang 0.5.5 to 0.5.9, vLLM)
 };
 
-/// How multi-head latent attention reads its cache.
+/// How multi-head latent attention, and attention with compressed keys, read their caches.
 struct latent_kernels {
     /// Queries and outputs are made as wide as the latent, which is read as it is cached. (ggml.)
     bool absorbed = false;
@@ -33,6 +33,8 @@ struct latent_kernels {
     bool copies_values = false;
     /// GPUs whose sparse attention reads 8-bit latents with scales.
     scaled_latents scaled = scaled_latents::nowhere;
+    /// Attention with compressed keys reads a cache in 8 bits alone, and does not start with another.
+    bool compressed_in_fp8 = false;
 };
 
 /// How a version of llama.cpp writes the graph of a step, whose tensors ggml lays out in a buffer at start.
@@ -96,8 +98,6 @@ struct serving_kernels {
     /// Weights of an fp32 checkpoint are loaded in the format that it computes in, where nobody names theirs. (vLLM,
     /// SGLang, LMDeploy, TGI: `--dtype`, where `auto` is 16 bits.)
     bool loads_in_compute = false;
-    /// Attention with compressed keys reads a cache in 8 bits alone, and does not start with another.
-    bool compressed_in_fp8 = false;
     bf16_code without_bf16 = bf16_code::converts;  ///< What it does with bf16 on a GPU that has no bf16 arithmetic.
     /// Prompts pass attention with heads wider than this in scores that lie in memory; 0: heads of any width are fused.
     /// Unit: features.

@@ -336,7 +336,7 @@ constexpr runtime vllm_graphs_deducted() {
     r.cache.windows = window_cells::grouped;
     // models/deepseek_v4/attention.py: _resolve_dsv4_kv_cache_dtype(); FlashInfer's back end, where it is asked for,
     // has another.
-    r.serving_kernels.compressed_in_fp8 = true;
+    r.serving_kernels.latent.compressed_in_fp8 = true;
     r.serving_kernels.latent.scaled = scaled_latents::anywhere;  // flashmla_sparse.py
     // mamba_utils.py: MambaStateDtypeCalculator. Graphs of decoding whole are captured for max_num_seqs sequences, each
     // with a block of states (config/compilation.py: resolve_cudagraph_mode_and_sizes; pull request 38270).

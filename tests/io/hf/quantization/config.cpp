@@ -221,8 +221,8 @@ TEST_CASE("modelopt and compressed-tensors name the format of the cache that the
             "strategy": "channel"}, "input_activations": {"dynamic": true}}})" +
                                            entry + "}");
         REQUIRE(m);
-        CHECK(m->cache.format == (m->cache.by == cache_calibrator::none ? bf16 : fp8_e4m3));
-        return m->cache.by;
+        CHECK(m->mixed.cache.format == (m->mixed.cache.by == cache_calibrator::none ? bf16 : fp8_e4m3));
+        return m->mixed.cache.by;
     };
     const std::string scheme = R"(, "kv_cache_scheme": {"num_bits": 8, "type": "float", "dynamic": false})";
     using by = cache_calibrator;

@@ -29,7 +29,7 @@ namespace llmres::inline v0::detail {
 /// refused by name, and so are lists with names of unknown modules, projections left out in some layers only, and two
 /// formats for one sort of weight (attention and recurrences, dense feed-forwards, routed experts). Vision and audio
 /// towers are taken as not quantised. The format of a cache that modelopt or compressed-tensors calibrated goes into
-/// `model::cache`. Not counted: small projections of a recurrent layer that stay in 16 bits
+/// `mixed_formats::cache`. Not counted: small projections of a recurrent layer that stay in 16 bits
 /// (in_proj_a and in_proj_b of Qwen3.5: 0.1 % of the layer).
 inline status read_quantization_config(const nlohmann::json& object, const precision& stored, model& m);
 
@@ -59,9 +59,11 @@ public:
             }
         if (!known && fields_.ok()) unknown(method);
         if (fields_.ok()) exceptions();
-        if (fields_.ok()) read_cache(method);
         if (!fields_.ok()) return fields_.error();
-        return formats_.give(model_, last_list_, stored_);
+        if (const status given = formats_.give(model_, last_list_, stored_); !given) return given;
+        read_cache(method);
+        if (!fields_.ok()) return fields_.error();
+        return done{};
     }
 
 private:
@@ -415,7 +417,7 @@ private:
                 scheme != object_.end() && scheme->is_string() ? "kv_cache_scheme" : "kv_cache_quant_algo", "");
             fp8 = named == "FP8" || named == "fp8";
         }
-        if (fp8) model_.cache = {by, fp8_e4m3};
+        if (fp8) model_.mixed.cache = {by, fp8_e4m3};
     }
 
     static constexpr std::array<named_method, 14> methods{{{"fp8", &reader::fp8},
