@@ -47,10 +47,7 @@ constexpr std::array limits{
     limit{"opt", 1e-4, 2e-4},       limit{"bert", 1e-5, 2e-4},        limit{"t5", 4e-4, 4e-4},
     limit{"whisper", 2e-5, 2.1e-4}, limit{"vit", 4e-4, 1.6e-3},       limit{"mixtral", 2e-4, 2.6e-4},
     limit{"qwen3_moe", 5e-4, 6e-4}, limit{"mamba2", 5e-5, 1.6e-3},    limit{"deepseek_v3", 8e-4, 9.8e-4},
-    limit{"bamba", 5e-5, 1.4e-3}};
-
-/// Whether how transformers writes the row's model is described; else only the widened bounds hold.
-bool described(const row& r) { return is_described(job_of(r).model); }
+    limit{"bamba", 5e-5, 1.4e-3},   limit{"qwen3_next", 5e-5, 1e-3}};
 
 }  // namespace
 
@@ -61,7 +58,6 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
         // a buffer.
         const bool buffers = r.text("method") == "qlora" || r.text("family") == "deepseek_v3";
         ++checked;
-        if (!described(r)) return;
         CHECK(std::fabs(o.weights) <= (buffers ? 2e-5 : 0));
         CHECK(o.gradients == 0);
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
@@ -98,30 +94,15 @@ TEST_CASE("each row has one document, which names the profile as it ships and no
 }
 
 TEST_CASE("saved activations and peaks are within 1 % each") {
-    for_each_row([&](const row& r, const outcome& o) {
-        if (!described(r)) return;
+    for_each_row([&](const row&, const outcome& o) {
         CHECK(std::fabs(o.saved) <= 0.01);
         CHECK(std::fabs(o.peak) <= 0.01);
     });
 }
 
-TEST_CASE("what is not described keeps what the widened bounds hold, between 0.65 and 3.2 times as much as counted") {
-    int rows_of_those = 0;
-    const interval<double>& bounds = runtimes::huggingface.accuracy.undescribed;
-    for_each_row([&](const row& r, const outcome& o) {
-        if (described(r)) return;
-        const double tracked = 1 / (1 + o.saved);
-        CHECK(tracked >= bounds.low);
-        CHECK(tracked <= bounds.high);
-        ++rows_of_those;
-    });
-    CHECK(rows_of_those == 16);  // of Qwen3-Next
-}
-
 TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
     std::map<std::string, family_scores> scores;
     for_each_row([&](const row& r, const outcome& o) {
-        if (!described(r)) return;
         scores[r.text("family")].add(o);
         scores["all"].add(o);
         for (const limit& l : limits)
@@ -153,10 +134,11 @@ TEST_CASE("no family gets worse, and the mean of all rows is within 0.3 %") {
 TEST_CASE("each pass of the second iteration is within 1 %") {
     family_scores scores;
     for_each_request([&](const row& r, const plan_request& asked) {
-        if (!described(r)) return;
         const pass_errors e = pass_errors_of(r, asked);
         scores.add(e);
-        CHECK(std::fabs(e.forward) <= 0.01);
+        // Gated delta nets before the first adapters record nothing, and the forward pass of layers that do is counted.
+        const bool unrecorded = r.text("family") == "qwen3_next" && r.text("method") == "lora";
+        CHECK(std::fabs(e.forward) <= (unrecorded ? 0.025 : 0.01));
         CHECK(std::fabs(e.loss) <= 0.01);
         CHECK(std::fabs(e.backward) <= 0.01);
         CHECK(std::fabs(e.step) <= 0.01);

@@ -5,6 +5,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/attention.hpp>
+#include <llmres/inventory/layers/delta_net.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
 #include <llmres/inventory/layers/mamba2.hpp>
 #include <llmres/inventory/layers/operations.hpp>
@@ -118,6 +119,8 @@ private:
             case operation_code::scan:
                 if (of_layer.recurrent.kind == recurrent_kind::mamba2)
                     save_scan(of_layer.recurrent, of_layer.norm, out);
+                else if (is_gated_delta(of_layer.recurrent))
+                    save_delta_net(of_layer.recurrent, out);
                 return;
             case operation_code::activation: return save_inner(o, out);
             case operation_code::route: return save_route(of_layer.feed_forward, out);
@@ -154,7 +157,8 @@ private:
                 return;
             case weight_role::o_proj: return save_output_projection(of_layer.attention, o, out);
             case weight_role::out_proj:  // inside mamba-ssm's kernel, unless that ends at the gate
-                if (context.runtime.kernels.scan != scan_code::fused)
+                if (context.runtime.kernels.scan != scan_code::fused ||
+                    of_layer.recurrent.kind != recurrent_kind::mamba2)
                     out.products(o, {.elements = n * read.width, .n = n});
                 return;
             case weight_role::down_proj: return save_last_product(o, out);
@@ -170,7 +174,8 @@ private:
             in.elements = in.n * read.width;
             in.casts = context.casts(of_layer.norm);
         } else {
-            if (o.reads_again && !saves_again(o)) in.elements = 0;
+            const bool with_queries = o.weights[0] == weight_role::attn_gate && context.code.attention.gated_queries;
+            if (with_queries || (o.reads_again && !saves_again(o))) in.elements = 0;
             in.casts = context.casts(o.shared ? norm_kind::rms : of_layer.norm);
             in.joined = is_joined(o, context);
             in.kept = o.reads_again && !o.shared && input_saved;
@@ -263,7 +268,10 @@ private:
             case operation_code::combine: return pass_back_weighing(of_layer.feed_forward, o, hold);
             case operation_code::attention: return pass_back_attention(of_layer.attention, hold);
             case operation_code::scan:
-                if (of_layer.recurrent.kind == recurrent_kind::mamba2) pass_back_scan(of_layer.recurrent, hold);
+                if (of_layer.recurrent.kind == recurrent_kind::mamba2)
+                    pass_back_scan(of_layer.recurrent, hold);
+                else if (is_gated_delta(of_layer.recurrent))
+                    pass_back_delta_net(of_layer.recurrent, hold);
                 return;
             case operation_code::products:
             case operation_code::activation: return pass_back_feed_forward(of_layer.feed_forward, o, hold);

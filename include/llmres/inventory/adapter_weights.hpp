@@ -21,6 +21,7 @@ namespace detail {
 constexpr bool shares_input_matrix(weight_role role, const adapter& a, const modeling& code) {
     return ((code.attention.joined_heads || a.joined_heads) &&
             (role == weight_role::k_proj || role == weight_role::v_proj)) ||
+           (code.attention.gated_queries && role == weight_role::attn_gate) ||
            (code.feed_forward.joined && role == weight_role::up_proj);
 }
 

@@ -23,9 +23,12 @@ constexpr bool autocasts(const job& j) {
     return j.autocast.value_or(j.runtime.kernels.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
 }
 
-/// The job's adapter, which touches routed experts unless the runtime stacks their weights in bare parameters.
+/// The job's adapter, which touches routed experts unless the runtime stacks their weights in bare parameters, and
+/// attention's gate where it is one layer with the queries.
 constexpr adapter adapter_of(const job& j) {
     adapter a = j.adapter;
+    if (modeling_of(j.model).attention.gated_queries && a.targets.contains(weight_role::q_proj))
+        a.targets.insert(weight_role::attn_gate);
     if (!a.experts) a.experts = !stacks_weights(j.runtime.kernels.experts);
     return a;
 }

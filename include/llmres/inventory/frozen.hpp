@@ -28,6 +28,18 @@ struct unsaved {
     bool goes_on = false;
 };
 
+/// Layers at the beginning of a frozen model that no gradient reaches: those before its first adapters.
+constexpr std::int32_t unreached_layers(const model& m, const training_context& context) {
+    std::int32_t layers = 0;
+    for (bool goes_on = !context.input_requires_grad; goes_on && layers < m.layers.size; layers += goes_on ? 1 : 0) {
+        gradient_flow flow{input_gradient::none};
+        for_each_layer_operation(m.layers[layers], m.hidden, context.code,
+                                 [&](const layer_operation& o) { flow.pass(o, context.adapter); });
+        goes_on = !flow.reaches(operand_name::stream);
+    }
+    return layers;
+}
+
 /// Copies in the compute format that autocast makes of those frozen weights and adapters' matrices A whose input
 /// requires no gradient: they would pass it on. (All copies are counted with the weights.)
 constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, const training_context& context) {

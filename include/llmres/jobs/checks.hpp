@@ -363,12 +363,13 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return refused(error_code::unsupported, "runtime.fp8_recipe", name_of(j.runtime.kernels.fp8.recipe),
                        "a GPU with fp8 units to train in fp8");
     for (const layer& kind : j.model.layers.distinct()) {
-        const bool scanned =
-            kind.recurrent.kind == recurrent_kind::none || kind.recurrent.kind == recurrent_kind::mamba2;
-        if (!scanned || kind.attention.cross == cross_attention::instead ||
+        const recurrent& r = kind.recurrent;
+        const bool counted = r.kind == recurrent_kind::none || r.kind == recurrent_kind::mamba2 || is_gated_delta(r);
+        if (!counted || kind.attention.cross == cross_attention::instead ||
             kind.attention.kind == attention_kind::compressed)
-            return refused(error_code::unsupported, "layers", kind_name(kind).view(),
-                           "layers of attention or Mamba 2, and feed-forward, to train");
+            return refused(
+                error_code::unsupported, "layers", kind_name(kind).view(),
+                "layers of attention, Mamba 2 or gated delta nets with a decay a head, and feed-forward, to train");
     }
     return done{};
 }

@@ -188,6 +188,9 @@ struct recurrent {
     friend constexpr bool operator==(const recurrent&, const recurrent&) = default;
 };
 
+/// True for a gated delta net with one decay a head, which Kimi delta attention is not.
+constexpr bool is_gated_delta(const recurrent& r) { return r.kind == recurrent_kind::delta_net && r.rank == 0; }
+
 // ---- feed-forward ---------------------------------------------------------------------------------------------------
 
 /// Which matrices a feed-forward has.

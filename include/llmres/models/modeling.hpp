@@ -52,10 +52,11 @@ enum class softmax_format : std::uint8_t {
 
 /// Attention.
 struct attention_modeling {
-    bool joined_heads = false;  ///< one product makes queries, keys and values, which then share its memory
-    bool heads_first = false;   ///< queries lie head by head, and so does the flash kernel's output: the output
-                                ///< projection reads a copy
-    bool causal = true;         ///< tokens see those before them: attention that is no causal kernel needs a mask
+    bool joined_heads = false;   ///< one product makes queries, keys and values, which then share its memory
+    bool gated_queries = false;  ///< one product makes queries and the gate of attention's output
+    bool heads_first = false;    ///< queries lie head by head, and so does the flash kernel's output: the output
+                                 ///< projection reads a copy
+    bool causal = true;          ///< tokens see those before them: attention that is no causal kernel needs a mask
     softmax_format softmax = softmax_format::wide;  ///< of eager attention's scores
     bool fp32_heads = false;                        ///< eager attention multiplies fp32 queries by fp32 keys
     bool caps_scores = false;                       ///< a tanh over eager attention's scores
@@ -123,6 +124,8 @@ struct modeling {
     /// (autocast_mode.cpp, cached_cast: leaves that are no views).
     bool multiplies_views = false;
     bool scales_embedding = false;  ///< the model multiplies its embedding's output
+    /// Queries, keys and values of a gated delta net, its gate, steps and decays are four products, else two.
+    bool separate_projections = false;
     mask_buffer mask_table =
         mask_buffer::none;           ///< of every pair of positions, a byte each: whether one sees the other
     std::int32_t saved_indices = 0;  ///< tensors of indices that trained tables are looked up by, beside the batch's

@@ -112,11 +112,12 @@ enum class joined_heads_code : std::uint8_t {
     copies,  ///< one product; keys and values of more than one head are copied out of it
 };
 
-/// How Mamba 2's mixer is computed between its two projections.
+/// How a recurrent mixer is computed between its projections.
 enum class scan_code : std::uint8_t {
-    plain,  ///< in PyTorch's own operations: transformers without the packages mamba-ssm and causal-conv1d
-    fused,  ///< one operation of mamba-ssm from the convolution to the output projection: transformers where both are
-            ///< installed
+    plain,  ///< in PyTorch's own operations: transformers without the packages that have kernels for it
+    /// Mamba 2: one operation of mamba-ssm from the convolution to the output projection; gated delta nets: the rule by
+    /// flash-linear-attention, the convolution by causal-conv1d. (transformers where these are installed.)
+    fused,
     fused_to_gate,  ///< one operation up to the gate; the norm and the output projection are operations of their own
                     ///< (Megatron-Core)
 };
@@ -237,7 +238,7 @@ struct training_kernels {
     training_loss loss{};                        ///< The loss, from the logits to their gradient.
     linear_code linear = linear_code::plain;     ///< Where the gradient of a linear layer's weight goes.
     expert_code experts = expert_code::modules;  ///< How routed experts are computed.
-    scan_code scan = scan_code::plain;           ///< How Mamba 2's mixer is computed between its two projections.
+    scan_code scan = scan_code::plain;           ///< How a recurrent mixer is computed between its projections.
     /// Values of latent attention as attention reads them.
     latent_value_code latent_values = latent_value_code::view;
     /// Routed experts without a gate multiply their activation by the router's weight in one kernel. (Megatron-Core,

@@ -226,13 +226,34 @@ constexpr void list_cross_attention_operations(const attention& a, std::int64_t 
     visit(crossing(attention_output(a, hidden)));
 }
 
-/// Shows the operations of a Mamba 2 mixer. Other recurrences, which are not trained yet, are one operation.
-constexpr void list_recurrent_operations(const recurrent& r, const operand& input, const operation_visitor& visit) {
+/// Shows the first products of a gated delta net: queries, keys, values and gate, and a step and a decay of each head,
+/// or each of these by a product of its own.
+constexpr void list_delta_products(const recurrent& r, const operand& input, bool separate,
+                                   const operation_visitor& visit) {
+    const std::int64_t first = r.conv_channels() + (separate ? 0 : r.inner());
+    visit(products_of({}, input, {split_operand(operand_name::projected, first)}, {weight_role::in_proj}));
+    const auto again = [&](std::int64_t width) {
+        visit(read_again(products_of({}, input, {split_operand(operand_name::gate, width)}, {weight_role::in_proj})));
+    };
+    if (!separate) return again(2 * r.heads);
+    again(r.inner());
+    again(r.heads);
+    again(r.heads);
+}
+
+/// Shows the operations of the mixer of Mamba 2 or of a gated delta net. Other recurrences, which are not trained yet,
+/// are one operation.
+constexpr void list_recurrent_operations(const recurrent& r, const operand& input, const modeling& code,
+                                         const operation_visitor& visit) {
     const operand mixed = whole_operand(operand_name::mixed, input.width);
-    if (r.kind != recurrent_kind::mamba2) return visit(operation_of(operation_code::scan, {}, {input}, mixed));
     const operand inner = split_operand(operand_name::projected, projected(r));
     const operand scanned = split_operand(operand_name::scanned, r.inner());
-    visit(products_of({}, input, {inner}, {weight_role::in_proj}));
+    if (r.kind == recurrent_kind::mamba2)
+        visit(products_of({}, input, {inner}, {weight_role::in_proj}));
+    else if (is_gated_delta(r))
+        list_delta_products(r, input, code.separate_projections, visit);
+    else
+        return visit(operation_of(operation_code::scan, {}, {input}, mixed));
     visit(operation_of(operation_code::scan, {}, {inner}, scanned));
     visit(at_point(backward_point::norm, products_of({}, scanned, {mixed}, {weight_role::out_proj})));
 }
@@ -366,9 +387,10 @@ constexpr int mixing_sums(const layer& l) {
 }
 
 /// Shows the operations of what mixes tokens: norms, attention or a recurrence or both, and attention to an encoder.
-constexpr void list_mixing_operations(const layer& l, std::int64_t hidden, const norm_modeling& norms,
+constexpr void list_mixing_operations(const layer& l, std::int64_t hidden, const modeling& code,
                                       const operation_visitor& visit) {
     using enum layer_half;
+    const norm_modeling& norms = code.norms;
     const operand stream = whole_operand(operand_name::stream, hidden);
     const operand mixed = whole_operand(operand_name::mixed, hidden);
     const bool norms_input = l.norm_before_attention && !norms.after_sum;
@@ -377,7 +399,7 @@ constexpr void list_mixing_operations(const layer& l, std::int64_t hidden, const
     const bool recurs = l.recurrent.kind != recurrent_kind::none;
     if (norms_input) visit(norm_of(l, attention, backward_point::attention_norm, stream, input));
     if (attends) list_attention_operations(l.attention, input, visit);
-    if (recurs) list_recurrent_operations(l.recurrent, input, visit);
+    if (recurs) list_recurrent_operations(l.recurrent, input, code, visit);
     if (l.norm_after_attention) visit(norm_of(l, attention, backward_point::norm, mixed, mixed));
     if ((attends || recurs) && !norms.one_input) visit(residual_sum(attention, mixed, stream));
     if (l.norm_before_attention && norms.after_sum)
@@ -397,7 +419,7 @@ constexpr void list_layer_operations(const layer& l, std::int64_t hidden, const 
     const operand normed = whole_operand(operand_name::normed, hidden);
     const operand fed = whole_operand(operand_name::fed, hidden);
     const bool mixes = l.attention.kind != attention_kind::none || l.recurrent.kind != recurrent_kind::none;
-    list_mixing_operations(l, hidden, norms, visit);
+    list_mixing_operations(l, hidden, code, visit);
     layer_operation norm = norm_of(l, feed_forward, backward_point::norm, stream, norms.after_sum ? stream : normed);
     norm.reads_again = norms.one_input;
     if (l.norm_before_feed_forward && !norms.after_sum) visit(norm);

@@ -222,8 +222,6 @@ constexpr bool has_attention(const model& m) {
         if (kind.attention.kind != attention_kind::none) return true;
     return false;
 }
-/// Gated DeltaNet with one decay a head (not Kimi delta attention).
-constexpr bool is_gated_delta(const recurrent& rec) { return rec.kind == recurrent_kind::delta_net && rec.rank == 0; }
 
 /// True if all layers of a model share the blocks of one pool.
 constexpr bool has_block_pool(const model& m, const runtime& r, const layout& l) {

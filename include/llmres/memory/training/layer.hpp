@@ -116,11 +116,9 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_conte
         const std::int32_t here = stage_layers(j.model.layers.size, l.pipeline, 0).size();
         return layer_keeps * (here < unprompted_layers ? here : unprompted_layers);
     }
-    unsaved cut{.goes_on = true};
-    for (std::int32_t i = 0; i < j.model.layers.size && cut.goes_on; ++i) {
-        cut = unsaved_by(j.model.layers[i], j, j.model.hidden, context, l);
-        size += cut.size;
-    }
+    const std::int32_t unreached = unreached_layers(j.model, context);
+    for (std::int32_t i = 0; i < j.model.layers.size && i <= unreached; ++i)
+        size += unsaved_by(j.model.layers[i], j, j.model.hidden, context, l).size;
     return size;
 }
 

@@ -34,8 +34,10 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
     visit(at_optimizer_step(in));
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         if (s.holds.counts[k] == 0) continue;
-        visit(at_layer_backward(in, peak_point::last_layer_backward, k));
-        visit(at_layer_backward(in, peak_point::first_layer_backward, k));
+        if (is_differentiated(in, k)) {
+            visit(at_layer_backward(in, peak_point::last_layer_backward, k));
+            visit(at_layer_backward(in, peak_point::first_layer_backward, k));
+        }
         if (forward) visit(at_layer_forward(in, k));
         if (!f.context.adapter.low_rank() || !f.context.recomputes) continue;
         visit(at_adapter_recomputation(in, peak_point::last_adapter_recomputation, k));

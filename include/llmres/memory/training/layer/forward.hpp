@@ -8,6 +8,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/attention.hpp>
+#include <llmres/inventory/layers/delta_net.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
 #include <llmres/inventory/layers/mamba2.hpp>
 #include <llmres/inventory/layers/operations.hpp>
@@ -309,11 +310,12 @@ private:
     }
 
     constexpr void at_scan(const saved_so_far& saved) {
-        if (kind_.recurrent.kind != recurrent_kind::mamba2) return;
         byte_count scan;
         const auto add = [&](const activation& a) { scan += local_bytes(a, split_); };
         const auto added = visiting<activation>(add);
-        pass_forward_scan(kind_.recurrent, layer_writer{context_, added});
+        const layer_writer hold{context_, added};
+        if (kind_.recurrent.kind == recurrent_kind::mamba2) pass_forward_scan(kind_.recurrent, hold);
+        if (is_gated_delta(kind_.recurrent)) pass_forward_delta_net(kind_.recurrent, hold);
         consider(saved.before, normed(saved.input), scan);
     }
 

@@ -95,12 +95,14 @@ constexpr backward_state before_first_layer(const stage_step& in, std::size_t ki
         const layer_stack& layers = f.by_stage;
         const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
         const kind_counts earlier = layers.counts(s.holds.layers.first, span.first);
-        b = {in.head_gradients - layer.state.gradients.kept, layer.kept + s.saved.before};
-        if (s.first && f.context.recomputes) b.saved -= masks_freed(f, earlier, kind);
+        b.gradients = in.head_gradients - layer.state.gradients.kept;
+        byte_count kept = layer.kept;
         for (std::size_t k = 0; k < f.kinds(); ++k) {
             b.gradients += f.layers[k].state.gradients.kept * (s.holds.counts[k] - earlier[k]);
-            if (!s.saved.moves) b.saved += f.layers[k].kept * earlier[k];
+            if (!s.saved.moves) kept += f.layers[k].kept * earlier[k];
         }
+        b.saved = s.saved.before + beyond(kept, s.saved.cut);
+        if (s.first && f.context.recomputes) b.saved -= masks_freed(f, earlier, kind);
     }
     // The last layer's input gradient is no leaf's, and the first layer's is being made.
     if (keeps_input_gradients(in)) b.saved = s.saved.all + f.layers[0].checkpoint * (s.holds.layers.size() - 2);
@@ -196,6 +198,15 @@ constexpr byte_count joined_gradients(const stage_step& in) {
     const folded_job& f = in.folded;
     const bool mixed = has_mixed_units(f.context, f.layout);
     return mixed ? whole_gradient_of(f.widest, f.context, f.layout) * 2 : byte_count{};
+}
+
+/// Whether a gradient reaches a layer of that kind on this stage: all of them may be before the first adapters.
+constexpr bool is_differentiated(const stage_step& in, std::size_t kind) {
+    const folded_job& f = in.folded;
+    const bool begins_late = f.context.adapter.trains() && !f.context.adapter.prompts_layers();
+    if (!in.stage.first || !begins_late || f.context.input_requires_grad) return true;
+    const stage_range span = span_of(f.by_stage, static_cast<std::int32_t>(kind), in.stage.holds.layers);
+    return span.last > unreached_layers(f.job.model, f.context);
 }
 
 /// The backward pass of a kind's last or first layer.
