@@ -184,6 +184,57 @@ TEST_CASE("a split model is put together from all its parts") {
     CHECK(load_gguf(part(1, 100000, "m-00002-of-100000.gguf", "b")).error().code == error_code::out_of_range);
 }
 
+TEST_CASE("the first part of a split model holds its metadata, and says how its tensors lie") {
+    const scratch here;
+    const auto part = [&](std::uint32_t number, const std::string& name) {
+        gguf_writer w;
+        w.version = 3 - number;
+        w.alignment = 64;
+        w.integer("general.alignment", 64);
+        w.integer("split.no", number);
+        w.integer("split.count", 2);
+        w.text(number == 0 ? "general.architecture" : "general.license", "llama");
+        w.tensor("t" + std::to_string(number), {1});
+        return here.file(name, w.bytes());
+    };
+    part(0, "-00001-of-00002.gguf");  // llama.cpp's "%s-%05d-of-%05d.gguf" of an empty name
+    const auto file = load_gguf(part(1, "-00002-of-00002.gguf"));
+    REQUIRE(file);
+    CHECK(file->text_or("general.architecture", "") == "llama");
+    CHECK(file->find("general.license") == nullptr);
+    CHECK(file->version == 3);
+    CHECK(file->alignment == 64);
+    CHECK(file->tensor_bytes() == bytes(128));
+}
+
+TEST_CASE("only a name that ends in its number and that of all parts is a part's") {
+    const auto second = [](const char* name, std::uint64_t parts = 2) {
+        return llmres::detail::gguf::part_path(fs::path{"there"} / name, 2, parts).generic_string();
+    };
+    CHECK(second("m-00001-of-00002.gguf") == "there/m-00002-of-00002.gguf");
+    CHECK(second("m-1-00001-of-00002.gguf") == "there/m-1-00002-of-00002.gguf");
+    CHECK(second("m-99999-of-12345.gguf", 12345) == "there/m-00002-of-12345.gguf");
+    CHECK(second("m-00001-of-123456.gguf", 123456) == "there/m-00002-of-123456.gguf");
+    for (const char* other : {"m-copy-of-00002.gguf", "m00001-of-00002.gguf", "m-0001-of-00002.gguf",
+                              "m-000001-of-00002.gguf", "00001-of-00002.gguf", "-of-00002.gguf", "1-of-00002.gguf",
+                              "m-00001-of-00003.gguf", "a-long-name-of-another-file.gguf", "m.gguf", ""}) {
+        CAPTURE(other);
+        CHECK(second(other).empty());
+    }
+}
+
+TEST_CASE("a file that names itself a part, and is none by its name, is refused although parts lie beside it") {
+    const scratch here;
+    gguf_writer w;
+    w.integer("split.no", 0);
+    w.integer("split.count", 1000);
+    w.tensor("t", {1});
+    here.file("m-00001-of-01000.gguf", w.bytes());
+    const auto read = load_gguf(here.file("m-other-of-01000.gguf", w.bytes()));
+    CHECK(read.error().field == "split.count");
+    CHECK(read.error().value == "m-other-of-01000.gguf");
+}
+
 TEST_CASE("an index puts the files of a checkpoint together") {
     const scratch here;
     here.file("a.safetensors", one_tensor("x.q_proj.weight", 3));
@@ -195,6 +246,8 @@ TEST_CASE("an index puts the files of a checkpoint together") {
         R"({"metadata":{"total_size":32},"weight_map":{"x.q_proj.weight":"a.safetensors","x.k_proj.weight":"b.safetensors"}})");
     REQUIRE(whole);
     CHECK(whole->files == 2);
+    REQUIRE(whole->tensors.size() == 2);
+    for (const safetensors_tensor& t : whole->tensors) CHECK(t.file == (t.name == "x.q_proj.weight" ? 0 : 1));
     CHECK(whole->tensor_bytes() == bytes(32));
     CHECK(*whole->stated == bytes(32));
     CHECK(whole->header + whole->tensor_bytes() == whole->size);
@@ -207,6 +260,7 @@ TEST_CASE("an index puts the files of a checkpoint together") {
         CHECK(index(std::string{R"({"weight_map":{"x":")"} + path + "\"}}").error().field == "weight_map");
     CHECK(index(R"({"weight_map":{"x":7}})").error().code == error_code::malformed);
     CHECK(index(R"({"weight_map":[]})").error().field == "weight_map");
+    CHECK(index(R"({"weight_map":[]})").error().code == error_code::malformed);
     CHECK(index("{}").error().code == error_code::missing);
     CHECK(index("[").error().code == error_code::malformed);
     CHECK(index(std::string(100000, '[')).error().code == error_code::malformed);
@@ -216,6 +270,39 @@ TEST_CASE("an index puts the files of a checkpoint together") {
     CHECK(load_safetensors(here.path() / "absent.safetensors").error().code == error_code::io);
     std::filesystem::remove(here.path() / "model.safetensors.index.json");
     CHECK(load_safetensors(here.path()).error().code == error_code::io);
+}
+
+TEST_CASE("an index names at most 10000 files") {
+    const scratch here;
+    const auto read = [&](int files) {
+        json map = json::object();
+        for (int i = 0; i < files; ++i) map["t" + std::to_string(i)] = std::to_string(i) + ".safetensors";
+        return llmres::detail::safetensors::load_index(here.file("i.json", json{{"weight_map", map}}.dump()),
+                                                       llmres::detail::safetensors::index_files::none);
+    };
+    CHECK(read(10000)->tensors.size() == 10000);
+    CHECK(read(10001).error().code == error_code::out_of_range);
+    CHECK(read(10001).error().value == "10001");
+}
+
+TEST_CASE("files beside a config.json say how its weights are quantised, and one that cannot be read is refused") {
+    const scratch here;
+    const json config = json::parse(std::ifstream{data / "configs/tiny-llama/config.json"});
+    here.file("config.json", config.dump());
+    const auto read = [&](const char* name, const std::string& content) {
+        here.file(name, content);
+        const auto found = find_model_source(here.path().string());
+        fs::remove(here.path() / name);
+        return found;
+    };
+    const json words{{"bits", 4}, {"group_size", 32}};
+    CHECK(read("quantize_config.json", words.dump())->model.weights == gptq(4, 32));
+    const json modelopt{{"producer", {{"name", "modelopt"}}}, {"quantization", {{"quant_algo", "FP8"}}}};
+    CHECK(read("hf_quant_config.json", modelopt.dump())->model.weights == fp8_tensor_static);
+    CHECK(read("hf_quant_config.json", R"({"quant_algo": "FP8"})")->model.weights == fp8_tensor_static);
+    CHECK(read("hf_quant_config.json", R"({"quant_algo": "FP8", "quantization": "yes"})")->model.weights == fp8_tensor_static);
+    CHECK(read("hf_quant_config.json", "{").error().code == error_code::malformed);
+    CHECK(find_model_source(here.path().string())->model.weights == fp16);
 }
 
 TEST_CASE("a safetensors file is held against the config.json beside it") {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <llmres/io/files/open.hpp>
 #include <llmres/io/gguf.hpp>
 #include <llmres/values/error.hpp>
 #include <string>
+#include <string_view>
 #include <utility>
 
 /// GGUF files by their path: one alone, and the parts of a split model put together (llama.cpp's gguf-split).
@@ -26,9 +28,11 @@ inline std::filesystem::path part_path(const std::filesystem::path& path, std::u
     };
     const std::string name = path.filename().string();
     const std::string tail = "-of-" + padded(parts) + ".gguf";
-    if (!name.ends_with(tail) || name.size() < tail.size() + 6) return {};
-    const std::string stem = name.substr(0, name.size() - tail.size() - 5);
-    return path.parent_path() / (stem + padded(number) + tail);
+    if (!name.ends_with(tail)) return {};
+    const std::string_view stem = std::string_view{name}.substr(0, name.size() - tail.size());
+    const std::size_t dash = stem.find_last_not_of("0123456789");
+    if (dash == std::string_view::npos || stem[dash] != '-' || stem.size() - dash != 6) return {};
+    return path.parent_path() / (std::string{stem.substr(0, dash + 1)} + padded(number) + tail);
 }
 
 /// Adds the part that follows those in `whole`; the first part's metadata is the model's.
