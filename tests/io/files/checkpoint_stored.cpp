@@ -227,6 +227,9 @@ TEST_CASE("layers whose keys have another size than the config says have other h
             ->model;
     };
     CHECK(keys_of(64).layers[3].attention == keys_of(64).layers[0].attention);
+    CHECK(keys_of(256).layers[3].attention.kv_heads == 8);  // as many as queries
+    CHECK(keys_of(256).layers[3].attention.head_dim == 32);
+    CHECK(keys_of(0).layers[3].attention.kv_heads == 2);  // of no rows nothing follows but their width
     const model fewer = keys_of(32);
     CHECK(fewer.layers[3].attention.kv_heads == 1);
     CHECK(fewer.layers[3].attention.head_dim == 32);
@@ -236,6 +239,23 @@ TEST_CASE("layers whose keys have another size than the config says have other h
     CHECK(keys_of(512).layers[3].attention.head_dim == 256);
     CHECK(keys_of(80).layers[3].attention.head_dim == 40);
     CHECK(keys_of(81).layers[3].attention == fewer.layers[0].attention);  // of neither: as the config says
+}
+
+TEST_CASE("fewer heads of keys are found whatever the heads that the config says, and one alone may be wider") {
+    const auto keys_of = [](std::int64_t kv_heads, std::int64_t head_dim, std::int64_t rows) {
+        json config = new_config();
+        config["num_key_value_heads"] = kv_heads;
+        config["head_dim"] = head_dim;
+        return checkpoint{
+            [&](json& tensors) { tensors["model.layers.3.self_attn.k_proj.weight"] = tensor_of({rows, 256}); }, config}
+            .read()
+            ->model.layers[3]
+            .attention;
+    };
+    CHECK(keys_of(4, 1, 2).kv_heads == 2);
+    CHECK(keys_of(4, 1, 2).head_dim == 1);
+    CHECK(keys_of(1, 32, 80).kv_heads == 1);
+    CHECK(keys_of(1, 32, 80).head_dim == 80);
 }
 
 TEST_CASE("layer_types gives a window to the layers that slide") {
@@ -351,6 +371,172 @@ TEST_CASE("feed-forwards without a gate, and layers without any") {
     CHECK(planned(found->model) == plain.stored());
 }
 
+TEST_CASE("a layer without norms keeps its feed-forward, and one of a single feature has that") {
+    const checkpoint files{[](json& tensors) {
+        for (int i = 0; i < 4; ++i) {
+            const std::string layer = "model.layers." + std::to_string(i) + ".";
+            tensors.erase(layer + "input_layernorm.weight");
+            tensors.erase(layer + "post_attention_layernorm.weight");
+        }
+        tensors["model.layers.3.mlp.gate_proj.weight"] = tensor_of({1, 256});
+        tensors["model.layers.3.mlp.up_proj.weight"] = tensor_of({1, 256});
+        tensors["model.layers.3.mlp.down_proj.weight"] = tensor_of({256, 1});
+    }};
+    const auto found = files.read();
+    REQUIRE(found);
+    CHECK(found->model.layers[0].feed_forward.width == 512);
+    CHECK(found->model.layers[3].feed_forward.width == 1);
+    CHECK(planned(found->model) == files.stored());
+}
+
+TEST_CASE("vocabulary and head are those of the tensors, and not of tensors in towers or without a name's meaning") {
+    json config = new_config();
+    config["vocab_size"] = 900;
+    config["tie_word_embeddings"] = true;  // as configs of models that untie say when they leave the class's default
+    const auto model_with = [](const std::function<void(json&)>& change, const json& of) {
+        return checkpoint{change, of}.read()->model;
+    };
+    const model padded = model_with({}, config);
+    CHECK(padded.vocabulary == 1000);
+    CHECK_FALSE(padded.tied_head);
+    config["tie_word_embeddings"] = false;
+    const model towers = model_with(
+        [](json& tensors) {
+            tensors.erase("lm_head.weight");
+            tensors["talker.0.lm_head.weight"] = tensor_of({50, 16});
+            tensors["mystery"] = tensor_of({2, 3, 5});
+        },
+        config);
+    CHECK(towers.vocabulary == 1000);
+    CHECK(towers.tied_head);
+    const model volume =
+        model_with([](json& tensors) { tensors["model.embed_tokens.weight"] = tensor_of({10, 100, 256}); }, config);
+    CHECK(volume.vocabulary == 900);
+    CHECK(model_with([](json& tensors) { tensors.erase("model.embed_tokens.weight"); }, config).vocabulary == 900);
+    config["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}};
+    CHECK(model_with({}, config).vocabulary == 900);  // rows may be packed
+}
+
+TEST_CASE("a recurrence may have one head, one feature, one tap or no width that counts") {
+    const auto change = [](json& tensors) { tensors["model.layers.1.mamba.A_log"] = tensor_of({16}); };
+    const auto recurrence_of = [&](const json& fields) {
+        json config = new_config();
+        config["mamba_d_state"] = 16;
+        config.update(fields);
+        const auto found = checkpoint{change, config}.read();
+        REQUIRE(found);
+        return found->model.layers[1].recurrent;
+    };
+    CHECK(recurrence_of({{"mamba_n_heads", 1}, {"mamba_d_head", 64}}).heads == 64);
+    CHECK(recurrence_of({{"mamba_n_heads", 64}, {"mamba_d_head", 1}}).heads == 64);
+    CHECK(recurrence_of({{"mamba_n_heads", 64}, {"mamba_d_head", 0}, {"mamba_d_ssm", 1}}).heads == 1);
+    CHECK(recurrence_of({{"mamba_d_state", 1}}).state == 1);
+    CHECK(recurrence_of({{"mamba_d_conv", 1}}).kernel == 1);
+    CHECK(recurrence_of(json::object()).kernel == 4);
+}
+
+TEST_CASE("a single expert is read of each token's layer, and a width of one from its field") {
+    const auto change = [](json& tensors) {
+        for (int i = 0; i < 4; ++i) {
+            const std::string mlp = "model.layers." + std::to_string(i) + ".mlp.";
+            for (const char* name : {"gate_proj", "up_proj", "down_proj"}) {
+                tensors[mlp + "experts.0." + name + ".weight"] = tensors[mlp + name + ".weight"];
+                tensors[mlp + "experts.1." + name + ".weight"] = tensors[mlp + name + ".weight"];
+                tensors.erase(mlp + name + ".weight");
+            }
+        }
+    };
+    json config = new_config();
+    config["num_experts_per_tok"] = 1;
+    const checkpoint files{change, config};
+    CHECK(files.read()->model.layers[0].feed_forward.experts.count == 2);
+    CHECK(files.read()->model.layers[0].feed_forward.experts.per_token == 1);
+    config["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}};
+    config["moe_intermediate_size"] = 1;
+    CHECK(checkpoint{change, config}.read()->model.layers[0].feed_forward.experts.width == 1);
+}
+
+TEST_CASE("tensors of one layer add up: matrices alone make a width, and routed experts alone have numbers") {
+    using namespace llmres::detail::safetensors;
+    const auto tensor = [](const std::vector<std::uint64_t>& shape) {
+        return safetensors_tensor{.format = "BF16", .shape = shape};
+    };
+    layer_sum sum;
+    sum.add("mlp.up_proj.weight", tensor({4, 8}));
+    sum.add("mlp.up_proj.scale", tensor({4}));
+    sum.add("mlp.shared_experts.0.up_proj.weight", tensor({2, 8}));
+    sum.add("self_attn.k_proj.weight", tensor({3, 8}));
+    sum.add("self_attn.k_proj.scale", tensor({3}));
+    tensor_group all = sum.sum();
+    CHECK(all.parts[feed_forward_part::dense].elements == 32);
+    CHECK(all.parts[feed_forward_part::shared].elements == 16);
+    CHECK_FALSE(all.parts[feed_forward_part::dense].gated);
+    CHECK(all.experts == 0);
+    CHECK(all.shapes[weight_role::k_proj] == std::vector<std::uint64_t>{3, 8});
+    CHECK_FALSE(all.recurs);
+    for (const char* name : {"mlp.experts.0.up_proj.weight", "mlp.experts.1.up_proj.weight"})
+        sum.add(name, tensor({16, 4, 4}));  // in blocks: the first side is no number of experts
+    CHECK(sum.sum().experts == 2);
+    layer_sum pair;  // two feed-forwards in turn
+    for (const char* name : {"mlps.0.up_proj.weight", "mlps.1.up_proj.weight"}) pair.add(name, tensor({4, 8}));
+    CHECK(pair.sum().experts == 0);
+    CHECK(pair.sum().parts[feed_forward_part::dense].elements == 64);
+}
+
+TEST_CASE("a name is what stands before the layer's number, the number, and what follows") {
+    using llmres::detail::safetensors::split_name;
+    const auto is = [](std::string_view name, std::string_view prefix, std::int64_t layer, std::string_view rest) {
+        const auto split = split_name(name);
+        return split.prefix == prefix && split.layer == layer && split.rest == rest;
+    };
+    CHECK(is("model.layers.0.mlp.up_proj.weight", "model.layers.", 0, "mlp.up_proj.weight"));
+    CHECK(is("model.layers.127.x", "model.layers.", 127, "x"));
+    CHECK(is("h.12", "h.", 12, ""));
+    CHECK(is("7.mlp.0.weight", "", 7, "mlp.0.weight"));
+    CHECK(is("layers.99999.x", "layers.", 99999, "x"));
+    for (const char* none : {"lm_head.weight", "layers.100000.x", "l1.x", "1a.x", "ends.", "two..dots", ""}) {
+        CAPTURE(none);
+        CHECK(split_name(none).layer < 0);
+        CHECK(split_name(none).prefix == none);
+    }
+}
+
+TEST_CASE("a checkpoint of more kinds of layers than a model may have is refused as that") {
+    json config = new_config();
+    config["num_hidden_layers"] = 16;
+    const checkpoint files{[](json& tensors) {
+                               for (int i = 0; i < 16; ++i) {
+                                   const std::string layer = "model.layers." + std::to_string(i) + ".self_attn.";
+                                   tensors[layer + "k_proj.weight"] = tensor_of({64 + 2 * i, 256});
+                                   tensors[layer + "o_proj.weight"] = tensor_of({1024, 256});
+                                   tensors[layer + "v_proj.weight"] = tensor_of({1024, 256});
+                               }
+                           },
+                           config};
+    CHECK(files.read().error().code == error_code::unsupported);
+    CHECK(files.read().error().field == "layers");
+    CHECK(files.read().error().value == "16");
+}
+
+TEST_CASE("the first field that is wrong is named, of the config before its checkpoint and of the outer one first") {
+    const std::string content = model_files::llama_safetensors();
+    const auto tensors = read_safetensors(std::as_bytes(std::span{content}));
+    REQUIRE(tensors);
+    const auto read = [&](const json& config) {
+        return llmres::detail::safetensors::stored_reader{config, *tensors}.read();
+    };
+    CHECK(read(new_config())->name == "brand_new");
+    json config = new_config();
+    config["num_hidden_layers"] = 40;
+    config.erase("hidden_size");
+    CHECK(read(config).error().field == "hidden_size");
+    CHECK(read({{"model_type", "brand_new_vl"}, {"torch_dtype", 7}, {"text_config", new_config()}}).error().field ==
+          "torch_dtype");
+    config = new_config();
+    config[""] = json::object();  // a field of no name is none of those that hold a text model
+    CHECK(read(config));
+}
+
 TEST_CASE("where weights are packed, fields give the widths") {
     json config = new_config();
     config["quantization_config"] = {{"quant_method", "gptq"}, {"bits", 4}, {"group_size", 32}};
@@ -408,6 +594,11 @@ TEST_CASE("the format of most bytes is the model's where no field says it") {
         CHECK(found->model.weights == format);
         CHECK(planned(found->model) == files.stored());
     }
+    const checkpoint mixed{[](json& tensors) {
+        tensors["model.layers.0.mlp.gate.weight"] = {{"dtype", "F32"}, {"shape", {8, 256}}};
+        tensors["model.layers.0.nothing"] = {{"dtype", "F8_E4M3"}, {"shape", {0}}};
+    }};
+    CHECK(mixed.read()->model.weights == bf16);
     json config = new_config();
     config["torch_dtype"] = "float32";
     CHECK(checkpoint{{}, config}.read()->model.weights == fp32);
@@ -439,6 +630,11 @@ TEST_CASE("the decoder is the list of the most bytes that begins with zero") {
                                    for (int i = 0; i < 4; ++i)
                                        tensors[list + std::to_string(i + (*list == 'l' ? 1 : 0)) + ".mlp.fc1.weight"] =
                                            tensor_of({*list == 'l' ? 4096 : 16, 256});
+                               for (int i = 0; i < 20; ++i)
+                                   for (int k = 0; k < 20; ++k)  // many, and small
+                                       tensors["audio." + std::to_string(i) + ".t" + std::to_string(k)] =
+                                           tensor_of({2});
+                               tensors["model.layers."] = tensor_of({3});
                                tensors["123456.no.layer"] = tensor_of({3});  // too long for a number of layers
                                tensors["ends.7"] = tensor_of({3});
                                tensors["two..dots"] = tensor_of({3});
@@ -447,7 +643,11 @@ TEST_CASE("the decoder is the list of the most bytes that begins with zero") {
     const auto found = files.read();
     REQUIRE(found);
     CHECK(found->model.layers.size == 2);
-    CHECK(found->model.layers[0].attention.heads == 8);
+    for (const int i : {0, 1}) {
+        CHECK(found->model.layers[i].attention.heads == 8);
+        CHECK(found->model.layers[i].feed_forward.width == 512);
+        CHECK(found->model.layers[i].more_values == 2 * 256);  // its norms
+    }
     CHECK(planned(found->model) == files.stored());
     // Two of four layers predict further tokens.
     CHECK(weight_bytes(found->model, formats_of(found->model)) < files.stored());

@@ -250,13 +250,13 @@ private:
             a.value_dim = inner_.number_or("v_head_dim", 0, 0, hf::most_heads);
             a.kv_heads = a.heads;
         } else if (const auto keys = t.shapes.find(weight_role::k_proj);
-                   stores_values() && keys != t.shapes.end() && keys->second.size() == 2) {
+                   stores_values() && keys != t.shapes.end() && keys->second.size() == 2 && keys->second[0] > 0) {
             // Layers with other heads than the config's field says (global layers of Gemma 4).
             const auto rows = static_cast<std::int64_t>(keys->second[0]);
-            if (rows != a.kv_heads * a.head_dim && a.head_dim > 0 && rows % a.head_dim == 0 &&
-                rows / a.head_dim <= a.heads && a.heads % (rows / a.head_dim) == 0)
+            if (a.head_dim > 0 && rows % a.head_dim == 0 && rows / a.head_dim <= a.heads &&
+                a.heads % (rows / a.head_dim) == 0)
                 a.kv_heads = rows / a.head_dim;
-            else if (a.kv_heads > 0 && rows % a.kv_heads == 0)
+            else if (rows % a.kv_heads == 0)
                 a.head_dim = rows / a.kv_heads;
         }
         const bool windowed = inner_.holds_list("layer_types") && i < inner_.list("layer_types")->size() &&
@@ -297,13 +297,10 @@ private:
         return std::max<std::int64_t>(1, sums.elements / ((sums.gated ? 3 : 2) * hidden * experts));
     }
     feed_forward feed_forward_of(const tensor_group& t, std::int64_t hidden) {
-        const auto part = [&](feed_forward_part which) {
-            const auto found = t.parts.find(which);
-            return found == t.parts.end() ? feed_forward_tensors{} : found->second;
-        };
-        const feed_forward_tensors routed = part(feed_forward_part::routed);
-        const feed_forward_tensors shared = part(feed_forward_part::shared);
-        const feed_forward_tensors dense = part(feed_forward_part::dense);
+        auto parts = t.parts;
+        const feed_forward_tensors routed = parts[feed_forward_part::routed];
+        const feed_forward_tensors shared = parts[feed_forward_part::shared];
+        const feed_forward_tensors dense = parts[feed_forward_part::dense];
         feed_forward f;
         const auto dense_width = [&](const feed_forward_tensors& sums) {
             return sums.there ? width_of(sums, hidden, 1, hf::width_field) : 0;
@@ -361,8 +358,7 @@ private:
         const result<layer_stack> stack = fitted_layers(std::move(layers), value, size);
         if (!stack) return stack.error();
         m.layers = *stack;
-        if (sorted.around.size > ends)
-            add_values(m, weight_role::values, model_part::input, values_in(sorted.around.size - ends, value));
+        add_values(m, weight_role::values, model_part::input, values_in(beyond(sorted.around.size, ends), value));
         add_values(m, weight_role::values, model_part::apart, values_in(sorted.predictions, value));
         if (const status valid = llmres::validate(m); !valid) return valid.error();
         return m;
