@@ -44,15 +44,12 @@ inline bool same_but_for_values(layer a, layer b) {
 
 /// Gives layers of one shape the mean of their values, rounded up.
 inline void share_values(std::vector<stored_layer>& layers) {
-    std::vector<bool> shared(layers.size());
     for (std::size_t first = 0; first < layers.size(); ++first) {
-        if (shared[first]) continue;
         std::int64_t total = 0, count = 0;
         for (std::size_t i = first; i < layers.size(); ++i)
             if (same_but_for_values(layers[i].shape, layers[first].shape)) {
                 total += layers[i].shape.more_values;
                 ++count;
-                shared[i] = true;
             }
         const layer alike = layers[first].shape;
         for (std::size_t i = first; i < layers.size(); ++i)
