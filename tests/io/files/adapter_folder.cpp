@@ -94,6 +94,18 @@ TEST_CASE("what an adapter_config.json lacks or says wrongly is refused by its f
     CHECK(field_of("base_model_name_or_path", "../..") == "base_model_name_or_path");
 }
 
+TEST_CASE("of several fields that are wrong the first is named, and an absent base as absent") {
+    const auto error_of = [](const json& changes) {
+        json config = config_of("llama-3.1-8b");
+        config.update(changes);
+        return saved_adapter{config}.read().error();
+    };
+    CHECK(error_of({{"base_model_name_or_path", 7}, {"peft_type", "VERA"}}).field == "base_model_name_or_path");
+    CHECK(error_of({{"r", 0}, {"target_modules", "warp_drive"}}).field == "r");
+    CHECK(error_of({{"base_model_name_or_path", nullptr}}).code == error_code::missing);
+    CHECK(error_of({{"base_model_name_or_path", ""}}).value == "absent");
+}
+
 TEST_CASE("DoRA and rank-stabilised LoRA are kinds of their own") {
     for (const auto& [field, kind] :
          {std::pair{"use_dora", adapter_kind::dora}, {"use_rslora", adapter_kind::rslora}}) {

@@ -4,8 +4,17 @@
 
 #include <doctest/doctest.h>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "scratch.hpp"
 
@@ -65,6 +74,69 @@ TEST_CASE("more than there is is not read, and the place stays where it was") {
     CHECK(number == 'e' + 256 * 'f');
     CHECK(source.remaining() == 0);
     CHECK(source.read_text(0, text));
+}
+
+TEST_CASE("bytes are read in pieces of at most 64 KiB, and each piece once") {
+    const std::string all = content();
+    std::vector<std::size_t> pieces;
+    byte_source source{all.size(), [&](std::uint64_t position, std::span<std::byte> to) {
+                           const std::size_t length = std::min(to.size(), all.size() - position);
+                           std::memcpy(to.data(), all.data() + position, length);
+                           pieces.push_back(to.size());
+                           return length;
+                       }};
+    std::uint64_t number = 0;
+    for (std::size_t i = 0; i < 130; ++i) {
+        for (std::size_t k = 0; k < 128; ++k) REQUIRE(source.read_little_endian<8>(number));
+        CHECK(static_cast<char>(number >> 56) == all[(i + 1) * 1024 - 1]);
+    }
+    CHECK(pieces == std::vector<std::size_t>(3, 64 << 10));
+    CHECK_FALSE(source.read_little_endian<1>(number));
+}
+
+TEST_CASE("what a file no longer holds is not read, though it was there when it was opened") {
+    byte_source source{
+        100, [](std::uint64_t position, std::span<std::byte> to) { return position == 0 ? to.size() / 2 : 0; }};
+    std::string text;
+    CHECK(source.read_text(50, text));
+    CHECK_FALSE(source.read_text(50, text));
+    CHECK(byte_source{}.size() == 0);
+    CHECK_FALSE(byte_source{}.read(text.data(), 1));
+}
+
+TEST_CASE("all that is left may be skipped") {
+    byte_source source{std::as_bytes(std::span{"abc", 3})};
+    CHECK(source.skip(3));
+    CHECK(source.skip(0));
+    CHECK(source.remaining() == 0);
+}
+
+TEST_CASE("a text is read up to the largest that is allowed; what cannot be opened is refused, and read no further") {
+    const file here{"12345"};
+    CHECK(*read_text("config", here.path, 5, "five") == "12345");
+    CHECK(read_text("config", here.path, 4, "four").error().code == error_code::io);
+    CHECK(read_text("config", here.path, 4, "four").error().expected == "four");
+    CHECK(read_object("config", here.folder.path() / "absent", 5, "five").error().code == error_code::io);
+    CHECK(read_object("config", here.path, 5, "five").error().code == error_code::malformed);
+    rlimit files{};
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &files) == 0);
+    const rlimit none{0, files.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const auto bytes_of = open_bytes("gguf", here.path);
+    const auto text_of = read_text("config", here.path, 5, "five");
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &files) == 0);
+    CHECK(bytes_of.error().code == error_code::io);
+    CHECK(text_of.error().code == error_code::io);
+}
+
+TEST_CASE("a pipe, which would wait for its writer, is refused and not opened") {
+    const run_program::scratch folder;
+    const std::filesystem::path pipe = folder.path() / "pipe";
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    alarm(30);  // ends the tests where it is opened
+    CHECK_FALSE(open_bytes("gguf", pipe));
+    CHECK_FALSE(read_text("config", pipe, 5, "five"));
+    alarm(0);
 }
 
 TEST_CASE("what is no regular file is refused, with its path") {
