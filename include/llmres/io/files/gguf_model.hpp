@@ -116,13 +116,13 @@ public:
         }
     }
 
-    /// An error of the config.json with the GGUF key that its field was copied from.
+    /// An error of the config.json with the GGUF key that its field was copied from last.
     error in_keys(error of_config) const {
-        for (const auto& [field, from] : keys_)
-            if (of_config.field == field) {
-                of_config.field = std::string_view{printable(from)};
-                if (of_config.code == error_code::missing) of_config.expected = "an integer";
-            }
+        const auto from = std::find_if(keys_.rbegin(), keys_.rend(),
+                                       [&](const auto& copied) { return of_config.field == copied.first; });
+        if (from == keys_.rend()) return of_config;
+        of_config.field = std::string_view{printable(from->second)};
+        if (of_config.code == error_code::missing) of_config.expected = "an integer";
         return of_config;
     }
 
@@ -166,7 +166,6 @@ private:
         const gguf_value* found = file_.find(key(name));
         if (found == nullptr) return 0;
         if (found->is == gguf_value::kind::integer) return found->integer;
-        if (found->is != gguf_value::kind::array) return 0;
         return found->integers.empty() ? 0 : *std::max_element(found->integers.begin(), found->integers.end());
     }
     static bool among(const std::vector<std::string_view>& names, std::string_view name) {
@@ -273,10 +272,10 @@ private:
     void read_kinds(const known::described_field& f) {
         const gguf_value* found = file_.find(key(f.key));
         if (found == nullptr || found->is != gguf_value::kind::array) return;
+        keys_.emplace_back(f.field, key(f.key));
         nlohmann::json& words = config_[std::string{f.field}];
         const auto count = static_cast<std::size_t>((std::max)(std::int64_t{0}, layers()));
         for (std::size_t i = 0; i < found->integers.size() && i < count; ++i) {
-            if (words.size() <= i) words.push_back(nullptr);
             const std::string_view word = found->integers[i] == 0 ? f.other : f.or_else;
             if (!word.empty()) words[i] = word;
         }
@@ -323,18 +322,17 @@ inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
     return {};
 }
 
-/// Whether a tensor is a matrix of a layer that a quantiser may store in any type.
-inline bool is_layer_matrix(const gguf_tensor_info& tensor, weight_role role) {
+/// Whether a tensor is a matrix of a layer that a quantiser may store in any type. One whose role is not known is.
+inline bool is_layer_matrix(const gguf_tensor_info& tensor, const maybe<weight_role>& role) {
     return gguf_layer(tensor.name) >= 0 && gguf_layer(tensor.name) < layer_stack::max_layers && tensor.dimensions > 1 &&
-           role != weight_role::norm && role != weight_role::bias && role != weight_role::router;
+           !(role == weight_role::norm || role == weight_role::bias || role == weight_role::router);
 }
 
 /// The type that most values in the matrices of the layers are stored in.
 inline maybe<gguf_type> main_type(const gguf_file& file) {
     std::map<gguf_type, double> values;
     for (const gguf_tensor_info& tensor : file.tensors) {
-        const maybe<weight_role> role = gguf_role(tensor.name);
-        if (!role || !is_layer_matrix(tensor, *role)) continue;
+        if (!is_layer_matrix(tensor, gguf_role(tensor.name))) continue;
         double count = 1;
         for (const std::uint64_t side : tensor.shape) count *= static_cast<double>(side);
         values[tensor.type] += count;
@@ -363,7 +361,6 @@ inline result<model> describe_gguf(const gguf_file& file) {
     const result<model> read = detail::hf::read_config(config->root);
     if (!read) return describer.in_keys(read.error());
     model named = *read;
-    named.rope = {};
     for (const gguf_tensor_info& tensor : file.tensors) {
         if (tensor.name != "rope_freqs.weight" && !tensor.name.starts_with("rope_factors_")) continue;
         ++named.rope.vectors;
@@ -420,7 +417,7 @@ inline gguf_stored_types gguf_stored_types_of(const gguf_file& file) {
         if (!role) continue;
         if (*role == weight_role::embed_tokens) stored.embedding = tensor.type;
         if (*role == weight_role::lm_head) stored.output = tensor.type;
-        if (!detail::gguf::is_layer_matrix(tensor, *role)) continue;
+        if (!detail::gguf::is_layer_matrix(tensor, role)) continue;
         const bool stacked = tensor.dimensions > 2;
         layers[gguf_layer(tensor.name)][gguf_stored_types::place(*role, stacked)] =
             static_cast<std::uint8_t>(static_cast<unsigned>(tensor.type) + 1);
