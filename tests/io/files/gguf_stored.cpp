@@ -4,8 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <initializer_list>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
@@ -15,6 +18,7 @@
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <span>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -366,6 +370,146 @@ TEST_CASE("recurrences have the state that llama.cpp computes from their metadat
     CHECK(recurrence_of(rwkv).state == 64);
 }
 
+TEST_CASE("states of selective scans and short convolutions are as large as llama.cpp's") {
+    const auto with = [](const char* tensor) {
+        gguf_writer w = unknown_architecture("attn_k");
+        w.integer("new.attention.head_count_kv", 2);
+        w.tensor(std::string{"blk.0."} + tensor + ".weight", {256, 32});
+        return w;
+    };
+    const auto recurrence_of = [](const gguf_writer& w) {
+        const auto found = model_source_of(*read(w));
+        REQUIRE(found);
+        CHECK(found->model.layers[1].recurrent.kind == recurrent_kind::none);
+        return found->model.layers[0].recurrent;
+    };
+    gguf_writer scan = with("ssm_in");
+    scan.integer("new.ssm.inner_size", 512);
+    scan.integer("new.ssm.state_size", 16);
+    scan.integer("new.ssm.group_count", 2);
+    scan.integer("new.ssm.conv_kernel", 4);
+    CHECK(state_shape_of(recurrence_of(scan)).state == 512 * 16);                      // n_embd_s
+    CHECK(state_shape_of(recurrence_of(scan)).convolution == 3 * (512 + 2 * 2 * 16));  // n_embd_r
+    gguf_writer convolution = with("shortconv.conv");
+    convolution.integer("new.shortconv.l_cache", 3);
+    CHECK(state_shape_of(recurrence_of(convolution)).state == 0);
+    CHECK(state_shape_of(recurrence_of(convolution)).convolution == 2 * 256);
+    CHECK(recurrence_of(convolution).head_dim == 1);
+    gguf_writer narrow = with("time_mix_key");
+    narrow.integer("new.wkv.head_size", 1);
+    CHECK(recurrence_of(narrow).heads == 256);
+}
+
+TEST_CASE("latent attention has the widths of its keys and tensors, and an indexer where one chooses tokens") {
+    const auto attention_of = [](std::initializer_list<const char*> further) {
+        gguf_writer w = unknown_architecture("attn_k");
+        w.integer("new.attention.head_count_kv", 1);
+        w.integer("new.attention.kv_lora_rank", 64);
+        w.integer("new.attention.key_length_mla", 96);
+        w.integer("new.attention.value_length_mla", 48);
+        w.integer("new.attention.indexer.top_k", 16);
+        w.tensor("blk.0.attn_kv_a_mqa.weight", {256, 80});
+        w.tensor("blk.0.attn_q_a.weight", {256, 128});
+        for (const std::string name : further)
+            w.tensor("blk.0." + name + ".weight", {256, name == "indexer.proj" ? 1u : 32u});
+        const auto found = model_source_of(*read(w));
+        REQUIRE(found);
+        return found->model.layers[0].attention;
+    };
+    const attention a = attention_of({"indexer.proj", "indexer.attn_k"});
+    CHECK(a.kind == attention_kind::latent);
+    CHECK(a.rope_dim == 16);
+    CHECK(a.q_rank == 128);
+    CHECK(a.head_dim == 80);
+    CHECK(a.value_dim == 48);
+    CHECK(a.indexer.heads == 1);
+    CHECK(a.indexer.head_dim == 32);
+    CHECK(a.indexer.selected == tokens(16));
+    CHECK(attention_of({"indexer.attn_k"}).indexer == indexer{});
+    CHECK(attention_of({}).indexer == indexer{});
+}
+
+TEST_CASE("a file has as many layers as it has tensors of, a name, and numbers up to 2^40 or in lists of one") {
+    gguf_writer w;
+    w.text("general.architecture", "new");
+    w.integer("general.file_type", 15);
+    w.integers("new.embedding_length", {256});
+    w.integers("new.attention.head_count", {4, 4, 4});
+    w.integers("new.attention.key_length", {64});
+    w.raw("new.context_length", 10, std::string_view{"\0\0\0\0\0\1\0\0", 8});  // 2^40 in 64 bits
+    w.tensor("token_embd.weight", {256, 512});
+    for (const int i : {0, 1, 2}) w.tensor("blk." + std::to_string(i) + ".attn_k.weight", {256, 256});
+    gguf_writer named = w;
+    const auto found = model_source_of(*read(w));
+    REQUIRE(found);
+    CHECK(found->model.layers.size == 3);
+    CHECK(found->model.layers[2].attention.head_dim == 64);
+    CHECK(found->model.max_context == tokens(std::int64_t{1} << 40));
+    CHECK(found->model.name == "new");
+    named.text("general.name", "Something new");
+    CHECK(model_source_of(*read(named))->model.name == "Something new");
+}
+
+TEST_CASE("layers of more kinds than a model may have are refused as that, and of more types than patterns are read") {
+    gguf_writer w = unknown_architecture();
+    w.integer("new.attention.head_count_kv", 2);
+    w.integer("new.expert_used_count", 1);
+    gguf_writer typed = w;
+    for (int i = 2; i < 18; ++i) {
+        const std::string layer = "blk." + std::to_string(i) + ".";
+        const auto experts = static_cast<std::uint64_t>(i);
+        w.tensor(layer + "ffn_gate_inp.weight", {256, experts});
+        w.tensor(layer + "ffn_up_exps.weight", {256, 256, experts});
+        w.tensor(layer + "ffn_down_exps.weight", {256, 256, experts});
+        typed.tensor(layer + "attn_q.weight", shape_of("attn_q"), i < 10 ? gguf_type::Q4_K : gguf_type::Q6_K);
+        typed.tensor(layer + "attn_k.weight", shape_of("attn_k"), i % 2 == 0 ? gguf_type::Q8_0 : gguf_type::F16);
+        const std::array downs{gguf_type::Q4_0, gguf_type::Q4_1, gguf_type::Q5_0, gguf_type::Q5_1};
+        typed.tensor(layer + "ffn_down.weight", shape_of("ffn_down"), downs[static_cast<std::size_t>(i / 2 % 4)]);
+    }
+    const error kinds = model_source_of(*read(w)).error();
+    CHECK(kinds.code == error_code::unsupported);
+    CHECK(kinds.field == "layers");
+    CHECK(kinds.value == "18");
+    const auto file = read(typed);
+    const auto found = model_source_of(*file);
+    REQUIRE(found);
+    CHECK(found->gguf->stored.count == gguf_stored_types::most_patterns);
+    CHECK(found->model.layers.size == 18);
+}
+
+TEST_CASE("parts that one tensor stands for have its type, and parts of their own keep theirs") {
+    using role = weight_role;
+    constexpr auto type = [](gguf_type t) { return static_cast<std::uint8_t>(static_cast<unsigned>(t) + 1); };
+    constexpr std::uint8_t own = type(gguf_type::F32), fused = type(gguf_type::Q4_K);
+    struct row {
+        role from;
+        std::vector<role> parts;
+    };
+    for (const bool stacked : {false, true})
+        for (const row& r : {row{role::v_proj, {role::q_proj, role::k_proj, role::attn_gate, role::in_proj}},
+                             row{role::k_proj, {role::v_proj, role::in_proj}}, row{role::q_proj, {role::attn_gate}},
+                             row{role::up_proj, {role::gate_proj}}, row{role::gate_proj, {role::up_proj}}}) {
+            CAPTURE(name_of(r.from));
+            gguf_stored_types stored;
+            stored.count = gguf_stored_types::most_patterns;
+            const auto at = [&](std::size_t pattern, role of) -> std::uint8_t& {
+                return stored.patterns[pattern][gguf_stored_types::place(of, stacked)];
+            };
+            for (const std::size_t pattern : {0, 15}) at(pattern, r.from) = fused;
+            at(1, r.from) = fused;
+            for (const role part : r.parts) at(1, part) = own;
+            stored = detail::gguf::with_fused_types(stored);
+            for (const role part : r.parts) {
+                CAPTURE(name_of(part));
+                CHECK(at(0, part) == fused);
+                CHECK(at(15, part) == fused);
+                CHECK(at(1, part) == own);
+                CHECK(at(2, part) == 0);
+            }
+            CHECK(at(0, role::o_proj) == 0);
+        }
+}
+
 TEST_CASE("a number that no model has is refused by its key, and another type is none") {
     const auto error_of = [](const gguf_writer& w) { return model_source_of(*read(w)).error(); };
     gguf_writer negative = unknown_architecture();
@@ -389,6 +533,7 @@ TEST_CASE("a number that no model has is refused by its key, and another type is
 TEST_CASE("layers beyond those that a model may have count as what stands behind the layers") {
     gguf_writer w = unknown_architecture();
     w.integer("new.attention.head_count_kv", 2);
+    w.tensor("blk.256.attn_k.weight", {256, 128});
     w.tensor("blk.9999.attn_k.weight", {256, 128});
     const auto file = read(w);
     const auto found = model_source_of(*file);

@@ -270,10 +270,8 @@ private:
         if (!stack) return stack.error();
         m.layers = *stack;
         const byte_count before = gguf_input_bytes(m, mix), after = gguf_output_bytes(m, mix);
-        if (input_.size > before)
-            add_values(m, weight_role::positions, model_part::input, values_in(input_.size - before, value));
-        if (output_.size > after)
-            add_values(m, weight_role::values, model_part::output, values_in(output_.size - after, value));
+        add_values(m, weight_role::positions, model_part::input, values_in(beyond(input_.size, before), value));
+        add_values(m, weight_role::values, model_part::output, values_in(beyond(output_.size, after), value));
         if (const status valid = validate(m); !valid) return valid.error();
         return m;
     }
