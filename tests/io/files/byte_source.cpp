@@ -149,6 +149,7 @@ TEST_CASE("what is no regular file is refused, with its path") {
 
 TEST_CASE("names from strangers are shown without control characters, and never as nothing") {
     CHECK(printable("a\nb\x1b[0m\x7f") == "a?b?[0m?");
+    CHECK(printable("a name") == "a name");
     CHECK(printable("") == "(empty)");
     CHECK(printable(std::string(500, 'x')).size() == 100);
     CHECK(printable("größe") == "größe");

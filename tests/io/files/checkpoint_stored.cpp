@@ -254,6 +254,7 @@ TEST_CASE("fewer heads of keys are found whatever the heads that the config says
     };
     CHECK(keys_of(4, 1, 2).kv_heads == 2);
     CHECK(keys_of(4, 1, 2).head_dim == 1);
+    CHECK(keys_of(1, 32, 1).head_dim == 1);
     CHECK(keys_of(1, 32, 80).kv_heads == 1);
     CHECK(keys_of(1, 32, 80).head_dim == 80);
 }
@@ -531,6 +532,10 @@ TEST_CASE("the first field that is wrong is named, of the config before its chec
     config.erase("hidden_size");
     CHECK(read(config).error().field == "hidden_size");
     CHECK(read({{"model_type", "brand_new_vl"}, {"torch_dtype", 7}, {"text_config", new_config()}}).error().field ==
+          "torch_dtype");
+    config = new_config();
+    config.erase("num_attention_heads");
+    CHECK(read({{"model_type", "brand_new_vl"}, {"torch_dtype", 7}, {"text_config", config}}).error().field ==
           "torch_dtype");
     config = new_config();
     config[""] = json::object();  // a field of no name is none of those that hold a text model

@@ -62,8 +62,12 @@ TEST_CASE("layers of one shape share their values where they would be too many k
     CHECK((*stack)[19].more_values == 15);  // 10 to 19 are 14.5
     CHECK(all_of(*stack) >= all_of(layers));
     CHECK(all_of(*stack) < all_of(layers) + bytes(2 * 20));  // less than a value a layer is rounded up
-    layers[0].stored += bytes(2 * 5);                        // 50 among ten
-    layers[19].stored -= bytes(2 * 4);                       // 141 among ten
+    for (auto& l : layers) l.shape.feed_forward.width = l.shape.attention.heads == 8 ? 90 : 80;
+    CHECK((*fitted(layers))[0].feed_forward.width == 90);  // of few shapes each keeps its own
+    CHECK((*fitted(layers))[19].feed_forward.width == 80);
+    for (auto& l : layers) l.shape.feed_forward.width = 100;
+    layers[0].stored += bytes(2 * 5);   // 50 among ten
+    layers[19].stored -= bytes(2 * 4);  // 141 among ten
     CHECK((*fitted(layers))[0].more_values == 5);
     CHECK((*fitted(layers))[19].more_values == 15);
 }
