@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstdint>
 #include <llmres/io/gguf.hpp>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "../fuzz/gguf_writer.hpp"
 
@@ -246,6 +251,187 @@ TEST_CASE("alignment is a power of two") {
         x.integer("general.alignment", wrong);
         refuses(x.bytes(), error_code::out_of_range, "general.alignment");
     }
+}
+
+TEST_CASE("what a header may hold at most it may hold, and no more") {
+    const std::string key(gguf_limits::name, 'k');
+    gguf_writer names;
+    names.integer(key, 1);
+    names.tensor(key, {1});
+    CHECK(read(names.bytes())->integer_or(key, 0) == 1);
+    gguf_writer long_key, long_name, pairs, texts, array, kept, longer;
+    long_key.integer(key + "k", 1);
+    refuses(long_key.bytes(), error_code::out_of_range, "gguf.key");
+    long_name.tensor(key + "k", {1});
+    refuses(long_name.bytes(), error_code::out_of_range, "gguf.tensor");
+
+    for (std::uint64_t i = 0; i < gguf_limits::metadata; ++i) pairs.flag(std::to_string(i), 0);
+    CHECK(read(pairs.bytes())->metadata.size() == gguf_limits::metadata);
+    pairs.flag("one more", 0);
+    refuses(pairs.bytes(), error_code::out_of_range, "gguf.metadata_count");
+
+    // Texts of 32 MiB with their keys.
+    texts.text("a", std::string(gguf_limits::text, 'a'));
+    texts.text("b", std::string(gguf_limits::text - 3, 'b'));
+    gguf_writer more = texts, most = texts;
+    most.flag("c", 1);
+    CHECK(read(most.bytes())->text_or("b", "").size() == gguf_limits::text - 3);
+    more.flag("cc", 1);
+    refuses(more.bytes(), error_code::out_of_range, "gguf.key");
+    gguf_writer long_text;
+    long_text.text("a", std::string(gguf_limits::text + 1, 'a'));
+    refuses(long_text.bytes(), error_code::out_of_range, "a");
+
+    std::string elements;
+    gguf_writer::put(elements, std::uint32_t{0});
+    gguf_writer::put(elements, gguf_limits::array);
+    elements.resize(elements.size() + gguf_limits::array);
+    array.raw("bytes", 9, elements);
+    CHECK(read(array.bytes())->find("bytes")->elements == gguf_limits::array);
+    array.integers("more", {1});
+    refuses(array.bytes(), error_code::out_of_range, "more");
+
+    kept.integers("key", std::vector<std::int32_t>(gguf_limits::kept_array, 7));
+    CHECK(read(kept.bytes())->find("key")->integers == std::vector<std::int64_t>(gguf_limits::kept_array, 7));
+    longer.integers("key", std::vector<std::int32_t>(gguf_limits::kept_array + 1, 7));
+    longer.integer("behind", 3);
+    CHECK(read(longer.bytes())->find("key")->integers.empty());
+    CHECK(read(longer.bytes())->find("key")->elements == gguf_limits::kept_array + 1);
+    CHECK(read(longer.bytes())->integer_or("behind", 0) == 3);
+}
+
+TEST_CASE("the shortest keys and tensors are as many as a file says") {
+    gguf_writer pair;
+    pair.with_data = false;
+    pair.flag("", 1);
+    CHECK(read(pair.bytes())->find("")->integer == 1);
+    for (const char* key : {"a", "b", "c"}) pair.flag(key, 0);
+    CHECK(read(pair.bytes())->metadata.size() == 4);
+    gguf_writer tensors;
+    for (const char* name : {"", "a", "b", "c", "d", "e", "f", "g", "h"}) tensors.tensor(name, {0});
+    CHECK(read(tensors.bytes())->tensors.size() == 9);
+    gguf_writer one;
+    one.tensor("t", {0});
+    CHECK(read(one.bytes())->tensors[0].size == bytes(0));
+}
+
+TEST_CASE("of arrays integers and flags are kept, the outermost number of elements, and what follows is read") {
+    const auto array_of = [](std::uint32_t type, std::uint64_t count, std::string_view content) {
+        std::string after;
+        gguf_writer::put(after, type);
+        gguf_writer::put(after, count);
+        return after + std::string{content};
+    };
+    gguf_writer w;
+    w.raw("floats", 9, array_of(6, 3, std::string(12, '\1')));
+    w.raw("doubles", 9, array_of(12, 2, std::string(16, '\1')));
+    w.raw("flags", 9, array_of(7, 3, std::string_view{"\1\0\1", 3}));
+    w.raw("none", 9, array_of(5, 0, ""));
+    const std::string inner = array_of(0, 2, "ab");
+    w.raw("nested", 9, array_of(9, 3, inner + inner + inner));
+    w.texts("texts", {"one", "two", ""});
+    w.integer("behind", 7);
+    const auto file = read(w.bytes());
+    REQUIRE(file);
+    const auto is = [&](const char* key, std::uint64_t elements, const std::vector<std::int64_t>& integers) {
+        CAPTURE(key);
+        CHECK(file->find(key)->is == gguf_value::kind::array);
+        CHECK(file->find(key)->elements == elements);
+        CHECK(file->find(key)->integers == integers);
+    };
+    is("floats", 3, {});
+    is("doubles", 2, {});
+    is("flags", 3, {1, 0, 1});
+    is("none", 0, {});
+    is("nested", 3, {});
+    is("texts", 3, {});
+    CHECK(file->integer_or("behind", 0) == 7);
+    CHECK(file->integer_or("texts", -1) == -1);
+    CHECK(file->text_or("behind", "none") == "none");
+    const auto error_of = [](const std::string& after) {
+        gguf_writer wrong;
+        wrong.raw("key", 9, after);
+        return read(wrong.bytes()).error();
+    };
+    CHECK(error_of(array_of(7, 1, "\2")).code == error_code::malformed);
+    CHECK(error_of(array_of(9, 1, array_of(13, 1, "12345678"))).code == error_code::unknown);
+    CHECK(error_of(array_of(8, 1, std::string_view{"\0\0\0\0\0\0\0\1", 8})).code == error_code::malformed);
+    // A text takes eight bytes at least, an array twelve.
+    CHECK(error_of(array_of(8, 50, std::string(200, '\0'))).value == "50");
+    CHECK(error_of(array_of(9, 20, std::string(200, '\0'))).value == "20");
+}
+
+TEST_CASE("a number of 64 bits is at most 2^63 - 1, and flags are zero or one") {
+    gguf_writer w;
+    w.raw("large", 10, std::string(8, '\xff'));
+    w.raw("largest", 10, std::string(7, '\xff') + '\x7f');
+    w.raw("least", 11, std::string(7, '\0') + '\x80');
+    w.flag("no", 0);
+    const auto file = read(w.bytes());
+    REQUIRE(file);
+    CHECK(file->integer_or("large", 0) == INT64_MAX);
+    CHECK(file->integer_or("largest", 0) == INT64_MAX);
+    CHECK(file->integer_or("least", 0) == INT64_MIN);
+    CHECK(file->find("no")->integer == 0);
+    CHECK(file->integer_or("no", 5) == 5);  // a flag is no integer
+}
+
+TEST_CASE("tensors may touch, end with the file and have four dimensions") {
+    gguf_writer w;
+    w.tensor("a", {8});
+    w.tensor("b", {2, 2, 2, 1});
+    w.tensor("c", {2, 3, 4, 5}, gguf_type::I8);
+    w.tensor("d", {3});
+    std::string whole = w.bytes();
+    const auto file = read(whole);
+    REQUIRE(file);
+    CHECK(file->tensors[1].offset == 32);
+    CHECK(file->tensors[2].shape == std::array<std::uint64_t, 4>{2, 3, 4, 5});
+    CHECK(file->tensors[2].dimensions == 4);
+    CHECK(file->tensors[2].size == bytes(120));
+    whole.resize(whole.size() - 20);  // the padding of three values
+    CHECK(read(whole));
+    whole.pop_back();
+    refuses(whole, error_code::out_of_range, "d");
+    w.tensor_at("e", {8}, 0, 64 + 96);  // over the end of c
+    refuses(w.bytes(), error_code::inconsistent, "gguf.data");
+    CHECK(read(w.bytes()).error().value == "160");
+    gguf_writer large;
+    large.tensor_at("t", {INT64_MAX}, static_cast<std::uint32_t>(gguf_type::I8), 0);
+    refuses(large.bytes(), error_code::out_of_range, "t");
+    gguf_writer largest;
+    largest.tensor_at("t", {std::uint64_t{1} << 63, 0}, static_cast<std::uint32_t>(gguf_type::I8), 0);
+    refuses(largest.bytes(), error_code::overflow, "t");
+}
+
+TEST_CASE("a file without tensors is all header, whatever its alignment, which is an integer") {
+    for (const std::uint32_t alignment : {1u, 32u, 1u << 20}) {
+        gguf_writer w;
+        w.with_data = false;
+        w.integer("general.alignment", alignment);
+        const auto file = read(w.bytes());
+        REQUIRE(file);
+        CHECK(file->alignment == alignment);
+        CHECK(file->header == file->size);
+    }
+    gguf_writer words, cut;
+    words.text("general.alignment", "32");
+    refuses(words.bytes(), error_code::out_of_range, "general.alignment");
+    cut.with_data = false;
+    cut.tensor_at("t", {0}, 0, 0);
+    refuses(cut.bytes(), error_code::malformed, "gguf.data");
+    for (const char* magic : {"lmgg", "fmgg", "algg"}) {
+        gguf_writer older;
+        older.magic = magic;
+        refuses(older.bytes(), error_code::unsupported, "gguf.magic");
+    }
+    gguf_writer second;
+    second.version = 2;
+    CHECK(read(second.bytes())->version == 2);
+    second.version = 1u << 16;
+    CHECK(read(second.bytes()).error().value == "a big-endian number");
+    second.version = 0;
+    CHECK(read(second.bytes()).error().value == "0");
 }
 
 TEST_CASE("an empty file, and a header with nothing in it") {

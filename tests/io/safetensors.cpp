@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <cstring>
 #include <llmres/io/safetensors.hpp>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "../model_files.hpp"
 
@@ -120,6 +123,37 @@ TEST_CASE("a tensor says its dtype, shape and place, and they agree") {
             error_code::out_of_range, "t");
 }
 
+TEST_CASE("a header may be of 16 MiB, and a tensor of sixteen dimensions or of six bits") {
+    std::string header = "{}" + std::string(safetensors_limits::header - 2, ' ');
+    CHECK(read(file_of(header, 0)));
+    refuses(header + ' ', 0, error_code::out_of_range, "safetensors.header");
+    CHECK(read(file_of(R"({"t":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}})", 4)));
+    CHECK(read(file_of(R"({"t":{"dtype":"F6_E2M3","shape":[4],"data_offsets":[0,3]}})", 3)));
+    refuses(R"({"t":{"dtype":"F32","shape":[576460752303423488],"data_offsets":[0,4]}})", 4, error_code::overflow, "t");
+}
+
+TEST_CASE("metadata are texts, wherever they stand, and tensors before and behind them are tensors") {
+    const std::string tensor = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
+    const auto found = read(file_of("{\"a\":" + tensor + R"(,"__metadata__":{"format":"pt","shape":"none"}})", 4));
+    REQUIRE(found);
+    REQUIRE(found->tensors.size() == 1);
+    CHECK(found->tensors[0].name == "a");
+    CHECK(found->tensors[0].format == "F32");
+    CHECK(found->tensors[0].shape == std::vector<std::uint64_t>{1});
+    CHECK(found->tensors[0].end == 4);
+    refuses(R"({"__metadata__":{"format":"pt"},"a":{"format":"pt"}})", 0, error_code::unknown, "a");
+    refuses(R"({"__metadata__":{"a":"b","a":"c"}})", 0, error_code::inconsistent, "__metadata__");
+    refuses(R"({"__metadata__":{"shape":[1]}})", 0, error_code::malformed, "__metadata__");
+    refuses(R"({"a":{"dtype":[1],"shape":[1],"data_offsets":[0,4]}})", 4, error_code::malformed, "a");
+    refuses(R"({"a":{"dtype":"F32","shape":["F32"],"data_offsets":[0,4]}})", 4, error_code::malformed, "a");
+    refuses(R"({"a":{"dtype":"F32","shape":"F32","data_offsets":[0,4]}})", 4, error_code::malformed, "a");
+    refuses(R"({"a":{"dtype":"F32","shape":{},"data_offsets":[0,4]}})", 4, error_code::malformed, "a");
+    refuses(R"({"a":{"dtype":"F32","shape":[null],"data_offsets":[0,4]}})", 4, error_code::malformed, "a");
+    refuses(R"({"a":{"dtype":true,"shape":[1],"data_offsets":[0,4]}})", 4, error_code::malformed, "a");
+    CHECK(read(file_of(R"({"a":{"dtype":true}})", 0)).error().value == "true");
+    CHECK(read(file_of(R"({"a":{"dtype":false}})", 0)).error().value == "false");
+}
+
 TEST_CASE("names that cannot be shown are shown as something") {  // found by fuzzing
     refuses(R"({"":{"dtype":"F32"}})", 0, error_code::missing, "(empty)");
     refuses(R"({"\u0000\u001b[2J":{"dtype":"F32"}})", 0, error_code::missing, "??[2J");
@@ -154,6 +188,16 @@ TEST_CASE("tensors' names give roles, packed parts and scales with their weight"
     CHECK(*role("transformer.h.0.ln_1.bias") == weight_role::norm);
     CHECK(*role("transformer.h.0.attn.c_attn.weight") == weight_role::q_proj);
     CHECK(*role("lm_head.weight") == weight_role::lm_head);
+    CHECK(*role("lm_head") == weight_role::lm_head);
+    CHECK(*role("bias") == weight_role::bias);
+    CHECK(*role("model.norm.bias") == weight_role::norm);
+    CHECK(*role("ln_f.bias") == weight_role::norm);
+    CHECK(*role("transformer.ln_f.weight") == weight_role::norm);
+    CHECK(*role("mlp.experts.down_proj_scales") == weight_role::down_proj);
+    CHECK(*role("mlp.experts.e_score_correction_bias") == weight_role::bias);
+    CHECK(*role("model.layers.0.self_attn.q_proj.lora.scale") == weight_role::q_proj);
+    for (const char* none : {"head.0.weight", "x.down_proj_scales.y", "x.q_proj_bias.y", "bias.scale", "scales"})
+        CHECK_FALSE(role(none));
     for (const char* none : {"", ".", "..", "weight", "model.layers.0.strange.weight", "vision.patch"})
         CHECK_FALSE(role(none));
 }
