@@ -404,6 +404,93 @@ TEST_CASE("tensors may touch, end with the file and have four dimensions") {
     refuses(largest.bytes(), error_code::overflow, "t");
 }
 
+TEST_CASE("tensors may be listed in any order, and one that holds nothing may lie anywhere") {
+    gguf_writer w;
+    w.tensor_at("behind", {8}, 0, 32);
+    w.tensor_at("before", {8}, 0, 0);
+    w.tensor_at("nothing", {0}, 0, 32);
+    w.with_data = false;
+    std::string whole = w.bytes();
+    whole.resize((whole.size() + 31) / 32 * 32 + 64);
+    CHECK(read(whole));
+    gguf_writer inside;
+    inside.tensor("whole", {16});
+    inside.tensor_at("nothing", {0}, 0, 32);
+    CHECK(read(inside.bytes()));
+    gguf_writer bytes_twice;
+    bytes_twice.tensor("one", {1}, gguf_type::I8);
+    bytes_twice.tensor_at("same", {1}, static_cast<std::uint32_t>(gguf_type::I8), 0);
+    refuses(bytes_twice.bytes(), error_code::inconsistent, "gguf.data");
+}
+
+TEST_CASE("metadata that end early are refused where no tensor follows, and as many as end with the file are read") {
+    const auto cut = [](const gguf_writer& w, std::size_t missing) {
+        std::string file = w.bytes();
+        file.resize(file.size() - missing);
+        return read(file).error();
+    };
+    gguf_writer number, array, texts, nested;
+    for (gguf_writer* w : {&number, &array, &texts, &nested}) w->with_data = false;
+    number.integer("a key long enough", 7);
+    for (const std::size_t missing : {1u, 4u}) {
+        CHECK(cut(number, missing).code == error_code::malformed);
+        CHECK(cut(number, missing).field == "a key long enough");
+    }
+    array.integers("a key long enough", {});
+    for (const std::size_t missing : {1u, 9u}) CHECK(cut(array, missing).code == error_code::malformed);
+    texts.texts("texts", std::vector<std::string>(20));
+    CHECK(read(texts.bytes())->find("texts")->elements == 20);
+    CHECK(cut(texts, 1).code == error_code::out_of_range);
+    texts = {};
+    texts.with_data = false;
+    texts.texts("texts", {"eight by", ""});
+    CHECK(cut(texts, 1).code == error_code::malformed);
+    std::string after;
+    gguf_writer::put(after, std::uint32_t{9});
+    gguf_writer::put(after, std::uint64_t{20});
+    for (int i = 0; i < 20; ++i) {
+        gguf_writer::put(after, std::uint32_t{4});
+        gguf_writer::put(after, std::uint64_t{0});
+    }
+    nested.raw("nested", 9, after);
+    CHECK(read(nested.bytes())->find("nested")->elements == 20);
+    gguf_writer tensor;
+    tensor.with_data = false;
+    tensor.tensor(std::string(60, 'a'), {1});
+    CHECK(cut(tensor, 60 + 4 + 8 + 4 + 8 + 6).code == error_code::out_of_range);  // no room for a tensor
+    tensor.tensor("", {1});
+    tensor.tensor(std::string(40, 'n'), {1});
+    CHECK(cut(tensor, 40 + 4 + 8 + 4 + 8 + 6).field == "gguf.tensor");
+    gguf_writer many = small();
+    many.pair_count = 300;
+    refuses(many.bytes(), error_code::out_of_range, "gguf.metadata_count");
+}
+
+TEST_CASE("what a value is not is zero, and what is not read is one file of no tensors") {
+    gguf_writer w;
+    w.text("text", "7");
+    w.real("real", 7);
+    w.raw("double", 12, std::string(8, '\0'));
+    const auto file = read(w.bytes());
+    REQUIRE(file);
+    CHECK(file->find("text")->integer == 0);
+    CHECK(file->find("text")->number == 0);
+    CHECK(file->find("text")->elements == 0);
+    for (const char* key : {"real", "double"}) {
+        CHECK(file->find(key)->is == gguf_value::kind::number);
+        CHECK(file->integer_or(key, 5) == 5);
+    }
+    CHECK(file->files == 1);
+    CHECK(gguf_file{}.version == 0);
+    CHECK(gguf_tensor_info{}.dimensions == 0);
+    CHECK(gguf_tensor_info{}.offset == 0);
+    CHECK(gguf_tensor_info{}.file == 0);
+    CHECK(read(small().bytes())->tensors[0].type == gguf_type::Q6_K);
+    gguf_writer rows;
+    rows.tensor_at("t", {100, 7}, 12, 0);
+    CHECK(read(rows.bytes()).error().value == "100");
+}
+
 TEST_CASE("a file without tensors is all header, whatever its alignment, which is an integer") {
     for (const std::uint32_t alignment : {1u, 32u, 1u << 20}) {
         gguf_writer w;

@@ -132,6 +132,21 @@ TEST_CASE("a header may be of 16 MiB, and a tensor of sixteen dimensions or of s
     refuses(R"({"t":{"dtype":"F32","shape":[576460752303423488],"data_offsets":[0,4]}})", 4, error_code::overflow, "t");
 }
 
+TEST_CASE("tensors may be listed in any order and hold nothing, and parts of bytes are no tensor") {
+    const auto found = read(file_of(
+        R"({"u":{"dtype":"F32","shape":[1],"data_offsets":[8,12]},"t":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+        R"("n":{"dtype":"F32","shape":[0,7],"data_offsets":[12,12]}})",
+        12));
+    REQUIRE(found);
+    CHECK(found->tensors[0].name == "u");
+    CHECK(found->tensors[2].size() == bytes(0));
+    CHECK(found->files == 1);
+    refuses(R"({"t":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}})", 1, error_code::inconsistent, "t");
+    CHECK(safetensors_tensor{}.size() == bytes(0));
+    CHECK(safetensors_tensor{}.begin == 0);
+    CHECK(safetensors_tensor{}.file == 0);
+}
+
 TEST_CASE("metadata are texts, wherever they stand, and tensors before and behind them are tensors") {
     const std::string tensor = R"({"dtype":"F32","shape":[1],"data_offsets":[0,4]})";
     const auto found = read(file_of("{\"a\":" + tensor + R"(,"__metadata__":{"format":"pt","shape":"none"}})", 4));

@@ -124,7 +124,7 @@ public:
     }
     bool binary(nlohmann::json::binary_t&) override { return unexpected("binary"); }
     bool start_object(std::size_t) override {
-        if (depth_ == 2 || in_list_ || (depth_ == 1 && name_.empty() && !named_)) return unexpected("an object");
+        if (depth_ == 2 || in_list_) return unexpected("an object");
         ++depth_;
         if (depth_ == 2) {
             fields_.clear();
@@ -140,7 +140,6 @@ public:
             return fail(error_code::inconsistent, depth_ == 1 ? "safetensors.tensor" : name_, name, "each name once");
         if (depth_ == 1) {
             name_ = name;
-            named_ = true;
         } else {
             field_ = name;
             if (!in_metadata_ && name != "dtype" && name != "shape" && name != "data_offsets")
@@ -199,7 +198,6 @@ private:
     std::string field_{};
     std::vector<std::uint64_t> list_{};
     int depth_ = 0;
-    bool named_ = false;
     bool in_metadata_ = false;
     bool in_list_ = false;
     error failure_{};

@@ -135,6 +135,10 @@ TEST_CASE("Gemma 4's global layers have the fewest KV heads, and its last ones t
     CHECK(described(unequal).layers[1].attention.kv_heads == 1);
     CHECK(described(unequal).layers[1].attention.keys == key_projection::also_values);
 
+    CHECK(error_of(equal).field == "gemma4.feed_forward_length");  // of no layer, or of a list of none
+    gguf_writer none = equal;
+    none.integers("gemma4.feed_forward_length", {});
+    CHECK(error_of(none).field == "gemma4.feed_forward_length");
     equal.integer("gemma4.feed_forward_length", 320);
     equal.tensor("mm.attn_k.weight", {256, 64});
     gguf_writer first = equal;
@@ -204,12 +208,30 @@ TEST_CASE("Mamba 2 may have one head, and LFM2's feed-forwards are as wide as th
                                                      {"ssm.time_step_rank", 1}}));
     CHECK(mamba.layers[0].recurrent.heads == 1);
     CHECK(mamba.layers[0].recurrent.head_dim == 512);
-    gguf_writer lfm = file_of("lfm2", {{"attention.head_count_kv", 0}, {"shortconv.l_cache", 3}});
+    // Two thirds of 768, as the configuration's class makes of it, are 512.
+    gguf_writer lfm =
+        file_of("lfm2", {{"attention.head_count_kv", 0}, {"shortconv.l_cache", 3}, {"feed_forward_length", 768}});
     lfm.integers("lfm2.attention.head_count_kv", {0, 2});
     const model convolved = described(lfm);
     CHECK(convolved.layers[0].recurrent.kind == recurrent_kind::short_conv);
     CHECK(convolved.layers[1].attention.kv_heads == 2);
-    for (const int i : {0, 1}) CHECK(convolved.layers[i].feed_forward.width == 512);
+    for (const int i : {0, 1}) CHECK(convolved.layers[i].feed_forward.width == 768);
+}
+
+TEST_CASE("biases are there where one of their tensors is, and fields of an object in that") {
+    for (const char* name : {"blk.1.attn_q.bias", "blk.0.attn_qkv.bias"}) {
+        gguf_writer w = file_of("llama");
+        w.tensor(name, {256});
+        CHECK(described(w).layers[0].attention.qkv_bias);
+    }
+    gguf_writer weight = file_of("llama");
+    weight.tensor("blk.0.attn_q.weight", {256, 256});
+    CHECK_FALSE(described(weight).layers[0].attention.qkv_bias);
+    const model dbrx = described(file_of("dbrx", {{"expert_count", 8}, {"expert_used_count", 3}}));
+    CHECK(dbrx.layers[0].attention.kv_heads == 2);
+    CHECK(dbrx.layers[0].feed_forward.experts.count == 8);
+    CHECK(dbrx.layers[0].feed_forward.experts.per_token == 3);
+    CHECK(dbrx.layers[0].feed_forward.experts.width == 512);
 }
 
 TEST_CASE("a pattern of windows has a number for each layer, and one for fewer is refused") {
@@ -253,7 +275,8 @@ TEST_CASE("routers in 16 bits and whole expansions of latent attention are of ol
     CHECK(mix_of(gguf_type::F16, "blk.0.attn_k_b.weight").router_in_16_bits);
     CHECK_FALSE(mix_of(gguf_type::F32, "blk.0.attn_k_b.weight").router_in_16_bits);
     CHECK(mix_of(gguf_type::F32, "blk.0.attn_kv_b.weight").latent_expansion_whole);
-    CHECK_FALSE(mix_of(gguf_type::F32, "blk.0.attn_k_b.weight").latent_expansion_whole);
+    for (const char* other : {"blk.0.attn_k_b.weight", "mm.attn_kv_b.weight"})
+        CHECK_FALSE(mix_of(gguf_type::F32, other).latent_expansion_whole);
 }
 
 TEST_CASE("types are those of matrices of the layers, stacked or not, and of the ends") {

@@ -435,7 +435,7 @@ TEST_CASE("a file has as many layers as it has tensors of, a name, and numbers u
     w.integer("general.file_type", 15);
     w.integers("new.embedding_length", {256});
     w.integers("new.attention.head_count", {4, 4, 4});
-    w.integers("new.attention.key_length", {64});
+    w.integers("new.attention.key_length", {32});
     w.raw("new.context_length", 10, std::string_view{"\0\0\0\0\0\1\0\0", 8});  // 2^40 in 64 bits
     w.tensor("token_embd.weight", {256, 512});
     for (const int i : {0, 1, 2}) w.tensor("blk." + std::to_string(i) + ".attn_k.weight", {256, 256});
@@ -443,7 +443,7 @@ TEST_CASE("a file has as many layers as it has tensors of, a name, and numbers u
     const auto found = model_source_of(*read(w));
     REQUIRE(found);
     CHECK(found->model.layers.size == 3);
-    CHECK(found->model.layers[2].attention.head_dim == 64);
+    CHECK(found->model.layers[2].attention.head_dim == 32);
     CHECK(found->model.max_context == tokens(std::int64_t{1} << 40));
     CHECK(found->model.name == "new");
     named.text("general.name", "Something new");

@@ -15,6 +15,8 @@
 #include <llmres/models/weight_formats.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -39,10 +41,10 @@ model_source source_of(const gguf_file& file) {
 }
 
 /// The keys of llama_gguf(), but for one, and a table of tokens.
-gguf_writer keys_of_llama(std::string_view without = "") {
+gguf_writer keys_of_llama(std::string_view without = "", std::uint32_t file_type = 15) {
     gguf_writer w;
     w.text("general.architecture", "llama");
-    w.integer("general.file_type", 15);
+    w.integer("general.file_type", file_type);
     for (const auto& [key, value] : {std::pair{"embedding_length", 256u},
                                      {"block_count", 4u},
                                      {"feed_forward_length", 512u},
@@ -99,28 +101,32 @@ TEST_CASE("outside the layers a description stores what the file does, to the pa
     CHECK(source_of(*read(w)).model.layers.size == 1);
 }
 
-TEST_CASE("a file's own types are planned, whatever it is called") {
-    gguf_writer w = keys_of_llama();
-    gguf_writer eight = w;
-    for (int i = 0; i < 4; ++i) {
-        const std::string layer = "blk." + std::to_string(i) + ".";
-        for (const auto& [name, rows, columns] : {std::tuple{"attn_q", 256u, 256u},
-                                                  {"attn_k", 64u, 256u},
-                                                  {"attn_v", 64u, 256u},
-                                                  {"attn_output", 256u, 256u},
-                                                  {"ffn_gate", 512u, 256u},
-                                                  {"ffn_up", 512u, 256u},
-                                                  {"ffn_down", 256u, 512u}})
-            eight.tensor(layer + name + ".weight", {columns, rows}, gguf_type::Q8_0);
-        for (const char* name : {"attn_norm", "ffn_norm"}) eight.tensor(layer + name + ".weight", {256});
-    }
-    eight.tensor("output_norm.weight", {256});
-    const auto file = read(eight);
+TEST_CASE("a file's own types are planned, whatever it is called; one that lacks a matrix is of no such model") {
+    const auto eight_bits = [](std::string_view without) {
+        gguf_writer w = keys_of_llama();
+        for (int i = 0; i < 4; ++i) {
+            const std::string layer = "blk." + std::to_string(i) + ".";
+            for (const auto& [name, rows, columns] : {std::tuple{"attn_q", 256u, 256u},
+                                                      {"attn_k", 64u, 256u},
+                                                      {"attn_v", 64u, 256u},
+                                                      {"attn_output", 256u, 256u},
+                                                      {"ffn_gate", 512u, 256u},
+                                                      {"ffn_up", 512u, 256u},
+                                                      {"ffn_down", 256u, 512u}})
+                if (layer + name != without) w.tensor(layer + name + ".weight", {columns, rows}, gguf_type::Q8_0);
+            for (const char* name : {"attn_norm", "ffn_norm"}) w.tensor(layer + name + ".weight", {256});
+        }
+        w.tensor("output_norm.weight", {256});
+        return w;
+    };
+    const auto file = read(eight_bits(""));
     const model_source source = source_of(*file);
     CHECK_FALSE(source.model.from_tensors);
     CHECK(source.model.weights == q8_0);
     CHECK(source.model.tied_head);
     CHECK(gguf_tensor_bytes(source.model, *source.gguf) == file->tensor_bytes());
+    for (const char* lacking : {"blk.3.attn_v", "blk.0.ffn_gate"})
+        CHECK(source_of(*read(eight_bits(lacking))).model.from_tensors);
 }
 
 TEST_CASE("layers of more types than patterns are described within a fiftieth") {
@@ -165,6 +171,7 @@ TEST_CASE("keys that describe no model are refused as such, before tensors are a
     type.integer("general.file_type", 4);
     type.tensor("token_embd.weight", {256, 16});
     CHECK(error_of(type).field == "general.file_type");
+    CHECK(error_of(keys_of_llama("block_count", 4)).field == "llama.block_count");  // the first of two
     const model alone = source_of(*read(keys_of_llama())).model;  // a description, and no tensors of layers
     CHECK(alone.layers.size == 4);
     CHECK_FALSE(alone.from_tensors);

@@ -87,7 +87,7 @@ inline std::map<std::string, byte_count> with_own_names(const std::map<std::stri
 
 inline result<model_source> model_source_of(const gguf_file& file) {
     result<model> found = describe_gguf(file);
-    const error refusal = found ? error{} : found.error();
+    const error refusal = found.error();
     const bool lacks = refusal.code == error_code::missing;
     if (!found && !lacks && refusal.code != error_code::unsupported) return refusal;
     const result<gguf_mix> named = gguf_mix_of(file);
