@@ -300,7 +300,8 @@ TEST_CASE("files beside a config.json say how its weights are quantised, and one
     const json modelopt{{"producer", {{"name", "modelopt"}}}, {"quantization", {{"quant_algo", "FP8"}}}};
     CHECK(read("hf_quant_config.json", modelopt.dump())->model.weights == fp8_tensor_static);
     CHECK(read("hf_quant_config.json", R"({"quant_algo": "FP8"})")->model.weights == fp8_tensor_static);
-    CHECK(read("hf_quant_config.json", R"({"quant_algo": "FP8", "quantization": "yes"})")->model.weights == fp8_tensor_static);
+    CHECK(read("hf_quant_config.json", R"({"quant_algo": "FP8", "quantization": "yes"})")->model.weights ==
+          fp8_tensor_static);
     CHECK(read("hf_quant_config.json", "{").error().code == error_code::malformed);
     CHECK(find_model_source(here.path().string())->model.weights == fp16);
 }
