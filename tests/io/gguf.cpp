@@ -253,24 +253,29 @@ TEST_CASE("alignment is a power of two") {
     }
 }
 
-TEST_CASE("what a header may hold at most it may hold, and no more") {
+TEST_CASE("names may have 4 KiB, and no more") {
     const std::string key(gguf_limits::name, 'k');
     gguf_writer names;
     names.integer(key, 1);
     names.tensor(key, {1});
     CHECK(read(names.bytes())->integer_or(key, 0) == 1);
-    gguf_writer long_key, long_name, pairs, texts, array, kept, longer;
+    gguf_writer long_key, long_name;
     long_key.integer(key + "k", 1);
     refuses(long_key.bytes(), error_code::out_of_range, "gguf.key");
     long_name.tensor(key + "k", {1});
     refuses(long_name.bytes(), error_code::out_of_range, "gguf.tensor");
+}
 
+TEST_CASE("a header may have 65,536 keys, and no more") {
+    gguf_writer pairs;
     for (std::uint64_t i = 0; i < gguf_limits::metadata; ++i) pairs.flag(std::to_string(i), 0);
     CHECK(read(pairs.bytes())->metadata.size() == gguf_limits::metadata);
     pairs.flag("one more", 0);
     refuses(pairs.bytes(), error_code::out_of_range, "gguf.metadata_count");
+}
 
-    // Texts of 32 MiB with their keys.
+TEST_CASE("texts may have 32 MiB with their keys, one alone 16, and no more") {
+    gguf_writer texts;
     texts.text("a", std::string(gguf_limits::text, 'a'));
     texts.text("b", std::string(gguf_limits::text - 3, 'b'));
     gguf_writer more = texts, most = texts;
@@ -281,7 +286,10 @@ TEST_CASE("what a header may hold at most it may hold, and no more") {
     gguf_writer long_text;
     long_text.text("a", std::string(gguf_limits::text + 1, 'a'));
     refuses(long_text.bytes(), error_code::out_of_range, "a");
+}
 
+TEST_CASE("arrays may have 4 Mi elements together, of which those of short ones are kept") {
+    gguf_writer array, kept, longer;
     std::string elements;
     gguf_writer::put(elements, std::uint32_t{0});
     gguf_writer::put(elements, gguf_limits::array);
