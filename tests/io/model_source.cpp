@@ -40,6 +40,14 @@ TEST_CASE("a preset is found by its id and by what people write") {
     CHECK(find_preset(std::string_view{"a\0b", 3}).error().code == error_code::malformed);
 }
 
+TEST_CASE("a name that means none is answered with presets and with repositories that are known by a config.json") {
+    const auto meant = [](std::string_view name) { return std::string{find_preset(name).error().expected.view()}; };
+    CHECK(meant("qwen3.5-9c").find("a model such as Qwen3.5-9B, ") == 0);
+    CHECK(meant("trinity").find("a model such as Trinity-Mini") == 0);
+    CHECK(meant("llama-3.1-9b").find("llama-3.1-8b") != std::string::npos);
+    CHECK(meant("zzzz") == "a model of `llmres models`");
+}
+
 TEST_CASE("what is spelled as a file is no preset: it is refused, not looked up by a similar name") {
     for (const char* path : {"./llama-3.1-8b", "/models/llama-3.1-8b", "llama-3.1-8b.json", "llama-3.1-8b.gguf",
                              "model.safetensors", "model.safetensors.index.json"}) {

@@ -128,7 +128,7 @@ inline result<model> find_named(std::string_view name) {
     if (preset) return preset;
     if (const maybe<model> spelled = hf::find_published_by_words(name)) return *spelled;
     if (const maybe<model> copy = models::detail::quantised_copy(name, hf::find_published)) return *copy;
-    return preset.error();
+    return refused(preset.error().code, "model", name, such_as("a model", hf::search_models_and_published(name)));
 }
 
 /// What a repository of GGUF files ("Qwen/Qwen3-8B-GGUF:Q4_K_M", as llama.cpp's `-hf` takes it) or a tag of Ollama's

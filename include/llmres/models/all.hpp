@@ -127,22 +127,25 @@ constexpr int words_beyond_if_meant(const words& asked, std::string_view id) {
 
 }  // namespace models::detail
 
-constexpr nearest_names search_models(std::string_view name) {
-    const models::detail::words asked{name};
-    std::array<std::string_view, models::all.size()> ids{};
-    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = models::all[i]->name.view();
+namespace models::detail {
+
+/// Up to three of the names that a name might mean: those with all of its words, the shortest first; without any, those
+/// of nearest spelling.
+template <class Names>
+constexpr nearest_names search_names(std::string_view name, const Names& names) {
+    const words asked{name};
     llmres::detail::nearest_found with_all_words;
-    for (const std::string_view id : ids) {
-        const int beyond = asked.count == 0 ? -1 : models::detail::words_beyond(asked, id);
+    for (const std::string_view id : names) {
+        const int beyond = asked.count == 0 ? -1 : words_beyond(asked, id);
         if (beyond >= 0) with_all_words.offer(id, static_cast<std::size_t>(beyond));
     }
     if (!with_all_words.names.empty()) return with_all_words.names;
-    nearest_names found = nearest(name, ids);
+    nearest_names found = nearest(name, names);
     if (!found.empty()) return found;
     // "Llama-3.1-405B-Instruct-FP8" has no near spelling, but an id that has all of its words but one.
     std::size_t most = 1;
-    for (const std::string_view id : ids) {
-        const models::detail::words own{id};
+    for (const std::string_view id : names) {
+        const words own{id};
         std::size_t shared = 0;
         for (std::size_t i = 0; i < asked.count; ++i) shared += own.has(asked.list[i]) ? 1 : 0;
         if (shared < most || 2 * shared < asked.count) continue;
@@ -151,6 +154,14 @@ constexpr nearest_names search_models(std::string_view name) {
         if (found.count < found.names.size()) found.names[found.count++] = id;
     }
     return found;
+}
+
+}  // namespace models::detail
+
+constexpr nearest_names search_models(std::string_view name) {
+    std::array<std::string_view, models::all.size()> ids{};
+    for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = models::all[i]->name.view();
+    return models::detail::search_names(name, ids);
 }
 
 namespace models::detail {

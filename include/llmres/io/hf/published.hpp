@@ -4,9 +4,11 @@
 #include <llmres/io/hf/families.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/values/maybe.hpp>
+#include <llmres/values/nearest.hpp>
 #include <llmres/values/text.hpp>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 /// Repositories of the Hugging Face Hub whose model has no preset, and what their config.json says. A file of the same
 /// content is read in the same way.
@@ -299,16 +301,27 @@ inline maybe<model> model_of(const published_config& row, std::string_view repos
     return m;
 }
 
-/// The model of the first repository that the predicate holds for.
-template <class Matches>
-maybe<model> first_published(const Matches& matches) {
+/// Calls visit(row, repository) for each repository of published_configs until it returns true.
+template <class Visit>
+void until_published(const Visit& visit) {
     for (const published_config& row : published_configs)
         for (std::string_view rest = row.repositories; !rest.empty();) {
             const std::string_view repository = rest.substr(0, rest.find(' '));
             rest.remove_prefix(repository.size() == rest.size() ? rest.size() : repository.size() + 1);
-            if (matches(repository)) return model_of(row, repository);
+            if (visit(row, repository)) return;
         }
-    return {};
+}
+
+/// The model of the first repository that the predicate holds for.
+template <class Matches>
+maybe<model> first_published(const Matches& matches) {
+    maybe<model> found;
+    until_published([&](const published_config& row, std::string_view repository) {
+        if (!matches(repository)) return false;
+        found = model_of(row, repository);
+        return true;
+    });
+    return found;
 }
 
 /// The model of a repository of published_configs, named in either letter case, with or without its organisation.
@@ -326,6 +339,19 @@ inline maybe<model> find_published_by_words(std::string_view name) {
     return first_published([&](std::string_view repository) {
         return models::detail::words{repository}.joined_up() == asked.joined_up();
     });
+}
+
+/// Up to three names that a name might mean, as search_models() chooses them, of presets and of published_configs,
+/// whose repositories are named without their organisation.
+inline nearest_names search_models_and_published(std::string_view name) {
+    std::vector<std::string_view> names;
+    names.reserve(models::all.size());
+    for (const model* preset : models::all) names.push_back(preset->name.view());
+    until_published([&](const published_config&, std::string_view repository) {
+        names.push_back(repository.substr(repository.find('/') + 1));
+        return false;
+    });
+    return models::detail::search_names(name, names);
 }
 
 }  // namespace llmres::inline v0::detail::hf
