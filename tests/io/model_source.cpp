@@ -48,6 +48,29 @@ TEST_CASE("a name that means none is answered with presets and with repositories
     CHECK(meant("zzzz") == "a model of `llmres models`");
 }
 
+TEST_CASE("a model that makes images, videos or speech is refused as what it is") {
+    for (const auto& [name, makes] : {std::pair{"black-forest-labs/FLUX.2-dev", "images"},
+                                      {"Qwen/Qwen-Image-Edit-2511", "images"},
+                                      {"stabilityai/stable-diffusion-3.5-large", "images"},
+                                      {"stabilityai/stable-video-diffusion-img2vid-xt", "videos"},
+                                      {"Tongyi-MAI/Z-Image-Turbo", "images"},
+                                      {"tencent/HunyuanImage-3.0", "images"},
+                                      {"Wan-AI/Wan2.2-T2V-A14B", "videos"},
+                                      {"Lightricks/LTX-2", "videos"},
+                                      {"hexgrad/Kokoro-82M", "speech"},
+                                      {"Qwen/Qwen3-TTS-12Hz-1.7B-Base", "speech"},
+                                      {"Qwen/Qwen3-ASR-1.7B", "transcripts of speech"},
+                                      {"nvidia/parakeet-tdt-0.6b-v3", "transcripts of speech"}}) {
+        CAPTURE(name);
+        const error refused = find_preset(name).error();
+        CHECK(refused.code == error_code::unsupported);
+        CHECK(std::string{refused.expected.view()} ==
+              "a language model: this one makes " + std::string{makes} + ", and is not described");
+    }
+    CHECK(find_preset("FLUX.1-dev").error().code == error_code::unsupported);
+    CHECK(find_preset("FLUX.1-dev").error().expected.view().find("counts the weights") != std::string_view::npos);
+}
+
 TEST_CASE("what is spelled as a file is no preset: it is refused, not looked up by a similar name") {
     for (const char* path : {"./llama-3.1-8b", "/models/llama-3.1-8b", "llama-3.1-8b.json", "llama-3.1-8b.gguf",
                              "model.safetensors", "model.safetensors.index.json"}) {

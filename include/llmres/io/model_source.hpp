@@ -163,6 +163,15 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
                                              .library = repository ? std::string_view{} : ollama_library}};
 }
 
+/// What the repository of a model that is no language model makes ("images"); empty for another name.
+inline std::string_view product_of(std::string_view name) {
+    const models::detail::words asked{name};
+    for (const models::hub_other& other : models::hub_others)
+        if (asked.joined_up().view().starts_with(models::detail::words{other.begins}.joined_up().view()))
+            return other.makes;
+    return {};
+}
+
 /// A preset by its name; `expected` says what else could have been given where the name resembles none.
 inline result<model_source> preset_or(std::string_view name, std::string_view expected) {
     if (const std::optional<result<model_source>> file = find_gguf_repository(name)) return *file;
@@ -170,9 +179,12 @@ inline result<model_source> preset_or(std::string_view name, std::string_view ex
     if (preset) return model_source{.model = *preset};
     error refusal = preset.error();
     if (find_denoiser_preset(name))
-        refusal.expected = "a language model: of an image model, `llmres model` counts the weights";
-    else if (refusal.expected == "a model")
-        refusal.expected = expected;
+        return refused(error_code::unsupported, "model", name,
+                       "a language model: of an image model, `llmres model` counts the weights");
+    if (const std::string_view makes = product_of(name); !makes.empty())
+        return refused(error_code::unsupported, "model", name,
+                       "a language model: this one makes " + std::string{makes} + ", and is not described");
+    if (refusal.expected == "a model") refusal.expected = expected;
     return refusal;
 }
 

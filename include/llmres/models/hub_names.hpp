@@ -564,5 +564,30 @@ inline constexpr hub_ending hub_endings[] = {
     hub_ending{"lmstudio-community", "-MLX-8bit", "mlx_int8_g64", quantised_part::matrices, copied_head::quantised},
 };
 
+/// What a repository holds that is no language model.
+struct hub_other {
+    literal begins;  ///< its name without the organisation, up to here and in any spelling: "FLUX", "Wan2"
+    literal makes;   ///< "images"
+};
+
+/// Longer names before those that they begin with. What the publishers' pages call them.
+inline constexpr hub_other hub_others[] = {
+    hub_other{"FLUX", "images"},
+    hub_other{"HunyuanImage", "images"},
+    hub_other{"Qwen-Image", "images"},
+    hub_other{"SDXL", "images"},
+    hub_other{"Stable Video Diffusion", "videos"},
+    hub_other{"Stable Diffusion", "images"},
+    hub_other{"Z-Image", "images"},
+    hub_other{"CogVideo", "videos"},
+    hub_other{"HunyuanVideo", "videos"},
+    hub_other{"LTX", "videos"},
+    hub_other{"Wan2", "videos"},
+    hub_other{"Kokoro", "speech"},
+    hub_other{"Qwen3-TTS", "speech"},
+    hub_other{"parakeet", "transcripts of speech"},
+    hub_other{"Qwen3-ASR", "transcripts of speech"},
+};
+
 }  // namespace llmres::inline v0::models
 // clang-format on
