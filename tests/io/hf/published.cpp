@@ -57,6 +57,8 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
                    {"BAAI/bge-m3", 567'754'752},
                    {"BAAI/bge-reranker-v2-m3", 567'755'777},
                    {"intfloat/multilingual-e5-large-instruct", 559'890'432},
+                   {"nomic-ai/nomic-embed-text-v1.5", 136'731'648},
+                   {"nomic-ai/nomic-embed-text-v2-moe", 475'292'928},
                    {"google/embeddinggemma-300m", 302'863'104}};
     for (const auto& c : counted) CHECK(count(count_stored_parameters(found(c.repository))) == c.stored);
 }

@@ -55,6 +55,40 @@ TEST_CASE("dense models count what their checkpoints hold") {
           7'392'272'384);
 }
 
+TEST_CASE("Nomic's BERT: gated without biases, or experts in every second layer beside feed-forwards with biases") {
+    const json shape = {{"model_type", "nomic_bert"},
+                        {"vocab_size", 1000},
+                        {"n_embd", 64},
+                        {"n_layer", 4},
+                        {"n_head", 4},
+                        {"n_inner", 256},
+                        {"type_vocab_size", 1},
+                        {"architectures", {"NomicBertModel"}}};
+    const auto with = [&](const json& more) {
+        json config = shape;
+        config.merge_patch(more);
+        return config;
+    };
+    // An embedding with one type and a norm; a layer of four projections, two norms and three matrices.
+    const int embeddings = 1000 * 64 + 64 + 128, attention = 4 * 64 * 64, norms = 4 * 64;
+    CHECK(count_of(shape) == embeddings + 4 * (attention + norms + 3 * 64 * 256));
+    const json second = {{"activation_function", "gelu"}, {"qkv_proj_bias", true}, {"mlp_fc1_bias", true},
+                         {"mlp_fc2_bias", true},          {"num_experts", 8},      {"moe_top_k", 2},
+                         {"moe_every_n_layers", 2}};
+    const int dense = 2 * 64 * 256 + 256 + 64, routed = 8 * 2 * 64 * 256 + 8 * 64 + 64;
+    CHECK(count_of(with(second)) == embeddings + 4 * (attention + 4 * 64 + norms) + 2 * (dense + routed));
+    const model m = read_hf_config(with(second).dump()).value();
+    CHECK(m.head.kind == head_kind::encoder);
+    CHECK_FALSE(m.layers[0].feed_forward.routed());
+    CHECK(m.layers[1].feed_forward.experts.per_token == 2);
+
+    const auto field = [&](const json& more) { return read_hf_config(with(more).dump()).error().field; };
+    CHECK(field({{"num_experts", 8}}) == "moe_every_n_layers");
+    CHECK(field({{"mlp_fc1_bias", true}, {"mlp_fc2_bias", false}}) == "mlp_fc2_bias");
+    CHECK(field({{"prenorm", true}}) == "prenorm");
+    CHECK(field({{"parallel_block", true}}) == "parallel_block");
+}
+
 TEST_CASE("models of experts count what their checkpoints hold") {
     // DBRX: matrices of 16 experts, LayerNorms without biases; the fields of both halves in objects of their own.
     CHECK(count_of({{"model_type", "dbrx"},

@@ -101,10 +101,11 @@ inline constexpr std::array families{
     family{"roberta-prelayernorm", read_roberta_prelayernorm}, family{"data2vec-text", read_roberta},
     family{"megatron-bert", read_megatron_bert}, family{"ernie", read_ernie}, family{"electra", read_electra},
     family{"big_bird", read_big_bird}, family{"bert-generation", read_bert_generation},
-    family{"roc_bert", read_roc_bert}, family{"roformer", read_roformer}, family{"xmod", read_xmod},
-    family{"xlm", read_xlm}, family{"xlnet", read_xlnet}, family{"plbart", read_bart}, family{"mvp", read_mvp},
-    family{"pegasus", read_pegasus}, family{"marian", read_marian}, family{"blenderbot", read_pegasus},
-    family{"blenderbot-small", read_blenderbot_small}, family{"bigbird_pegasus", read_bigbird_pegasus},
+    family{"roc_bert", read_roc_bert}, family{"nomic_bert", read_nomic_bert}, family{"roformer", read_roformer},
+    family{"xmod", read_xmod}, family{"xlm", read_xlm}, family{"xlnet", read_xlnet}, family{"plbart", read_bart},
+    family{"mvp", read_mvp}, family{"pegasus", read_pegasus}, family{"marian", read_marian},
+    family{"blenderbot", read_pegasus}, family{"blenderbot-small", read_blenderbot_small},
+    family{"bigbird_pegasus", read_bigbird_pegasus},
     family{"trocr", read_trocr}, family{"prophetnet", read_prophetnet},
     // decoders that few run
     family{"xglm", read_xglm}, family{"biogpt", read_biogpt}, family{"ctrl", read_ctrl},
@@ -410,7 +411,7 @@ inline status read_quantization(config_fields& outer, config_fields& inner, mode
 }
 
 /// Types whose layers see all tokens, unless the file was saved from a class that generates.
-inline constexpr std::array<std::string_view, 25> encoder_types{"bert",
+inline constexpr std::array<std::string_view, 26> encoder_types{"bert",
                                                                 "roberta",
                                                                 "xlm-roberta",
                                                                 "camembert",
@@ -425,6 +426,7 @@ inline constexpr std::array<std::string_view, 25> encoder_types{"bert",
                                                                 "big_bird",
                                                                 "bert-generation",
                                                                 "roc_bert",
+                                                                "nomic_bert",
                                                                 "roformer",
                                                                 "xmod",
                                                                 "xlm",

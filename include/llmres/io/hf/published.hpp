@@ -24,7 +24,8 @@ struct published_config {
 /// Flash, Kimi Linear, Solar Open, Hy3 and Mistral Small 4 are from; EXAONE 4's are from a test of TensorRT-LLM, and
 /// Seed-OSS', Trinity Mini's and Nano's and LFM2's from tests of other public readers. Where a publisher's count is
 /// known to the last digit, that of these fields is equal: DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4,
-/// XLM-RoBERTa's kin and EmbeddingGemma; where it is known to three digits, to these (tests/io/hf/published.cpp).
+/// XLM-RoBERTa's kin, Nomic's and EmbeddingGemma; where it is known to three digits, to these
+/// (tests/io/hf/published.cpp).
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
      R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "mtp_num_hidden_layers": 1,
@@ -263,6 +264,16 @@ inline constexpr published_config published_configs[] = {
      R"({"model_type": "xlm-roberta", "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24,
         "num_attention_heads": 16, "intermediate_size": 4096, "type_vocab_size": 1, "max_position_embeddings": 514,
         "architectures": ["XLMRobertaModel"], "torch_dtype": "float16"})"},
+    {"nomic-ai/nomic-embed-text-v1.5",
+     R"({"model_type": "nomic_bert", "architectures": ["NomicBertModel"], "vocab_size": 30528, "n_embd": 768, "n_layer":
+        12, "n_head": 12, "n_inner": 3072, "n_positions": 8192, "max_position_embeddings": 2048, "type_vocab_size": 2,
+        "activation_function": "swiglu", "qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false,
+        "torch_dtype": "float32"})"},
+    {"nomic-ai/nomic-embed-text-v2-moe",
+     R"({"model_type": "nomic_bert", "architectures": ["NomicBertModel"], "vocab_size": 250048, "n_embd": 768, "n_layer":
+        12, "n_head": 12, "n_inner": 3072, "n_positions": 2048, "type_vocab_size": 1, "activation_function": "gelu",
+        "qkv_proj_bias": true, "mlp_fc1_bias": true, "mlp_fc2_bias": true, "num_experts": 8, "moe_top_k": 2,
+        "moe_every_n_layers": 2, "torch_dtype": "float32"})"},
     {"google/embeddinggemma-300m",
      R"({"model_type": "gemma3_text", "architectures": ["Gemma3TextModel"], "vocab_size": 262144, "hidden_size": 768,
         "intermediate_size": 1152, "num_hidden_layers": 24, "num_attention_heads": 3, "num_key_value_heads": 1,

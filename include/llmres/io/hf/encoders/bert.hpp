@@ -145,6 +145,39 @@ inline model read_roc_bert(config_fields& c) {
     return m;
 }
 
+/// Nomic's BERT: rotary positions alone, no pooler, and a gated feed-forward without biases; in its second version one
+/// without a gate that has biases, or in every `moe_every_n_layers`-th layer experts that share one bias of their
+/// output. From the code in its repositories (modeling_hf_nomic_bert.py) and transformers' class.
+inline model read_nomic_bert(config_fields& c) {
+    model m = read_frame(c);
+    m.tied_head = true;
+    m.final_norm = norm_kind::none;
+    refuse_flag(c, "prenorm");
+    refuse_flag(c, "parallel_block");
+    layer l = transformer_layer(read_head_count(c, heads_field, m.hidden), m.hidden, feature_count(c, width_field));
+    const std::string_view activation = c.text_or("activation_function", "swiglu");
+    if (activation == "swiglu" || activation == "geglu" || activation == "glu")
+        l.feed_forward.kind = feed_forward_kind::gated;
+    l.attention.qkv_bias = l.attention.output_bias = c.flag_or("qkv_proj_bias", false);
+    l.feed_forward.bias = c.flag_or("mlp_fc1_bias", false);
+    if (c.flag_or("mlp_fc2_bias", l.feed_forward.bias) != l.feed_forward.bias)
+        c.fail(error_code::unsupported, "mlp_fc2_bias", "the value of mlp_fc1_bias");
+    layer routed = l;
+    experts& e = routed.feed_forward.experts;
+    e.count = c.number_or("num_experts", 0, 0, most_heads);
+    e.per_token = c.number_or("moe_top_k", 1, 1, most_heads);
+    e.width = l.feed_forward.width;
+    routed.feed_forward.width = 0;
+    routed.feed_forward.bias = false;
+    routed.more_values = m.hidden;
+    const std::int64_t period = e.count > 0 ? c.number("moe_every_n_layers", 2, layer_stack::max_layers) : 2;
+    read_layers(c, m, layer_count(c), [&](std::int64_t i) { return e.count > 0 && i % period == 1 ? routed : l; });
+    const std::int64_t types = c.number_or("type_vocab_size", 2, 0, 1024);
+    if (types > 0) m.add(positions(types, m.hidden));
+    m.add(layer_norm(m.hidden));
+    return m;
+}
+
 /// RoFormer: rotary positions from a stored table as wide as a head.
 inline model read_roformer(config_fields& c) {
     model m = read_bert_frame(c, {});
