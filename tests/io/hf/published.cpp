@@ -57,6 +57,8 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
                    {"BAAI/bge-m3", 567'754'752},
                    {"BAAI/bge-reranker-v2-m3", 567'755'777},
                    {"intfloat/multilingual-e5-large-instruct", 559'890'432},
+                   {"google/gemma-3n-E2B-it", 5'439'438'272},
+                   {"google/gemma-3n-E4B-it", 7'849'978'192},
                    {"nomic-ai/nomic-embed-text-v1.5", 136'731'648},
                    {"nomic-ai/nomic-embed-text-v2-moe", 475'292'928},
                    {"google/embeddinggemma-300m", 302'863'104}};
@@ -98,6 +100,25 @@ TEST_CASE("counts are those that their publishers give in three digits, of all p
             CHECK(static_cast<double>(count(count_active_parameters(m))) / 1e9 ==
                   doctest::Approx(c.active).epsilon(0.03));
     }
+}
+
+TEST_CASE("Gemma 3n's files hold keys and values of layers that read those of earlier ones, which no model has") {
+    const model m = found("gemma-3n-E4B");
+    // A layer of 2,048 features has two matrices to 512 features, and a norm of 256; 15 of 35 layers have none.
+    CHECK(count(count_stored_parameters(m)) - count(count_parameters(m)) == 15 * (2 * 2048 * 512 + 256));
+    std::int64_t reading = 0;
+    for (std::int32_t i = 0; i < m.layers.size; ++i) reading += m.layers[i].attention.kv == kv_source::shared ? 1 : 0;
+    CHECK(reading == 15);
+    // 12 layers of audio with 24 x 1,536 x 1,536 values in matrices, 9 norms, a scale for 192 and a kernel of 5
+    const std::int64_t layer = 24 * 1536 * 1536 + 9 * 1536 + 192 + 5 * 1536;
+    CHECK(m.encoders[1].layers == 12);
+    std::int64_t audio = 0;
+    for_each_weight(m.encoders[1].block, 1536, [&](const weight& w) { audio += count(w.count()); });
+    CHECK(audio == layer);
+    CHECK(read_hf_config(R"({"model_type": "gemma3n", "text_config": {"intermediate_size": 8192}, "vision_config":
+        {"architecture": "resnet50"}, "audio_config": {}})")
+              .error()
+              .field == "vision_config.architecture");
 }
 
 TEST_CASE("a name is found without its organisation, in any letter case, and spelled as Ollama does") {

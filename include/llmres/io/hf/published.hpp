@@ -24,7 +24,7 @@ struct published_config {
 /// Flash, Kimi Linear, Solar Open, Hy3 and Mistral Small 4 are from; EXAONE 4's are from a test of TensorRT-LLM, and
 /// Seed-OSS', Trinity Mini's and Nano's and LFM2's from tests of other public readers. Where a publisher's count is
 /// known to the last digit, that of these fields is equal: DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4,
-/// XLM-RoBERTa's kin, Nomic's and EmbeddingGemma; where it is known to three digits, to these
+/// XLM-RoBERTa's kin, Nomic's, EmbeddingGemma and Gemma 3n; where it is known to three digits, to these
 /// (tests/io/hf/published.cpp).
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
@@ -264,6 +264,15 @@ inline constexpr published_config published_configs[] = {
      R"({"model_type": "xlm-roberta", "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24,
         "num_attention_heads": 16, "intermediate_size": 4096, "type_vocab_size": 1, "max_position_embeddings": 514,
         "architectures": ["XLMRobertaModel"], "torch_dtype": "float16"})"},
+    {"google/gemma-3n-E4B-it google/gemma-3n-E4B",
+     R"({"model_type": "gemma3n", "text_config": {"model_type": "gemma3n_text", "intermediate_size": 16384},
+        "vision_config": {"model_type": "gemma3n_vision", "architecture": "mobilenetv5_300m_enc"}, "audio_config":
+        {"model_type": "gemma3n_audio"}, "torch_dtype": "bfloat16"})"},
+    {"google/gemma-3n-E2B-it google/gemma-3n-E2B",
+     R"({"model_type": "gemma3n", "text_config": {"model_type": "gemma3n_text", "intermediate_size": 8192,
+        "num_hidden_layers": 30, "num_kv_shared_layers": 10}, "vision_config": {"model_type": "gemma3n_vision",
+        "architecture": "mobilenetv5_300m_enc"}, "audio_config": {"model_type": "gemma3n_audio"}, "torch_dtype":
+        "bfloat16"})"},
     {"nomic-ai/nomic-embed-text-v1.5",
      R"({"model_type": "nomic_bert", "architectures": ["NomicBertModel"], "vocab_size": 30528, "n_embd": 768, "n_layer":
         12, "n_head": 12, "n_inner": 3072, "n_positions": 8192, "max_position_embeddings": 2048, "type_vocab_size": 2,

@@ -363,4 +363,74 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, t.hidden, bias_term::none));
 }
 
+/// What the audio towers of Gemma 3n and 4 are where a file does not say.
+struct conformer_shape {
+    std::int64_t hidden = 0;
+    std::int64_t heads = 8;
+    std::int64_t layers = 12;
+    std::int64_t kernel = 5;  ///< of the convolution along time
+};
+
+/// A Conformer (Universal Speech Model): two convolutions that halve the sides of a spectrogram of 128 channels, each
+/// with a norm, and a linear layer; in each layer a feed-forward, attention with relative positions and a scale for
+/// each feature of a head, a gated convolution along time, another feed-forward, and nine norms.
+inline void add_conformer(model& m, const conformer_shape& t) {
+    layer block = transformer_layer(t.heads, t.hidden, 4 * t.hidden);
+    block.norm = norm_kind::rms;
+    block.attention.qkv_bias = block.attention.output_bias = block.feed_forward.bias = false;
+    block.more_norms = 7;
+    // Relative positions, the gated convolution's linear layers in and out, and the other feed-forward.
+    block.more_features = (1 + 3 + 8) * t.hidden;
+    block.more_values = t.hidden / t.heads + t.kernel * t.hidden;
+    m.encoders[1] = {
+        .hidden = t.hidden, .layers = static_cast<std::int32_t>(t.layers), .block = block, .quantised = false};
+    constexpr std::int64_t first = 128, second = 32, channels = 128;
+    m.add({.role = weight_role::conv, .rows = first, .columns = 9});
+    m.add({.role = weight_role::conv, .rows = second, .columns = 9 * first});
+    m.add({.role = weight_role::norm, .columns = first + second});
+    m.add(projection(t.hidden, second * (channels / 4), bias_term::none));
+}
+
+/// Gemma 3n: images by timm's MobileNet V5, audio by a Conformer; for each a table of tokens of its own, two norms and
+/// a linear layer. Files hold keys and values of the layers that read those of earlier ones, which nothing uses.
+inline void add_gemma3n_towers(config_fields& c, model& m) {
+    const auto embed = [&](config_fields& of, std::int64_t by_default) {
+        const std::int64_t hidden = feature_count(of, "hidden_size", by_default);
+        m.add(positions(feature_count(of, "vocab_size", 128), hidden));
+        m.add({.role = weight_role::norm, .columns = hidden, .copies = 2});
+        m.add(projection(m.hidden, hidden, bias_term::none));
+        return hidden;
+    };
+    {
+        vision_fields v{c};
+        constexpr std::string_view tower = "mobilenetv5_300m_enc";
+        if (v.text_or("architecture", tower) != tower) v.fail(error_code::unsupported, "architecture", tower);
+        embed(v, 2048);
+        // timm 1.0.31, mobilenetv5_300m_enc: convolutions (of which the first has a bias), norms and scales of layers
+        // in 84 blocks and the adapter that joins two resolutions.
+        m.add({.role = weight_role::conv, .rows = 64, .columns = 4'591'274});
+        m.add({.role = weight_role::norm, .columns = 210'496});
+        m.add({.role = weight_role::values, .columns = 74'880});
+    }
+    {
+        nested_fields a{c, audio_field};
+        const std::int64_t hidden = embed(a, 1536);
+        add_conformer(m, {.hidden = hidden,
+                          .heads = a.number_or("conf_num_attention_heads", 8, 1, hidden),
+                          .layers = a.number_or("conf_num_hidden_layers", 12, 1, layer_stack::max_layers),
+                          .kernel = a.number_or("conf_conv_kernel_size", 5, 1, 64)});
+    }
+    std::int64_t reading = 0;
+    attention read{};
+    for (std::int32_t i = 0; i < m.layers.size; ++i)
+        if (m.layers[i].attention.kv == kv_source::shared) read = m.layers[i].attention, ++reading;
+    if (reading == 0) return;
+    m.add({.role = weight_role::k_proj,
+           .part = model_part::apart,
+           .rows = 2 * read.kv_heads * read.head_dim,
+           .columns = m.hidden,
+           .copies = reading});
+    m.add({.role = weight_role::norm, .part = model_part::apart, .columns = read.head_dim, .copies = reading});
+}
+
 }  // namespace llmres::inline v0::detail::hf
