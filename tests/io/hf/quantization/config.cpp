@@ -466,6 +466,10 @@ TEST_CASE("what the lists leave in 16 bits, by place") {
     const auto routers = read_model(
         R"({"quant_method": "fp8", "modules_to_not_convert": ["model.layers.0.mlp.gate", "model.layers.0.input_layernorm", "lm_head", "mtp.fc"]})");
     CHECK(format_in(*routers, 1, weight_role::gate_proj, true) == fp8_tensor);
+    // "re:.*gate$" means routers alone as well: no projection's name ends so.
+    const auto ending = read_model(R"({"quant_method": "fp8", "ignore": ["re:.*gate$", "lm_head"]})");
+    REQUIRE(ending);
+    CHECK(format_in(*ending, 1, weight_role::gate_proj, true) == fp8_tensor);
 
     const auto no_experts = read_model(R"({"quant_method": "fp8", "modules_to_not_convert": ["experts"]})");
     CHECK(format_in(*no_experts, 1, weight_role::up_proj, true) == bf16);

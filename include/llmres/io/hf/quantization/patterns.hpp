@@ -131,7 +131,8 @@ inline bool ends_whole(std::string_view tail) {
 /// tokens to experts (`mlp.gate`, not `gate_proj`).
 inline bool is_never_quantised(std::string_view name) {
     const std::size_t gate = name.find(".gate");
-    const bool routes = name == "gate" || (gate != std::string_view::npos && !name.substr(gate).starts_with(".gate_"));
+    const bool routes = name == "gate" || name.ends_with(".*gate$") ||
+                        (gate != std::string_view::npos && !name.substr(gate).starts_with(".gate_"));
     return routes || contains_any(name, "visual", "vision", "projector", "multi_modal", "patch", "audio", "eh_proj",
                                   "enorm", "hnorm", "shared_head", "embed", "norm", "rotary", "conv1d", "in_proj_a",
                                   "in_proj_b", "indexers_proj", "weights_proj", "router", "shared_expert_gate",
