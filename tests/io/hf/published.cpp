@@ -57,6 +57,8 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
                    {"BAAI/bge-m3", 567'754'752},
                    {"BAAI/bge-reranker-v2-m3", 567'755'777},
                    {"intfloat/multilingual-e5-large-instruct", 559'890'432},
+                   {"zai-org/GLM-4.6V", 107'710'933'120},
+                   {"Qwen/Qwen2.5-VL-3B-Instruct", 3'754'622'976},
                    {"google/gemma-3n-E2B-it", 5'439'438'272},
                    {"google/gemma-3n-E4B-it", 7'849'978'192},
                    {"nomic-ai/nomic-embed-text-v1.5", 136'731'648},
@@ -91,6 +93,7 @@ TEST_CASE("counts are those that their publishers give in three digits, of all p
                    {"mistralai/Ministral-3-8B-Instruct-2512", 8.92},
                    {"mistralai/Ministral-3-14B-Instruct-2512", 13.9},
                    {"mistralai/Devstral-Small-2-24B-Instruct-2512", 24.0},
+                   {"mistralai/Mistral-Large-3-675B-Instruct-2512", 675},
                    {"moonshotai/Kimi-K2.5", 1027, 32.9}};
     for (const auto& c : counted) {
         const model m = found(c.repository);
@@ -163,6 +166,31 @@ TEST_CASE(
     const double bytes = static_cast<double>(weight_bytes(m, formats_of(m)).in(llmres::bytes));
     const double rest = static_cast<double>(count(count_parameters(m))) - layers;
     CHECK(bytes == doctest::Approx(layers + rest * 2).epsilon(0.001));
+}
+
+TEST_CASE("Mistral Large 3 has 673 billion parameters of text, 39 active for a token, and files of 634.70 GiB") {
+    const model m = found("mistralai/Mistral-Large-3-675B-Instruct-2512");
+    model text = m;
+    text.encoders[0] = {};
+    text.extra_count = 0;
+    CHECK(static_cast<double>(count(count_parameters(text))) / 1e9 == doctest::Approx(673).epsilon(0.001));
+    CHECK(static_cast<double>(count(count_active_parameters(text)) - text.vocabulary * text.hidden) / 1e9 ==
+          doctest::Approx(39).epsilon(0.01));
+    CHECK(m.weights == fp8_block);
+    // The Hub's files, as KAITO's preset for them says.
+    CHECK(static_cast<double>(weight_bytes(m, formats_of(m)).in(bytes)) / 1073741824.0 ==
+          doctest::Approx(634.70).epsilon(0.0005));
+    // Latent attention: 512 features and 64 rotated ones in each of 61 layers.
+    CHECK(kv_bytes_per_token(m, bf16) == bytes_a_token(61 * (512 + 64) * 2));
+}
+
+TEST_CASE("Phi-4-multimodal's file has two adapters beside the model, for images and for speech") {
+    const model m = found("microsoft/Phi-4-multimodal-instruct");
+    // Of ranks 256 and 320, on the four projections of 32 layers: inputs and outputs of each.
+    const std::int64_t ends = (3072 + 5120) + (3072 + 3072) + (3072 + 16384) + (8192 + 3072);
+    const std::int64_t adapters = (256 + 320) * ends * 32;
+    constexpr std::int64_t spectrum = 2 * 80;  // mean and deviation of each channel of sound
+    CHECK(count(count_parameters(m)) + adapters + spectrum == 5'574'460'384);
 }
 
 TEST_CASE("quantised copies of these models are found by their endings") {

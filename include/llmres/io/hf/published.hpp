@@ -21,10 +21,12 @@ struct published_config {
 };
 
 /// Fields that are left out are the defaults of transformers 5.24's class, which is where those of Qwen3.5 9B, GLM-4.7
-/// Flash, Kimi Linear, Solar Open, Hy3 and Mistral Small 4 are from; EXAONE 4's are from a test of TensorRT-LLM, and
-/// Seed-OSS', Trinity Mini's and Nano's and LFM2's from tests of other public readers. Where a publisher's count is
-/// known to the last digit, that of these fields is equal: DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4,
-/// XLM-RoBERTa's kin, Nomic's, EmbeddingGemma and Gemma 3n; where it is known to three digits, to these
+/// Flash, Kimi Linear, Solar Open, Hy3, Mistral Small 4, Gemma 3n and nomic-embed-text 1.5 are from; EXAONE 4's,
+/// Phi-4-multimodal's and Mistral Large 3's (its params.json) are from tests of TensorRT-LLM, GLM-4.6V's from one of
+/// Megatron-Bridge, and Seed-OSS', Trinity Mini's and Nano's, LFM2's and the second nomic-embed-text's from tests of
+/// other public readers. Where a publisher's count is known to the last digit, that of these fields is equal:
+/// DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4, XLM-RoBERTa's kin, Nomic's, EmbeddingGemma, Gemma 3n,
+/// GLM-4.6V, Phi-4-multimodal and Qwen2.5-VL 3B; where it is known to three digits, to these
 /// (tests/io/hf/published.cpp).
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
@@ -51,6 +53,14 @@ inline constexpr published_config published_configs[] = {
         "num_nextn_predict_layers": 1, "max_position_embeddings": 1048576, "expert_dtype": "fp4", "torch_dtype":
         "bfloat16", "quantization_config": {"quant_method": "fp8", "fmt": "e4m3", "scale_fmt": "ue8m0",
         "activation_scheme": "dynamic", "weight_block_size": [128, 128]}})"},
+    {"zai-org/GLM-4.6V",
+     R"({"model_type": "glm4v_moe", "text_config": {"model_type": "glm4v_moe_text", "vocab_size": 151552, "head_dim":
+        128, "max_position_embeddings": 131072}, "vision_config": {"model_type": "glm4v_moe", "intermediate_size":
+        10944}, "torch_dtype": "bfloat16"})"},
+    {"zai-org/GLM-4.5V",
+     R"({"model_type": "glm4v_moe", "text_config": {"model_type": "glm4v_moe_text", "vocab_size": 151552, "head_dim":
+        128, "max_position_embeddings": 65536}, "vision_config": {"model_type": "glm4v_moe", "intermediate_size":
+        10944}, "torch_dtype": "bfloat16"})"},
     {"zai-org/GLM-4.7-Flash",
      R"({"model_type": "glm4_moe_lite", "vocab_size": 154880, "hidden_size": 2048, "intermediate_size": 10240,
         "num_hidden_layers": 47, "num_attention_heads": 20, "max_position_embeddings": 202752, "torch_dtype":
@@ -232,6 +242,19 @@ inline constexpr published_config published_configs[] = {
         "vision_config": {"model_type": "pixtral"}, "quantization_config": {"quant_method": "fp8",
         "activation_scheme": "static", "modules_to_not_convert": ["vision_tower", "multi_modal_projector",
         "lm_head"]}})"},
+    {"mistralai/Mistral-Large-3-675B-Instruct-2512",
+     R"({"model_type": "mistral3", "text_config": {"model_type": "mistral4", "vocab_size": 131072, "hidden_size": 7168,
+        "intermediate_size": 16384, "num_hidden_layers": 61, "num_attention_heads": 128, "q_lora_rank": 1536,
+        "kv_lora_rank": 512, "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "v_head_dim": 128, "n_routed_experts":
+        128, "num_experts_per_tok": 4, "moe_intermediate_size": 4096, "n_shared_experts": 1, "first_k_dense_replace":
+        3, "max_position_embeddings": 294912, "tie_word_embeddings": false}, "vision_config": {"model_type": "pixtral",
+        "hidden_size": 1664, "intermediate_size": 8192, "num_hidden_layers": 48, "num_attention_heads": 16,
+        "image_size": 1540, "patch_size": 14}, "torch_dtype": "bfloat16", "quantization_config": {"quant_method":
+        "compressed-tensors", "format": "float-quantized", "config_groups": {"FP8_BLOCK": {"format": "float-quantized",
+        "targets": ["Linear"], "weights": {"block_structure": [128, 128], "dynamic": false, "num_bits": 8, "strategy":
+        "block", "symmetric": true, "type": "float"}}}, "ignore": ["model.embed_tokens", "re:patch_merger.*",
+        "re:vision_encoder.*", "re:vision_language_adapter.*", "re:.*kv_a_proj_with_mqa$", "re:.*q_a_proj$",
+        "re:.*gate$", "lm_head"]}})"},
     {"moonshotai/Moonlight-16B-A3B-Instruct",
      R"({"model_type": "deepseek_v3", "vocab_size": 163840, "hidden_size": 2048, "num_hidden_layers": 27,
         "num_attention_heads": 16, "num_key_value_heads": 16, "q_lora_rank": null, "kv_lora_rank": 512,
@@ -239,6 +262,16 @@ inline constexpr published_config published_configs[] = {
         "n_routed_experts": 64, "num_experts_per_tok": 6, "moe_intermediate_size": 1408, "n_shared_experts": 2,
         "first_k_dense_replace": 1, "max_position_embeddings": 8192, "num_nextn_predict_layers": 0, "torch_dtype":
         "bfloat16"})"},
+    {"microsoft/Phi-4-multimodal-instruct",
+     R"({"model_type": "phi4_multimodal", "vocab_size": 200064, "hidden_size": 3072, "intermediate_size": 8192,
+        "num_hidden_layers": 32, "num_attention_heads": 24, "num_key_value_heads": 8, "partial_rotary_factor": 0.75,
+        "max_position_embeddings": 131072, "tie_word_embeddings": true, "vision_config": {}, "audio_config":
+        {"bias_max_distance": 500}, "torch_dtype": "bfloat16"})"},
+    {"Qwen/Qwen2.5-VL-3B-Instruct",
+     R"({"model_type": "qwen2_5_vl", "vocab_size": 151936, "hidden_size": 2048, "intermediate_size": 11008,
+        "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 2, "max_position_embeddings": 128000,
+        "tie_word_embeddings": true, "vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420,
+        "num_heads": 16, "out_hidden_size": 2048}, "torch_dtype": "bfloat16"})"},
     {"ibm-granite/granite-4.1-8b ibm-granite/granite-4.2-8b",
      R"({"model_type": "granite", "vocab_size": 100352, "hidden_size": 4096, "intermediate_size": 12800,
         "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131072,
