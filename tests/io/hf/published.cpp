@@ -58,6 +58,9 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
                    {"BAAI/bge-reranker-v2-m3", 567'755'777},
                    {"intfloat/multilingual-e5-large-instruct", 559'890'432},
                    {"zai-org/GLM-4.6V", 107'710'933'120},
+                   {"zai-org/GLM-4.6V-Flash", 10'292'777'472},
+                   {"google/gemma-4-E2B-it", 5'123'178'051},
+                   {"google/gemma-4-E4B-it", 7'996'156'490},
                    {"Qwen/Qwen2.5-VL-3B-Instruct", 3'754'622'976},
                    {"google/gemma-3n-E2B-it", 5'439'438'272},
                    {"google/gemma-3n-E4B-it", 7'849'978'192},
@@ -122,6 +125,24 @@ TEST_CASE("Gemma 3n's files hold keys and values of layers that read those of ea
         {"architecture": "resnet50"}, "audio_config": {}})")
               .error()
               .field == "vision_config.architecture");
+}
+
+TEST_CASE(
+    "Gemma 4's files hold a scalar of each layer, and keys and values of layers that read those of earlier ones") {
+    const model e2b = found("gemma-4-E2B"), e4b = found("gemma-4-E4B");
+    const auto apart = [](const model& m) { return count(count_stored_parameters(m)) - count(count_parameters(m)); };
+    // 20 layers of 35, four of them global with 512 features and not 256; 18 of 42, three of them global.
+    CHECK(apart(e2b) == 16 * (2 * 1536 * 256 + 256) + 4 * (2 * 1536 * 512 + 512) + 35);
+    CHECK(apart(e4b) == 15 * (2 * 2560 * 512 + 256) + 3 * (2 * 2560 * 1024 + 512) + 42);
+    CHECK(e2b.encoders[1].hidden == 1024);
+    const auto refused = [](const char* audio) {
+        return read_hf_config(R"({"model_type": "gemma4", "text_config": {}, "audio_config": )" + std::string{audio} +
+                              "}")
+            .error()
+            .field;
+    };
+    for (const char* heads : {R"({"num_attention_heads": 0})", R"({"num_attention_heads": 7})"})
+        CHECK(refused(heads) == "audio_config.num_attention_heads");
 }
 
 TEST_CASE("a name is found without its organisation, in any letter case, and spelled as Ollama does") {

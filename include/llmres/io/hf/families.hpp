@@ -167,7 +167,7 @@ inline constexpr std::array multimodal_families{
     multimodal_family{"smolvlm", "llama", add_idefics3_vision},
     multimodal_family{"shieldgemma2", "gemma3_text", add_gemma3_vision},
     multimodal_family{"gemma3n", "gemma3n_text", add_gemma3n_towers},
-    multimodal_family{"gemma4", "gemma4_text", add_gemma4_vision},
+    multimodal_family{"gemma4", "gemma4_text", add_gemma4_towers},
     multimodal_family{"gemma4_unified", "gemma4_unified_text", add_gemma4_vision},
     multimodal_family{"llava_next_video", "llama", add_llava_next_vision},
     multimodal_family{"video_llava", "llama", add_video_llava_vision},

@@ -39,6 +39,21 @@ inline layer read_gemma_base(config_fields& c, std::int64_t hidden) {
     return base;
 }
 
+/// Adds keys and values of the layers that read those of earlier ones: files hold them, and no class of the model has
+/// them.
+inline void add_unread_keys(model& m) {
+    std::int64_t rows = 0, normed = 0;
+    for (std::int32_t i = 0; i < m.layers.size; ++i) {
+        const attention& a = m.layers[i].attention;
+        if (a.kv != kv_source::shared) continue;
+        rows += (a.keys == key_projection::also_values ? 1 : 2) * a.kv_heads * a.head_dim;
+        normed += a.head_dim;
+    }
+    if (rows == 0) return;
+    m.add({.role = weight_role::k_proj, .part = model_part::apart, .rows = rows, .columns = m.hidden});
+    m.add({.role = weight_role::norm, .part = model_part::apart, .columns = normed});
+}
+
 /// Gemma 3n: four streams of which one is computed (AltUp), a low-rank path beside attention (Laurel). Layers from
 /// the last `num_kv_shared_layers` on read the keys and values of an earlier one.
 inline model read_gemma3n_text(config_fields& c) {
@@ -61,6 +76,7 @@ inline model read_gemma3n_text(config_fields& c) {
         if (i >= count - shared && count > shared) l.attention.kv = kv_source::shared;
         return l;
     });
+    add_unread_keys(m);
     return m;
 }
 
@@ -122,6 +138,8 @@ inline model read_gemma4_like(config_fields& c, std::int64_t layer_embedding) {
         }
         return l;
     });
+    add_unread_keys(m);
+    m.add({.role = weight_role::values, .part = model_part::apart, .columns = count});  // a scalar of each layer
     return m;
 }
 inline model read_gemma4_text(config_fields& c) { return read_gemma4_like(c, 256); }

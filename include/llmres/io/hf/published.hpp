@@ -23,10 +23,10 @@ struct published_config {
 /// Fields that are left out are the defaults of transformers 5.24's class, which is where those of Qwen3.5 9B, GLM-4.7
 /// Flash, Kimi Linear, Solar Open, Hy3, Mistral Small 4, Gemma 3n and nomic-embed-text 1.5 are from; EXAONE 4's,
 /// Phi-4-multimodal's and Mistral Large 3's (its params.json) are from tests of TensorRT-LLM, GLM-4.6V's from one of
-/// Megatron-Bridge, and Seed-OSS', Trinity Mini's and Nano's, LFM2's and the second nomic-embed-text's from tests of
-/// other public readers. Where a publisher's count is known to the last digit, that of these fields is equal:
+/// Megatron-Bridge, and Seed-OSS', Trinity Mini's and Nano's, LFM2's, Gemma 4's and the second nomic-embed-text's from
+/// tests of other public readers. Where a publisher's count is known to the last digit, that of these fields is equal:
 /// DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4, XLM-RoBERTa's kin, Nomic's, EmbeddingGemma, Gemma 3n,
-/// GLM-4.6V, Phi-4-multimodal and Qwen2.5-VL 3B; where it is known to three digits, to these
+/// Gemma 4, GLM-4.6V, Phi-4-multimodal and Qwen2.5-VL 3B; where it is known to three digits, to these
 /// (tests/io/hf/published.cpp).
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
@@ -57,6 +57,9 @@ inline constexpr published_config published_configs[] = {
      R"({"model_type": "glm4v_moe", "text_config": {"model_type": "glm4v_moe_text", "vocab_size": 151552, "head_dim":
         128, "max_position_embeddings": 131072}, "vision_config": {"model_type": "glm4v_moe", "intermediate_size":
         10944}, "torch_dtype": "bfloat16"})"},
+    {"zai-org/GLM-4.6V-Flash",
+     R"({"model_type": "glm46v", "text_config": {"model_type": "glm4v_text", "max_position_embeddings": 131072},
+        "vision_config": {}, "torch_dtype": "bfloat16"})"},
     {"zai-org/GLM-4.5V",
      R"({"model_type": "glm4v_moe", "text_config": {"model_type": "glm4v_moe_text", "vocab_size": 151552, "head_dim":
         128, "max_position_embeddings": 65536}, "vision_config": {"model_type": "glm4v_moe", "intermediate_size":
@@ -297,6 +300,27 @@ inline constexpr published_config published_configs[] = {
      R"({"model_type": "xlm-roberta", "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24,
         "num_attention_heads": 16, "intermediate_size": 4096, "type_vocab_size": 1, "max_position_embeddings": 514,
         "architectures": ["XLMRobertaModel"], "torch_dtype": "float16"})"},
+    {"google/gemma-4-E4B-it google/gemma-4-E4B",
+     R"({"model_type": "gemma4", "text_config": {"model_type": "gemma4_text", "vocab_size": 262144, "hidden_size":
+        2560, "intermediate_size": 10240, "num_hidden_layers": 42, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "head_dim": 256, "global_head_dim": 512, "sliding_window": 512, "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262144, "num_kv_shared_layers": 18, "use_double_wide_mlp": false,
+        "max_position_embeddings": 131072, "tie_word_embeddings": true}, "vision_config": {"model_type":
+        "gemma4_vision"}, "audio_config": {"model_type": "gemma4_audio"}, "torch_dtype": "bfloat16"})"},
+    {"google/gemma-4-E2B-it google/gemma-4-E2B",
+     R"({"model_type": "gemma4", "text_config": {"model_type": "gemma4_text", "vocab_size": 262144, "hidden_size":
+        1536, "intermediate_size": 6144, "num_hidden_layers": 35, "num_attention_heads": 8, "num_key_value_heads": 1,
+        "head_dim": 256, "global_head_dim": 512, "sliding_window": 512, "hidden_size_per_layer_input": 256,
+        "vocab_size_per_layer_input": 262144, "num_kv_shared_layers": 20, "use_double_wide_mlp": true, "layer_types":
+        ["sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+        "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+        "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+        "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+        "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+        "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention",
+        "sliding_attention", "sliding_attention", "sliding_attention", "sliding_attention", "full_attention"],
+        "max_position_embeddings": 131072, "tie_word_embeddings": true}, "vision_config": {"model_type":
+        "gemma4_vision"}, "audio_config": {"model_type": "gemma4_audio"}, "torch_dtype": "bfloat16"})"},
     {"google/gemma-3n-E4B-it google/gemma-3n-E4B",
      R"({"model_type": "gemma3n", "text_config": {"model_type": "gemma3n_text", "intermediate_size": 16384},
         "vision_config": {"model_type": "gemma3n_vision", "architecture": "mobilenetv5_300m_enc"}, "audio_config":
@@ -312,10 +336,10 @@ inline constexpr published_config published_configs[] = {
         "activation_function": "swiglu", "qkv_proj_bias": false, "mlp_fc1_bias": false, "mlp_fc2_bias": false,
         "torch_dtype": "float32"})"},
     {"nomic-ai/nomic-embed-text-v2-moe",
-     R"({"model_type": "nomic_bert", "architectures": ["NomicBertModel"], "vocab_size": 250048, "n_embd": 768, "n_layer":
-        12, "n_head": 12, "n_inner": 3072, "n_positions": 2048, "type_vocab_size": 1, "activation_function": "gelu",
-        "qkv_proj_bias": true, "mlp_fc1_bias": true, "mlp_fc2_bias": true, "num_experts": 8, "moe_top_k": 2,
-        "moe_every_n_layers": 2, "torch_dtype": "float32"})"},
+     R"({"model_type": "nomic_bert", "architectures": ["NomicBertModel"], "vocab_size": 250048, "n_embd": 768,
+        "n_layer": 12, "n_head": 12, "n_inner": 3072, "n_positions": 2048, "type_vocab_size": 1,
+        "activation_function": "gelu", "qkv_proj_bias": true, "mlp_fc1_bias": true, "mlp_fc2_bias": true,
+        "num_experts": 8, "moe_top_k": 2, "moe_every_n_layers": 2, "torch_dtype": "float32"})"},
     {"google/embeddinggemma-300m",
      R"({"model_type": "gemma3_text", "architectures": ["Gemma3TextModel"], "vocab_size": 262144, "hidden_size": 768,
         "intermediate_size": 1152, "num_hidden_layers": 24, "num_attention_heads": 3, "num_key_value_heads": 1,

@@ -363,13 +363,23 @@ inline void add_gemma4_vision(config_fields& c, model& m) {
     m.add(projection(m.hidden, t.hidden, bias_term::none));
 }
 
-/// What the audio towers of Gemma 3n and 4 are where a file does not say.
 struct conformer_shape {
     std::int64_t hidden = 0;
-    std::int64_t heads = 8;
-    std::int64_t layers = 12;
-    std::int64_t kernel = 5;  ///< of the convolution along time
+    std::int64_t heads = 0;
+    std::int64_t layers = 0;
+    std::int64_t kernel = 0;  ///< of the convolution along time
 };
+
+/// The shape that a file of Gemma 3n or 4 gives its audio tower, or its class has.
+inline conformer_shape read_conformer(config_fields& a, std::int64_t hidden, const field_names& heads,
+                                      const field_names& layers, const field_names& kernel) {
+    const conformer_shape read{.hidden = hidden,
+                               .heads = a.number_or(heads, 8, 1, hidden),
+                               .layers = a.number_or(layers, 12, 1, layer_stack::max_layers),
+                               .kernel = a.number_or(kernel, 5, 1, 64)};
+    check_heads(a, heads, read.heads, hidden);
+    return read;
+}
 
 /// A Conformer (Universal Speech Model): two convolutions that halve the sides of a spectrogram of 128 channels, each
 /// with a norm, and a linear layer; in each layer a feed-forward, attention with relative positions and a scale for
@@ -391,8 +401,20 @@ inline void add_conformer(model& m, const conformer_shape& t) {
     m.add(projection(t.hidden, second * (channels / 4), bias_term::none));
 }
 
+/// Gemma 4: the tower of images, and in the smaller models a Conformer for audio with a linear layer behind it. The
+/// bounds of the Conformer's clipped products are not counted, as they are not in the published totals.
+inline void add_gemma4_towers(config_fields& c, model& m) {
+    add_gemma4_vision(c, m);
+    if (!c.has(audio_field)) return;
+    nested_fields a{c, audio_field};
+    const std::int64_t hidden = feature_count(a, "hidden_size", 1024), out = feature_count(a, "output_proj_dims", 1536);
+    add_conformer(m, read_conformer(a, hidden, "num_attention_heads", "num_hidden_layers", "conv_kernel_size"));
+    m.add(projection(out, hidden));
+    m.add(projection(m.hidden, out, bias_term::none));
+}
+
 /// Gemma 3n: images by timm's MobileNet V5, audio by a Conformer; for each a table of tokens of its own, two norms and
-/// a linear layer. Files hold keys and values of the layers that read those of earlier ones, which nothing uses.
+/// a linear layer.
 inline void add_gemma3n_towers(config_fields& c, model& m) {
     const auto embed = [&](config_fields& of, std::int64_t by_default) {
         const std::int64_t hidden = feature_count(of, "hidden_size", by_default);
@@ -415,22 +437,9 @@ inline void add_gemma3n_towers(config_fields& c, model& m) {
     {
         nested_fields a{c, audio_field};
         const std::int64_t hidden = embed(a, 1536);
-        add_conformer(m, {.hidden = hidden,
-                          .heads = a.number_or("conf_num_attention_heads", 8, 1, hidden),
-                          .layers = a.number_or("conf_num_hidden_layers", 12, 1, layer_stack::max_layers),
-                          .kernel = a.number_or("conf_conv_kernel_size", 5, 1, 64)});
+        add_conformer(m, read_conformer(a, hidden, "conf_num_attention_heads", "conf_num_hidden_layers",
+                                        "conf_conv_kernel_size"));
     }
-    std::int64_t reading = 0;
-    attention read{};
-    for (std::int32_t i = 0; i < m.layers.size; ++i)
-        if (m.layers[i].attention.kv == kv_source::shared) read = m.layers[i].attention, ++reading;
-    if (reading == 0) return;
-    m.add({.role = weight_role::k_proj,
-           .part = model_part::apart,
-           .rows = 2 * read.kv_heads * read.head_dim,
-           .columns = m.hidden,
-           .copies = reading});
-    m.add({.role = weight_role::norm, .part = model_part::apart, .columns = read.head_dim, .copies = reading});
 }
 
 }  // namespace llmres::inline v0::detail::hf
