@@ -57,6 +57,15 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
                    {"BAAI/bge-m3", 567'754'752},
                    {"BAAI/bge-reranker-v2-m3", 567'755'777},
                    {"intfloat/multilingual-e5-large-instruct", 559'890'432},
+                   {"Qwen/Qwen3.5-0.8B", 873'438'784},
+                   {"Qwen/Qwen3.5-2B", 2'274'069'824},
+                   {"Qwen/Qwen3.5-4B", 4'659'865'088},
+                   {"Qwen/Qwen3-Embedding-4B", 4'021'774'336},
+                   {"Qwen/Qwen3-Embedding-8B", 7'567'295'488},
+                   {"Qwen/Qwen3-Reranker-0.6B", 595'776'512},
+                   {"mistralai/Ministral-3-3B-Instruct-2512", 3'849'090'048},
+                   {"MiniMaxAI/MiniMax-M2.7", 228'689'764'864},
+                   {"zai-org/GLM-4.1V-9B-Thinking", 10'292'777'472},
                    {"zai-org/GLM-4.6V", 107'710'933'120},
                    {"zai-org/GLM-4.6V-Flash", 10'292'777'472},
                    {"google/gemma-4-E2B-it", 5'123'178'051},
@@ -68,6 +77,26 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
                    {"nomic-ai/nomic-embed-text-v2-moe", 475'292'928},
                    {"google/embeddinggemma-300m", 302'863'104}};
     for (const auto& c : counted) CHECK(count(count_stored_parameters(found(c.repository))) == c.stored);
+}
+
+TEST_CASE("encoders' files count the number of each position, too") {
+    const struct {
+        const char* repository;
+        std::int64_t stored, positions;
+    } counted[] = {{"sentence-transformers/all-MiniLM-L6-v2", 22'713'728, 512},
+                   {"sentence-transformers/all-MiniLM-L12-v2", 33'360'512, 512},
+                   {"BAAI/bge-small-en-v1.5", 33'360'512, 512},
+                   {"BAAI/bge-base-en-v1.5", 109'482'752, 512},
+                   {"intfloat/multilingual-e5-small", 117'654'272, 512},
+                   {"intfloat/multilingual-e5-base", 278'044'162, 514}};
+    for (const auto& c : counted) {
+        const model m = found(c.repository);
+        CHECK(count(count_stored_parameters(m)) + c.positions == c.stored);
+        CHECK(m.head.kind == head_kind::encoder);
+        CHECK(m.max_context == tokens(c.positions));
+    }
+    for (const char* embeds : {"Qwen/Qwen3-Embedding-4B", "Qwen/Qwen3-Embedding-8B"})
+        CHECK(found(embeds).head.kind == head_kind::pooled);
 }
 
 TEST_CASE("counts are those that their publishers give in three digits, of all parameters and of active ones") {

@@ -27,11 +27,45 @@ struct published_config {
 /// tests of other public readers. Where a publisher's count is known to the last digit, that of these fields is equal:
 /// DeepSeek-V4, Kimi-K3, Qwen3.5 9B, Trinity Large, Granite 4, XLM-RoBERTa's kin, Nomic's, EmbeddingGemma, Gemma 3n,
 /// Gemma 4, GLM-4.6V, Phi-4-multimodal and Qwen2.5-VL 3B; where it is known to three digits, to these
-/// (tests/io/hf/published.cpp).
+/// (tests/io/hf/published.cpp). The widths of the towers of Qwen3.5 0.8B and 2B follow from these counts.
+/// Qwen3-Embedding's files name a class that generates, but hold no head: their rows name one that embeds.
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
      R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "mtp_num_hidden_layers": 1,
         "max_position_embeddings": 262144, "dtype": "bfloat16"}, "vision_config": {"model_type": "qwen3_5"}})"},
+    {"Qwen/Qwen3.5-4B Qwen/Qwen3.5-4B-Base",
+     R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "vocab_size": 248320, "hidden_size":
+        2560, "intermediate_size": 9216, "num_hidden_layers": 32, "num_attention_heads": 16, "num_key_value_heads":
+        4, "head_dim": 256, "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128, "mtp_num_hidden_layers": 1, "max_position_embeddings": 262144,
+        "tie_word_embeddings": true, "dtype": "bfloat16"}, "vision_config": {"model_type": "qwen3_5", "hidden_size":
+        1024, "depth": 24, "intermediate_size": 4096, "num_heads": 16, "out_hidden_size": 2560}})"},
+    {"Qwen/Qwen3.5-2B Qwen/Qwen3.5-2B-Base",
+     R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "vocab_size": 248320, "hidden_size":
+        2048, "intermediate_size": 6144, "num_hidden_layers": 24, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "head_dim": 256, "linear_num_key_heads": 16, "linear_num_value_heads": 16, "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128, "mtp_num_hidden_layers": 1, "max_position_embeddings": 262144,
+        "tie_word_embeddings": true, "dtype": "bfloat16"}, "vision_config": {"model_type": "qwen3_5", "hidden_size":
+        1024, "depth": 24, "intermediate_size": 4096, "num_heads": 16, "out_hidden_size": 2048}})"},
+    {"Qwen/Qwen3.5-0.8B Qwen/Qwen3.5-0.8B-Base",
+     R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "vocab_size": 248320, "hidden_size":
+        1024, "intermediate_size": 3584, "num_hidden_layers": 24, "num_attention_heads": 8, "num_key_value_heads": 2,
+        "head_dim": 256, "linear_num_key_heads": 16, "linear_num_value_heads": 16, "linear_key_head_dim": 128,
+        "linear_value_head_dim": 128, "mtp_num_hidden_layers": 1, "max_position_embeddings": 262144,
+        "tie_word_embeddings": true, "dtype": "bfloat16"}, "vision_config": {"model_type": "qwen3_5", "hidden_size":
+        768, "depth": 12, "intermediate_size": 3072, "num_heads": 12, "out_hidden_size": 1024}})"},
+    {"Qwen/Qwen3-Embedding-8B",
+     R"({"model_type": "qwen3", "architectures": ["Qwen3ForTextEncoding"], "vocab_size": 151665, "hidden_size": 4096,
+        "intermediate_size": 12288, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "head_dim": 128, "max_position_embeddings": 40960, "tie_word_embeddings": false, "torch_dtype": "bfloat16"})"},
+    {"Qwen/Qwen3-Embedding-4B",
+     R"({"model_type": "qwen3", "architectures": ["Qwen3ForTextEncoding"], "vocab_size": 151665, "hidden_size": 2560,
+        "intermediate_size": 9728, "num_hidden_layers": 36, "num_attention_heads": 32, "num_key_value_heads": 8,
+        "head_dim": 128, "max_position_embeddings": 40960, "tie_word_embeddings": true, "torch_dtype": "bfloat16"})"},
+    {"Qwen/Qwen3-Reranker-0.6B",
+     R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"], "vocab_size": 151669, "hidden_size": 1024,
+        "intermediate_size": 3072, "num_hidden_layers": 28, "num_attention_heads": 16, "num_key_value_heads": 8,
+        "head_dim": 128, "max_position_embeddings": 40960, "tie_word_embeddings": true, "torch_dtype": "bfloat16"})"},
     {"deepseek-ai/DeepSeek-V4-Flash",
      R"({"model_type": "deepseek_v4", "vocab_size": 129280, "hidden_size": 4096, "num_hidden_layers": 43,
         "num_attention_heads": 64, "head_dim": 512, "qk_rope_head_dim": 64, "q_lora_rank": 1024, "o_groups": 8,
@@ -59,6 +93,9 @@ inline constexpr published_config published_configs[] = {
         10944}, "torch_dtype": "bfloat16"})"},
     {"zai-org/GLM-4.6V-Flash",
      R"({"model_type": "glm46v", "text_config": {"model_type": "glm4v_text", "max_position_embeddings": 131072},
+        "vision_config": {}, "torch_dtype": "bfloat16"})"},
+    {"zai-org/GLM-4.1V-9B-Thinking",
+     R"({"model_type": "glm4v", "text_config": {"model_type": "glm4v_text", "max_position_embeddings": 65536},
         "vision_config": {}, "torch_dtype": "bfloat16"})"},
     {"zai-org/GLM-4.5V",
      R"({"model_type": "glm4v_moe", "text_config": {"model_type": "glm4v_moe_text", "vocab_size": 151552, "head_dim":
@@ -231,6 +268,12 @@ inline constexpr published_config published_configs[] = {
         "vision_config": {"model_type": "pixtral"}, "quantization_config": {"quant_method": "fp8",
         "activation_scheme": "static", "modules_to_not_convert": ["vision_tower", "multi_modal_projector",
         "lm_head"]}})"},
+    {"mistralai/Ministral-3-3B-Instruct-2512",
+     R"({"model_type": "mistral3", "text_config": {"model_type": "ministral3", "vocab_size": 131072, "hidden_size":
+        3072, "num_hidden_layers": 26, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
+        "intermediate_size": 9216, "max_position_embeddings": 262144, "tie_word_embeddings": true}, "vision_config":
+        {"model_type": "pixtral", "hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24,
+        "num_attention_heads": 16, "image_size": 1540, "patch_size": 14}, "torch_dtype": "bfloat16"})"},
     {"mistralai/Ministral-3-14B-Instruct-2512",
      R"({"model_type": "mistral3", "text_config": {"model_type": "ministral3", "vocab_size": 131072, "hidden_size":
         5120, "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
@@ -300,6 +343,22 @@ inline constexpr published_config published_configs[] = {
      R"({"model_type": "xlm-roberta", "vocab_size": 250002, "hidden_size": 1024, "num_hidden_layers": 24,
         "num_attention_heads": 16, "intermediate_size": 4096, "type_vocab_size": 1, "max_position_embeddings": 514,
         "architectures": ["XLMRobertaModel"], "torch_dtype": "float16"})"},
+    {"intfloat/multilingual-e5-base",
+     R"({"model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "vocab_size": 250002, "hidden_size": 768,
+        "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "type_vocab_size": 1,
+        "max_position_embeddings": 514, "torch_dtype": "float32"})"},
+    {"intfloat/multilingual-e5-small sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+     R"({"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 250037, "hidden_size": 384,
+        "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 1536, "type_vocab_size": 2,
+        "max_position_embeddings": 512, "torch_dtype": "float32"})"},
+    {"BAAI/bge-small-en-v1.5 sentence-transformers/all-MiniLM-L12-v2",
+     R"({"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 30522, "hidden_size": 384,
+        "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 1536, "type_vocab_size": 2,
+        "max_position_embeddings": 512, "torch_dtype": "float32"})"},
+    {"sentence-transformers/all-MiniLM-L6-v2",
+     R"({"model_type": "bert", "architectures": ["BertModel"], "vocab_size": 30522, "hidden_size": 384,
+        "num_hidden_layers": 6, "num_attention_heads": 12, "intermediate_size": 1536, "type_vocab_size": 2,
+        "max_position_embeddings": 512, "torch_dtype": "float32"})"},
     {"google/gemma-4-E4B-it google/gemma-4-E4B",
      R"({"model_type": "gemma4", "text_config": {"model_type": "gemma4_text", "vocab_size": 262144, "hidden_size":
         2560, "intermediate_size": 10240, "num_hidden_layers": 42, "num_attention_heads": 8, "num_key_value_heads": 2,
