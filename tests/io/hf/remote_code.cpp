@@ -55,6 +55,22 @@ TEST_CASE("dense models count what their checkpoints hold") {
           7'392'272'384);
 }
 
+TEST_CASE("Open-Assistant's reward model is Pythia with a score in the place of the head") {
+    const json config = {{"model_type", "gpt_neox_reward_model"},
+                         {"architectures", {"GPTNeoXRewardModel"}},
+                         {"vocab_size", 50288},
+                         {"hidden_size", 2048},
+                         {"num_hidden_layers", 24},
+                         {"num_attention_heads", 16},
+                         {"intermediate_size", 8192},
+                         {"rotary_pct", 0.25},
+                         {"tie_word_embeddings", false},
+                         {"max_position_embeddings", 2048}};
+    // Pythia 1.4B has 1,414,647,808, of which embedding and head are 50,304 rows each.
+    CHECK(count_of(config) == 1'414'647'808 - 2 * 50304 * 2048 + 50288 * 2048 + 2048 + 1);
+    CHECK(read_hf_config(config.dump())->head.kind == head_kind::pooled);
+}
+
 TEST_CASE("Nomic's BERT: gated without biases, or experts in every second layer beside feed-forwards with biases") {
     const json shape = {{"model_type", "nomic_bert"},
                         {"vocab_size", 1000},

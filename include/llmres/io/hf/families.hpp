@@ -65,7 +65,8 @@ inline constexpr std::array families{
     // descended from GPT-2
     family{"gpt2", read_gpt2}, family{"gpt_bigcode", read_gpt_bigcode}, family{"gpt-sw3", read_gpt2},
     family{"openai-gpt", read_openai_gpt}, family{"gpt_neo", read_gpt_neo}, family{"gptj", read_gptj},
-    family{"codegen", read_gptj}, family{"gpt_neox", read_gpt_neox}, family{"bloom", read_bloom},
+    family{"codegen", read_gptj}, family{"gpt_neox", read_gpt_neox},
+    family{"gpt_neox_reward_model", read_gpt_neox_reward}, family{"bloom", read_bloom},
     family{"opt", read_opt}, family{"falcon", read_falcon}, family{"RefinedWeb", read_falcon},
     family{"RefinedWebModel", read_falcon}, family{"mpt", read_mpt},
     // routed experts, latent attention

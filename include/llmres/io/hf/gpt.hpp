@@ -75,6 +75,13 @@ inline model read_gpt_neox(config_fields& c) {
     return stack_of(c, m, l);
 }
 
+/// Open-Assistant's reward models: GPT-NeoX with one output, a score, where the head is.
+inline model read_gpt_neox_reward(config_fields& c) {
+    model m = read_gpt_neox(c);
+    m.add({.role = weight_role::classifier, .part = model_part::output, .bias = true, .columns = m.hidden});
+    return m;
+}
+
 inline model read_bloom(config_fields& c) {
     model m = read_gpt_frame(c);
     m.add(layer_norm(m.hidden));
