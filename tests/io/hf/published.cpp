@@ -243,6 +243,12 @@ TEST_CASE("Phi-4-multimodal's file has two adapters beside the model, for images
     CHECK(count(count_parameters(m)) + adapters + spectrum == 5'574'460'384);
 }
 
+TEST_CASE("jina-embeddings-v4 is Qwen2.5-VL 3B with a projector in the place of the head") {
+    const model m = found("jinaai/jina-embeddings-v4");
+    CHECK(count(count_parameters(m)) == 3'754'622'976 + 128 * 2048 + 128);
+    CHECK(m.head.kind == head_kind::pooled);
+}
+
 TEST_CASE("quantised copies of these models are found by their endings") {
     CHECK(found("mlx-community/GLM-4.7-Flash-4bit").weights == mlx(4, 64));
     CHECK(found("QuantTrio/Seed-OSS-36B-Instruct-AWQ").weights == awq(4, 128));

@@ -440,10 +440,11 @@ inline constexpr std::array<std::string_view, 26> encoder_types{"bert",
                                                                 "clip",
                                                                 "siglip"};
 
-/// Endings of the names of classes that embed, score or classify. (vLLM, config/model.py: _SUFFIX_TO_DEFAULTS.)
-inline constexpr std::array<std::string_view, 9> pooling_classes{
-    "ForTextEncoding",   "EmbeddingModel", "ForSequenceClassification", "ForTokenClassification", "ForRewardModel",
-    "ForRewardModeling", "RewardModel",    "ClassificationModel",       "ForSequenceEmbedding"};
+/// Endings of the names of classes that embed, score or classify. (vLLM, config/model.py: _SUFFIX_TO_DEFAULTS; Jina's.)
+inline constexpr std::array<std::string_view, 10> pooling_classes{
+    "JinaEmbeddingsV4Model",  "ForTextEncoding",     "EmbeddingModel",    "ForSequenceClassification",
+    "ForTokenClassification", "ForRewardModel",      "ForRewardModeling", "RewardModel",
+    "ClassificationModel",    "ForSequenceEmbedding"};
 
 /// What a model of that type is for, by the class that it was saved from.
 inline head_kind head_kind_of(config_fields& outer, std::string_view type, const model& m) {

@@ -29,6 +29,7 @@ struct published_config {
 /// Gemma 4, GLM-4.6V, Phi-4-multimodal and Qwen2.5-VL 3B; where it is known to three digits, to these
 /// (tests/io/hf/published.cpp). The widths of the towers of Qwen3.5 0.8B and 2B follow from these counts.
 /// Qwen3-Embedding's files name a class that generates, but hold no head: their rows name one that embeds.
+/// jina-embeddings-v4 is Qwen2.5-VL 3B with a projector (configuration_jina_embeddings_v4.py); its adapters are apart.
 inline constexpr published_config published_configs[] = {
     {"Qwen/Qwen3.5-9B",
      R"({"model_type": "qwen3_5", "text_config": {"model_type": "qwen3_5_text", "mtp_num_hidden_layers": 1,
@@ -318,6 +319,12 @@ inline constexpr published_config published_configs[] = {
         "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 2, "max_position_embeddings": 128000,
         "tie_word_embeddings": true, "vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420,
         "num_heads": 16, "out_hidden_size": 2048}, "torch_dtype": "bfloat16"})"},
+    {"jinaai/jina-embeddings-v4",
+     R"({"model_type": "qwen2_5_vl", "architectures": ["JinaEmbeddingsV4Model"], "vocab_size": 151936, "hidden_size":
+        2048, "intermediate_size": 11008, "num_hidden_layers": 36, "num_attention_heads": 16, "num_key_value_heads": 2,
+        "max_position_embeddings": 128000, "tie_word_embeddings": true, "multi_vector_projector_dim": 128,
+        "vision_config": {"depth": 32, "hidden_size": 1280, "intermediate_size": 3420, "num_heads": 16,
+        "out_hidden_size": 2048}, "torch_dtype": "bfloat16"})"},
     {"ibm-granite/granite-4.1-8b ibm-granite/granite-4.2-8b",
      R"({"model_type": "granite", "vocab_size": 100352, "hidden_size": 4096, "intermediate_size": 12800,
         "num_hidden_layers": 40, "num_attention_heads": 32, "num_key_value_heads": 8, "max_position_embeddings": 131072,

@@ -112,7 +112,16 @@ inline void add_gated_qwen_tower(config_fields& c, model& m, std::int64_t kv_hea
     m.add({.role = weight_role::norm, .columns = t.hidden});
     add_normed_projector(m, 0, joined, joined, feature_count(v, "out_hidden_size", m.hidden));
 }
-inline void add_qwen2_5_vision(config_fields& c, model& m) { add_gated_qwen_tower(c, m, 0); }
+/// In jina-embeddings-v4, with a projection of each token's features to those of one vector of many.
+inline void add_qwen2_5_vision(config_fields& c, model& m) {
+    add_gated_qwen_tower(c, m, 0);
+    if (!c.has("multi_vector_projector_dim")) return;
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = true,
+           .rows = feature_count(c, "multi_vector_projector_dim"),
+           .columns = m.hidden});
+}
 inline void add_exaone4_5_vision(config_fields& c, model& m) { add_gated_qwen_tower(c, m, 8); }
 
 /// Adds the tower of audio that Qwen's Omni models have beside the tower of images: Whisper's encoder, and what makes
