@@ -9,27 +9,30 @@
 using namespace llmres;
 using logs::quantity;
 
-TEST_CASE("words of a table are found by their first two letters, each under what it means") {
+TEST_CASE("words of a table are found by their first three letters, each under what it means") {
     const logs::detail::anchor_index index;  // made while the test runs
     std::size_t words = 0;
-    const auto held = [&](std::string_view text, std::size_t table, const logs::row* means, bool begins) {
+    using kind = logs::detail::anchor_kind;
+    const auto held = [&](std::string_view text, std::size_t table, const logs::row* means, kind of) {
         ++words;
         const std::size_t group = logs::detail::letters_of(text);
         int found = 0;
         for (std::size_t i = index.first[group]; i < index.first[group + 1]; ++i) {
             const logs::detail::anchor& a = index.anchors[i];
-            found += a.words == text && a.table == table && a.means == means && a.begins == begins;
+            found += a.words == text && a.table == table && a.means == means && a.kind == of;
         }
         return found;
     };
+    for (const std::string_view prompt : logs::detail::prompt_words) CHECK(held(prompt, 0, nullptr, kind::prompt) == 1);
     for (std::size_t t = 0; t < logs::all_tables.size(); ++t) {
         const logs::engine_table& table = logs::all_tables[t];
         CAPTURE(table.name);
         for (const std::string_view begins : table.begins)
-            if (!begins.empty()) CHECK(held(begins, t, nullptr, true) == 1);
+            if (!begins.empty()) CHECK(held(begins, t, nullptr, kind::begins) == 1);
         for (const std::string_view sign : table.signs)
-            if (!sign.empty()) CHECK(held(sign, t, nullptr, false) == 1);
-        for (std::size_t i = 0; i < table.size; ++i) CHECK(held(table.first[i].before, t, table.first + i, false) == 1);
+            if (!sign.empty()) CHECK(held(sign, t, nullptr, kind::sign) == 1);
+        for (std::size_t i = 0; i < table.size; ++i)
+            CHECK(held(table.first[i].before, t, table.first + i, kind::figure) == 1);
     }
     CHECK(logs::detail::anchor_count() == words);
     CHECK(index.first[0] == 0);

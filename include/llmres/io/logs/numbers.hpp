@@ -145,6 +145,9 @@ inline std::string_view device_before(std::string_view line, std::size_t at) {
 
 /// Takes escape sequences of terminals out of a line, and other control characters.
 inline void strip_colours(std::string& line) {
+    bool controls = false;
+    for (const char c : line) controls |= static_cast<unsigned char>(c) < ' ';
+    if (!controls) return;
     std::size_t out = 0;
     for (std::size_t in = 0; in < line.size(); ++in) {
         const char c = line[in];

@@ -100,32 +100,47 @@ constexpr log_scope scope_of(std::string_view engine) {
 
 namespace detail {
 
+/// What words of a line mean.
+enum class anchor_kind : std::uint8_t {
+    figure,  ///< a row's figure or name follows them
+    sign,    ///< the engine printed the line
+    begins,  ///< a start begins
+    prompt,  ///< the line repeats what people typed
+};
+
 /// Words that mean something in a table.
 struct anchor {
     std::string_view words{};
     std::size_t table = 0;
-    const row* means = nullptr;  ///< null: a sign of the engine, or the beginning of a start
-    bool begins = false;
+    anchor_kind kind = anchor_kind::sign;
+    const row* means = nullptr;  ///< of a figure
 };
 
-constexpr std::size_t letter_groups = 1024;
+/// Words of lines in which servers repeat what people typed.
+inline constexpr std::string_view prompt_words[] = {"Received request", "prompt: '",  "prompt: \"",
+                                                    "\"prompt\"",       "prompt=",    "\"messages\"",
+                                                    "inputs: \"",       "input_text", "text='"};
 
-/// The group of the two characters at a position.
+constexpr std::size_t letter_groups = 8192;
+
+/// The group of the three characters at a position. Most of a log's characters are in a group of no words.
 constexpr std::size_t letters_of(std::string_view words, std::size_t at = 0) {
-    return (static_cast<unsigned char>(words[at]) * std::size_t{29} + static_cast<unsigned char>(words[at + 1])) %
-           letter_groups;
+    std::size_t group = 0;
+    for (std::size_t i = at; i < at + 3; ++i) group = group * 29 + static_cast<unsigned char>(words[i]);
+    return group % letter_groups;
 }
 
 /// Calls a function with the words of each table.
 template <class Function>
 constexpr void for_each_anchor(Function&& function) {
+    for (const std::string_view words : prompt_words) function(anchor{.words = words, .kind = anchor_kind::prompt});
     for (std::size_t t = 0; t < all_tables.size(); ++t) {
         for (const std::string_view words : all_tables[t].begins)
-            if (!words.empty()) function(anchor{.words = words, .table = t, .begins = true});
+            if (!words.empty()) function(anchor{.words = words, .table = t, .kind = anchor_kind::begins});
         for (const std::string_view words : all_tables[t].signs)
             if (!words.empty()) function(anchor{.words = words, .table = t});
         for (std::size_t i = 0; i < all_tables[t].size; ++i)
-            function(anchor{all_tables[t].first[i].before, t, all_tables[t].first + i});
+            function(anchor{all_tables[t].first[i].before, t, anchor_kind::figure, all_tables[t].first + i});
     }
 }
 
@@ -135,7 +150,7 @@ constexpr std::size_t anchor_count() {
     return count;
 }
 
-/// The words of all tables, in groups of the same first two characters.
+/// The words of all tables, in groups of the same first three characters.
 struct anchor_index {
     std::array<anchor, anchor_count()> anchors{};
     std::array<std::uint16_t, letter_groups + 1> first{};  ///< of a group, in `anchors`
@@ -172,7 +187,6 @@ private:
         std::int64_t signs = 0;
     };
     void take_line();
-    void take(const detail::anchor& a, std::size_t at);
     void take_row(const row& r, engine_log& log, std::size_t at);
     void take_columns();
     void put(engine_log& log, const row& r, figure f);
@@ -180,6 +194,7 @@ private:
 
     std::array<found, all_tables.size()> found_{};
     std::string line_{};
+    std::vector<std::pair<const detail::anchor*, std::size_t>> words_{};  ///< of this line, with where they stand
     std::string option_{};     ///< a line whose value follows in the next one
     std::int64_t number_ = 0;  ///< whole lines before this one
     bool open_ = false;        ///< this line has begun, though a carriage return may have emptied it
@@ -191,14 +206,6 @@ private:
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
-
-/// Lines in which servers repeat what people typed.
-inline bool repeats_a_prompt(std::string_view line) {
-    for (const std::string_view words : {"Received request", "prompt: '", "prompt: \"", "\"prompt\"",
-                                         "prompt=", "\"messages\"", "inputs: \"", "input_text", "text='"})
-        if (line.find(words) != std::string_view::npos) return true;
-    return false;
-}
 
 constexpr name_words words_of(quantity q) {
     return name_words{q == quantity::version || q == quantity::eager || q == quantity::generation ||
@@ -234,17 +241,21 @@ inline void reader::feed(std::string_view piece) {
     if (snapshot_) return snapshot_.value.feed(piece);
     if (number_ == 0) binary_ = binary_ || piece.substr(0, 4096).find('\0') != std::string_view::npos;
     if (binary_) return;
-    while (!piece.empty()) {
+    std::size_t newline = piece.find('\n');
+    for (std::size_t begin = 0; begin < piece.size();) {
+        if (newline != std::string_view::npos && newline < begin) newline = piece.find('\n', begin);
         // A progress bar ends its lines with a carriage return.
-        const std::size_t end = piece.find_first_of("\n\r");
-        const std::string_view part = piece.substr(0, end);
-        if (line_.size() < longest_line) line_.append(part.substr(0, longest_line - line_.size()));
-        open_ = end == std::string_view::npos || piece[end] == '\r';
-        if (end == std::string_view::npos) return;
+        const std::size_t rest = (std::min)(newline, piece.size()) - begin;
+        const std::size_t size = (std::min)(piece.substr(begin, rest).find('\r'), rest);
+        if (line_.size() < longest_line)
+            line_.append(piece.substr(begin, (std::min)(size, longest_line - line_.size())));
+        begin += size;
+        open_ = begin == piece.size() || piece[begin] == '\r';
+        if (begin == piece.size()) return;
         take_line();
         if (!open_) ++number_;
         line_.clear();
-        piece.remove_prefix(end + 1);
+        ++begin;
     }
 }
 
@@ -255,23 +266,24 @@ inline void reader::take_line() {
     if (!option_.empty()) line_.insert(0, std::exchange(option_, {}));
     if (continues) option_ = line_;
     const std::string_view line = line_;
-    if (line.empty() || detail::repeats_a_prompt(line)) return;
-    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
+    if (line.empty()) return;
+    words_.clear();
+    for (std::size_t at = 0; at + 2 < line.size(); ++at) {
         const std::size_t group = detail::letters_of(line, at);
-        for (std::size_t i = detail::all_anchors.first[group]; i < detail::all_anchors.first[group + 1]; ++i)
-            if (line.substr(at).starts_with(detail::all_anchors.anchors[i].words))
-                take(detail::all_anchors.anchors[i], at);
+        for (std::size_t i = detail::all_anchors.first[group]; i < detail::all_anchors.first[group + 1]; ++i) {
+            const detail::anchor& a = detail::all_anchors.anchors[i];
+            if (!line.substr(at).starts_with(a.words)) continue;
+            if (a.kind == detail::anchor_kind::prompt) return;
+            words_.emplace_back(&a, at + a.words.size());
+        }
     }
-    take_columns();
-}
-
-inline void reader::take(const detail::anchor& a, std::size_t at) {
-    found& engine = found_[a.table];
-    if (a.means != nullptr) return take_row(*a.means, engine.log, at + a.words.size());
-    if (a.begins)
-        begin(engine);
-    else
-        ++engine.signs;
+    for (const auto& [a, end] : words_) {
+        if (a->kind == detail::anchor_kind::figure) take_row(*a->means, found_[a->table].log, end);
+        if (a->kind == detail::anchor_kind::begins) begin(found_[a->table]);
+        if (a->kind == detail::anchor_kind::sign) ++found_[a->table].signs;
+    }
+    // nvidia-smi's table, a header that names its columns, and what stands below one.
+    if (!columns_.empty() || !words_.empty() || line.starts_with('|')) take_columns();
 }
 
 /// A start begins: figures of an earlier one are of no use. (Several lines may begin one: what they say stays.)
