@@ -25,9 +25,9 @@ namespace {
 constexpr double one_gib = 1073741824.0;
 constexpr double one_mib = 1048576.0;
 
-/// The logs of tests/data/logs/rows.log by their names.
-std::map<std::string, std::string> written_logs() {
-    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/logs/rows.log"};
+/// The logs of a file of tests/data/logs by their names.
+std::map<std::string, std::string> written_logs(const std::string& file = "rows.log") {
+    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/logs/" + file};
     REQUIRE(in);
     std::map<std::string, std::string> all;
     std::string id;
@@ -66,9 +66,13 @@ double value_of(const logs::engine_log& log, quantity what) {
 
 }  // namespace
 
-TEST_CASE("the log of every row gives the row's figures, whatever engine printed it") {
-    const auto texts = written_logs();
-    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/logs/expected.jsonl"};
+namespace {
+
+/// Reads the logs of a file, and holds what is read of each against a line of another. Returns how many there are, and
+/// of how many engines.
+std::pair<int, std::size_t> check_written(const std::string& file, const std::string& expectations) {
+    const auto texts = written_logs(file);
+    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/logs/" + expectations};
     REQUIRE(in);
     std::set<std::string> engines;
     int read_logs = 0;
@@ -77,19 +81,37 @@ TEST_CASE("the log of every row gives the row's figures, whatever engine printed
         CAPTURE(expected.at("id").get<std::string>());
         const logs::engine_log log = logs::read_log(texts.at(expected.at("id"))).value();
         CHECK(log.engine == expected.at("engine").get<std::string>());
+        CHECK(log.ran_out() == (expected.value("outcome", "ran") == "out_of_memory"));
         engines.insert(log.engine);
         for (const auto& [key, value] : expected.at("figures").items()) {
             CAPTURE(key);
             const logs::figure* f = figure_of(log, key);
             REQUIRE(f != nullptr);
+            CAPTURE(f->value);
             CHECK(std::fabs(f->value - value[0].get<double>()) <= value[1].get<double>());  // one of the last place
             CHECK(f->contradicted == 0);
         }
         for (const auto& [key, text] : expected.at("names").items())
             CHECK(log.text_of(quantity_of(key)) == text.get<std::string>());
     }
+    CHECK(static_cast<int>(texts.size()) == read_logs);
+    return {read_logs, engines.size()};
+}
+
+}  // namespace
+
+TEST_CASE("the log of every row gives the row's figures, whatever engine printed it") {
+    const auto [read_logs, engines] = check_written("rows.log", "expected.jsonl");
     CHECK(read_logs >= 60);
-    CHECK(engines.size() >= 8);
+    CHECK(engines >= 8);
+}
+
+// The lines of pasted.log are in the formats of the engines' sources, as the comments of their tables name them, and of
+// logs that people published (llama.cpp's tables, LM Studio); what was not published is made up, and consistent.
+TEST_CASE("logs as people paste them give pools, weights, buffers, and whether memory ran out") {
+    const auto [read_logs, engines] = check_written("pasted.log", "pasted.jsonl");
+    CHECK(read_logs >= 25);
+    CHECK(engines >= 8);
 }
 
 TEST_CASE("a log is the same whatever the pieces in which it arrives") {
@@ -275,7 +297,9 @@ TEST_CASE("vLLM's summary of its memory is read, in both of its forms") {
         "0.31 GiB for CUDAGraph memory. Current kv cache memory in use is 54.29 GiB.\n");
     REQUIRE(together);
     CHECK(value_of(*together, quantity::weights) == doctest::Approx(15 * one_gib));
-    CHECK(value_of(*together, quantity::activation_peak) == doctest::Approx(1.16 * one_gib));
+    CHECK(value_of(*together, quantity::consumed) == doctest::Approx(15.42 * one_gib));
+    CHECK(value_of(*together, quantity::peak_and_graphs) == doctest::Approx(1.16 * one_gib));
+    CHECK(value_of(*together, quantity::activation_peak) == -1);
     CHECK(value_of(*together, quantity::beside_tensors) == -1);
     CHECK(value_of(*together, quantity::pool) == doctest::Approx(54.29 * one_gib));
 }

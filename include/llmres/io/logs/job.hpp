@@ -235,6 +235,18 @@ inline std::vector<line_observation> observations_of(const engine_log& log, cons
     take(quantity::kv_cache, observed_figure::kv_cache, over_gpus);
     take(quantity::pool, observed_figure::pool, over_ranks::smallest);
     take(quantity::activation_peak, observed_figure::activation_peak);
+    // A summary that has activations and the expected graphs in one says the first where the second is known.
+    const figure* graphs = log.find(quantity::graphs_estimated);
+    if (graphs == nullptr) graphs = log.find(quantity::cuda_graphs);
+    const bool known = graphs != nullptr && (graphs->what == quantity::graphs_estimated || graphs->value == 0);
+    if (log.find(quantity::activation_peak) == nullptr && known) {
+        const std::size_t before = all.size();
+        take(quantity::peak_and_graphs, observed_figure::activation_peak);
+        for (std::size_t i = before; i < all.size(); ++i) {
+            all[i].seen.size -= bytes(static_cast<std::int64_t>(graphs->value));
+            all[i].seen.printed_to += bytes(static_cast<std::int64_t>(graphs->printed_to));
+        }
+    }
     take(quantity::beside_tensors, observed_figure::beside_tensors);
     take(quantity::cuda_graphs, observed_figure::cuda_graphs);
     take(quantity::compute_buffer, observed_figure::compute_buffer);

@@ -62,7 +62,7 @@ inline maybe<written_number> read_number(std::string_view text) {
 
 /// A switch that is printed in words: one or zero. Empty where it is neither (llama.cpp's "auto").
 inline maybe<written_number> read_switch(std::string_view text) {
-    while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+    while (!text.empty() && (text.front() == ' ' || text.front() == '=')) text.remove_prefix(1);
     written_number n;
     n.rest = text;
     n.value = text.starts_with("enabled") ? 1 : 0;
@@ -83,12 +83,14 @@ inline double bytes_of_unit(std::string_view text) {
 inline double worth(unit u, std::string_view rest) {
     switch (u) {
         case unit::gib: return 1073741824.0;
-        case unit::mib: return 1048576.0;
+        case unit::mib:
+        case unit::whole_mib: return 1048576.0;
         case unit::as_written: return bytes_of_unit(rest);
         case unit::ms: return 1e-3;
         case unit::one:
         case unit::byte:
-        case unit::second: break;
+        case unit::second:
+        case unit::none: break;
     }
     return 1.0;
 }
@@ -134,8 +136,14 @@ inline std::int64_t rank_of(std::string_view line) {
     return -1;
 }
 
-/// The word before a position: a device of ggml, "CUDA0" or "device=CUDA0".
+/// The word before a position: a device of ggml, "CUDA0" or "device=CUDA0". In a row of llama.cpp's table of memory the
+/// word that begins it: "|   - CUDA0 (RTX 4090)".
 inline std::string_view device_before(std::string_view line, std::size_t at) {
+    constexpr std::string_view row_begins = "|   - ";
+    if (const std::size_t row = line.find(row_begins); row != std::string_view::npos) {
+        const std::string_view named = line.substr(row + row_begins.size(), 32);
+        return named.substr(0, named.find(' '));
+    }
     while (at > 0 && line[at - 1] == ' ') --at;
     std::size_t begin = at;
     while (begin > 0 && line[begin - 1] != ' ' && at - begin < 32) --begin;

@@ -15,6 +15,10 @@ inline constexpr row pytorch_rows[] = {
     {"reserved_bytes.all.peak", quantity::reserved, unit::byte, 0, repeated::most},
     {"total capacity of ", quantity::device_total, unit::as_written, 0, repeated::last, "CUDA out of memory"},
     {"has a total capacity of ", quantity::device_total, unit::as_written, 0, repeated::last, "CUDA out of memory"},
+    {" out of memory. Tried to allocate ", quantity::lacking, unit::as_written, 0, repeated::most},
+    {"CUDA error: out of memory", quantity::lacking, unit::none, 0, repeated::most},
+    {"CUDA OOMs: ", quantity::lacking, unit::none, 0, repeated::most, {}, false, "CUDA OOMs: 0 "},
+    {"Of the allocated memory ", quantity::allocated, unit::as_written, 0, repeated::most, "CUDA out of memory"},
     {"GiB total capacity; ", quantity::allocated, unit::as_written, 0, repeated::most, "CUDA out of memory"},
 };
 

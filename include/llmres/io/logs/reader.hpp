@@ -38,6 +38,7 @@ struct figure {
     std::int64_t rank = -1;         ///< of the rank or process; -1: none is named
     std::string device{};           ///< as ggml names it: "CUDA0"
     std::int64_t contradicted = 0;  ///< a line of the same start that says another value; 0: none does
+    bool in_summary = false;        ///< said by a summary alone
 };
 
 /// A name in a log.
@@ -60,6 +61,8 @@ struct engine_log {
             if (n.what == what) return n.text;
         return {};
     }
+    /// Whether memory ran out.
+    bool ran_out() const { return find(quantity::lacking) != nullptr; }
     /// The first figure of a quantity; null where nothing says it.
     const figure* find(quantity what) const {
         for (const figure& f : figures)
@@ -278,7 +281,12 @@ inline void reader::take_line() {
         }
     }
     for (const auto& [a, end] : words_) {
-        if (a->kind == detail::anchor_kind::figure) take_row(*a->means, found_[a->table].log, end);
+        if (a->kind == detail::anchor_kind::figure) {
+            // That memory ran out is said by the library that asked for it, below the engine.
+            const bool of_all = a->means->what == quantity::lacking;
+            for (std::size_t t = of_all ? 0 : a->table; t < (of_all ? found_.size() : a->table + 1); ++t)
+                take_row(*a->means, found_[t].log, end);
+        }
         if (a->kind == detail::anchor_kind::begins) begin(found_[a->table]);
         if (a->kind == detail::anchor_kind::sign) ++found_[a->table].signs;
     }
@@ -314,7 +322,8 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
         log.names.push_back({r.what, text, here});
         return;
     }
-    maybe<detail::written_number> number = detail::read_number(line.substr(at));
+    maybe<detail::written_number> number =
+        r.unit == unit::none ? maybe<detail::written_number>{{}} : detail::read_number(line.substr(at));
     for (std::uint8_t skipped = 0; number && skipped < r.nth; ++skipped) {
         std::size_t next = number->rest.find_first_of("0123456789");
         if (next != std::string_view::npos && next > 0 && number->rest[next - 1] == '-') --next;
@@ -323,20 +332,31 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
     }
     if (!number) number = detail::read_switch(line.substr(at));
     if (!number) return;
+    // What is set is no rank's own, and a negative number sets nothing: vLLM's max_model_len of -1 is what fits.
+    const bool is_setting = r.what >= quantity::context;
+    if (is_setting && number->value < 0) return;
     const double times = detail::worth(r.unit, number->rest);
     if (times == 0) return;
-    figure f{r.what, number->value * times, number->printed_to * times, here, detail::rank_of(line), {}, 0};
+    figure f{
+        r.what, number->value * times, number->printed_to * times, here, is_setting ? -1 : detail::rank_of(line), {},
+        0};
+    if (r.unit == unit::whole_mib && f.value > 0) f.printed_to = times / 2, f.value += f.printed_to;
     if (r.after_device) f.device = detail::device_before(line, at - r.before.size());
     put(log, r, std::move(f));
 }
 
 inline void reader::put(engine_log& log, const row& r, figure f) {
+    f.in_summary = r.again == repeated::summary;
+    if (!f.in_summary)
+        std::erase_if(log.figures, [&](const figure& known) { return known.what == f.what && known.in_summary; });
+    else if (const figure* known = log.find(f.what); known != nullptr && !known->in_summary)
+        return;
     for (figure& known : log.figures) {
         if (known.what != f.what || known.rank != f.rank || known.device != f.device) continue;
         if (r.again == repeated::each || (r.again == repeated::sum && known.line == f.line)) {
             known.value += f.value;
             known.printed_to += f.printed_to;
-        } else if (r.again == repeated::last || (r.again == repeated::most && f.value > known.value)) {
+        } else if (r.again == repeated::last || f.in_summary || (r.again == repeated::most && f.value > known.value)) {
             known = std::move(f);
         } else if (r.again == repeated::same) {
             // The same figure to other digits is no contradiction: the finer one stays.
@@ -413,8 +433,8 @@ inline result<engine_log> reader::finish() {
         if (engine.signs > 0 && !(engine.log.figures.empty() && engine.log.names.empty())) best = &engine;
     if (best == nullptr)
         return refused(error_code::unknown, "log", "no line of an engine",
-                       "a log of vllm, sglang, tensorrt-llm, llama.cpp, ollama, lmdeploy, tgi, pytorch, deepspeed, "
-                       "megatron, torchtitan or nvidia-smi, from its start");
+                       "a log of vllm, sglang, tensorrt-llm, llama.cpp, ollama, lmdeploy, tgi, pytorch, "
+                       "deepspeed, megatron, torchtitan or nvidia-smi, from its start");
     best->log.lines = number_;
     return best->log;
 }

@@ -28,8 +28,12 @@ enum class quantity : std::uint8_t {
     device_total,       ///< bytes that the device has
     device_free,        ///< bytes that were free
     requested,          ///< bytes that the engine lets itself use
+    consumed,           ///< bytes of weights and of what the process takes beside tensors
+    peak_and_graphs,    ///< activation_peak and graphs_estimated in one
+    lacking,            ///< memory ran out: bytes that were asked for, 0 where they are not said
     step_time,          ///< seconds of a step
     tokens_per_second,  ///< tokens a second
+    concurrency,        ///< sequences of the longest length that the pool has room for
     context,            ///< tokens that a sequence may reach
     tensor,             ///< tensor-parallel ranks
     pipeline,           ///< pipeline stages
@@ -49,11 +53,11 @@ enum class quantity : std::uint8_t {
 };
 // clang-format off
 /// The names of the quantities, in their order: keys of JSON.
-inline constexpr std::array<std::string_view, 35> quantity_names{
+inline constexpr std::array<std::string_view, 39> quantity_names{
     "weights", "kv_cache", "pool", "pool_tokens", "pool_blocks", "recurrent_state", "activation_peak",
     "beside_tensors", "cuda_graphs", "graphs_estimated", "compute_buffer", "allocated", "reserved", "device_used",
-    "device_total", "device_free", "requested", "step_time", "tokens_per_second", "context", "tensor", "pipeline",
-    "sequences", "step_tokens", "fraction", "block", "gpu_layers", "flash_attention", "version", "model",
+    "device_total", "device_free", "requested", "consumed", "peak_and_graphs", "lacking", "step_time",
+    "tokens_per_second", "concurrency", "context", "tensor", "pipeline", "sequences", "step_tokens", "fraction", "block", "gpu_layers", "flash_attention", "version", "model",
     "weight_format", "cache_format", "generation", "eager", "gpu"};
 // clang-format on
 /// The name of a quantity: "pool_tokens".
@@ -62,7 +66,7 @@ constexpr std::string_view name_of(quantity q) { return quantity_names[static_ca
 constexpr bool is_text(quantity q) { return q >= quantity::version; }
 /// Whether a quantity is in bytes.
 constexpr bool is_size(quantity q) {
-    return q <= quantity::requested && q != quantity::pool_tokens && q != quantity::pool_blocks;
+    return q <= quantity::lacking && q != quantity::pool_tokens && q != quantity::pool_blocks;
 }
 
 /// The unit of a figure.
@@ -70,20 +74,23 @@ enum class unit : std::uint8_t {
     one,         ///< a number
     gib,         ///< 2^30 bytes, whatever the engine calls them
     mib,         ///< 2^20 bytes, whatever the engine calls them
+    whole_mib,   ///< 2^20 bytes, of which the last is cut off
     byte,        ///< bytes
     as_written,  ///< the unit behind the number: KiB and KB are 1024 bytes, as ggml, PyTorch and Go's formats print
                  ///< them
     second,      ///< seconds
     ms,          ///< milliseconds
+    none,        ///< no number: the words alone say it
 };
 
 /// What a figure means that is printed more than once for one rank.
 enum class repeated : std::uint8_t {
-    same,  ///< the same thing again: another value contradicts it
-    last,  ///< the newest holds
-    most,  ///< the largest holds
-    sum,   ///< those of one line add up
-    each,  ///< those of all lines of a start add up: caches of windowed layers apart from the others
+    same,     ///< the same thing again: another value contradicts it
+    last,     ///< the newest holds
+    most,     ///< the largest holds
+    sum,      ///< those of one line add up
+    each,     ///< those of all lines of a start add up: caches of windowed layers apart from the others
+    summary,  ///< counts where no other row says the thing; the newest of its device
 };
 
 /// A figure that an engine prints.
@@ -111,7 +118,7 @@ struct engine_table {
     std::string_view name;                    ///< as runtimes::all names it; "nvidia-smi" and "pytorch" beside them
     const row* first;                         ///< its rows
     std::size_t size;                         ///< how many they are
-    std::array<std::string_view, 6> signs{};  ///< words that this engine alone prints
+    std::array<std::string_view, 9> signs{};  ///< words that this engine alone prints
     std::array<std::string_view, 3>
         begins{};       ///< words with which a start begins: what was read before them is of another start
     log_scope scope{};  ///< whose jobs it may be about
