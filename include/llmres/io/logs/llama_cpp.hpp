@@ -11,18 +11,18 @@ namespace llmres::inline v0::logs {
 inline constexpr row llama_cpp_rows[] = {
     {"build: ", quantity::version},
     {"build = ", quantity::version},
+    {"build      : b", quantity::version},
     {"general.name", quantity::model, unit::one, 0, repeated::same, "print_info:"},
     {"general.name", quantity::model, unit::one, 0, repeated::same, "print_meta:"},
     {"file type   = (guessed) ", quantity::weight_format},
     {"file type   = ", quantity::weight_format},
     {"model ftype      = ", quantity::weight_format},
-    {" n_ctx         = ", quantity::context},
-    {" n_ctx      = ", quantity::context},
-    {" n_seq_max     = ", quantity::sequences},
-    {" n_ubatch      = ", quantity::step_tokens},
-    {" n_ubatch   = ", quantity::step_tokens},
-    {" flash_attn    = ", quantity::flash_attention},
-    {" flash_attn = ", quantity::flash_attention},
+    {": n_ctx ", quantity::context},
+    {": n_seq_max ", quantity::sequences},
+    {": n_ubatch ", quantity::step_tokens},
+    {": flash_attn ", quantity::flash_attention},
+    {"Flash Attention was auto, set to ", quantity::flash_attention},
+    {"resolve_fused_ops: Flash Attention ", quantity::flash_attention},
     {"offloaded ", quantity::gpu_layers, unit::one, 0, repeated::same, "layers to GPU"},
     {"Device 0: ", quantity::gpu, unit::one, 0, repeated::same, "compute capability"},
     {" model buffer size =", quantity::weights, unit::as_written, 0, repeated::each, "load_tensors:", true},
@@ -42,6 +42,23 @@ inline constexpr row llama_cpp_rows[] = {
     {"compute buffer total size = ", quantity::compute_buffer, unit::as_written, 0, repeated::last},
     {"kv self size  = ", quantity::kv_cache, unit::as_written},
     {"VRAM used: ", quantity::weights, unit::as_written, 0, repeated::same, "llm_load_tensors:"},
+    // The table of common/fit.cpp (before 2026: llama_memory_breakdown_print of src/llama-context.cpp). A GPU's row:
+    // total = free + (self = model + context + compute) + unaccounted; the host's has self and its parts.
+    {" | ", quantity::device_total, unit::whole_mib, 0, repeated::summary, " + (", true},
+    {" + (", quantity::weights, unit::whole_mib, 1, repeated::summary, "breakdown_print: |", true},
+    {" + (", quantity::kv_cache, unit::whole_mib, 2, repeated::summary, "breakdown_print: |", true},
+    {" + (", quantity::compute_buffer, unit::whole_mib, 3, repeated::summary, "breakdown_print: |", true},
+    {"|   - Host ", quantity::weights, unit::whole_mib, 1, repeated::summary, {}, true},
+    {"|   - Host ", quantity::kv_cache, unit::whole_mib, 2, repeated::summary, {}, true},
+    {"|   - Host ", quantity::compute_buffer, unit::whole_mib, 3, repeated::summary, {}, true},
+    {"|   - CUDA0 (", quantity::gpu},
+    {"|   - ROCm0 (", quantity::gpu},
+    // ggml-cuda.cu, ggml-vulkan.cpp, ggml-metal and ggml-alloc.c.
+    {"buffer: allocating ", quantity::lacking, unit::as_written, 0, repeated::most, "out of memory"},
+    {" buffer of size ", quantity::lacking, unit::byte, 0, repeated::most, "failed to allocate"},
+    {"Device memory allocation of size ", quantity::lacking, unit::byte, 0, repeated::most, " failed"},
+    {"failed to allocate buffer, size = ", quantity::lacking, unit::as_written, 0, repeated::most},
+    {"failed to allocate buffer for kv cache", quantity::lacking, unit::none, 0, repeated::most},
     {"ms per token, ", quantity::tokens_per_second, unit::one, 0, repeated::last, " eval time ="},
 };
 
@@ -49,7 +66,7 @@ inline constexpr row llama_cpp_rows[] = {
 inline constexpr engine_table llama_cpp_log = table_of(
     "llama.cpp", llama_cpp_rows,
     {"llama_model_loader:", "load_tensors:", "llama_context:", "llama_new_context_with_model:", "llama_kv_cache",
-     "ggml_cuda_init:"},
+     "ggml_cuda_init:", "memory_breakdown_print: |"},
     {"llama_model_loader: loaded meta data"},
     says_settings(quantity::step_tokens, quantity::sequences, quantity::gpu_layers, quantity::flash_attention));
 
