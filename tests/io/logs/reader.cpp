@@ -110,8 +110,8 @@ TEST_CASE("the log of every row gives the row's figures, whatever engine printed
 // logs that people published (llama.cpp's tables, LM Studio); what was not published is made up, and consistent.
 TEST_CASE("logs as people paste them give pools, weights, buffers, and whether memory ran out") {
     const auto [read_logs, engines] = check_written("pasted.log", "pasted.jsonl");
-    CHECK(read_logs >= 25);
-    CHECK(engines >= 8);
+    CHECK(read_logs >= 50);
+    CHECK(engines >= 13);
 }
 
 TEST_CASE("a log is the same whatever the pieces in which it arrives") {

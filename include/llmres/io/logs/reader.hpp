@@ -90,9 +90,9 @@ private:
 
 /// The tables of all engines. Where a log has signs of several, the later one in this list wrote it: Ollama's log holds
 /// llama.cpp's.
-inline constexpr std::array all_tables{nvidia_smi_log, pytorch_log,      deepspeed_log, megatron_log,
-                                       torchtitan_log, llama_cpp_log,    lmdeploy_log,  tgi_log,
-                                       sglang_log,     tensorrt_llm_log, vllm_log,      ollama_log};
+inline constexpr std::array all_tables{nvidia_smi_log,   huggingface_log, pytorch_log,  deepspeed_log, megatron_log,
+                                       torchtitan_log,   llama_cpp_log,   lmdeploy_log, tgi_log,       sglang_log,
+                                       tensorrt_llm_log, vllm_log,        ollama_log};
 
 /// Whose jobs an engine's log may be about.
 constexpr log_scope scope_of(std::string_view engine) {
@@ -434,7 +434,7 @@ inline result<engine_log> reader::finish() {
     if (best == nullptr)
         return refused(error_code::unknown, "log", "no line of an engine",
                        "a log of vllm, sglang, tensorrt-llm, llama.cpp, ollama, lmdeploy, tgi, pytorch, "
-                       "deepspeed, megatron, torchtitan or nvidia-smi, from its start");
+                       "huggingface, deepspeed, megatron, torchtitan or nvidia-smi, from its start");
     best->log.lines = number_;
     return best->log;
 }
