@@ -64,14 +64,17 @@ nlohmann::ordered_json to_json(const llmres::logs::check_result& answer, const l
                            {"error", f.error()},
                            {"inside", f.inside},
                            {"contradicted_by_line", f.printed.contradicted}});
-    return {{"engine", j.log.engine},
-            {"version", j.log.text_of(llmres::logs::quantity::version)},
-            {"profile",
-             {{"name", j.asked.job.runtime.identity.name.view()},
-              {"versions", j.asked.job.runtime.identity.versions.view()},
-              {"origin", llmres::to_json(j.asked.profile.origin)}}},
-            {"inside", answer.inside()},
-            {"figures", figures}};
+    nlohmann::ordered_json written{{"engine", j.log.engine},
+                                   {"version", j.log.text_of(llmres::logs::quantity::version)},
+                                   {"profile",
+                                    {{"name", j.asked.job.runtime.identity.name.view()},
+                                     {"versions", j.asked.job.runtime.identity.versions.view()},
+                                     {"origin", llmres::to_json(j.asked.profile.origin)}}},
+                                   {"inside", answer.inside()},
+                                   {"figures", figures}};
+    if (answer.ran_out != 0)
+        written["out_of_memory"] = {{"line", answer.ran_out}, {"planned", name_of(answer.planned)}};
+    return written;
 }
 
 void print_check(const llmres::logs::check_result& answer, const logged_job& j) {
@@ -93,6 +96,9 @@ void print_check(const llmres::logs::check_result& answer, const logged_job& j) 
         };
         if (!f.inside && (worst == nullptr || size_of_error(f) > size_of_error(*worst))) worst = &f;
     }
+    if (answer.ran_out != 0)
+        fmt::print("{:<16} {:>6} ran out of memory; planned: {}  {}\n", "outcome", answer.ran_out,
+                   name_of(answer.planned), answer.planned == llmres::verdict::fits ? "OUTSIDE" : "inside");
     if (worst != nullptr)
         fmt::print("\n{} drifts most: {} of {} printed\n", name_of(worst->printed.seen.what),
                    size_text(worst->predicted.expected), size_text(worst->printed.seen.size));
@@ -131,7 +137,7 @@ nlohmann::ordered_json row_of(const logged_job& j, const nlohmann::json& documen
             {"series", "contributed"},
             {"document", document},
             {"measured", measured_in(j)},
-            {"outcome", "ran"}};
+            {"outcome", j.log.ran_out() ? "out_of_memory" : "ran"}};
 }
 
 /// Writes a file, or refuses by the option's name.

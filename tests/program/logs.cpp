@@ -52,6 +52,19 @@ TEST_CASE("check exits 0 where a log is as predicted, 1 where it is not, and nam
     CHECK(answer["figures"][1]["predicted"]["low"] <= answer["figures"][1]["predicted"]["expected"]);
 }
 
+TEST_CASE("check of a job that ran out of memory names the line and what is planned") {
+    const run_program::scratch s;
+    const std::string lacking =
+        "(EngineCore pid=9) ERROR [core.py:1] ValueError: No available memory for the cache blocks. Try increasing\n";
+    const std::string log = s.file("a.log", vllm_log("54.10") + lacking);
+    const json answer = planned(arguments{"check", log} + on_h100, does_not_fit);
+    CHECK(answer["out_of_memory"] == json{{"line", 5}, {"planned", "fits"}});
+    CHECK(answer["inside"] == false);
+    CHECK(run(arguments{"check", log} + on_h100).out.find("ran out of memory; planned: fits  OUTSIDE") !=
+          std::string::npos);
+    CHECK(planned(arguments{"check", s.file("b.log", vllm_log("54.10"))} + on_h100).contains("out_of_memory") == false);
+}
+
 TEST_CASE("calibrate writes a profile with which the log is as predicted") {
     const run_program::scratch s;
     const std::string log = s.file("a.log", vllm_log("50.00")), profile = (s.path() / "p.json").string();

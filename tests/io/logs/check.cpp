@@ -82,6 +82,32 @@ TEST_CASE("a figure is inside where its bounds hold it, and named where they do 
     CHECK(outside.figures[1].error() > 0.1);
 }
 
+TEST_CASE("a job that ran out of memory is inside where no plan of it fits, whatever sizes its log has") {
+    const std::string lacking =
+        "(EngineCore pid=9) ERROR [core.py:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 448.00 "
+        "MiB. "
+        "GPU 0 has a total capacity of 23.52 GiB of which 241.06 MiB is free. Of the allocated memory 20.42 GiB is "
+        "allocated by PyTorch\n";
+    const std::string start =
+        "(EngineCore pid=9) INFO [core.py:1] Initializing a V1 LLM engine (v0.19.0) with config: "
+        "model='Qwen/Qwen3-14B', max_seq_len=8192, tensor_parallel_size=1, pipeline_parallel_size=1, "
+        "quantization=None, enforce_eager=True, kv_cache_dtype=auto\n";
+    const auto checked_on = [&](const char* gpu) {
+        const logs::logged_job j = job_of(start + lacking, {{"cluster", {{"gpu", gpu}}}});
+        return logs::check(j.log, j.asked.job, j.layout, j.asked.cluster).value();
+    };
+    const logs::check_result small = checked_on("rtx-4090"), large = checked_on("h100-sxm");
+    CHECK(small.ran_out == 2);
+    CHECK(small.figures.empty());  // what was allocated when it ran out is no peak
+    CHECK(small.planned == verdict::does_not_fit);
+    CHECK(small.inside());
+    CHECK(large.ran_out == 2);
+    CHECK(large.planned == verdict::fits);
+    CHECK_FALSE(large.inside());
+    const logs::logged_job ran = job_of(vllm_log("50.00"));
+    CHECK(logs::check(ran.log, ran.asked.job, ran.layout, ran.asked.cluster).value().ran_out == 0);
+}
+
 TEST_CASE("a log of another engine is refused with its name") {
     const logs::logged_job j = job_of(vllm_log("50.00"));
     job other = j.asked.job;

@@ -396,3 +396,21 @@ TEST_CASE("a log is one of the runtime that printed it, of its relatives, or of 
     CHECK(logs::scope_of("an unknown tool").size == 0);
     CHECK(refusal_of("megatron", runtimes::vllm) == "a log of megatron, not one of vllm, which the job's runtime is");
 }
+
+TEST_CASE("an activation peak that has the expected graphs in it is observed without them, where they are known") {
+    const auto peak_of = [](const std::string& more) {
+        const logs::engine_log log =
+            logs::read_log("Initializing a V1 LLM engine (v0.33.0) with config: model='m'\n" + more +
+                           "Desired GPU memory utilization is (0.9, 71.27 GiB). Actual usage is 15.51 GiB for consumed "
+                           "memory (weights + non-torch), 1.50 GiB for peak activation, and " +
+                           (more.empty() ? "0.0" : "0.33") + " GiB for CUDAGraph memory.\n")
+                .value();
+        for (const logs::line_observation& o : logs::observations_of(log, runtimes::vllm))
+            if (o.seen.what == observed_figure::activation_peak) return o.seen.size;
+        return byte_count{};
+    };
+    CHECK(peak_of("Estimated CUDA graph memory: 0.50 GiB total\n") == gib(1));
+    CHECK(peak_of("CUDA graph pool memory: 0.33 GiB (actual), 0.50 GiB (estimated)\n") == gib(1));
+    CHECK(peak_of("Graph capturing finished in 4 secs, took 0.33 GiB\n") == byte_count{});
+    CHECK(peak_of("") == mib(1536));  // without graphs there is nothing to deduct
+}

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/answers/job_plan.hpp>
+#include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/observe.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/logs/job.hpp>
@@ -33,14 +35,18 @@ struct checked_figure {
 
 /// The answer of `llmres check`.
 struct check_result {
-    std::vector<checked_figure> figures{};  ///< in the order of observed_figure
-    /// Whether every figure lies inside.
+    std::vector<checked_figure> figures{};            ///< in the order of observed_figure
+    std::int64_t ran_out = 0;                         ///< the line that says that memory ran out; 0: none does
+    llmres::verdict planned = verdict::does_not_fit;  ///< of a log of a job that ran out: what is planned
+    /// Whether every figure lies inside, and no job that fits ran out.
     bool inside() const {
-        return std::all_of(figures.begin(), figures.end(), [](const checked_figure& f) { return f.inside; });
+        return std::all_of(figures.begin(), figures.end(), [](const checked_figure& f) { return f.inside; }) &&
+               (ran_out == 0 || planned != verdict::fits);
     }
 };
 
-/// The log beside its job in that layout. Refused: a log of another engine, and one without a figure that is predicted.
+/// The log beside its job in that layout, of a job that ran out of memory with the plan's verdict. Refused: a log of
+/// another engine, and of a job that ran one without a figure that is predicted.
 inline result<check_result> check(const engine_log& log, const job& j, const layout& l, const cluster& c);
 
 /// A log with the job that it is of.
@@ -195,6 +201,12 @@ void add_once(Names& names, const std::string& added) {
 inline result<check_result> check(const engine_log& log, const job& j, const layout& l, const cluster& c) {
     if (const status s = is_log_of(log, j.runtime); !s) return s.error();
     check_result answer;
+    if (const figure* lacking = log.largest(quantity::lacking)) {
+        const result<job_plan> planned = plan(j, l, c);
+        if (!planned) return planned.error();
+        answer.ran_out = lacking->line;
+        answer.planned = planned->verdict;
+    }
     for (const line_observation& o : observations_of(log, j.runtime)) {
         const auto said = predicted(o.seen.what, j, l, c);
         if (!said || said->high <= byte_count{}) continue;
@@ -205,7 +217,7 @@ inline result<check_result> check(const engine_log& log, const job& j, const lay
         f.inside = said->low <= o.seen.size + slack && o.seen.size <= said->high + slack;
         answer.figures.push_back(f);
     }
-    if (answer.figures.empty())
+    if (answer.figures.empty() && answer.ran_out == 0)
         return refused(error_code::missing, "log", "no size of anything that is planned",
                        "a log from the start of the engine to its first step");
     return answer;

@@ -34,7 +34,8 @@ struct line_observation {
 };
 
 /// What a log says of the memory of a job under a runtime: the fullest rank's figures, the smallest pool; of ggml, sums
-/// over GPUs (or over the host's memory where no GPU is used), and the largest compute buffer.
+/// over GPUs (or over the host's memory where no GPU is used), and the largest compute buffer. Of a job that ran out of
+/// memory no peak: it has not reached it.
 inline std::vector<line_observation> observations_of(const engine_log& log, const runtime& r);
 
 /// Refuses a log of another engine than the job's runtime: by the log's engine. Logs of PyTorch, DeepSpeed and
@@ -250,6 +251,7 @@ inline std::vector<line_observation> observations_of(const engine_log& log, cons
     take(quantity::beside_tensors, observed_figure::beside_tensors);
     take(quantity::cuda_graphs, observed_figure::cuda_graphs);
     take(quantity::compute_buffer, observed_figure::compute_buffer);
+    if (log.ran_out()) return all;
     take(quantity::allocated, observed_figure::allocated);
     take(quantity::reserved, observed_figure::reserved);
     take(quantity::device_used, observed_figure::device_used);
