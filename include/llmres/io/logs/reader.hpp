@@ -311,9 +311,12 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
     const std::int64_t here = number_ + 1;
     if (is_text(r.what)) {
         const char last = r.before.back();
-        const std::string text =
+        std::string text =
             detail::read_name(line.substr(at), last == '\'' || last == '"' ? last : '\0', detail::words_of(r.what));
         if (text.empty()) return;
+        // A build's number stands before its commit: 10660-6c84c7d5.
+        if (const std::size_t dash = text.find('-'); r.what == quantity::version && dash < text.find('.'))
+            text.resize((std::min)(dash, text.size()));
         for (name& n : log.names)
             if (n.what == r.what) {
                 if (r.again != repeated::same) n = {r.what, text, here};
