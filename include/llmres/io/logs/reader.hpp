@@ -316,7 +316,7 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
         if (text.empty()) return;
         // A build's number stands before its commit: 10660-6c84c7d5.
         if (const std::size_t dash = text.find('-'); r.what == quantity::version && dash < text.find('.'))
-            text.resize((std::min)(dash, text.size()));
+            text.resize(dash);
         for (name& n : log.names)
             if (n.what == r.what) {
                 if (r.again != repeated::same) n = {r.what, text, here};
