@@ -166,6 +166,50 @@ TEST_CASE("a sequence that nobody named is no longer than the model reads") {
     CHECK(job_of(asked).sequence == tokens(512));
 }
 
+TEST_CASE("what drives transformers' Trainer steps by one fused kernel, as its arguments have it under PyTorch 2.8") {
+    for (const char* name : {"trl", "axolotl", "llama-factory", "ms-swift"}) {
+        CAPTURE(name);
+        CHECK(job_of(document(name)).optimizer.name == "adamw_fused");
+        CHECK(answer_job(document(name))->assumed["optimizer"] == "adamw_fused");
+        nlohmann::json told = document(name);
+        told["optimizer"] = "adamw";
+        CHECK(job_of(told).optimizer.name == "adamw");
+    }
+}
+
+TEST_CASE("a LoRA has the rank and the kernels of its stack, where it names none") {
+    nlohmann::json asked = document("trl");
+    asked["adapter"] = {{"kind", "lora"}};
+    CHECK(job_of(asked).adapter.rank == 16);  // trainer/model_config.py, lora_r
+    CHECK(answer_job(asked)->assumed["adapter_rank"] == 16);
+    asked["adapter"] = {{"kind", "dora"}, {"rank", 64}};
+    CHECK(job_of(asked).adapter.rank == 64);
+    asked["adapter"] = {{"kind", "ia3"}};
+    CHECK(job_of(asked).adapter.rank == 0);
+
+    nlohmann::json lora = document("axolotl");
+    lora["adapter"] = {{"kind", "lora"}, {"rank", 16}};
+    CHECK(job_of(lora).runtime.kernels.adapters == adapter_code::fused);
+    CHECK(job_of(lora).runtime.kernels.gate == gate_code::in_place);
+    CHECK(answer_job(lora)->assumed["fused_adapters"] == true);
+    CHECK(answer_job(lora)->assumed["fused_gates"] == true);
+    CHECK_FALSE(answer_job(document("axolotl"))->assumed.contains("fused_adapters"));
+    CHECK(job_of(document("axolotl")).runtime.kernels.adapters == adapter_code::modules);
+    lora["runtime"] = {{"name", "axolotl"}, {"fused_adapters", false}};
+    CHECK(job_of(lora).runtime.kernels.adapters == adapter_code::modules);
+    CHECK_FALSE(answer_job(lora)->assumed.contains("fused_adapters"));
+}
+
+TEST_CASE("no stack leaves norms, embedding and head in fp32 beside 4-bit weights, and each says so") {
+    for (const char* name : {"trl", "axolotl", "llama-factory", "ms-swift"}) {
+        CAPTURE(name);
+        nlohmann::json asked = document(name);
+        asked.update({{"weights", "nf4"}, {"adapter", {{"kind", "lora"}, {"rank", 8}}}});
+        CHECK_FALSE(job_of(asked).runtime.kernels.fp32_stream);
+        CHECK(answer_job(asked)->assumed["fp32_stream"] == false);
+    }
+}
+
 TEST_CASE("software without a loop of its own has no defaults, and neither has a job that does not finetune") {
     CHECK(job_of(document("huggingface")).recompute == recompute::none);
     nlohmann::json pretrained = document("trl");

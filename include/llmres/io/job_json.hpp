@@ -81,35 +81,50 @@ inline result<plan_request> read_job(std::string_view document, const job_source
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
-/// Software that drives another's training loop (runtime_aliases) and sets fields of a job that nobody names, as its
-/// own default configuration and its code have them.
+/// Software that trains with defaults of its own: fields of a job that nobody names, as its own default configuration
+/// and its code have them.
 struct training_stack {
-    std::string_view name;              ///< without letter case and marks between letters
-    std::string_view also;              ///< its other name, or the same
-    std::string_view read_in;           ///< its version, and where the defaults were read
-    std::string_view defaults;          ///< fields of a job document that finetunes, as JSON
-    std::string_view of_whole_model{};  ///< further ones where no adapter is trained, as JSON
+    std::string_view name;                   ///< without letter case and marks between letters
+    std::string_view also;                   ///< its other name, or the same
+    std::string_view read_in;                ///< its version, and where the defaults were read
+    std::string_view defaults;               ///< fields of a job document that finetunes, as JSON
+    std::string_view of_whole_model = "{}";  ///< further ones where no adapter is trained, as JSON
+    std::string_view of_low_rank = "{}";     ///< further ones where a low-rank adapter is trained, as JSON
 };
 
-/// All of them. A micro-batch of 8 is that of transformers' TrainingArguments, which they take over. peft's
-/// prepare_model_for_kbit_training (fp32_stream) is axolotl's alone.
+/// All of them. A micro-batch of 8 and a fused optimizer are those of transformers' TrainingArguments (with PyTorch 2.8
+/// and later), which the first four take over.
 inline constexpr auto training_stacks = std::to_array<training_stack>({
-    {"trl", "trl",
-     "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py and trainer/utils.py: create_model_from_path",
-     R"({"micro_batch": 8, "sequence": 1024, "recompute": "full", "weights": "fp32",
-         "runtime": {"fp32_stream": false}})"},
-    {"axolotl", "axolotl", "axolotl 0.19.0, utils/schemas/training.py, utils/schemas/config.py and loaders/model.py",
-     R"({"micro_batch": 1, "sequence": 512, "recompute": "none"})"},
-    {"llamafactory", "llamafactory",
-     "llamafactory 0.9.5, hparams/data_args.py, hparams/finetuning_args.py, hparams/model_args.py and model/adapter.py",
-     R"({"micro_batch": 8, "sequence": 2048, "recompute": "full",
-         "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})",
-     R"({"weights": "fp32"})"},
-    {"msswift", "swift",
-     "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py, arguments/tuner_args.py and "
-     "pipelines/train/tuner.py",
-     R"({"micro_batch": 1, "recompute": "full", "adapter": {"kind": "lora", "rank": 8},
-         "runtime": {"fp32_stream": false}})"},
+    {.name = "trl",
+     .also = "trl",
+     .read_in = "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py, trainer/model_config.py and "
+                "trainer/utils.py: create_model_from_path",
+     .defaults = R"({"micro_batch": 8, "sequence": 1024, "recompute": "full", "weights": "fp32",
+                     "optimizer": "adamw_fused", "runtime": {"fp32_stream": false}})",
+     .of_low_rank = R"({"adapter": {"rank": 16}})"},
+    // Norms and embeddings are 16-bit again after peft's prepare_model_for_kbit_training (loaders/model.py,
+    // should_convert_embedding_dtypes; not where FSDP shards 4-bit weights). Kernels of adapters are switched on unless
+    // the configuration names one (utils/schemas/validation.py, lora_kernels_auto_enable; kernels/lora.py).
+    {.name = "axolotl",
+     .also = "axolotl",
+     .read_in = "axolotl 0.21.0, utils/schemas/training.py, utils/schemas/config.py, utils/schemas/validation.py, "
+                "loaders/model.py and kernels/lora.py",
+     .defaults = R"({"micro_batch": 1, "sequence": 512, "recompute": "none", "optimizer": "adamw_fused",
+                     "runtime": {"fp32_stream": false}})",
+     .of_low_rank = R"({"runtime": {"fused_adapters": true, "fused_gates": true}})"},
+    {.name = "llamafactory",
+     .also = "llamafactory",
+     .read_in = "llamafactory 0.9.5, hparams/data_args.py, hparams/finetuning_args.py, hparams/model_args.py and "
+                "model/adapter.py",
+     .defaults = R"({"micro_batch": 8, "sequence": 2048, "recompute": "full", "optimizer": "adamw_fused",
+                     "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})",
+     .of_whole_model = R"({"weights": "fp32"})"},
+    {.name = "msswift",
+     .also = "swift",
+     .read_in = "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py, arguments/tuner_args.py and "
+                "pipelines/train/tuner.py",
+     .defaults = R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw_fused",
+                     "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})"},
 });
 
 namespace detail {
@@ -467,12 +482,15 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
     if (optimizer != said.end() && (says(*optimizer, "galore") || says(*optimizer, "apollo")))
         defaults.erase("adapter");
     const bool adapted = said.contains("adapter"), in_full = adapted && said["adapter"].is_object();
-    const nlohmann::json kind = in_full ? said["adapter"].value("kind", nlohmann::json{}) : nlohmann::json{};
+    nlohmann::json kind = in_full ? said["adapter"].value("kind", nlohmann::json{}) : nlohmann::json{};
     if (adapted && (!in_full || !kind.is_null())) defaults.erase("adapter");
-    if (adapted && defaults.contains("adapter")) said["adapter"] = beside(defaults["adapter"], said["adapter"]);
-    const bool trains_whole = !defaults.contains("adapter") && (!adapted || says(kind, "none"));
-    if (trains_whole && !stack->of_whole_model.empty()) defaults.update(nlohmann::json::parse(stack->of_whole_model));
-    said["runtime"] = beside(defaults.value("runtime", nlohmann::json::object()), said["runtime"]);
+    if (defaults.contains("adapter")) kind = defaults["adapter"]["kind"];
+    if (says(kind, name_of(adapter_kind::none)) || (kind.is_null() && !adapted))
+        defaults.merge_patch(nlohmann::json::parse(stack->of_whole_model));
+    for (const adapter_kind low_rank : {adapter_kind::lora, adapter_kind::rslora, adapter_kind::dora})
+        if (says(kind, name_of(low_rank))) defaults.merge_patch(nlohmann::json::parse(stack->of_low_rank));
+    for (const auto& [key, value] : defaults.items())
+        if (value.is_object() && said.contains(key) && said[key].is_object()) said[key] = beside(value, said[key]);
     return beside(defaults, said);
 }
 

@@ -66,7 +66,21 @@ inline void assume_adapter(assumption_list& a, const job& j, bool by_stack) {
     if (!a.says("adapter", "targets")) a.list()["adapter_targets"] = "all-linear";
 }
 
-inline void assume_training(assumption_list& a, const job& j, const training_stack* stack) {
+/// Lists what software sets of its runtime, its layout and what is offloaded, where the document leaves it unsaid; and
+/// the version that these defaults are of.
+inline void assume_defaults_of(assumption_list& a, const nlohmann::json& document, const training_stack& stack) {
+    const nlohmann::json whole = with_defaults_of_stack(document).value_or(document);
+    for (const char* object : {"runtime", "layout", "offload"})
+        if (const auto set = whole.find(object); set != whole.end() && set->is_object())
+            for (const auto& [key, value] : set->items())
+                if (key != "name" && !a.says(object, key.c_str()))
+                    a.list()[std::string_view{object} == "offload" ? "offload_" + key : key] =
+                        same_json<json_value>(value);
+    a.list()["defaults_of"] = stack.read_in.substr(0, stack.read_in.find(','));
+}
+
+inline void assume_training(assumption_list& a, const nlohmann::json& document, const job& j) {
+    const training_stack* const stack = stack_of(document);
     a.add("sequence", sequence_of(j).in(tokens));
     a.add("micro_batch", j.micro_batch);
     a.add("optimizer", j.optimizer.name.view());
@@ -77,7 +91,7 @@ inline void assume_training(assumption_list& a, const job& j, const training_sta
         a.add("optimizer_states", (j.optimizer.widens ? fp32 : states).name.view());
     a.add("recompute", name_of(j.recompute));
     assume_adapter(a, j, stack != nullptr);
-    if (stack != nullptr) a.list()["defaults_of"] = stack->read_in.substr(0, stack->read_in.find(','));
+    if (stack != nullptr) assume_defaults_of(a, document, *stack);
 }
 
 /// What a document leaves unsaid of all that changes its plan: the task, formats, lengths, batches, the optimizer with
@@ -89,8 +103,7 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     a.add("task", name_of(j.task));
     a.add_format("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
     a.add_format("compute", std::string{j.compute.name.view()});
-    const training_stack* const stack = trains(j) ? stack_of(document) : nullptr;
-    trains(j) ? assume_training(a, j, stack) : assume_serving(a, j);
+    trains(j) ? assume_training(a, document, j) : assume_serving(a, j);
     if (request.fitted) {
         a.list()["gpu_layers"] = j.options.gpu_layers.value_or(j.model.layers.size + 1);
         if (j.options.experts_on_host)
