@@ -30,9 +30,10 @@ TEST_CASE("each stack is a runtime, whose defaults a job document may have") {
         CAPTURE(one.name);
         CHECK(find_runtime(one.name));
         CHECK(find_runtime(one.also)->identity == find_runtime(one.name)->identity);
-        nlohmann::json explicit_defaults = document("huggingface");
+        const std::string profile{find_runtime(one.name)->identity.name.view()};
+        nlohmann::json explicit_defaults = document(profile);
         explicit_defaults.update(nlohmann::json::parse(one.defaults));
-        nlohmann::json of_runtime{{"name", "huggingface"}};
+        nlohmann::json of_runtime{{"name", profile + "@latest"}};
         of_runtime.update(nlohmann::json::parse(one.defaults).value("runtime", nlohmann::json::object()));
         explicit_defaults["runtime"] = of_runtime;
         const job by_name = job_of(document(std::string{one.name})), by_fields = job_of(explicit_defaults);
@@ -41,6 +42,9 @@ TEST_CASE("each stack is a runtime, whose defaults a job document may have") {
         CHECK(by_name.recompute == by_fields.recompute);
         CHECK(by_name.adapter == by_fields.adapter);
         CHECK(by_name.weights == by_fields.weights);
+        CHECK(by_name.optimizer.name == by_fields.optimizer.name);
+        CHECK(by_name.offload == by_fields.offload);
+        CHECK(by_name.runtime.kernels.loss == by_fields.runtime.kernels.loss);
         CHECK(by_name.runtime.kernels.fp32_stream == by_fields.runtime.kernels.fp32_stream);
     }
 }
@@ -198,6 +202,26 @@ TEST_CASE("a LoRA has the rank and the kernels of its stack, where it names none
     lora["runtime"] = {{"name", "axolotl"}, {"fused_adapters", false}};
     CHECK(job_of(lora).runtime.kernels.adapters == adapter_code::modules);
     CHECK_FALSE(answer_job(lora)->assumed.contains("fused_adapters"));
+}
+
+TEST_CASE("Megatron-Bridge fine-tunes 2,048 tokens at once, and pre-trains two sequences of 4,096") {
+    const job plain = job_of(document("Megatron-Bridge"));
+    CHECK(plain.runtime.identity == runtimes::megatron.identity);
+    CHECK(plain.micro_batch == 1);
+    CHECK(plain.sequence == tokens(2048));
+    CHECK(plain.recompute == recompute::none);
+    CHECK(plain.runtime.kernels.loss.code == loss_code::vocabulary_parallel_fused);
+    CHECK(answer_job(document("megatron-bridge"))->assumed["loss"] == "vocabulary_parallel_fused");
+    nlohmann::json asked = document("megatron-bridge");
+    asked["adapter"] = {{"kind", "lora"}};
+    CHECK(job_of(asked).adapter.rank == 32);
+    asked = document("megatron-bridge");
+    asked["task"] = "pretraining";
+    CHECK(job_of(asked).task == task::pretraining);
+    CHECK(job_of(asked).micro_batch == 2);
+    CHECK(job_of(asked).sequence == tokens(4096));
+    CHECK(answer_job(asked)->assumed["defaults_of"] == "megatron_bridge 0.6.2");
+    CHECK_FALSE(answer_job(document("megatron"))->assumed.contains("defaults_of"));
 }
 
 TEST_CASE("no stack leaves norms, embedding and head in fp32 beside 4-bit weights, and each says so") {

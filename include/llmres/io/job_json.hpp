@@ -90,6 +90,8 @@ struct training_stack {
     std::string_view defaults;               ///< fields of a job document that finetunes, as JSON
     std::string_view of_whole_model = "{}";  ///< further ones where no adapter is trained, as JSON
     std::string_view of_low_rank = "{}";     ///< further ones where a low-rank adapter is trained, as JSON
+    /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
+    std::string_view of_pretraining{};
 };
 
 /// All of them. A micro-batch of 8 and a fused optimizer are those of transformers' TrainingArguments (with PyTorch 2.8
@@ -125,6 +127,15 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                 "pipelines/train/tuner.py",
      .defaults = R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw_fused",
                      "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})"},
+    // The recipes of single models start from these, and set layouts and lengths of their own.
+    {.name = "megatronbridge",
+     .also = "nemomegatronbridge",
+     .read_in = "megatron_bridge 0.6.2, recipes/common.py and models/gpt_provider.py",
+     .defaults = R"({"micro_batch": 1, "sequence": 2048, "recompute": "none",
+                     "runtime": {"loss": "vocabulary_parallel_fused"}})",
+     .of_low_rank = R"({"adapter": {"rank": 32}})",
+     .of_pretraining = R"({"micro_batch": 2, "sequence": 4096, "recompute": "none",
+                           "runtime": {"loss": "vocabulary_parallel_fused"}})"},
 });
 
 namespace detail {
@@ -427,34 +438,39 @@ inline void take_data_ranks(const nlohmann::json& document, plan_request& reques
     request.data_ranks_chosen = request.layout->data != given.data;
 }
 
-/// The stack of that name; null where it is none.
+/// The stack of that name, with a version behind it or without; null where it is none.
 constexpr const training_stack* find_training_stack(std::string_view name) {
+    const std::string_view software = name.substr(0, name.find('@'));
     for (const training_stack& one : training_stacks)
-        if (same_name(one.name, name) || same_name(one.also, name)) return &one;
+        if (same_name(one.name, software) || same_name(one.also, software)) return &one;
     return nullptr;
 }
 
-/// The stack that a document's runtime names, for a job that finetunes or names no task; null where it names none.
+/// The stack that a document's runtime names, for a job that names no task or one that the stack has defaults for; null
+/// where it names none.
 inline const training_stack* stack_of(const nlohmann::json& document) {
     const auto named = document.find("runtime");
     if (named == document.end()) return nullptr;
     const auto name = named->is_object() ? named->find("name") : named;
     if ((named->is_object() && name == named->end()) || !name->is_string()) return nullptr;
+    const training_stack* const stack = find_training_stack(name->get_ref<const std::string&>());
     const auto said = document.find("task");
-    if (said != document.end() && !said->is_null() && !says(*said, name_of(task::finetuning))) return nullptr;
-    return find_training_stack(name->get_ref<const std::string&>());
+    if (stack == nullptr || said == document.end() || said->is_null()) return stack;
+    const bool pretrains = says(*said, name_of(task::pretraining)) && !stack->of_pretraining.empty();
+    return pretrains || says(*said, name_of(task::finetuning)) ? stack : nullptr;
+}
+
+/// The whole number of an object's field, and another where it has none.
+inline std::int64_t whole_or(const nlohmann::json& object, const char* key, std::int64_t otherwise) {
+    const auto at = object.is_object() ? object.find(key) : object.end();
+    return object.is_object() && at != object.end() && at->is_number_integer() ? at->get<std::int64_t>() : otherwise;
 }
 
 /// True if a micro-batch that nobody names divides the global batch of a document on all of its GPUs.
 inline bool divides_global_batch(const nlohmann::json& document, std::int64_t micro_batch) {
-    const auto whole = [](const nlohmann::json& object, const char* key, std::int64_t otherwise) {
-        const auto at = object.is_object() ? object.find(key) : object.end();
-        return object.is_object() && at != object.end() && at->is_number_integer() ? at->get<std::int64_t>()
-                                                                                   : otherwise;
-    };
-    const std::int64_t batch = whole(document, "global_batch", 0);
-    const std::int64_t gpus = whole(document.value("cluster", nlohmann::json{}), "gpus", 1);
-    const std::int64_t ranks = whole(document.value("layout", nlohmann::json{}), "data", gpus);
+    const std::int64_t batch = whole_or(document, "global_batch", 0);
+    const std::int64_t gpus = whole_or(document.value("cluster", nlohmann::json{}), "gpus", 1);
+    const std::int64_t ranks = whole_or(document.value("layout", nlohmann::json{}), "data", gpus);
     return batch <= 0 || ranks <= 0 || ranks > 1'000'000 || batch % (micro_batch * ranks) == 0;
 }
 
@@ -475,8 +491,9 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
     for (auto field = said.begin(); field != said.end();)
         field = field->is_null() ? said.erase(field) : std::next(field);
     if (said["runtime"].is_string()) said["runtime"] = {{"name", said["runtime"]}};
-    nlohmann::json defaults = nlohmann::json::parse(stack->defaults);
-    defaults["task"] = name_of(task::finetuning);
+    const bool pretrains = said.contains("task") && says(said["task"], name_of(task::pretraining));
+    nlohmann::json defaults = nlohmann::json::parse(pretrains ? stack->of_pretraining : stack->defaults);
+    if (!pretrains) defaults["task"] = name_of(task::finetuning);
     if (!divides_global_batch(said, defaults["micro_batch"].get<std::int64_t>())) defaults.erase("micro_batch");
     const auto optimizer = said.find("optimizer");
     if (optimizer != said.end() && (says(*optimizer, "galore") || says(*optimizer, "apollo")))

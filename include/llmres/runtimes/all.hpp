@@ -88,6 +88,7 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"megatronlm", "megatron"},
     {"megatroncore", "megatron"},
     {"megatronbridge", "megatron"},
+    {"nemomegatronbridge", "megatron"},
     {"mcore", "megatron"},
     {"textgenerationinference", "tgi"},
 });
