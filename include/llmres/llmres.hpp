@@ -140,6 +140,7 @@
 #include <llmres/runtimes/tgi.hpp>
 #include <llmres/runtimes/torchtitan.hpp>
 #include <llmres/runtimes/torchtune.hpp>
+#include <llmres/runtimes/unsloth.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/time/breakdown.hpp>
 #include <llmres/time/host.hpp>

@@ -204,6 +204,71 @@ TEST_CASE("a LoRA has the rank and the kernels of its stack, where it names none
     CHECK_FALSE(answer_job(lora)->assumed.contains("fused_adapters"));
 }
 
+TEST_CASE("Unsloth trains a LoRA of 4-bit weights, whose layers' inputs wait on the host") {
+    const job plain = job_of(document("Unsloth"));
+    CHECK(plain.runtime.identity.name == "unsloth");
+    CHECK(plain.micro_batch == 4);
+    CHECK(plain.sequence == tokens(2048));
+    CHECK(plain.adapter.rank == 16);
+    CHECK(precision{weights_of(plain)} == nf4_double);
+    CHECK(plain.optimizer.name == "adamw_8bit");
+    CHECK(plain.recompute == recompute::full);
+    CHECK(plain.offload.activations == offload_place::host);
+    CHECK(plain.runtime.kernels.loss.code == loss_code::fused_linear);
+    CHECK(plain.runtime.kernels.adapters == adapter_code::fused);
+    const result<job_answer> answer = answer_job(document("unsloth@2026.10.9"));
+    REQUIRE(answer);
+    CHECK(answer->assumed["defaults_of"] == "unsloth 2026.10.9");
+    CHECK(answer->assumed["offload_activations"] == "host");
+    CHECK(answer->assumed["weights"] == "nf4_double");
+    CHECK(answer->assumed["optimizer"] == "adamw_8bit");
+    CHECK(answer->assumed["adapter_rank"] == 16);
+}
+
+TEST_CASE("Unsloth's defaults depend on what is trained, on the sequence and on the layout") {
+    const auto told = [](const nlohmann::json& more) {
+        nlohmann::json asked = document("unsloth");
+        asked.update(more);
+        return job_of(asked);
+    };
+    const job whole = told({{"adapter", {{"kind", "none"}}}});
+    CHECK(precision{weights_of(whole)} == bf16);
+    CHECK(whole.optimizer.name == "adamw_8bit");
+    CHECK(told({{"sequence", 511}}).offload.activations == offload_place::none);
+    CHECK(told({{"sequence", 512}}).offload.activations == offload_place::host);
+    CHECK(told({{"recompute", "none"}}).offload.activations == offload_place::none);
+    CHECK(told({{"recompute", nullptr}}).offload.activations == offload_place::host);
+    CHECK(told({{"offload", {{"activations", "none"}}}}).offload.activations == offload_place::none);
+    const job both = told({{"offload", {{"optimizer", "host"}}}, {"optimizer", "adamw"}});
+    CHECK(both.offload.activations == offload_place::host);
+    CHECK(both.offload.optimizer == offload_place::host);
+    const nlohmann::json two{{"gpu", "h100-sxm5-80gb"}, {"gpus", 2}};
+    CHECK(told({{"layout", {{"zero", 3}}}, {"cluster", two}}).optimizer.name == "adamw_fused");
+    CHECK(told({{"layout", {{"data", 2}}}, {"cluster", two}}).optimizer.name == "adamw_8bit");
+}
+
+TEST_CASE("the longest contexts that Unsloth publishes take about what their GPUs have") {
+    struct published {
+        const char* model;
+        int tokens;
+        double gib;
+    };
+    // unslothai/unsloth, README.md, "Context length benchmarks": QLoRA of rank 32, one sequence; some extrapolated.
+    for (const auto& [model, length, gib] :
+         {published{"llama-3-8b", 21848, 12}, published{"llama-3-8b", 153977, 40}, published{"llama-3-8b", 191728, 48},
+          published{"llama-3-8b", 342733, 80}, published{"llama-3-70b", 12106, 48}}) {
+        CAPTURE(length);
+        nlohmann::json asked = document("unsloth");
+        asked.update({{"model", model}, {"sequence", length}, {"micro_batch", 1}, {"adapter", {{"rank", 32}}}});
+        asked["cluster"] = {{"gpu", "h200-sxm5-141gb"}, {"gpus", 1}};
+        const interval<byte_count> held = answer_job(asked)->planned.plan.memory.total();
+        const double low = held.low.in(mib) / 1024.0, expected = held.expected.in(mib) / 1024.0;
+        CHECK(low < gib * 1.01);
+        CHECK(expected > gib * 0.99);
+        CHECK(expected < gib * 1.16);
+    }
+}
+
 TEST_CASE("Megatron-Bridge fine-tunes 2,048 tokens at once, and pre-trains two sequences of 4,096") {
     const job plain = job_of(document("Megatron-Bridge"));
     CHECK(plain.runtime.identity == runtimes::megatron.identity);

@@ -57,7 +57,8 @@ TEST_CASE("no other trainer upcasts, and transformers before 4.43 does not") {
         CAPTURE(r->identity.name.view());
         job j = trained();
         j.runtime = *r;
-        CHECK(upcasts(j, sharded) == (r->identity.name == "huggingface" && r != &runtimes::huggingface_4_42));
+        const bool of_accelerate = r->identity.name == "huggingface" || r->identity.name == "unsloth";
+        CHECK(upcasts(j, sharded) == (of_accelerate && r != &runtimes::huggingface_4_42));
     }
 }
 

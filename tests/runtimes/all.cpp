@@ -58,6 +58,7 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"TensorRT-LLM@0.17", "up to 0.21"},
                                                             {"tensorrt-llm@0.8", "up to 0.21"},
                                                             {"sglang@0.3.6", "up to 0.4.5"},
+                                                            {"unsloth@2026.10.9", "unsloth 2026.10 and later"},
                                                             {"AutoAWQ@0.1.6", "0.1"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
@@ -94,7 +95,7 @@ TEST_CASE("a version may be written as package managers and people write it") {
 
 TEST_CASE("software without a profile is refused with the nearest that has one") {
     const auto instead_of = [](const char* name) { return std::string{find_runtime(name).error().expected.view()}; };
-    CHECK(instead_of("unsloth").starts_with("huggingface"));
+    CHECK(instead_of("liger").starts_with("huggingface"));
     CHECK(instead_of("FSDP2").find("torchtitan") != std::string::npos);
     CHECK(instead_of("verl").find("vllm") != std::string::npos);
     CHECK(instead_of("LM Studio").starts_with("llama.cpp"));

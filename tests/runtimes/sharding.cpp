@@ -14,12 +14,13 @@ TEST_CASE("each framework shards in its own way") {
     CHECK(runtimes::megatron.sharding.code == sharding_code::buckets);
 }
 
-TEST_CASE("transformers' Trainer and lit-gpt share the last micro-batch's gradients alone, and no other trainer does") {
+TEST_CASE("transformers' Trainer and lit-gpt share the last micro-batch's gradients alone, and no other does") {
     for (const runtime* r : runtimes::all) {
         CAPTURE(r->identity.name.view());
         const std::string_view name = r->identity.name.view();
-        CHECK(r->sharding.sync_each_batch == !(name == "huggingface" || name == "litgpt"));
-        CHECK(r->sharding.gradient_as_bucket_view == !(name == "huggingface" || name == "litgpt" || name == "pytorch"));
+        const bool last = name == "huggingface" || name == "unsloth" || name == "litgpt";
+        CHECK(r->sharding.sync_each_batch == !last);
+        CHECK(r->sharding.gradient_as_bucket_view == !(last || name == "pytorch"));
     }
 }
 
@@ -40,10 +41,12 @@ TEST_CASE("DeepSpeed flattens weights on the GPU from 0.19.0 on, and no other pr
     CHECK(find_runtime("deepspeed", "0.19.2", "runtime")->identity == runtimes::deepspeed.identity);
 }
 
-TEST_CASE("transformers alone pipelines naively, and DeepSpeed's engines alone keep what their stages put out") {
+TEST_CASE(
+    "transformers' Trainer pipelines naively, also under Unsloth, and DeepSpeed's engines alone keep what their stages "
+    "put out") {
     for (const runtime* r : runtimes::all) {
         const std::string_view name = r->identity.name.view();
-        CHECK(r->pipeline.naive == (r->identity.name == "huggingface"));
+        CHECK(r->pipeline.naive == (name == "huggingface" || name == "unsloth"));
         CHECK(r->pipeline.keeps_stage_outputs == (name == "deepspeed" || name == "megatron_deepspeed"));
     }
 }

@@ -90,8 +90,11 @@ struct training_stack {
     std::string_view defaults;               ///< fields of a job document that finetunes, as JSON
     std::string_view of_whole_model = "{}";  ///< further ones where no adapter is trained, as JSON
     std::string_view of_low_rank = "{}";     ///< further ones where a low-rank adapter is trained, as JSON
+    std::string_view of_sharded = "{}";      ///< further ones where `layout` has `zero` 2 or 3, as JSON
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
+    /// `offload` is for layers that are recomputed whole, of sequences from this length on. Unit: tokens.
+    std::int64_t offloads_from = 0;
 };
 
 /// All of them. A micro-batch of 8 and a fused optimizer are those of transformers' TrainingArguments (with PyTorch 2.8
@@ -127,6 +130,19 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                 "pipelines/train/tuner.py",
      .defaults = R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw_fused",
                      "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})"},
+    // A LoRA of 4-bit weights; full fine-tuning is in bf16 (models/vision.py, float32_mixed_precision). bitsandbytes'
+    // 8-bit optimizers do not step FSDP2's shards (models/rl.py).
+    {.name = "unsloth",
+     .also = "unsloth",
+     .read_in =
+         "unsloth 2026.10.9, models/loader.py, models/llama.py: get_peft_model, models/rl.py and models/_utils.py: "
+         "apply_unsloth_gradient_checkpointing",
+     .defaults = R"({"micro_batch": 4, "sequence": 2048, "recompute": "full", "weights": "nf4_double",
+                     "optimizer": "adamw_8bit", "adapter": {"kind": "lora", "rank": 16},
+                     "offload": {"activations": "host"}})",
+     .of_whole_model = R"({"weights": "bf16"})",
+     .of_sharded = R"({"optimizer": "adamw_fused"})",
+     .offloads_from = 512},
     // The recipes of single models start from these, and set layouts and lengths of their own.
     {.name = "megatronbridge",
      .also = "nemomegatronbridge",
@@ -506,6 +522,11 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
         defaults.merge_patch(nlohmann::json::parse(stack->of_whole_model));
     for (const adapter_kind low_rank : {adapter_kind::lora, adapter_kind::rslora, adapter_kind::dora})
         if (says(kind, name_of(low_rank))) defaults.merge_patch(nlohmann::json::parse(stack->of_low_rank));
+    if (whole_or(said.value("layout", nlohmann::json{}), "zero", 0) >= 2)
+        defaults.merge_patch(nlohmann::json::parse(stack->of_sharded));
+    const bool recomputes = says(said.value("recompute", defaults["recompute"]), name_of(recompute::full));
+    if (!recomputes || whole_or(said, "sequence", whole_or(defaults, "sequence", 0)) < stack->offloads_from)
+        defaults.erase("offload");
     for (const auto& [key, value] : defaults.items())
         if (value.is_object() && said.contains(key) && said[key].is_object()) said[key] = beside(value, said[key]);
     return beside(defaults, said);

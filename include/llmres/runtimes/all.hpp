@@ -22,6 +22,7 @@
 #include <llmres/runtimes/tgi.hpp>
 #include <llmres/runtimes/torchtitan.hpp>
 #include <llmres/runtimes/torchtune.hpp>
+#include <llmres/runtimes/unsloth.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/joined.hpp>
@@ -39,8 +40,8 @@ namespace runtimes {
 inline constexpr auto all =
     joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
            all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&mlx, &tgi, &ctranslate2}, all_huggingface,
-           all_litgpt, std::array{&torchtune}, all_torchtitan, all_deepspeed, std::array{&megatron_deepspeed},
-           all_megatron, std::array{&nanotron});
+           std::array{&unsloth}, all_litgpt, std::array{&torchtune}, all_torchtitan, all_deepspeed,
+           std::array{&megatron_deepspeed}, all_megatron, std::array{&nanotron});
 
 }  // namespace runtimes
 
@@ -84,11 +85,11 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"msswift", "huggingface"},
     {"swift", "huggingface"},
     {"autotrain", "huggingface"},
+    {"nemomegatronbridge", "megatron"},
     {"nemo", "megatron"},
     {"megatronlm", "megatron"},
     {"megatroncore", "megatron"},
     {"megatronbridge", "megatron"},
-    {"nemomegatronbridge", "megatron"},
     {"mcore", "megatron"},
     {"textgenerationinference", "tgi"},
 });
@@ -149,16 +150,14 @@ inline constexpr auto headers_of_kin = std::to_array<std::array<std::string_view
 /// Software that has no profile, without letter case and marks, and what to name in its place: its kernels or its
 /// sharding are its own, so that no profile is taken for it unsaid.
 inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::string_view, 2>>({
-    {"unsloth",
-     "huggingface, which is nearest: Unsloth's own kernels are not described (loss fused_linear is most of them)"},
     {"liger", "huggingface or another runtime that trains, with loss fused_linear"},
     {"fsdp", "pytorch or torchtitan, with zero 3"},
     {"fsdp2", "pytorch or torchtitan, with zero 3"},
     {"ddp", "pytorch, with zero 0"},
     {"lightning", "litgpt for its models, or pytorch, which is nearest"},
-    {"nemoautomodel", "pytorch, with zero 3, which is nearest: it shards transformers' modules by FSDP2"},
     {"composer", "pytorch, which is nearest"},
     {"llmfoundry", "pytorch, which is nearest"},
+    {"nemoautomodel", "pytorch, with zero 3, which is nearest: it shards transformers' modules by FSDP2"},
     {"colossalai", "pytorch, which is nearest"},
     {"verl", "pytorch for the training of one model, or vllm for its generation"},
     {"openrlhf", "deepspeed for the training of one model, or vllm for its generation"},
