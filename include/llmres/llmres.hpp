@@ -108,6 +108,7 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/allocator.hpp>
+#include <llmres/runtimes/automodel.hpp>
 #include <llmres/runtimes/cache.hpp>
 #include <llmres/runtimes/command_line.hpp>
 #include <llmres/runtimes/ctranslate2.hpp>

@@ -269,6 +269,27 @@ TEST_CASE("the longest contexts that Unsloth publishes take about what their GPU
     }
 }
 
+TEST_CASE("NeMo AutoModel trains the model as it is stored, one sequence at a time, and pre-trains alike") {
+    for (const char* name : {"automodel", "NeMo AutoModel", "nemo-automodel"}) {
+        CAPTURE(name);
+        const job plain = job_of(document(name));
+        CHECK(plain.runtime.sharding.code == sharding_code::fsdp2);
+        CHECK(plain.micro_batch == 1);
+        CHECK(plain.recompute == recompute::none);
+        CHECK(precision{weights_of(plain)} == bf16);
+        CHECK_FALSE(plain.adapter.trains());
+        CHECK_FALSE(master_weights_of(plain));
+    }
+    nlohmann::json asked = document("automodel");
+    asked["adapter"] = {{"kind", "lora"}};
+    CHECK(job_of(asked).adapter.rank == 8);
+    CHECK(job_of(asked).runtime.kernels.gate == gate_code::in_place);
+    CHECK(answer_job(asked)->assumed["fused_gates"] == true);
+    asked = document("automodel");
+    asked["task"] = "pretraining";
+    CHECK(answer_job(asked)->assumed["defaults_of"] == "nemo_automodel 0.7.0");
+}
+
 TEST_CASE("Megatron-Bridge fine-tunes 2,048 tokens at once, and pre-trains two sequences of 4,096") {
     const job plain = job_of(document("Megatron-Bridge"));
     CHECK(plain.runtime.identity == runtimes::megatron.identity);

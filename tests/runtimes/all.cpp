@@ -59,6 +59,7 @@ TEST_CASE("profiles are found by engine and version, and a release between two b
                                                             {"tensorrt-llm@0.8", "up to 0.21"},
                                                             {"sglang@0.3.6", "up to 0.4.5"},
                                                             {"unsloth@2026.10.9", "unsloth 2026.10 and later"},
+                                                            {"automodel@0.7.0", "NeMo AutoModel 0.7 and later"},
                                                             {"AutoAWQ@0.1.6", "0.1"}};
     for (const auto& [name, versions] : expected) {
         INFO(name);
@@ -76,6 +77,7 @@ TEST_CASE("what drives another engine is found under its own name, without a ver
     CHECK(*find_runtime("axolotl") == *find_runtime("huggingface"));
     CHECK(*find_runtime("LLaMA-Factory") == *find_runtime("huggingface"));
     CHECK(*find_runtime("megatron-bridge") == runtimes::megatron);
+    CHECK(*find_runtime("NeMo AutoModel") == runtimes::automodel);
     CHECK(find_runtime("axolotl@0.8").error().code == error_code::unknown);
     CHECK(find_runtime("megatron-bridge@0.2").error().code == error_code::unknown);  // not Megatron-Core's
     CHECK(*find_runtime("megatron-core@0.12") == runtimes::megatron_0_12);

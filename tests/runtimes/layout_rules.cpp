@@ -85,6 +85,7 @@ constexpr std::array engines{
     engine{"ctranslate2", "+---", ""},     // tensor_parallel=True under mpirun
     engine{"huggingface", "m+mm", "+++"},  // FSDP SHARD_GRAD_OP and FULL_SHARD, DeepSpeed's ZeRO 1
     engine{"unsloth", "m+mm", "+++"},      // as transformers' Trainer
+    engine{"automodel", "++++", "-++"},    // FSDP2 alone, reshard_after_forward is false or true
     engine{"litgpt", "----", "--+"},       //
     engine{"torchtune", "m-m-", "-++"},    // reshard_after_forward is false or true
     engine{"torchtitan", "++++", "-++"},   //

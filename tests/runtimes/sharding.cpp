@@ -14,11 +14,12 @@ TEST_CASE("each framework shards in its own way") {
     CHECK(runtimes::megatron.sharding.code == sharding_code::buckets);
 }
 
-TEST_CASE("transformers' Trainer and lit-gpt share the last micro-batch's gradients alone, and no other does") {
+TEST_CASE(
+    "transformers' Trainer, AutoModel and lit-gpt share the last micro-batch's gradients alone, and no other does") {
     for (const runtime* r : runtimes::all) {
         CAPTURE(r->identity.name.view());
         const std::string_view name = r->identity.name.view();
-        const bool last = name == "huggingface" || name == "unsloth" || name == "litgpt";
+        const bool last = name == "huggingface" || name == "unsloth" || name == "automodel" || name == "litgpt";
         CHECK(r->sharding.sync_each_batch == !last);
         CHECK(r->sharding.gradient_as_bucket_view == !(last || name == "pytorch"));
     }

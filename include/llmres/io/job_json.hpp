@@ -143,6 +143,14 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .of_whole_model = R"({"weights": "bf16"})",
      .of_sharded = R"({"optimizer": "adamw_fused"})",
      .offloads_from = 512},
+    // Its recipes leave the optimizer and the loss to a YAML file, whose examples name Adam and MaskedCrossEntropy.
+    {.name = "automodel",
+     .also = "nemoautomodel",
+     .read_in = "nemo_automodel 0.7.0, recipes/llm/train_ft.py, components/distributed/config.py, "
+                "components/_peft/lora.py and components/_peft/lora_mlp.py",
+     .defaults = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})",
+     .of_low_rank = R"({"adapter": {"rank": 8}, "runtime": {"fused_gates": true}})",
+     .of_pretraining = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})"},
     // The recipes of single models start from these, and set layouts and lengths of their own.
     {.name = "megatronbridge",
      .also = "nemomegatronbridge",

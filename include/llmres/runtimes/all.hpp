@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <llmres/runtimes/automodel.hpp>
 #include <llmres/runtimes/ctranslate2.hpp>
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/exllama.hpp>
@@ -40,7 +41,7 @@ namespace runtimes {
 inline constexpr auto all =
     joined(std::array{&no_runtime, &pytorch}, all_vllm, all_sglang, all_tensorrt_llm, all_llama_cpp, all_ollama,
            all_transformers, std::array{&lmdeploy}, all_exllama, std::array{&mlx, &tgi, &ctranslate2}, all_huggingface,
-           std::array{&unsloth}, all_litgpt, std::array{&torchtune}, all_torchtitan, all_deepspeed,
+           std::array{&unsloth, &automodel}, all_litgpt, std::array{&torchtune}, all_torchtitan, all_deepspeed,
            std::array{&megatron_deepspeed}, all_megatron, std::array{&nanotron});
 
 }  // namespace runtimes
@@ -85,6 +86,7 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"msswift", "huggingface"},
     {"swift", "huggingface"},
     {"autotrain", "huggingface"},
+    {"nemoautomodel", "automodel"},
     {"nemomegatronbridge", "megatron"},
     {"nemo", "megatron"},
     {"megatronlm", "megatron"},
@@ -157,7 +159,6 @@ inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::s
     {"lightning", "litgpt for its models, or pytorch, which is nearest"},
     {"composer", "pytorch, which is nearest"},
     {"llmfoundry", "pytorch, which is nearest"},
-    {"nemoautomodel", "pytorch, with zero 3, which is nearest: it shards transformers' modules by FSDP2"},
     {"colossalai", "pytorch, which is nearest"},
     {"verl", "pytorch for the training of one model, or vllm for its generation"},
     {"openrlhf", "deepspeed for the training of one model, or vllm for its generation"},
