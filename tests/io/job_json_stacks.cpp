@@ -181,6 +181,34 @@ TEST_CASE("what drives transformers' Trainer steps by one fused kernel, as its a
     }
 }
 
+TEST_CASE("transformers' Trainer alone, with FSDP and with DeepSpeed trains 8 sequences by a fused step") {
+    for (const char* name : {"trainer", "HF Trainer", "Trainer with FSDP", "trainer+fsdp", "Trainer with DeepSpeed"}) {
+        CAPTURE(name);
+        const job plain = job_of(document(name));
+        CHECK(plain.micro_batch == 8);
+        CHECK(plain.optimizer.name == "adamw_fused");
+        CHECK(plain.recompute == recompute::none);
+        CHECK_FALSE(plain.adapter.trains());
+    }
+    CHECK(job_of(document("trainer")).runtime.sharding.code == sharding_code::fsdp1);
+    CHECK(job_of(document("trainer-deepspeed")).runtime.sharding.code == sharding_code::deepspeed);
+    nlohmann::json sharded = document("trainer-fsdp");
+    sharded.update({{"sequence", 512}, {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 4}}}});
+    const result<job_answer> answer = answer_job(sharded);
+    REQUIRE(answer);
+    CHECK(answer->planned.plan.layout.zero == 3);
+    CHECK(answer->planned.plan.layout.data == 4);
+    CHECK(answer->request.job.runtime.sharding.code == sharding_code::fsdp2);
+    CHECK(answer->assumed["fsdp2"] == true);
+    CHECK(answer->assumed["zero"] == 3);
+    CHECK(answer->assumed["weights"] == "fp32");
+    sharded["layout"] = {{"zero", 2}};
+    sharded["runtime"] = {{"name", "trainer-fsdp"}, {"fsdp2", false}};
+    CHECK(answer_job(sharded)->planned.plan.layout.zero == 2);
+    CHECK(answer_job(sharded)->request.job.runtime.sharding.code == sharding_code::fsdp1);
+    CHECK(answer_job(document("trainer-fsdp")));
+}
+
 TEST_CASE("a LoRA has the rank and the kernels of its stack, where it names none") {
     nlohmann::json asked = document("trl");
     asked["adapter"] = {{"kind", "lora"}};

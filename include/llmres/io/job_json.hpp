@@ -98,8 +98,22 @@ struct training_stack {
 };
 
 /// All of them. A micro-batch of 8 and a fused optimizer are those of transformers' TrainingArguments (with PyTorch 2.8
-/// and later), which the first four take over.
+/// and later), which the next four take over. DeepSpeed's own configuration says which ZeRO stage shards, and has none
+/// of its own.
 inline constexpr auto training_stacks = std::to_array<training_stack>({
+    {.name = "trainer",
+     .also = "hftrainer",
+     .read_in = "transformers 5.24.0, training_args.py",
+     .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})"},
+    {.name = "trainerfsdp",
+     .also = "trainerwithfsdp",
+     .read_in = "transformers 5.24.0, training_args.py: _process_fsdp_args",
+     .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused", "layout": {"zero": 3},
+                     "runtime": {"fsdp2": true}})"},
+    {.name = "trainerdeepspeed",
+     .also = "trainerwithdeepspeed",
+     .read_in = "transformers 5.24.0, training_args.py",
+     .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})"},
     {.name = "trl",
      .also = "trl",
      .read_in = "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py, trainer/model_config.py and "
@@ -151,7 +165,8 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .defaults = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})",
      .of_low_rank = R"({"adapter": {"rank": 8}, "runtime": {"fused_gates": true}})",
      .of_pretraining = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})"},
-    // The recipes of single models start from these, and set layouts and lengths of their own.
+    // The recipes of single models start from these, and set layouts and lengths of their own. Of a 16-bit adapter, the
+    // optimizer's fp32 copy, states and gradients are not described: 10 bytes a trained weight more.
     {.name = "megatronbridge",
      .also = "nemomegatronbridge",
      .read_in = "megatron_bridge 0.6.2, recipes/common.py and models/gpt_provider.py",

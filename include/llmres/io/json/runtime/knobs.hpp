@@ -23,6 +23,12 @@ inline constexpr std::array two_way_knobs{
                      if (!on) gate = gate_code::eager;
                      if (on && gate == gate_code::eager) gate = gate_code::in_place;
                  }},
+    two_way_knob{"fsdp2", [](const runtime& r) { return r.sharding.code == sharding_code::fsdp2; },
+                 [](runtime& r, bool on) {
+                     r.sharding.code = on ? sharding_code::fsdp2 : sharding_code::fsdp1;
+                     // accelerate, utils/fsdp_utils.py, fsdp2_prepare_model
+                     r.sharding.separate_streams = r.sharding.separate_ends = on;
+                 }},
     two_way_knob{
         "gradient_accumulation_fusion", [](const runtime& r) { return r.kernels.linear != linear_code::plain; },
         [](runtime& r, bool on) { r.kernels.linear = on ? linear_code::accumulates_beside : linear_code::plain; }},
