@@ -404,8 +404,8 @@ inline constexpr std::array all{
         "training: how the loss is computed: eager, eager_shifted, triton, chunked, fused_linear, vocabulary_parallel"
         " and others"),
     field(at<&runtime::kernels, &training_kernels::scan>, "Runtime", "scan",
-        "training: how Mamba 2 is computed: plain, fused (mamba-ssm, as in transformers) or fused_to_gate (as in "
-        "Megatron-Core)"),
+        "training: how recurrences are computed: plain, fused (mamba-ssm; flash-linear-attention and causal-conv1d; as "
+        "in transformers) or fused_to_gate (as in Megatron-Core)"),
     field(at<&runtime::kernels, &training_kernels::use_fused_weighted_squared_relu>, "Runtime",
         "use_fused_weighted_squared_relu",
         "training: routed experts without a gate apply activation and routing weight in one kernel"),
@@ -472,9 +472,6 @@ inline constexpr std::array all{
     field(at<&runtime::sharding, &training_sharding::gradient_as_bucket_view>, "Runtime", "gradient_as_bucket_view",
         "huggingface, litgpt and pytorch, training: gradients are views of DDP's buckets; else the buckets are as "
         "large beside them; default: false"),
-    field(at<&runtime::kernels, &training_kernels::scan>, "Runtime", "scan",
-        "training: recurrences are computed by PyTorch alone (plain) or by packages with kernels for them (fused: "
-        "mamba-ssm, flash-linear-attention, causal-conv1d; fused_to_gate: Megatron-Core's); default: plain"),
     field(at<&runtime::kernels, &training_kernels::fp8, &fp8_training::recipe>, "Runtime", "fp8_recipe",
         "training: linear layers compute in fp8 and keep fp8 copies (Transformer Engine): none, delayed, tensorwise, "
         "blockwise or mxfp8; default: none"),
