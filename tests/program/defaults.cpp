@@ -34,6 +34,19 @@ double term(const json& said, const char* name) { return said["memory"]["terms"]
 
 }  // namespace
 
+TEST_CASE("how recurrences are trained is said where a model has them: in plain PyTorch, or by kernels for them") {
+    const auto planned = [](const char* model, arguments more) {
+        more.insert(more.begin(), {"--runtime", "huggingface", "--gpus", "8"});
+        return answer(more, model);
+    };
+    const json plain = planned("qwen3.5-27b", {});
+    CHECK(plain["assumed"]["scan"] == "plain");
+    const json fused = planned("qwen3.5-27b", {"--scan", "fused"});
+    CHECK_FALSE(fused["assumed"].contains("scan"));
+    CHECK(term(fused, "activations") < 0.75 * term(plain, "activations"));
+    CHECK_FALSE(planned("llama-3.1-8b", {})["assumed"].contains("scan"));
+}
+
 TEST_CASE("an adapter of factors has rank 8 however it is named, and a plan says so") {
     const auto planned = [](arguments named) {
         named.insert(named.begin(), {"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--json"});

@@ -90,6 +90,7 @@ inline void assume_training(assumption_list& a, const nlohmann::json& document, 
     if (j.optimizer.block == 0)  // else the optimizer has 8-bit states
         a.add("optimizer_states", (j.optimizer.widens ? fp32 : states).name.view());
     a.add("recompute", name_of(j.recompute));
+    if (has_recurrence(j.model) && !a.says("runtime", "scan")) a.list()["scan"] = name_of(j.runtime.kernels.scan);
     assume_adapter(a, j, stack != nullptr);
     if (stack != nullptr) assume_defaults_of(a, document, *stack);
 }
