@@ -3,7 +3,7 @@
 
 #include <llmres/inventory/adapter_weights.hpp>
 #include <llmres/memory/training.hpp>
-#include <llmres/models/llama.hpp>
+#include <llmres/models/all.hpp>
 #include <vector>
 
 #include "../training_jobs.hpp"
@@ -99,6 +99,27 @@ TEST_CASE("projections that are one layer share the A of their adapter") {
     CHECK(added_to(weight_role::gate_proj, lora, joined).size() == 2);
     CHECK(added_to(weight_role::up_proj, lora, joined).size() == 1);
     CHECK(added_to(weight_role::up_proj, lora, {}).size() == 2);
+}
+
+TEST_CASE("Qwen3.5's queries share a layer with their gate, and its delta nets have four layers in front") {
+    // transformers 5.17, models/qwen3_5: q_proj has queries and gate; in_proj_qkv, in_proj_z, in_proj_b, in_proj_a.
+    const model qwen = find_model("qwen3.5-27b").value();
+    job j{.model = qwen, .task = task::finetuning, .sequence = tokens(1024)};
+    j.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    const auto trained = [&](role_set targets) {
+        j.adapter.targets = targets;
+        std::int64_t values = 0;
+        for (const layer& kind : qwen.layers.distinct())
+            for_each_weight(kind, qwen.hidden, [&](const weight& w) {
+                for_each_adapter_weight(adapter_of(j), modeling_of(qwen), w,
+                                        [&](const weight& a) { values += a.rows * a.columns * a.copies; });
+            });
+        return values;
+    };
+    const layer& full = qwen.layers[3];
+    CHECK(trained({weight_role::q_proj}) == 16 * (qwen.hidden + 2 * full.attention.heads * full.attention.head_dim));
+    const recurrent& r = qwen.layers[0].recurrent;
+    CHECK(trained({weight_role::in_proj}) == 16 * (4 * qwen.hidden + r.conv_channels() + r.inner() + 2 * r.heads));
 }
 
 TEST_CASE("what each kind of adapter trains beside a matrix of 96 x 64, and that vectors get nothing of a matrix's") {

@@ -25,7 +25,7 @@ byte_count saved(const layer& l, const job& j) {
                               [&](const activation& a) { all += local_bytes(a, {}); });
     return all;
 }
-detail::unsaved unsaved_by(const layer& l, const job& j) {
+byte_count unsaved_by(const layer& l, const job& j) {
     return detail::unsaved_by(l, j, j.model.hidden, training_context{j, {}}, {});
 }
 
@@ -70,18 +70,18 @@ TEST_CASE("a layer is its mixer and its feed-forward: what each saves adds up, i
 
 TEST_CASE("a first layer does not save what lies before its first adapter") {
     // Adapters of q and v: the norm before them has no gradient to pass on.
-    CHECK(unsaved_by(block(), adapted({weight_role::q_proj, weight_role::v_proj})).size == norm);
+    CHECK(unsaved_by(block(), adapted({weight_role::q_proj, weight_role::v_proj})) == norm);
     // Of what the feed-forward reads first: all of attention, and both norms.
     const job late = adapted({weight_role::up_proj});
-    CHECK_FALSE(unsaved_by(block(), late).goes_on);
+    CHECK(detail::unreached_layers(late.model, training_context{late, {}}) == 0);
     // The activation passes no gradient on to the gate; its product with `up` needs the activated gate for up's alone.
-    CHECK(unsaved_by(block(), late).size == saved(mixer_of(block()), late) + norm + bytes(2) * (2 * n * 14336));
+    CHECK(unsaved_by(block(), late) == saved(mixer_of(block()), late) + norm + bytes(2) * (2 * n * 14336));
     // Of its last product: all that the layer saves but what the adapter reads, in fp32, and its A's output.
     const job last = adapted({weight_role::down_proj});
-    CHECK(saved(block(), last) - unsaved_by(block(), last).size == bytes(4) * (n * 14336 + n * 8));
+    CHECK(saved(block(), last) - unsaved_by(block(), last) == bytes(4) * (n * 14336 + n * 8));
     // Of attention's last product: none of what attention saves.
     const job output = adapted({weight_role::o_proj});
-    const byte_count mixing = unsaved_by(block(), output).size;
+    const byte_count mixing = unsaved_by(block(), output);
     CHECK(saved(mixer_of(block()), output) - mixing == bytes(4) * (n * h + n * 8));
 }
 
@@ -90,18 +90,19 @@ TEST_CASE("a layer without adapters saves nothing, and the next may be the first
     plain.feed_forward = no_feed_forward;
     plain.norm_before_feed_forward = false;
     const job j = adapted({weight_role::up_proj});
-    const detail::unsaved cut = unsaved_by(plain, j);
-    CHECK(cut.size == saved(plain, j));
-    CHECK(cut.goes_on);
+    const byte_count cut = unsaved_by(plain, j);
+    CHECK(cut == saved(plain, j));
 
     // Three such layers before one that is adapted.
     job mixed = j;
     mixed.model.layers = {3, plain};
     mixed.model.layers.append(1, block());
     const training_context context{mixed, {}};
-    CHECK(detail::cut_off(mixed, {}, context, {}) == cut.size * 3 + unsaved_by(block(), mixed).size);
+    CHECK(detail::cut_off(mixed, {}, context, {}) == cut * 3 + unsaved_by(block(), mixed));
+    CHECK(detail::unreached_layers(mixed.model, context) == 3);
     // Layers that are computed again have the embedding's output ask for gradients.
     mixed.recompute = recompute::full;
+    CHECK(detail::unreached_layers(mixed.model, training_context{mixed, {}}) == 0);
     CHECK(detail::cut_off(mixed, {}, training_context{mixed, {}}, {}) == byte_count{});
     job trained = full();
     CHECK(detail::cut_off(trained, {}, training_context{trained, {}}, {}) == byte_count{});
@@ -110,21 +111,21 @@ TEST_CASE("a layer without adapters saves nothing, and the next may be the first
 TEST_CASE("an input that asks for no gradient has no mask of its dropout") {
     job j = adapted({weight_role::q_proj, weight_role::v_proj});
     j.adapter.dropout = 0.1;
-    CHECK(unsaved_by(block(), j).size == norm + bytes(2) * (n * h));  // a byte a value, for each of the two
+    CHECK(unsaved_by(block(), j) == norm + bytes(2) * (n * h));  // a byte a value, for each of the two
 }
 
 TEST_CASE("what recomputation has dropped already is not taken off once more") {
     job j = adapted({weight_role::o_proj});  // none of what attention saves
     j.attention = attention_kernel::eager;
-    const byte_count all = unsaved_by(block(), j).size;
+    const byte_count all = unsaved_by(block(), j);
     j.recompute = recompute::selective;
     const training_context context{j, {}};
     const byte_count core = named_parts_of(block(), j, {}, context).recomputed;
     CHECK(core > byte_count{});
-    CHECK(unsaved_by(block(), j).size == all - core);
+    CHECK(unsaved_by(block(), j) == all - core);
     // By product, what is stored is stored without gradients, too.
     j.runtime.kernels.checkpointing.selective = selective_code::all_but_products;
-    CHECK(unsaved_by(block(), j).size == byte_count{});
+    CHECK(unsaved_by(block(), j) == byte_count{});
 }
 
 TEST_CASE("no layer leaves out more than it would save, whatever its adapters") {
@@ -148,7 +149,7 @@ TEST_CASE("no layer leaves out more than it would save, whatever its adapters") 
                     CAPTURE(m->name.view());
                     for (std::int32_t k = 0; k < m->layers.kind_count; ++k) {
                         const layer& l = m->layers.kinds[static_cast<std::size_t>(k)];
-                        CHECK(unsaved_by(l, j).size <= saved(l, j));
+                        CHECK(unsaved_by(l, j) <= saved(l, j));
                     }
                 }
 }

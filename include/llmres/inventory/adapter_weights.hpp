@@ -54,6 +54,7 @@ constexpr void for_each_adapter_weight(const adapter& a, const modeling& code, c
             down.rows = a.rank;
             down.quantised = false;
             if (w.split == weight_split::rows) down.split = weight_split::replicated;
+            if (code.separate_projections && w.role == weight_role::in_proj) down.copies *= 2;  // two layers each
             visit(down);
         }
         weight up = w;

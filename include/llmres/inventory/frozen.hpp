@@ -22,20 +22,15 @@
 /// (peft, `prepare_model_for_kbit_training`; transformers, `enable_input_require_grads`).
 namespace llmres::inline v0::detail {
 
-/// Bytes that a layer would save if its input required a gradient, and does not; `goes_on`: nor does its output.
-struct unsaved {
-    byte_count size{};
-    bool goes_on = false;
-};
-
 /// Layers at the beginning of a frozen model that no gradient reaches: those before its first adapters.
 constexpr std::int32_t unreached_layers(const model& m, const training_context& context) {
     std::int32_t layers = 0;
-    for (bool goes_on = !context.input_requires_grad; goes_on && layers < m.layers.size; layers += goes_on ? 1 : 0) {
+    if (context.input_requires_grad) return layers;
+    for (; layers < m.layers.size; ++layers) {
         gradient_flow flow{input_gradient::none};
         for_each_layer_operation(m.layers[layers], m.hidden, context.code,
                                  [&](const layer_operation& o) { flow.pass(o, context.adapter); });
-        goes_on = !flow.reaches(operand_name::stream);
+        if (flow.reaches(operand_name::stream)) break;
     }
     return layers;
 }
@@ -61,10 +56,12 @@ constexpr byte_count unsaved_copies(const layer& first, std::int64_t hidden, con
     return size;
 }
 
-/// Of what a job keeps: parts that are recomputed or offloaded are not saved either way. (Recomputation by product
-/// stores products whether gradients reach them or not: torch/utils/checkpoint.py, _CachingTorchDispatchMode.)
-constexpr unsaved unsaved_by(const layer& first, const job& j, std::int64_t hidden, const training_context& context,
-                             const layer_split& l) {
+/// Bytes that a layer would save if its input required a gradient, and does not: of what a job keeps, not of parts that
+/// are recomputed or offloaded either way. (Recomputation by product stores products whether gradients reach them or
+/// not: torch/utils/checkpoint.py, _CachingTorchDispatchMode.)
+constexpr byte_count unsaved_by(const layer& first, const job& j, std::int64_t hidden, const training_context& context,
+                                const layer_split& l) {
+    if (keeps_by_product(j)) return {};
     byte_count all, some;
     const auto count = [&](const activation& a, byte_count& sum) {
         if (named_parts::keeps(a, j)) sum += local_bytes(a, l);
@@ -72,11 +69,8 @@ constexpr unsaved unsaved_by(const layer& first, const job& j, std::int64_t hidd
     const auto count_all = [&](const activation& a) { count(a, all); };
     const auto count_some = [&](const activation& a) { count(a, some); };
     show_saved(first, hidden, context, gradient_flow{input_gradient::required}, visiting<activation>(count_all));
-    const gradient_flow after =
-        show_saved(first, hidden, context, gradient_flow{input_gradient::none}, visiting<activation>(count_some));
-    const bool goes_on = !after.reaches(operand_name::stream);
-    if (keeps_by_product(j)) return {{}, goes_on};
-    return {all - some + unsaved_copies(first, hidden, context), goes_on};
+    show_saved(first, hidden, context, gradient_flow{input_gradient::none}, visiting<activation>(count_some));
+    return all - some + unsaved_copies(first, hidden, context);
 }
 
 }  // namespace llmres::inline v0::detail

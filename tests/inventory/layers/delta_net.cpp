@@ -73,6 +73,23 @@ TEST_CASE("the plain rule pads sequences to chunks of 64 tokens, the kernels do 
     CHECK(of(scan_code::plain, 128) - of(scan_code::plain, 127) < of(scan_code::plain, 65) - of(scan_code::plain, 64));
 }
 
+TEST_CASE("before transformers 5.17 the plain rule kept each row of a chunk's system, and the rows above it") {
+    // 63 rows of 1 to 63 values, and as many products of each with the rows above it.
+    CHECK(solved_by_rows() == 63 * 64 * 127 / 6 + 63 * 64 / 2);
+    const cluster c = standard_cluster(gpus::h200_sxm5_141gb, 1).value();
+    const auto above = [&](scan_code scan, recompute recomputed) {
+        job j = training(scan, 1, 4096);
+        j.runtime.accuracy = {};
+        j.model.layers = {3, recurring};
+        j.recompute = recomputed;
+        const interval<byte_count> kept = memory_of(j, layout{}, c)[memory_term::activations];
+        return kept.high - kept.expected;
+    };
+    const byte_count layer = bytes(4) * (std::int64_t{64} * 32 * 87'360);  // 683 MiB
+    CHECK(above(scan_code::plain, recompute::none) - above(scan_code::fused, recompute::none) == layer * 3);
+    CHECK(above(scan_code::plain, recompute::full) - above(scan_code::fused, recompute::full) == layer);
+}
+
 TEST_CASE("tensor ranks share a mixer by its heads") {
     for (const scan_code scan : {scan_code::plain, scan_code::fused}) {
         const job j = training(scan, 1, 512);

@@ -15,6 +15,7 @@
 /// models/qwen3_next/modeling_qwen3_next.py, torch_chunk_gated_delta_rule), the rule is in fp32, keys are copied to all
 /// value heads, and chunks follow each other in a loop. flash-linear-attention's kernels (fla 0.6,
 /// ops/gated_delta_rule/chunk.py, ChunkGatedDeltaRuleFunction) keep what the rule reads and recompute the rest.
+/// Megatron-Core's mixer is counted as with these kernels; its own code was not read.
 namespace llmres::inline v0::detail {
 
 /// Sizes of one layer's rule, in elements. Sequences are padded to whole chunks.
@@ -118,6 +119,15 @@ constexpr void save_gated_norm(const delta_shape& s, const delta_writer& save) {
     if (!context.frozen) save.norm(s.tokens * s.value_width, context.formats.compute);
     save.norm(s.tokens * s.value_width, context.autocast ? fp32 : context.formats.compute);
     save.norm(product<std::int64_t>(2, s.tokens * s.value_width), fp32);
+}
+
+/// What transformers before 5.17 keeps of one chunk and head beside that, in plain PyTorch: its system was solved in
+/// place, row by row, and autograd keeps each row and the rows above it (4.57 to 5.16, torch_chunk_gated_delta_rule:
+/// row.unsqueeze(-1) * sub).
+constexpr std::int64_t solved_by_rows() {
+    std::int64_t values = 0;
+    for (std::int64_t i = 1; i < delta_shape::chunk; ++i) values += i * i + i;
+    return values;
 }
 
 /// What the mixer saves between its projections.

@@ -85,7 +85,7 @@ constexpr encoder_memory encoder_memory_of(const job& j, const layer_split& l, c
         const training_layer layer = training_layer_of(e.block, j, l, context, block);
         // Of what recomputation leaves, what a frozen first layer does not save.
         const byte_count unsaved =
-            context.input_requires_grad ? byte_count{} : unsaved_by(e.block, j, e.hidden, context, l).size;
+            context.input_requires_grad ? byte_count{} : unsaved_by(e.block, j, e.hidden, context, l);
         found.kept += layer.kept * e.layers - (unsaved < layer.kept ? unsaved : layer.kept) +
                       saved_beside_encoder_layers(m, e, context, l);
         found.behind += layer.kept * (e.layers - 1);

@@ -118,7 +118,7 @@ constexpr byte_count cut_off(const job& j, const layout& l, const training_conte
     }
     const std::int32_t unreached = unreached_layers(j.model, context);
     for (std::int32_t i = 0; i < j.model.layers.size && i <= unreached; ++i)
-        size += unsaved_by(j.model.layers[i], j, j.model.hidden, context, l).size;
+        size += unsaved_by(j.model.layers[i], j, j.model.hidden, context, l);
     return size;
 }
 

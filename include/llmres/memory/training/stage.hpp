@@ -244,7 +244,9 @@ struct saved_memory {
     bool moves = false;
     byte_count each{};         ///< where layers move: what each of the two that are on the GPU is counted with
     byte_count not_at_loss{};  ///< of `all`, what is not held while the loss is computed and differentiated
-    byte_count maybe_more{};   ///< tokens of busier experts than the mean; what is being copied to main memory
+    /// Tokens of busier experts than the mean; what older code of gated delta nets keeps; what is being copied to main
+    /// memory.
+    byte_count maybe_more{};
 };
 
 /// Where layers move, one of the two that are on the GPU is the one that is computed, or differentiated: what is
@@ -324,6 +326,26 @@ constexpr byte_count uneven_tokens(const folded_job& f, const placement& here, d
     return uneven;
 }
 
+/// What gated delta nets in plain PyTorch keep more before transformers 5.17, which profiles do not tell apart. Where
+/// layers are computed anew there is one at a time.
+constexpr byte_count kept_by_rows(const folded_job& f, const placement& here, double batches) {
+    byte_count more;
+    const training_kernels& kernels = f.context.runtime.kernels;
+    if (kernels.scan != scan_code::plain || kernels.modules != module_code::transformers) return more;
+    for (std::size_t k = 0; k < f.kinds(); ++k) {
+        const recurrent& r = f.job.model.layers.kinds[k].recurrent;
+        if (here.counts[k] == 0 || !is_gated_delta(r)) continue;
+        const delta_shape s{r, f.context.tokens};
+        const byte_count layer = div_up(
+            size_of(fp32, product(f.context.tokens.sequences * s.chunks, s.heads), solved_by_rows()), f.layout.tensor);
+        if (f.context.recomputes)
+            more = more > layer ? more : layer;
+        else
+            more += scaled_up(layer * here.counts[k], batches);
+    }
+    return more;
+}
+
 /// Whether what layers save leaves the GPU: each tensor as it is made, or the layers but for two.
 constexpr bool moves_layers(const folded_job& f, const placement& here) {
     return f.job.offload.activations != offload_place::none &&
@@ -391,7 +413,7 @@ constexpr saved_memory saved_memory_of(const folded_job& f, const placement& her
     }
     // One layer's part may still be copied while the next layer is computed: the copy has a stream of its own, which
     // holds on to what it reads (Megatron-Core, fine_grained_activation_offload.py, bulk_offload_group: record_stream).
-    saved.maybe_more = uneven_tokens(f, here, batches) + copied;
+    saved.maybe_more = uneven_tokens(f, here, batches) + kept_by_rows(f, here, batches) + copied;
     return saved;
 }
 

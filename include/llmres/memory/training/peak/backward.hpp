@@ -90,7 +90,7 @@ constexpr backward_state before_first_layer(const stage_step& in, std::size_t ki
     backward_state b;
     if (f.kinds() == 1) {
         b = {in.head_gradients + layer.state.gradients.kept * (s.holds.counts[kind] - 1),
-             layer.kept + s.saved.before - (s.saved.cut < layer.kept ? s.saved.cut : layer.kept)};
+             s.saved.before + beyond(layer.kept, s.saved.cut)};
     } else {
         const layer_stack& layers = f.by_stage;
         const stage_range span = span_of(layers, static_cast<std::int32_t>(kind), s.holds.layers);
@@ -204,7 +204,8 @@ constexpr byte_count joined_gradients(const stage_step& in) {
 constexpr bool is_differentiated(const stage_step& in, std::size_t kind) {
     const folded_job& f = in.folded;
     const bool begins_late = f.context.adapter.trains() && !f.context.adapter.prompts_layers();
-    if (!in.stage.first || !begins_late || f.context.input_requires_grad) return true;
+    // With a virtual pipeline a stage's layers are not those that the model begins with.
+    if (!in.stage.first || !begins_late || f.context.input_requires_grad || f.layout.virtual_pipeline > 1) return true;
     const stage_range span = span_of(f.by_stage, static_cast<std::int32_t>(kind), in.stage.holds.layers);
     return span.last > unreached_layers(f.job.model, f.context);
 }
