@@ -572,7 +572,7 @@ struct hub_other {
     literal makes;   ///< "images"
 };
 
-/// Longer names before those that they begin with. What the publishers' pages call them.
+/// Models that are no language models, by the beginnings of their names, and what their publishers say they make.
 inline constexpr hub_other hub_others[] = {
     hub_other{"FLUX", "images"},
     hub_other{"HunyuanImage", "images"},

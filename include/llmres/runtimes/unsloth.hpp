@@ -10,14 +10,12 @@ namespace llmres::inline v0::runtimes {
 /// Read from unsloth and unsloth_zoo 2026.10.9; what is not set here is assumed to be as under transformers' Trainer.
 /// Of its own rules it leaves uncounted:
 ///
-/// - inputs of layers that stay on the GPU though activations are offloaded: the last layer's, and those of at most 2
-/// MiB
-///   (unsloth_zoo/gradient_checkpointing.py, MINIMUM_SIZE);
+/// - inputs of layers that stay on the GPU though activations are offloaded: the last layer's, and those of at most
+///   2 MiB (unsloth_zoo/gradient_checkpointing.py, MINIMUM_SIZE);
 /// - an embedding table that goes to the host where the GPU is short of memory (models/vision.py,
 ///   _resolve_offload_embedding: offload_embedding is "auto");
 /// - the tile of its loss, which has 256 MiB at most where the head is frozen, and else 512 to 4,096 tokens
-/// (fused_losses/
-///   fused_linear.py, _tiled_layout and fused_linear_rows): Liger's part is counted, of fewer tokens;
+///   (fused_losses/fused_linear.py, _tiled_layout and fused_linear_rows): Liger's part is counted, of fewer tokens;
 /// - kernels of its own for routed experts.
 inline constexpr runtime unsloth = [] {
     runtime r = for_versions(huggingface, "unsloth 2026.10 and later", {2026, 10});

@@ -6,8 +6,7 @@
 /// What SGLang prints at start (srt/server_args.py, srt/model_executor/model_runner.py, srt/mem_cache/memory_pool.py).
 /// Its GB are 2^30 bytes. From 0.5.20 on the arguments are a dictionary, and the pool may be sized after the graphs are
 /// captured (srt/model_executor/model_runner_components/kv_pool_runtime.py). Held against model_runner.py and published
-/// logs of 0.2 to 2026: windowed layers' pool
-/// ("SWAKVPool") and "Capture target decode CUDA graph end." are of 2026.
+/// logs of 0.2 to 2026: windowed layers' pool ("SWAKVPool") and "Capture target decode CUDA graph end." are of 2026.
 namespace llmres::inline v0::logs {
 
 /// The figures in the lines of SGLang.
