@@ -100,6 +100,22 @@ std::pair<int, std::size_t> check_written(const std::string& file, const std::st
 
 }  // namespace
 
+TEST_CASE("an allocation that failed is none that a job ended with where llama.cpp goes on without pipelines") {
+    const std::string failed =
+        "build: 7205 (abc1234) with cc for x86_64-linux-gnu\n"
+        "load_tensors:        CUDA0 model buffer size =  4403.49 MiB\n"
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 2048.00 MiB on device 0: cudaMalloc failed: out of "
+        "memory\n"
+        "ggml_gallocr_reserve_n_impl: failed to allocate CUDA0 buffer of size 2147483648\n";
+    CHECK(logs::read_log(failed)->ran_out());
+    const std::string recovered =
+        failed + "sched_reserve: compute buffer allocation failed, retrying without pipeline parallelism\n" +
+        "sched_reserve:      CUDA0 compute buffer size =   512.00 MiB\n";
+    CHECK_FALSE(logs::read_log(recovered)->ran_out());
+    CHECK(logs::read_log(recovered)->largest(quantity::weights)->value == doctest::Approx(4403.49 * one_mib));
+    CHECK(logs::read_log(recovered + failed)->ran_out());
+}
+
 TEST_CASE("the log of every row gives the row's figures, whatever engine printed it") {
     const auto [read_logs, engines] = check_written("rows.log", "expected.jsonl");
     CHECK(read_logs >= 60);

@@ -59,6 +59,8 @@ inline constexpr row llama_cpp_rows[] = {
     {"Device memory allocation of size ", quantity::lacking, unit::byte, 0, repeated::most, " failed"},
     {"failed to allocate buffer, size = ", quantity::lacking, unit::as_written, 0, repeated::most},
     {"failed to allocate buffer for kv cache", quantity::lacking, unit::none, 0, repeated::most},
+    // llama-context.cpp, sched_reserve: it goes on with smaller buffers.
+    {"retrying without pipeline parallelism", quantity::lacking, unit::none, 0, repeated::revoked},
     {"ms per token, ", quantity::tokens_per_second, unit::one, 0, repeated::last, " eval time ="},
 };
 

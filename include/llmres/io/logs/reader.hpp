@@ -308,6 +308,10 @@ inline void reader::take_row(const row& r, engine_log& log, std::size_t at) {
     const std::string_view line = line_;
     if (!r.needs.empty() && line.find(r.needs) == std::string_view::npos) return;
     if (!r.without.empty() && line.find(r.without) != std::string_view::npos) return;
+    if (r.again == repeated::revoked) {
+        std::erase_if(log.figures, [&](const figure& f) { return f.what == r.what; });
+        return;
+    }
     const std::int64_t here = number_ + 1;
     if (is_text(r.what)) {
         const char last = r.before.back();

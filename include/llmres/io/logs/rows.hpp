@@ -91,6 +91,7 @@ enum class repeated : std::uint8_t {
     sum,      ///< those of one line add up
     each,     ///< those of all lines of a start add up: caches of windowed layers apart from the others
     summary,  ///< counts where no other row says the thing; the newest of its device
+    revoked,  ///< what was said before does not hold
 };
 
 /// A figure that an engine prints.
