@@ -85,6 +85,14 @@ std::string refusal_of(const std::string& engine, const runtime& r) {
 
 }  // namespace
 
+TEST_CASE("the batch of a device that Trainer prints is the job's micro-batch") {
+    const std::string start = "***** Running training *****\n  Num examples = 14,732\n";
+    const std::string batch = "  Instantaneous batch size per device = 8\n";
+    const std::string end = "{'train_runtime': 143.67, 'train_mem_gpu_alloc_delta': 126487040}\n";
+    CHECK(document_of(start + batch + end)["micro_batch"] == 8);
+    CHECK_FALSE(document_of(start + end).contains("micro_batch"));
+}
+
 TEST_CASE("a start of llama.cpp is a job on as many GPUs as hold weights, in stages") {
     const json document = document_of(llama_log(on_two_gpus));
     CHECK(document["model"] == "Llama-3.1-8B-Instruct");

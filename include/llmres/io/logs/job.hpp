@@ -165,6 +165,7 @@ inline nlohmann::json job_document(const engine_log& log) {
     nlohmann::json& engine = document["runtime"] = {{"name", named}};
     detail::take_knobs(log, engine);
     if (!trains && log.find(quantity::context) != nullptr) document["context"] = count(quantity::context, 0);
+    if (trains && log.find(quantity::sequences) != nullptr) document["micro_batch"] = count(quantity::sequences, 1);
     if (const std::string mix = log.text_of(quantity::weight_format); detail::adds_up(log.engine) && !mix.empty())
         document["weights"] = detail::mix_of(mix);
     if (const std::string cache = log.text_of(quantity::cache_format); cache.starts_with("fp8"))
