@@ -255,7 +255,7 @@ const std::map<std::string, turn>& turns() {
         {"runtime.checkpoints_inside_units",
          {training(both(both(both(qlora, full), zero3), object({{"runtime", object({{"use_reentrant", true}})}}))),
           true}},
-        {"runtime.fsdp2", {training(zero3), true}},
+        {"runtime.fully_shard", {training(zero3), true}},
         {"runtime.gradient_accumulation_fusion", {training(by("megatron")), false}},
         {"runtime.cuda", {training(), 11}},
         {"runtime.reshard_after_forward", {training(both(by("torchtitan"), zero3)), false}},

@@ -199,11 +199,11 @@ TEST_CASE("transformers' Trainer alone, with FSDP and with DeepSpeed trains 8 se
     CHECK(answer->planned.plan.layout.zero == 3);
     CHECK(answer->planned.plan.layout.data == 4);
     CHECK(answer->request.job.runtime.sharding.code == sharding_code::fsdp2);
-    CHECK(answer->assumed["fsdp2"] == true);
+    CHECK(answer->assumed["fully_shard"] == true);
     CHECK(answer->assumed["zero"] == 3);
     CHECK(answer->assumed["weights"] == "fp32");
     sharded["layout"] = {{"zero", 2}};
-    sharded["runtime"] = {{"name", "trainer-fsdp"}, {"fsdp2", false}};
+    sharded["runtime"] = {{"name", "trainer-fsdp"}, {"fully_shard", false}};
     CHECK(answer_job(sharded)->planned.plan.layout.zero == 2);
     CHECK(answer_job(sharded)->request.job.runtime.sharding.code == sharding_code::fsdp1);
     CHECK(answer_job(document("trainer-fsdp")));

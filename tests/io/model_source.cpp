@@ -42,8 +42,8 @@ TEST_CASE("a preset is found by its id and by what people write") {
 
 TEST_CASE("a name that means none is answered with presets and with repositories that are known by a config.json") {
     const auto meant = [](std::string_view name) { return std::string{find_preset(name).error().expected.view()}; };
-    CHECK(meant("qwen3.5-9c").find("a model such as Qwen3.5-9B, ") == 0);
-    CHECK(meant("trinity").find("a model such as Trinity-Mini") == 0);
+    CHECK(meant("qwen3.5-9c").find(" or Qwen3.5-9B") != std::string::npos);
+    CHECK(meant("trinity").find("Trinity-Mini") != std::string::npos);
     CHECK(meant("llama-3.1-9b").find("llama-3.1-8b") != std::string::npos);
     CHECK(meant("zzzz") == "a model of `llmres models`");
 }

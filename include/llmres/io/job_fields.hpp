@@ -453,7 +453,7 @@ inline constexpr std::array all{
         "checkpoints_inside_units",
         "huggingface, training: checkpoints lie inside FSDP's units (apply_activation_checkpointing "
         "after wrapping)"),
-    by_hand("runtime", "Runtime", "fsdp2", flag,
+    by_hand("runtime", "Runtime", "fully_shard", flag,
         "huggingface, training: ZeRO 2 and 3 are FSDP2, with units of the embedding and of the head, as transformers "
         "has them unless told otherwise since 5.10; else FSDP1"),
     by_hand("runtime", "Runtime", "gradient_accumulation_fusion", flag,

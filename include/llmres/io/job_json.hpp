@@ -109,7 +109,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .also = "trainerwithfsdp",
      .read_in = "transformers 5.24.0, training_args.py: _process_fsdp_args",
      .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused", "layout": {"zero": 3},
-                     "runtime": {"fsdp2": true}})"},
+                     "runtime": {"fully_shard": true}})"},
     {.name = "trainerdeepspeed",
      .also = "trainerwithdeepspeed",
      .read_in = "transformers 5.24.0, training_args.py",

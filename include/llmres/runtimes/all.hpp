@@ -125,7 +125,7 @@ inline constexpr auto keys_of_some = std::to_array<std::array<std::string_view, 
     {"sync_each_batch", "huggingface,litgpt,pytorch"},
     {"gradient_as_bucket_view", "huggingface,litgpt,pytorch"},
     {"checkpoints_inside_units", "huggingface"},
-    {"fsdp2", "huggingface"},
+    {"fully_shard", "huggingface"},
     {"gradient_accumulation_fusion", "megatron"},
 });
 

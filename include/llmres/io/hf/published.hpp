@@ -484,17 +484,20 @@ inline maybe<model> find_published_by_words(std::string_view name) {
     });
 }
 
-/// Up to three names that a name might mean, as search_models() chooses them, of presets and of published_configs,
-/// whose repositories are named without their organisation.
+/// Up to three names that a name might mean, as search_models() chooses them: two of presets, and one of
+/// published_configs, whose repositories are named without their organisation.
 inline nearest_names search_models_and_published(std::string_view name) {
     std::vector<std::string_view> names;
-    names.reserve(models::all.size());
-    for (const model* preset : models::all) names.push_back(preset->name.view());
     until_published([&](const published_config&, std::string_view repository) {
         names.push_back(repository.substr(repository.find('/') + 1));
         return false;
     });
-    return models::detail::search_names(name, names);
+    nearest_names found = search_models(name);
+    const nearest_names published = models::detail::search_names(name, names);
+    if (published.empty()) return found;
+    if (found.count == found.names.size()) --found.count;
+    found.names[found.count++] = published.names[0];
+    return found;
 }
 
 }  // namespace llmres::inline v0::detail::hf

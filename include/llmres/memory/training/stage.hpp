@@ -6,6 +6,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/layers/by_kind.hpp>
+#include <llmres/inventory/layers/delta_net.hpp>
 #include <llmres/inventory/layers/ends.hpp>
 #include <llmres/inventory/layers/feed_forward.hpp>
 #include <llmres/inventory/layers/loss.hpp>

@@ -79,9 +79,10 @@ TEST_CASE("a kind's last layer in backward: later layers have their gradients, a
 TEST_CASE("a kind's first layer in backward: it and those before it keep theirs, and all behind it have gradients") {
     made_stage m;
     // Two layers of the first kind stand before the second one's first, whose own gradients are in its peak.
-    CHECK(backward(m, first, 1) ==
-          "gradients: 2 second.gradients + head_gradients; activations: 2 first.kept + second.fresh_peak + before" +
-              in_backward);
+    CHECK(
+        backward(m, first, 1) ==
+        "gradients: 2 second.gradients + head_gradients; activations: 2 first.kept + second.fresh_peak + before - cut" +
+            in_backward);
     CHECK(backward(m, first, 0) ==
           "gradients: first.gradients + 3 second.gradients + head_gradients; activations: first.fresh_peak + before" +
               in_backward);
@@ -361,6 +362,7 @@ TEST_CASE("a bias of the scores that layers share: its gradient is added up unti
     constexpr std::int64_t there = 128;  // tokens of the encoder
     m.folded.context.encoder_tokens = there;
     m.folded.ends.masks = byte_count{};
+    m.stage.saved.cut = byte_count{};
     m.layers[0].saved = mib(2);
     m.layers[0].fresh_peak = mib(64);
     const auto first_layer = [&] {

@@ -23,7 +23,7 @@ inline constexpr std::array two_way_knobs{
                      if (!on) gate = gate_code::eager;
                      if (on && gate == gate_code::eager) gate = gate_code::in_place;
                  }},
-    two_way_knob{"fsdp2", [](const runtime& r) { return r.sharding.code == sharding_code::fsdp2; },
+    two_way_knob{"fully_shard", [](const runtime& r) { return r.sharding.code == sharding_code::fsdp2; },
                  [](runtime& r, bool on) {
                      r.sharding.code = on ? sharding_code::fsdp2 : sharding_code::fsdp1;
                      // accelerate, utils/fsdp_utils.py, fsdp2_prepare_model
