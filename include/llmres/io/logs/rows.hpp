@@ -58,7 +58,8 @@ inline constexpr std::array<std::string_view, 39> quantity_names{
     "beside_tensors", "cuda_graphs", "graphs_estimated", "compute_buffer", "allocated", "reserved", "device_used",
     "device_total", "device_free", "requested", "consumed", "peak_and_graphs", "lacking", "step_time",
     "tokens_per_second", "concurrency", "context", "tensor", "pipeline", "sequences", "step_tokens", "fraction",
-    "block", "gpu_layers", "flash_attention", "version", "model", "weight_format", "cache_format", "generation", "eager", "gpu"};
+    "block", "gpu_layers", "flash_attention", "version", "model", "weight_format", "cache_format",
+    "generation", "eager", "gpu"};
 // clang-format on
 /// The name of a quantity: "pool_tokens".
 constexpr std::string_view name_of(quantity q) { return quantity_names[static_cast<std::size_t>(q)]; }
