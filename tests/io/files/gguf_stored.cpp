@@ -495,7 +495,7 @@ TEST_CASE("parts that one tensor stands for have its type, and parts of their ow
             const auto at = [&](std::size_t pattern, role of) -> std::uint8_t& {
                 return stored.patterns[pattern][gguf_stored_types::place(of, stacked)];
             };
-            for (const std::size_t pattern : {0, 15}) at(pattern, r.from) = fused;
+            for (const std::size_t pattern : {0U, 15U}) at(pattern, r.from) = fused;
             at(1, r.from) = fused;
             for (const role part : r.parts) at(1, part) = own;
             stored = detail::gguf::with_fused_types(stored);

@@ -202,9 +202,9 @@ TEST_CASE("Kimi K2.5's experts have four bits in groups of 32, all else 16") {
     CHECK(m.weights == packed_int(4, 32));
     // 60 layers of 384 experts with 3 x 7,168 x 2,048 values: half a byte, and two for 32 of them
     const double experts = 60.0 * 384 * 3 * 7168 * 2048;
-    const double bytes = static_cast<double>(weight_bytes(m, formats_of(m)).in(llmres::bytes));
+    const double held = static_cast<double>(weight_bytes(m, formats_of(m)).in(bytes));
     const double rest = static_cast<double>(count(count_parameters(m))) - experts;
-    CHECK(bytes == doctest::Approx(experts * (0.5 + 2.0 / 32) + rest * 2).epsilon(0.001));
+    CHECK(held == doctest::Approx(experts * (0.5 + 2.0 / 32) + rest * 2).epsilon(0.001));
 }
 
 TEST_CASE(
@@ -213,9 +213,9 @@ TEST_CASE(
     CHECK(m.weights == fp8_tensor_static);
     // 34 layers of 4,096 x (2 x 4,096 + 2 x 1,024 + 3 x 14,336) values; two tables of 131,072 x 4,096 and a tower
     const double layers = 34.0 * 4096 * (2 * 4096 + 2 * 1024 + 3 * 14336);
-    const double bytes = static_cast<double>(weight_bytes(m, formats_of(m)).in(llmres::bytes));
+    const double held = static_cast<double>(weight_bytes(m, formats_of(m)).in(bytes));
     const double rest = static_cast<double>(count(count_parameters(m))) - layers;
-    CHECK(bytes == doctest::Approx(layers + rest * 2).epsilon(0.001));
+    CHECK(held == doctest::Approx(layers + rest * 2).epsilon(0.001));
 }
 
 TEST_CASE("Mistral Large 3 has 673 billion parameters of text, 39 active for a token, and files of 634.70 GiB") {
