@@ -102,7 +102,7 @@ TEST_CASE("a frozen encoder's first layer saves nothing before its adapters; oth
     training_context context{lora, alone};
     context.attention.adds_mask = false;
     const encoder& e = lora.model.encoders[0];
-    const byte_count unsaved = unsaved_by(e.block, lora, hidden, context, alone).size;
+    const byte_count unsaved = unsaved_by(e.block, lora, hidden, context, alone);
     const byte_count beside = saved_beside_encoder_layers(lora.model, e, context, alone), each = layer_of(lora).kept;
     CHECK(unsaved > byte_count{});
     CHECK(encoder_of(lora).kept == each * 6 - unsaved + beside);
