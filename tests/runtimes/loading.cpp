@@ -26,8 +26,8 @@ TEST_CASE("a runtime loads what it has kernels for, and plain weights always") {
 TEST_CASE("vLLM and SGLang follow what a checkpoint says of its cache from the versions on that read it") {
     const auto follows = [](const char* name) { return find_runtime(name)->loading.calibrated; };
     using by = cache_calibrator;
-    CHECK(follows("vllm") == by::modelopt);
-    CHECK(follows("vllm@0.17") == by::modelopt);
+    CHECK(follows("vllm") == by::compressed_tensors);
+    CHECK(follows("vllm@0.17") == by::compressed_tensors);
     CHECK(follows("vllm@0.16") == by::none);
     CHECK(follows("sglang") == by::modelopt);
     CHECK(follows("sglang@0.5.5") == by::modelopt);

@@ -286,9 +286,8 @@ constexpr runtime vllm_filters() {
     // less than 1 KiB where to four.
     r.step.logits.filter_stack = {bytes(480), bytes(864), bytes(1800)};
     r.loading.mxfp4.pads_values = true;
-    // utils/torch_utils.py: resolve_kv_cache_dtype_string. What layers/attention/attention.py makes of llm-compressor's
-    // kv_cache_scheme is not taken: its own planner keeps 16 bits for such a checkpoint (tests/validation/vllm).
-    r.loading.calibrated = cache_calibrator::modelopt;
+    // utils/torch_utils.py: resolve_kv_cache_dtype_string, layers/attention/attention.py; 0.14 has the first alone.
+    r.loading.calibrated = cache_calibrator::compressed_tensors;
     r.serving_kernels.keeps_expert_scratch = true;  // from 0.13 on, of which no log is at hand
     r.process.fused_all_reduce = {mib(500), mib(1450), mib(1650)};
     r.process.cuda_graphs = {mib(400), mib(1000), mib(1950)};  // 0.51 to 1.85 GiB of 29 models on an H100

@@ -243,6 +243,7 @@ TEST_CASE("modelopt and compressed-tensors name the format of the cache that the
         }
     CHECK(cache("compressed-tensors", R"(, "kv_cache_quant_algo": "FP8")") == by::none);
     CHECK(cache("awq", scheme) == by::none);
+    CHECK(read_model(R"({"quant_algo": "FP8", "kv_cache_scheme": "FP8"})")->mixed.cache.by == by::none);
     refuses(R"({"quant_method": "modelopt", "quant_algo": "FP8", "kv_cache_scheme": {"num_bits": "8"}})",
             error_code::malformed, "quantization_config.kv_cache_scheme.num_bits");
 }

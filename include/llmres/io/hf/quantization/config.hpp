@@ -61,7 +61,7 @@ public:
         if (fields_.ok()) exceptions();
         if (!fields_.ok()) return fields_.error();
         if (const status given = formats_.give(model_, last_list_, stored_); !given) return given;
-        read_cache(method);
+        read_cache();
         if (!fields_.ok()) return fields_.error();
         return done{};
     }
@@ -400,8 +400,10 @@ private:
 
     /// The format of the cache that the checkpoint has scales for: fp8, or none. Caches of other formats, and those
     /// whose scales are computed while they are filled, are taken as not calibrated.
-    void read_cache(std::string_view method) {
-        const cache_calibrator by = method == "modelopt"             ? cache_calibrator::modelopt
+    void read_cache() {
+        // Engines ask the method that is stated: one without is not applied (vLLM, get_kv_cache_quant_algo_string).
+        const std::string_view method = fields_.text_or("quant_method", "");
+        const cache_calibrator by = method.starts_with("modelopt")   ? cache_calibrator::modelopt
                                     : method == "compressed-tensors" ? cache_calibrator::compressed_tensors
                                                                      : cache_calibrator::none;
         if (by == cache_calibrator::none) return;
