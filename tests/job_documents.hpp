@@ -102,7 +102,7 @@ inline const std::map<std::string, example>& examples() {
         {"runtime.fused_norms", {true, [](r q) { return q.job.runtime.kernels.norm == norm_code::fused; }}},
         {"runtime.fused_gates", {true, [](r q) { return q.job.runtime.kernels.gate == gate_code::in_place; }}},
         {"runtime.fused_adapters", {true, [](r q) { return q.job.runtime.kernels.adapters == adapter_code::fused; }}},
-        {"runtime.fsdp2", {true, [](r q) { return q.job.runtime.sharding.code == sharding_code::fsdp2; }}},
+        {"runtime.fully_shard", {true, [](r q) { return q.job.runtime.sharding.code == sharding_code::fsdp2; }}},
         {"runtime.gradient_accumulation_fusion",
          {false, [](r q) { return q.job.runtime.kernels.linear == linear_code::plain; }}},
         {"runtime.cuda", {11, [](r q) { return q.job.runtime.process.context.expected == mib(1823); }}},
