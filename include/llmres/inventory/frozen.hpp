@@ -22,6 +22,11 @@
 /// (peft, `prepare_model_for_kbit_training`; transformers, `enable_input_require_grads`).
 namespace llmres::inline v0::detail {
 
+/// True if no gradient may reach the first layers of a model: it is frozen, and its adapters stand in layers.
+constexpr bool begins_late(const training_context& context) {
+    return context.adapter.trains() && !context.adapter.prompts_layers() && !context.input_requires_grad;
+}
+
 /// Layers at the beginning of a frozen model that no gradient reaches: those before its first adapters.
 constexpr std::int32_t unreached_layers(const model& m, const training_context& context) {
     std::int32_t layers = 0;

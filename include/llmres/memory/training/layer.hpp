@@ -39,6 +39,7 @@ struct training_layer {
     byte_count added_peak{};  ///< the peak with the one gradient that is made, and added to an earlier one
     byte_count recomputed{};  ///< with adapters: the fullest moment when it is recomputed, beyond all that it saves
     byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps; where followed
+    byte_count unrecorded{};  ///< that moment where no gradient reaches the layer, with its input
 };
 
 /// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, each from its
@@ -84,6 +85,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     const bool stays = saved_tensors_of(j, context) == saved_tensors::stay;
     const byte_count alive = forward_of(a.sums.forward, context, state, stays);
     t.in_forward = beyond(alive, stays ? t.kept : byte_count{});
+    if (begins_late(context)) t.unrecorded = forward_of(a.sums.unrecorded, context, state, false) + a.output_gradient;
     return t;
 }
 

@@ -327,8 +327,8 @@ constexpr byte_count uneven_tokens(const folded_job& f, const placement& here, d
     return uneven;
 }
 
-/// What gated delta nets in plain PyTorch keep more before transformers 5.17, which profiles do not tell apart. Where
-/// layers are computed anew there is one at a time.
+/// Bytes that gated delta nets in plain PyTorch keep more before transformers 5.17, which profiles do not tell apart.
+/// Where layers are computed anew there is one at a time.
 constexpr byte_count kept_by_rows(const folded_job& f, const placement& here, double batches) {
     byte_count more;
     const training_kernels& kernels = f.context.runtime.kernels;

@@ -7,6 +7,7 @@
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/activations.hpp>
 #include <llmres/inventory/context.hpp>
+#include <llmres/inventory/frozen.hpp>
 #include <llmres/inventory/layers/operations.hpp>
 #include <llmres/inventory/named_parts.hpp>
 #include <llmres/jobs/job.hpp>
@@ -31,7 +32,8 @@ struct layer_sums {
     sizes_at_points made{};
     named_parts parts{};
     layer_forward forward{};
-    layer_forward again{};  ///< with adapters: when the layer is recomputed
+    layer_forward again{};       ///< with adapters: when the layer is recomputed
+    layer_forward unrecorded{};  ///< with adapters: where no gradient reaches the layer, beyond its input
 };
 
 constexpr byte_count sum_of(const sizes_at_points& sizes) {
@@ -92,15 +94,19 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layer_
     const saved_tensors becomes = saved_tensors_of(j, context);
     forward_sweep sweep{kind, j.model.hidden, context, l, becomes};
     forward_sweep again{kind, j.model.hidden, context, l, saved_tensors::stay};
+    forward_sweep unrecorded{kind, j.model.hidden, context, l, saved_tensors::recomputed};
+    const bool may_be_unrecorded = follows && begins_late(context);
     const saved_so_far none;
     walk([&](const layer_operation& o, bool input) {
         saved.input = input;
         if (follows) sweep(o, becomes == saved_tensors::stay ? saved : none);
         if (follows_again) again(o, saved);
+        if (may_be_unrecorded) unrecorded(o, none);
         saved.before = saved.all, saved.late = {};
     });
     s.forward = sweep.most();
     s.again = again.most();
+    s.unrecorded = unrecorded.most();
     return s;
 }
 

@@ -200,16 +200,6 @@ constexpr byte_count joined_gradients(const stage_step& in) {
     return mixed ? whole_gradient_of(f.widest, f.context, f.layout) * 2 : byte_count{};
 }
 
-/// Whether a gradient reaches a layer of that kind on this stage: all of them may be before the first adapters.
-constexpr bool is_differentiated(const stage_step& in, std::size_t kind) {
-    const folded_job& f = in.folded;
-    const bool begins_late = f.context.adapter.trains() && !f.context.adapter.prompts_layers();
-    // With a virtual pipeline a stage's layers are not those that the model begins with.
-    if (!in.stage.first || !begins_late || f.context.input_requires_grad || f.layout.virtual_pipeline > 1) return true;
-    const stage_range span = span_of(f.by_stage, static_cast<std::int32_t>(kind), in.stage.holds.layers);
-    return span.last > unreached_layers(f.job.model, f.context);
-}
-
 /// The backward pass of a kind's last or first layer.
 constexpr peak_candidate at_layer_backward(const stage_step& in, peak_point point, std::size_t kind) {
     const training_layer& layer = in.folded.layers[kind];

@@ -154,6 +154,8 @@ constexpr peak_candidate at_layer_forward(const stage_step& in, std::size_t kind
         for (std::size_t k = 0; k < f.kinds(); ++k) t.activations -= f.layers[k].kept * later[k];
     }
     t.communication = in.gathered_in_loss;
+    if (!is_differentiated(in, kind))  // nothing is saved until then
+        t.activations = s.saved.before + model_frames(in) + f.layers[kind].unrecorded;
     return {peak_point::layers_forward, static_cast<std::int32_t>(kind), t};
 }
 

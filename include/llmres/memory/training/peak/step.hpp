@@ -103,6 +103,15 @@ struct stage_step {
     tensor_details details{};     ///< of the tensors at any point
 };
 
+/// True if a gradient reaches a layer of that kind on this stage: all of them may be before the first adapters.
+constexpr bool is_differentiated(const stage_step& in, std::size_t kind) {
+    const folded_job& f = in.folded;
+    // With a virtual pipeline a stage's layers are not those that the model begins with.
+    if (!in.stage.first || !begins_late(f.context) || f.layout.virtual_pipeline > 1) return true;
+    const stage_range span = span_of(f.by_stage, static_cast<std::int32_t>(kind), in.stage.holds.layers);
+    return span.last > unreached_layers(f.job.model, f.context);
+}
+
 /// Weights that are gathered during the loss, and during the backward pass. The root unit's stay from the forward pass
 /// to the last gradient.
 struct gathered_units {
