@@ -201,6 +201,14 @@ result<gguf_file> read(const gguf_writer& w) {
     return read_gguf(std::as_bytes(std::span{file}));
 }
 
+/// A file of an unknown architecture whose first layer has a tensor of a recurrence.
+gguf_writer recurring_with(const char* tensor) {
+    gguf_writer w = unknown_architecture("attn_k");
+    w.integer("new.attention.head_count_kv", 2);
+    w.tensor(std::string{"blk.0."} + tensor + ".weight", {256, 32});
+    return w;
+}
+
 }  // namespace
 
 TEST_CASE("of llama.cpp's list of architectures all that hold layers of tokens are read, to the byte") {
@@ -347,23 +355,17 @@ TEST_CASE("norms over heads are known by their width") {
 }
 
 TEST_CASE("recurrences have the state that llama.cpp computes from their metadata") {
-    const auto with = [](const char* tensor) {
-        gguf_writer w = unknown_architecture("attn_k");
-        w.integer("new.attention.head_count_kv", 2);
-        w.tensor(std::string{"blk.0."} + tensor + ".weight", {256, 32});
-        return w;
-    };
     const auto recurrence_of = [](const gguf_writer& w) {
         return model_source_of(*read(w))->model.layers[0].recurrent;
     };
-    gguf_writer kda = with("ssm_conv1d_q");
+    gguf_writer kda = recurring_with("ssm_conv1d_q");
     kda.integer("new.kda.head_dim", 32);
     kda.integer("new.ssm.conv_kernel", 4);
     CHECK(recurrence_of(kda).heads == 4);
     CHECK(recurrence_of(kda).head_dim == 32);
     CHECK(recurrence_of(kda).state == 32);
     CHECK(recurrence_of(kda).kernel == 4);
-    gguf_writer rwkv = with("time_mix_key");
+    gguf_writer rwkv = recurring_with("time_mix_key");
     CHECK(model_source_of(*read(rwkv)).error().field == "new.wkv.head_size");
     rwkv.integer("new.wkv.head_size", 64);
     CHECK(recurrence_of(rwkv).heads == 4);
@@ -371,31 +373,25 @@ TEST_CASE("recurrences have the state that llama.cpp computes from their metadat
 }
 
 TEST_CASE("states of selective scans and short convolutions are as large as llama.cpp's") {
-    const auto with = [](const char* tensor) {
-        gguf_writer w = unknown_architecture("attn_k");
-        w.integer("new.attention.head_count_kv", 2);
-        w.tensor(std::string{"blk.0."} + tensor + ".weight", {256, 32});
-        return w;
-    };
     const auto recurrence_of = [](const gguf_writer& w) {
         const auto found = model_source_of(*read(w));
         REQUIRE(found);
         CHECK(found->model.layers[1].recurrent.kind == recurrent_kind::none);
         return found->model.layers[0].recurrent;
     };
-    gguf_writer scan = with("ssm_in");
+    gguf_writer scan = recurring_with("ssm_in");
     scan.integer("new.ssm.inner_size", 512);
     scan.integer("new.ssm.state_size", 16);
     scan.integer("new.ssm.group_count", 2);
     scan.integer("new.ssm.conv_kernel", 4);
     CHECK(state_shape_of(recurrence_of(scan)).state == 512 * 16);                      // n_embd_s
     CHECK(state_shape_of(recurrence_of(scan)).convolution == 3 * (512 + 2 * 2 * 16));  // n_embd_r
-    gguf_writer convolution = with("shortconv.conv");
+    gguf_writer convolution = recurring_with("shortconv.conv");
     convolution.integer("new.shortconv.l_cache", 3);
     CHECK(state_shape_of(recurrence_of(convolution)).state == 0);
     CHECK(state_shape_of(recurrence_of(convolution)).convolution == 2 * 256);
     CHECK(recurrence_of(convolution).head_dim == 1);
-    gguf_writer narrow = with("time_mix_key");
+    gguf_writer narrow = recurring_with("time_mix_key");
     narrow.integer("new.wkv.head_size", 1);
     CHECK(recurrence_of(narrow).heads == 256);
 }
