@@ -163,7 +163,7 @@ inline std::optional<result<model_source>> find_gguf_repository(std::string_view
                                              .library = repository ? std::string_view{} : ollama_library}};
 }
 
-/// What the repository of a model that is no language model makes ("images"); empty for another name.
+/// Products of a repository whose model is no language model ("images"); empty for another name.
 inline std::string_view product_of(std::string_view name) {
     const models::detail::words asked{name};
     for (const models::hub_other& other : models::hub_others)

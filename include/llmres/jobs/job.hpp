@@ -147,7 +147,7 @@ constexpr bool dequantises(const job& j) {
     if (j.weights || !trains(j) || is_wide(j.model.weights)) return false;
     return !j.adapter.trains() || !loads(j.runtime.loading, family_of(j.model.weights));
 }
-/// Whether weights are loaded in the format that the job computes in. Training loads 16-bit weights in the other 16-bit
+/// True if weights are loaded in the format that the job computes in. Training loads 16-bit weights in the other 16-bit
 /// format (DeepSpeed, runtime/engine.py, _cast_module_mixed_precision; torchtune, `dtype: bf16`; Megatron-Core,
 /// `bf16`); a serving runtime may load an fp32 checkpoint in 16 bits (serving_kernels, `loads_in_compute`).
 constexpr bool loads_as_computed(const job& j) {

@@ -566,7 +566,7 @@ inline constexpr hub_ending hub_endings[] = {
     hub_ending{"lmstudio-community", "-MLX-8bit", "mlx_int8_g64", quantised_part::matrices, copied_head::quantised},
 };
 
-/// What a repository holds that is no language model.
+/// A kind of repositories that hold no language model.
 struct hub_other {
     literal begins;  ///< its name without the organisation, up to here and in any spelling: "FLUX", "Wan2"
     literal makes;   ///< "images"

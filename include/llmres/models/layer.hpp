@@ -252,8 +252,8 @@ constexpr bool quantises(quantised_part which, quantised_part sort) {
     return (static_cast<unsigned>(which) & static_cast<unsigned>(sort)) != 0;
 }
 
-/// How learned matrices mix the streams of a layer before and after attention and before and after the feed-forward
-/// (hyper-connections, arXiv 2409.19606; manifold-constrained, 2512.24880).
+/// Ways in which learned matrices mix the streams of a layer before and after attention and before and after the
+/// feed-forward (hyper-connections, arXiv 2409.19606; manifold-constrained, 2512.24880).
 enum class stream_mix : std::uint8_t {
     none,         ///< they do not
     ends,         ///< a weight of each stream for the input, and one for the output (Hunyuan 4)

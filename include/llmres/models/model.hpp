@@ -147,7 +147,7 @@ struct mixed_formats {
     std::uint64_t wide_roles = 0;  ///< one bit for each weight_role: matrices of these roles are not quantised
     calibrated_cache cache{};      ///< format of the cache that its files are calibrated for
 
-    /// Whether a weight departs from `weights`.
+    /// True if a weight departs from `weights`.
     constexpr bool any() const { return attention || feed_forward || experts_down || head || rest || wide_roles != 0; }
 };
 

@@ -112,7 +112,7 @@ enum class joined_heads_code : std::uint8_t {
     copies,  ///< one product; keys and values of more than one head are copied out of it
 };
 
-/// How a recurrent mixer is computed between its projections.
+/// Code that computes a recurrent mixer between its projections.
 enum class scan_code : std::uint8_t {
     plain,  ///< in PyTorch's own operations: transformers without the packages that have kernels for it
     /// Mamba 2: one operation of mamba-ssm from the convolution to the output projection; gated delta nets: the rule by

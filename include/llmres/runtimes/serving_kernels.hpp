@@ -20,7 +20,7 @@ enum class scaled_latents : std::uint8_t {
     anywhere,   ///< all (SGLang 0.5.5 to 0.5.9, vLLM)
 };
 
-/// How multi-head latent attention, and attention with compressed keys, read their caches.
+/// Reading of caches by multi-head latent attention, and by attention with compressed keys.
 struct latent_kernels {
     /// Queries and outputs are made as wide as the latent, which is read as it is cached. (ggml.)
     bool absorbed = false;

@@ -121,16 +121,16 @@ constexpr void save_gated_norm(const delta_shape& s, const delta_writer& save) {
     save.norm(product<std::int64_t>(2, s.tokens * s.value_width), fp32);
 }
 
-/// What transformers before 5.17 keeps of one chunk and head beside that, in plain PyTorch: its system was solved in
-/// place, row by row, and autograd keeps each row and the rows above it (4.57 to 5.16, torch_chunk_gated_delta_rule:
-/// row.unsqueeze(-1) * sub).
+/// Values of one chunk and head that transformers before 5.17 keeps beside those, in plain PyTorch: its system was
+/// solved in place, row by row, and autograd keeps each row and the rows above it (4.57 to 5.16,
+/// torch_chunk_gated_delta_rule: row.unsqueeze(-1) * sub).
 constexpr std::int64_t solved_by_rows() {
     std::int64_t values = 0;
     for (std::int64_t i = 1; i < delta_shape::chunk; ++i) values += i * i + i;
     return values;
 }
 
-/// What the mixer saves between its projections.
+/// Shows each tensor that the mixer saves between its projections.
 constexpr void save_delta_net(const recurrent& r, const layer_writer& to) {
     const delta_shape s{r, to.context.tokens};
     const delta_writer save{to};
@@ -142,10 +142,10 @@ constexpr void save_delta_net(const recurrent& r, const layer_writer& to) {
     save_gated_norm(s, save);
 }
 
-/// What is there of a mixer when it is fullest in its forward pass, saved or not. In plain PyTorch that is where keys
-/// are scaled by their decays, before the loop over chunks: queries, keys and values each several times, pairs three
-/// times. In flash-linear-attention, where the rule's output is made (chunk_gated_delta_rule_fwd): what it saves, keys
-/// and values for states, states at the ends of chunks, new values, the output. Beside either, in the format of
+/// Shows the tensors of a mixer when it is fullest in its forward pass, saved or not. In plain PyTorch that is where
+/// keys are scaled by their decays, before the loop over chunks: queries, keys and values each several times, pairs
+/// three times. In flash-linear-attention, where the rule's output is made (chunk_gated_delta_rule_fwd): what it saves,
+/// keys and values for states, states at the ends of chunks, new values, the output. Beside either, in the format of
 /// products, the convolution's output, the gate, and queries and keys copied to all value heads; and the first
 /// projection, where the gate is a part of it.
 constexpr void pass_forward_delta_net(const recurrent& r, const layer_writer& hold) {
@@ -162,10 +162,10 @@ constexpr void pass_forward_delta_net(const recurrent& r, const layer_writer& ho
     made.rule(product(s.chunks, s.state), compute);
 }
 
-/// What the rule's backward pass makes. In plain PyTorch, in the loop over chunks, gradients of what all chunks read,
-/// and zeros of one tensor's size for each of them. In chunk_gated_delta_rule_bwd, all that its calls return: keys and
-/// values for states, states and their gradients at the ends of chunks, new values and two gradients of them, gradients
-/// of queries and of keys three times; and the gradient of its output.
+/// Shows the tensors that the rule's backward pass makes. In plain PyTorch, in the loop over chunks, gradients of what
+/// all chunks read, and zeros of one tensor's size for each of them. In chunk_gated_delta_rule_bwd, all that its calls
+/// return: keys and values for states, states and their gradients at the ends of chunks, new values and two gradients
+/// of them, gradients of queries and of keys three times; and the gradient of its output.
 constexpr void pass_back_delta_net(const recurrent& r, const layer_writer& hold) {
     const delta_shape s{r, hold.context.tokens};
     const auto put = [&](std::int64_t elements, const precision& format) {

@@ -322,7 +322,7 @@ inline maybe<gguf_quantisation> quantisation_of(std::int64_t file_type) {
     return {};
 }
 
-/// Whether a tensor is a matrix of a layer that a quantiser may store in any type. One whose role is not known is.
+/// True if a tensor is a matrix of a layer that a quantiser may store in any type. One whose role is not known is.
 inline bool is_layer_matrix(const gguf_tensor_info& tensor, const maybe<weight_role>& role) {
     return gguf_layer(tensor.name) >= 0 && gguf_layer(tensor.name) < layer_stack::max_layers && tensor.dimensions > 1 &&
            !(role == weight_role::norm || role == weight_role::bias || role == weight_role::router);

@@ -38,7 +38,7 @@ struct check_result {
     std::vector<checked_figure> figures{};            ///< in the order of observed_figure
     std::int64_t ran_out = 0;                         ///< the line that says that memory ran out; 0: none does
     llmres::verdict planned = verdict::does_not_fit;  ///< of a log of a job that ran out: what is planned
-    /// Whether every figure lies inside, and no job that fits ran out.
+    /// True if every figure lies inside, and no job that fits ran out.
     bool inside() const {
         return std::all_of(figures.begin(), figures.end(), [](const checked_figure& f) { return f.inside; }) &&
                (ran_out == 0 || planned != verdict::fits);

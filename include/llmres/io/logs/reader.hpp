@@ -61,7 +61,7 @@ struct engine_log {
             if (n.what == what) return n.text;
         return {};
     }
-    /// Whether memory ran out.
+    /// True if memory ran out.
     bool ran_out() const { return find(quantity::lacking) != nullptr; }
     /// The first figure of a quantity; null where nothing says it.
     const figure* find(quantity what) const {
@@ -103,7 +103,7 @@ constexpr log_scope scope_of(std::string_view engine) {
 
 namespace detail {
 
-/// What words of a line mean.
+/// Meanings of the words of a line.
 enum class anchor_kind : std::uint8_t {
     figure,  ///< a row's figure or name follows them
     sign,    ///< the engine printed the line

@@ -3,7 +3,7 @@
 
 #include <llmres/io/logs/rows.hpp>
 
-/// What DeepSpeed, Megatron-LM, torchtitan and transformers' Trainer print of a step: deepspeed/runtime/utils.py
+/// Lines of a step that DeepSpeed, Megatron-LM, torchtitan and transformers' Trainer print: deepspeed/runtime/utils.py
 /// (see_memory_usage) and utils/timer.py (0.3 to 2026); megatron/training/utils (report_memory), training.py
 /// (training_log) and arguments.py (_print_args); torchtitan/components/metrics.py (to 0.2.2); transformers/trainer.py,
 /// trainer_utils.py (TrainerMemoryTracker) and trainer_pt_utils.py (log_metrics) of 5.24. DeepSpeed's GB are 2^30
