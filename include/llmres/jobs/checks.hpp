@@ -364,12 +364,15 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
                        "a GPU with fp8 units to train in fp8");
     for (const layer& kind : j.model.layers.distinct()) {
         const recurrent& r = kind.recurrent;
-        const bool counted = r.kind == recurrent_kind::none || r.kind == recurrent_kind::mamba2 || is_gated_delta(r);
+        // Of gated delta nets transformers' code was read, and no trainer's own.
+        const bool read = is_gated_delta(r) && j.runtime.kernels.modules == module_code::transformers;
+        const bool counted = r.kind == recurrent_kind::none || r.kind == recurrent_kind::mamba2 || read;
         if (!counted || kind.attention.cross == cross_attention::instead ||
             kind.attention.kind == attention_kind::compressed)
-            return refused(
-                error_code::unsupported, "layers", kind_name(kind).view(),
-                "layers of attention, Mamba 2 or gated delta nets with a decay a head, and feed-forward, to train");
+            return refused(error_code::unsupported, "layers", kind_name(kind).view(),
+                           "layers of attention, Mamba 2 or, in transformers' code, gated delta nets with a decay a "
+                           "head, and feed-forward, "
+                           "to train");
     }
     return done{};
 }

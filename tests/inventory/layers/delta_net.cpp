@@ -104,6 +104,12 @@ TEST_CASE("gated delta nets with a decay a head are trained; Kimi delta attentio
     CHECK(plan(j, layout{}, c));
     j.model = find_model("qwen3.5-27b").value();
     CHECK(plan(j, layout{}, c));
+    // Trainers with modules of their own have other code of it, which was not read.
+    for (const runtime* own : {&runtimes::torchtitan, &runtimes::megatron, &runtimes::torchtune}) {
+        job other = j;
+        other.runtime = *own;
+        CHECK(plan(other, layout{}, c).error().field == "layers");
+    }
     for (layer& kind : j.model.layers.kinds)
         if (is_gated_delta(kind.recurrent)) kind.recurrent.rank = 128;
     CHECK(plan(j, layout{}, c).error().field == "layers");

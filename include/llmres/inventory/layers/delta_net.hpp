@@ -15,7 +15,6 @@
 /// models/qwen3_next/modeling_qwen3_next.py, torch_chunk_gated_delta_rule), the rule is in fp32, keys are copied to all
 /// value heads, and chunks follow each other in a loop. flash-linear-attention's kernels (fla 0.6,
 /// ops/gated_delta_rule/chunk.py, ChunkGatedDeltaRuleFunction) keep what the rule reads and recompute the rest.
-/// Megatron-Core's mixer is counted as with these kernels; its own code was not read.
 namespace llmres::inline v0::detail {
 
 /// Sizes of one layer's rule, in elements. Sequences are padded to whole chunks.

@@ -331,8 +331,7 @@ constexpr byte_count uneven_tokens(const folded_job& f, const placement& here, d
 /// Where layers are computed anew there is one at a time.
 constexpr byte_count kept_by_rows(const folded_job& f, const placement& here, double batches) {
     byte_count more;
-    const training_kernels& kernels = f.context.runtime.kernels;
-    if (kernels.scan != scan_code::plain || kernels.modules != module_code::transformers) return more;
+    if (f.context.runtime.kernels.scan != scan_code::plain) return more;
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         const recurrent& r = f.job.model.layers.kinds[k].recurrent;
         if (here.counts[k] == 0 || !is_gated_delta(r)) continue;
