@@ -190,9 +190,13 @@ public:
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};
         const std::string runtime = normal(runtime_named(typed_));
-        if (of_deepspeed_ && !runtime.empty() && runtime.find("deepspeed") == std::string::npos)
-            throw refusal{llmres::refused(llmres::error_code::malformed, "runtime", runtime,
-                                          "deepspeed, as --deepspeed says, or one of both")};
+        const bool is_sharded = !llmres::detail::sharded_by_deepspeed(runtime + "+deepspeed").empty();
+        for (std::string& argument : own_)
+            if (of_deepspeed_ && is_sharded && argument.starts_with("--runtime=")) argument += "+deepspeed";
+        if (of_deepspeed_ && !is_sharded && !runtime.empty() && runtime.find("deepspeed") == std::string::npos)
+            throw refusal{
+                llmres::refused(llmres::error_code::malformed, "runtime", runtime,
+                                "deepspeed or what drives transformers' Trainer, as --deepspeed says, or one of both")};
         // What an alias only implies gives way to what is said.
         const std::string gpus = value_of("gpus").value_or(count_.empty() ? "1" : count_);
         if (!accumulation_.empty()) accumulate(gpus == "1" && !task_of_document(typed_));

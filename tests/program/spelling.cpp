@@ -386,8 +386,10 @@ TEST_CASE("--deepspeed takes a configuration of DeepSpeed's, and gives way to wh
     CHECK(with({{"train_batch_size", 0.5}}).names("train_batch_size"));
     CHECK(with({{"optimizer", {{"type", 7}}}}).names("optimizer/type"));
     CHECK(read({"--task", "finetuning", "--deepspeed", "no-such-file.json"}).refusal.code != llmres::error_code::none);
-    CHECK(with(zero3, {"--runtime", "huggingface"}).names("runtime"));
+    CHECK(with(zero3, {"--runtime", "torchtune"}).names("runtime"));
     CHECK(with(zero3, {"--runtime", "deepspeed"}).refusal.code == llmres::error_code::none);
+    for (const std::string driver : {"llama-factory", "trl", "huggingface"})
+        CHECK(with(zero3, {"--runtime", driver}).document["runtime"]["name"] == driver + "+deepspeed");
 }
 
 TEST_CASE("an adapter is trained, unless a task says otherwise") {

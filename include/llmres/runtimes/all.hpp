@@ -84,8 +84,6 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"hftrainer", "huggingface"},
     {"trainerfsdp", "huggingface"},
     {"trainerwithfsdp", "huggingface"},
-    {"trainerdeepspeed", "deepspeed"},
-    {"trainerwithdeepspeed", "deepspeed"},
     {"accelerate", "huggingface"},
     {"axolotl", "huggingface"},
     {"llamafactory", "huggingface"},
@@ -101,6 +99,28 @@ inline constexpr auto runtime_aliases = std::to_array<std::array<std::string_vie
     {"mcore", "megatron"},
     {"textgenerationinference", "tgi"},
 });
+
+namespace detail {
+
+/// The driver of transformers' Trainer that a name says DeepSpeed shards ("TRL with DeepSpeed",
+/// "llama-factory+deepspeed", "trainer-deepspeed"); empty for every other name.
+constexpr std::string_view sharded_by_deepspeed(std::string_view name) {
+    const auto take_off = [&name](std::string_view word) {
+        while (!name.empty() && !is_lower_or_digit(lower_case(name.back()))) name.remove_suffix(1);
+        if (name.size() <= word.size() || !same_name(name.substr(name.size() - word.size()), word)) return false;
+        name.remove_suffix(word.size());
+        return true;
+    };
+    if (!take_off("deepspeed")) return {};
+    take_off("with");
+    while (!name.empty() && !is_lower_or_digit(lower_case(name.back()))) name.remove_suffix(1);
+    bool drives = same_name(name, "huggingface") || same_name(name, "transformers");
+    for (const auto& [other, meant] : runtime_aliases)
+        drives = drives || (meant == "huggingface" && same_name(other, name));
+    return drives ? name : std::string_view{};
+}
+
+}  // namespace detail
 
 /// What a name means for a job that trains, where it means something else for one that serves: under transformers the
 /// model classes serve, and its Trainer trains.
@@ -191,6 +211,7 @@ inline constexpr auto runtimes_without_profile = std::to_array<std::array<std::s
 constexpr result<runtime> find_runtime(std::string_view name, std::string_view asked, std::string_view field) {
     for (const auto& [other, meant] : runtime_aliases)
         if (detail::same_name(other, name)) return find_runtime(meant, asked, field);
+    if (!detail::sharded_by_deepspeed(name).empty()) return find_runtime("deepspeed", asked, field);
     const maybe<runtime_version> numbered = read_version(asked);
     const maybe<runtime_version> date = read_date(asked);
     const bool first_engine =

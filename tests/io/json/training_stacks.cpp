@@ -209,6 +209,27 @@ TEST_CASE("transformers' Trainer alone, with FSDP and with DeepSpeed trains 8 se
     CHECK(answer_job(document("trainer-fsdp")));
 }
 
+TEST_CASE("what drives transformers' Trainer is sharded by DeepSpeed where its name says so, with its own defaults") {
+    for (const char* driver : {"trl", "axolotl", "llama-factory", "ms-swift", "trainer", "HF Trainer"})
+        for (const char* by : {"+deepspeed", " with DeepSpeed", "-deepspeed", "_with_deepspeed"}) {
+            const std::string name = std::string{driver} + by;
+            CAPTURE(name);
+            const job own = job_of(document(driver)), sharded = job_of(document(name.c_str()));
+            CHECK(sharded.runtime == *find_runtime("deepspeed"));
+            CHECK(sharded.micro_batch == own.micro_batch);
+            CHECK(sharded.sequence == own.sequence);
+            CHECK(sharded.recompute == own.recompute);
+            CHECK(sharded.adapter.rank == own.adapter.rank);
+            // runtime/engine.py, _configure_distributed_model: the whole module is cast to the format of the step.
+            CHECK(precision{weights_of(sharded)} == bf16);
+        }
+    for (const char* other : {"vllm+deepspeed", "deepspeed with", "torchtitan-deepspeed", "pretrl-deepspeed"}) {
+        CAPTURE(other);
+        CHECK_FALSE(find_runtime(other));
+    }
+    CHECK(find_runtime("megatron-deepspeed")->identity.name == "megatron_deepspeed");
+}
+
 TEST_CASE("a LoRA has the rank and the kernels of its stack, where it names none") {
     nlohmann::json asked = document("trl");
     asked["adapter"] = {{"kind", "lora"}};

@@ -46,10 +46,6 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .read_in = "transformers 5.24.0, training_args.py: _process_fsdp_args",
      .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused", "layout": {"zero": 3},
                      "runtime": {"fully_shard": true}})"},
-    {.name = "trainerdeepspeed",
-     .also = "trainerwithdeepspeed",
-     .read_in = "transformers 5.24.0, training_args.py",
-     .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})"},
     {.name = "trl",
      .also = "trl",
      .read_in = "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py, trainer/model_config.py and "
@@ -115,9 +111,10 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
 
 namespace detail {
 
-/// The stack of that name, with a version behind it or without; null where it is none.
+/// The stack of that name, with a version behind it or without, and with DeepSpeed or without; null where it is none.
 constexpr const training_stack* find_training_stack(std::string_view name) {
-    const std::string_view software = name.substr(0, name.find('@'));
+    const std::string_view named = name.substr(0, name.find('@')), driver = sharded_by_deepspeed(named);
+    const std::string_view software = driver.empty() ? named : driver;
     for (const training_stack& one : training_stacks)
         if (same_name(one.name, software) || same_name(one.also, software)) return &one;
     return nullptr;
@@ -158,6 +155,16 @@ inline nlohmann::json beside(nlohmann::json defaults, const nlohmann::json& said
     return defaults;
 }
 
+/// Takes off what DeepSpeed decides where it shards: the format of weights, which its engine casts to that of the step
+/// (runtime/engine.py, _configure_distributed_model), and what its profile has no key for.
+inline void leave_to_deepspeed(nlohmann::json& defaults) {
+    defaults.erase("weights");
+    nlohmann::json& settings = defaults["runtime"];
+    for (auto setting = settings.begin(); setting != settings.end();)
+        setting = has_key(runtimes::deepspeed, setting.key()) ? std::next(setting) : settings.erase(setting);
+    if (settings.empty()) defaults.erase("runtime");
+}
+
 /// A document with the defaults of the stack that it names, where it leaves them unsaid or null; nothing where it names
 /// none. A micro-batch that does not divide the global batch stays unsaid. Optimizers that project gradients train
 /// whole matrices, so that no adapter is taken for them (LLaMA-Factory, finetuning_args.py, refuses one).
@@ -188,6 +195,8 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
     const bool recomputes = says(said.value("recompute", defaults["recompute"]), name_of(recompute::full));
     if (!recomputes || whole_or(said, "sequence", whole_or(defaults, "sequence", 0)) < stack->offloads_from)
         defaults.erase("offload");
+    const std::string& software = said["runtime"]["name"].get_ref<const std::string&>();
+    if (!sharded_by_deepspeed(software.substr(0, software.find('@'))).empty()) leave_to_deepspeed(defaults);
     for (const auto& [key, value] : defaults.items())
         if (value.is_object() && said.contains(key) && said[key].is_object()) said[key] = beside(value, said[key]);
     return beside(defaults, said);
