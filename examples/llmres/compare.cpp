@@ -30,9 +30,15 @@ namespace {
 constexpr std::size_t most_plans = 2'000;
 
 /// What a table can be sorted by, in the order of row::key(); `given` is not sorted.
-constexpr std::array<std::string_view, 8> orders{
-    "throughput", "throughput_per_gpu", "time_to_first_token", "time_per_token", "time_per_step", "memory", "room",
-    "given"};
+constexpr std::array<std::string_view, 9> orders{"throughput",
+                                                 "throughput_per_gpu",
+                                                 "time_to_first_token",
+                                                 "time_per_token",
+                                                 "time_per_step",
+                                                 "memory",
+                                                 "room",
+                                                 "usable",
+                                                 "given"};
 
 /// What may differ between the plans: a flag, whose values stand between commas.
 struct axis {
@@ -74,7 +80,8 @@ struct row {
                               seconds(plan().speed.step),
                               seconds(plan().speed.step),
                               held,
-                              held - usable};
+                              held - usable,
+                              usable};
         // What does not fit has no speed: the nearest to fitting comes first.
         return runs() ? keys[order] : held - usable;
     }

@@ -4,6 +4,7 @@
 #include "commands.hpp"
 #include "report.hpp"
 #include "table.hpp"
+#include "words.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <llmres/models/parameters.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/values/to_string.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -142,7 +144,9 @@ std::variant<term, llmres::detail::profile_constant> find_term(const std::string
     if (const auto* constant = llmres::detail::find_constant(constants, name)) return *constant;
     throw refusal{
         llmres::refused(llmres::error_code::unknown, "term", typed, "one of"),
-        fmt::format(" {}; or a constant of a profile: `llmres runtimes NAME --constants`", fmt::join(names, ", "))};
+        fmt::format(" {}; a word of an answer, a field of a job document, or a constant of a profile: `llmres runtimes "
+                    "NAME --constants`",
+                    fmt::join(names, ", "))};
 }
 
 /// A part of a term, and how many equal ones there are of it.
@@ -310,6 +314,21 @@ void explain_constant(const llmres::detail::profile_constant& c, const plan_opti
     if (job.json) print_answer("constant", out);
 }
 
+/// Says what a word of answers or a field of job documents means: whether it is such a word and no term.
+bool explain_word(const std::string& typed, bool json) {
+    std::string name = typed;
+    std::replace(name.begin(), name.end(), '-', '_');
+    for (const term& t : all_terms())
+        if (t.name() == name) return false;
+    const std::optional<std::string> means = meaning_of(name);
+    if (!means) return false;
+    if (json)
+        print_answer("word", {{"word", name}, {"means", *means}});
+    else
+        fmt::print("{}\n\nmeans     {}\n", name, *means);
+    return true;
+}
+
 }  // namespace
 
 int run_explain(const explain_options& o) {
@@ -317,6 +336,7 @@ int run_explain(const explain_options& o) {
         list_terms(o.job.json);
         return fits;
     }
+    if (o.job.source.empty() && explain_word(o.term, o.job.json)) return fits;
     const auto found = find_term(o.term);
     if (const auto* constant = std::get_if<llmres::detail::profile_constant>(&found)) {
         explain_constant(*constant, o.job);

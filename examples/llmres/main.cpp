@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/values/nearest.hpp>
@@ -145,7 +146,8 @@ void add_plan(CLI::App& app, int& exit) {
     auto* command = app.add_subcommand("plan", "Verdict, layout, memory and time of a job, and what would help");
     command->footer(
         "A flag goes over what the job document says, under the same name: --tensor is {\"layout\": {\"tensor\"}}.\n"
-        "Without any of Layout the planner chooses. Exit codes: 0 fits (tight: with a warning), 1 does not fit,\n"
+        "Without any of Layout the planner chooses; without a GPU the smallest that hold the job are listed. Exit "
+        "codes: 0 fits (tight: with a warning), 1 does not fit,\n"
         "2 bad input.");
     add_source(*command, o)->required();
     add_job(*command, o, exit, [] { return run_plan(o); });
@@ -268,7 +270,7 @@ void add_compare(CLI::App& app, int& exit) {
     command
         ->add_option("--sort", o.sort,
                      "throughput, throughput_per_gpu, time_to_first_token, time_per_token, time_per_step, memory, room "
-                     "(memory left) or given; default: throughput")
+                     "(memory left), usable (the smallest GPU first) or given; default: throughput")
         ->type_name("NAME")
         ->group("Table");
     command->add_option("--top", o.top, "rows that are listed; default: all")->type_name("N")->group("Table");
@@ -362,6 +364,23 @@ void add_generated(CLI::App& app) {
     });
 }
 
+/// Whether a command takes one model or job first, and GPUs behind it.
+bool takes_gpu_behind_model(std::string_view command) {
+    return command == "plan" || command == "search" || command == "replicas";
+}
+
+/// Writes the GPU that stands behind a model without an option (`plan qwen3-8b RTX 3060 12GB`) as --gpu. Other words
+/// stay where they are, and are refused.
+void name_option_of_gpu(std::vector<std::string>& typed) {
+    const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
+    if (typed.size() < 2 || is_option(typed[0]) || is_option(typed[1])) return;
+    const auto end = std::find_if(typed.begin() + 1, typed.end(), is_option);
+    const std::string words = fmt::format("{}", fmt::join(typed.begin() + 1, end, " "));
+    if (!names_gpus(words)) return;
+    typed.erase(typed.begin() + 1, end);
+    typed.insert(typed.begin() + 1, "--gpu=" + words);
+}
+
 /// What was typed behind the program's name, in the program's own spelling: `help plan` is `plan --help`, and commands
 /// that take a job or a model know the options of other tools.
 std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::string> typed,
@@ -376,7 +395,9 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     std::vector<std::string> flags;
     for (const CLI::Option* option : command->get_options())
         for (const std::string& name : option->get_lnames()) flags.push_back(name);
-    std::vector<std::string> own = own_spelling({typed.begin() + 1, typed.end()}, flags, notes);
+    std::vector<std::string> words{typed.begin() + 1, typed.end()};
+    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(words);
+    std::vector<std::string> own = own_spelling(words, flags, notes);
     own.insert(own.begin(), typed.front());
     return own;
 }
@@ -420,50 +441,66 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
                                   fmt::format("one of {} (see --help)", fmt::join(commands, ", ")))};
 }
 
+/// Whether the words begin with a model in place of a command: `llmres qwen3-8b 3060`.
+bool begin_with_model(const CLI::App& app, const std::vector<std::string>& words) {
+    if (words.empty() || words.front().starts_with('-')) return false;
+    for (const CLI::App* command : app.get_subcommands({}))
+        if (command->get_name() == words.front()) return false;
+    return llmres::find_model_source(words.front()).has_value();
+}
+
+/// Answers what was typed behind the program's name. Returns: the exit code.
+int answer(const std::vector<std::string>& words) {
+    int exit = fits;
+    typed_words = words;
+    CLI::App app{"Does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?", "llmres"};
+    app.require_subcommand(0, 1);
+    app.allow_extras();
+    app.footer("llmres COMMAND --help says what each takes; llmres help TOPIC has examples:\n" + topic_names() + ".");
+    const auto [major, minor, patch] = llmres::version;
+    app.set_version_flag("-V,--version", fmt::format("{}.{}.{}", major, minor, patch));
+    add_model(app, exit);
+    add_plan(app, exit);
+    add_search(app, exit);
+    add_replicas(app, exit);
+    add_buy(app, exit);
+    add_place(app, exit);
+    add_compare(app, exit);
+    add_explain(app, exit);
+    add_check(app, exit);
+    add_calibrate(app, exit);
+    add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
+    add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names",
+              run_models);
+    add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them",
+              run_runtimes);
+    add_table(app, exit, "formats",
+              "The number formats and GGUF mixes, with bits a weight and the engines that load them",
+              "words of their names", run_formats);
+    add_table(app, exit, "links", "The interconnects, with bandwidth, latency and source", "words of their names",
+              run_links);
+    add_generated(app);
+    if (begin_with_model(app, words)) {
+        std::vector<std::string> planned = words;
+        planned.insert(planned.begin(), "plan");
+        return answer(planned);
+    }
+    std::vector<std::string> notes;
+    const bool is_topic = words.size() == 2 && words.front() == "help" && print_topic(words.back());
+    if (is_topic && !is_written()) throw std::system_error{errno, std::generic_category()};
+    if (is_topic) return fits;
+    if (const int failed = parse(app, arguments_of(app, words, notes)); failed != fits) return failed;
+    if (!is_written()) throw std::system_error{errno, std::generic_category()};
+    for (const std::string& note : notes) tell(plain(note));
+    return exit;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     open_standard_streams();
-    int exit = fits;
     try {
-        typed_words.assign(argv + 1, argv + argc);
-        CLI::App app{"Does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?", "llmres"};
-        app.require_subcommand(0, 1);
-        app.allow_extras();
-        app.footer("llmres COMMAND --help says what each takes; llmres help TOPIC has examples:\n" + topic_names() +
-                   ".");
-        const auto [major, minor, patch] = llmres::version;
-        app.set_version_flag("-V,--version", fmt::format("{}.{}.{}", major, minor, patch));
-        add_model(app, exit);
-        add_plan(app, exit);
-        add_search(app, exit);
-        add_replicas(app, exit);
-        add_buy(app, exit);
-        add_place(app, exit);
-        add_compare(app, exit);
-        add_explain(app, exit);
-        add_check(app, exit);
-        add_calibrate(app, exit);
-        add_table(app, exit, "gpus", "The GPUs, with memory, bandwidth and dense bf16 rate", "one of them", run_gpus);
-        add_table(app, exit, "models", "The models that come with the library", "one of them, or words of their names",
-                  run_models);
-        add_table(app, exit, "runtimes", "The engines, and the versions their constants were taken from", "one of them",
-                  run_runtimes);
-        add_table(app, exit, "formats",
-                  "The number formats and GGUF mixes, with bits a weight and the engines that load them",
-                  "words of their names", run_formats);
-        add_table(app, exit, "links", "The interconnects, with bandwidth, latency and source", "words of their names",
-                  run_links);
-        add_generated(app);
-        std::vector<std::string> notes;
-        const bool is_topic = argc == 3 && std::string_view{argv[1]} == "help" && print_topic(argv[2]);
-        if (is_topic && !is_written()) throw std::system_error{errno, std::generic_category()};
-        if (is_topic) return fits;
-        if (const int failed = parse(app, arguments_of(app, {argv + 1, argv + argc}, notes)); failed != fits)
-            return failed;
-        if (!is_written()) throw std::system_error{errno, std::generic_category()};
-        for (const std::string& note : notes) tell(plain(note));
-        return exit;
+        return answer({argv + 1, argv + argc});
     } catch (const refusal& r) {
         tell(plain(llmres::to_text(r.what) + r.names));
         return bad_input;

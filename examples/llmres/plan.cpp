@@ -51,6 +51,24 @@ std::string picture_of(const plan_options& o, const llmres::job_answer& answer) 
     return llmres::stacked_svg(pictures);
 }
 
+/// Whether a plan is asked for on whichever GPU holds the job: none is named, or `any`.
+bool asks_which_gpu(const nlohmann::json& document) {
+    const auto cluster = document.find("cluster");
+    if (cluster == document.end()) return true;
+    if (!cluster->is_object()) return false;
+    for (const char* described : {"device", "gpu_memory", "gpu_bandwidth", "gpu_flops"})
+        if (cluster->contains(described)) return false;
+    return !cluster->contains("gpu") || (*cluster)["gpu"] == "any";
+}
+
+/// Lists the smallest GPUs that hold the job.
+int list_gpus(const plan_options& o) {
+    constexpr std::int64_t listed = 12;
+    compare_options all{.job = o, .models = {o.source}, .sort = "usable", .top = listed, .fits = true};
+    all.job.fields["gpu"] = "any";
+    return run_compare(all);
+}
+
 }  // namespace
 
 llmres::job_answer answered(const plan_options& o) {
@@ -82,6 +100,7 @@ void name_files_from_anywhere(nlohmann::json& document, const std::filesystem::p
 int run_plan(const plan_options& o) {
     if (names_several_gpus(o)) return run_mixed(o);
     const nlohmann::json document = merged(o);
+    if (!o.json && o.svg.empty() && asks_which_gpu(document)) return list_gpus(o);
     const std::filesystem::path here = folder_of(document, o.source);
     const llmres::job_sources sources = llmres::remembered(llmres::sources_in(here));
     llmres::job_answer answer = accept(llmres::answer_job(document, sources));

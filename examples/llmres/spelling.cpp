@@ -155,6 +155,37 @@ bool asks_for_training(const std::vector<std::string>& typed) {
     return task_of_document(typed).value_or("\"serving\"") != "\"serving\"";
 }
 
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(' ');
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
+}
+bool are_digits(const std::string& text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+/// GPUs of one kind, and how many; without a number where none is said.
+struct gpus_of_kind {
+    std::string name;
+    std::string count{};
+};
+/// "8xH100", "8 x H100", "H100 x8" and "h100:8" are eight GPUs of a kind; "7900xtx" is a kind itself.
+gpus_of_kind with_count(const std::string& value) {
+    if (llmres::find_gpu(value)) return {value};
+    if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
+        // "h100:1g.10gb" is a part of one, as "H100 MIG 1g.10gb" is.
+        if (value.find("g.", colon) != std::string::npos)
+            return {fmt::format("{} MIG {}", value.substr(0, colon), value.substr(colon + 1))};
+        return {value.substr(0, colon), value.substr(colon + 1)};
+    }
+    for (const std::size_t times : {value.find_first_of("xX"), value.find_last_of("xX")}) {
+        if (times == std::string::npos) break;
+        const std::string before = trimmed(value.substr(0, times)), behind = trimmed(value.substr(times + 1));
+        if (are_digits(behind) && llmres::find_gpu(before)) return {before, behind};
+        if (are_digits(before) && !behind.empty()) return {behind, before};
+    }
+    return {value};
+}
+
 std::vector<std::string_view> words_of(std::string_view text) {
     std::vector<std::string_view> words;
     while (!text.empty()) {
@@ -199,10 +230,17 @@ public:
                                 "deepspeed or what drives transformers' Trainer, as --deepspeed says, or one of both")};
         // What an alias only implies gives way to what is said.
         const std::string gpus = value_of("gpus").value_or(count_.empty() ? "1" : count_);
+        const std::int64_t stages = std::max<std::int64_t>(1, number_in(value_of("pipeline").value_or("1")));
+        const std::int64_t said_ranks =
+            number_in(value_of("tensor").value_or("1")) * number_in(value_of("data").value_or("1"));
+        const std::int64_t ranks = std::max<std::int64_t>(said_ranks, number_in(gpus) / stages);
         if (!accumulation_.empty()) accumulate(gpus == "1" && !task_of_document(typed_));
         for (const auto& [flag, value] : implied_)
             if (!said_.contains(flag) && said_.insert(flag).second)
-                own_.push_back(fmt::format("--{}={}", flag, value == "gpus" ? gpus : value));
+                own_.push_back(fmt::format("--{}={}", flag,
+                                           value == "gpus"    ? gpus
+                                           : value == "ranks" ? std::to_string(ranks)
+                                                              : value));
         return own_;
     }
 
@@ -226,11 +264,18 @@ private:
                            alias.in_training.empty() || !asks_for_training(typed_) ? alias.means : alias.in_training);
         }
         if (is_flag(name)) return flag(name);
-        // The command's own, whose value follows as it is.
-        if (written.starts_with("--") && std::find(flags_.begin(), flags_.end(), name) != flags_.end())
-            return own_.push_back("--" + name + (value_ ? "=" + *value_ : ""));
+        if (written.starts_with("--") && is_own(name)) return own(name, written);
         if (is_knob(name)) return knob(name);
         own_.push_back(argument);
+    }
+    bool is_own(const std::string& name) const { return std::find(flags_.begin(), flags_.end(), name) != flags_.end(); }
+    /// An option of the command alone, whose value follows as it is, but for times with their unit.
+    void own(const std::string& name, const std::string& written) {
+        const bool is_time = name == "max_time_to_first_token" || name == "max_time_per_token";
+        if (!is_time) return own_.push_back("--" + name + (value_ ? "=" + *value_ : ""));
+        const std::string typed = taken_value(written);
+        const nlohmann::json seconds = value_in_own_unit(name, typed);
+        own_.push_back("--" + name + "=" + (seconds.is_string() ? typed : seconds.dump()));
     }
     /// Writes what an option or a word stands for.
     void meaning(const std::string& written, std::string_view means) {
@@ -250,6 +295,8 @@ private:
                 own_.push_back(taken_value(written));
             else if (word == "n_batch")
                 prompt_batch(written);
+            else if (equals == std::string_view::npos && is_own(name) && !is_flag(name))
+                own(name, written);
             else if (equals == std::string_view::npos)
                 is_flag(name) || find_word_option(name) != nullptr ? flag(name, written) : knob(name);
             else
@@ -327,7 +374,7 @@ private:
         // "--gpus 8xH100" names a kind of GPU.
         const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
         if (name == "gpus" && digits > 0 && value.substr(digits).find_first_of("xX") == 0) name = "gpu";
-        if (name == "gpu") value = without_count(value);
+        if (name == "gpu") value = without_count(with_words_of_gpu(value));
         const std::string word = normal(value);
         const std::string option = written.starts_with("--") || written.empty()
                                        ? normal(written.substr(std::min<std::size_t>(2, written.size())))
@@ -351,35 +398,27 @@ private:
         said_.insert(name);
         put(name, name == "optimizer" || name == "adapter_kind" ? word : value);
     }
-    static std::string trimmed(const std::string& text) {
-        const std::size_t first = text.find_first_not_of(' ');
-        return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') + 1 - first);
-    }
-    static bool are_digits(const std::string& text) {
-        return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    }
-    /// "8xH100", "8 x H100", "H100 x8" and "h100:8" are eight GPUs of a kind; "7900xtx" is a kind itself. Several kinds
-    /// stay as they are: run_mixed() and compare read them.
-    std::string without_count(const std::string& value) {
-        if (llmres::find_gpu(value) || value.find(',') != std::string::npos) return value;
-        const auto counted = [&](const std::string& count, const std::string& name) {
-            count_ = count;
-            implied_.emplace_back("gpus", count);
-            return name;
-        };
-        if (const std::size_t colon = value.find(':'); colon != std::string::npos) {
-            // "h100:1g.10gb" is a part of one, as "H100 MIG 1g.10gb" is.
-            if (value.find("g.", colon) != std::string::npos)
-                return fmt::format("{} MIG {}", value.substr(0, colon), value.substr(colon + 1));
-            return counted(value.substr(colon + 1), value.substr(0, colon));
+    /// The value of --gpu with the words behind it that belong to its name: `--gpu RTX 3060 12GB`.
+    std::string with_words_of_gpu(const std::string& first) {
+        std::string all = first, value = first;
+        std::size_t end = at_ + 1;
+        for (std::size_t i = end; i < typed_.size() && !typed_[i].starts_with('-'); ++i) {
+            all += " " + typed_[i];
+            if (!names_gpus(all)) continue;
+            value = all;
+            end = i + 1;
         }
-        for (const std::size_t times : {value.find_first_of("xX"), value.find_last_of("xX")}) {
-            if (times == std::string::npos) break;
-            const std::string before = trimmed(value.substr(0, times)), behind = trimmed(value.substr(times + 1));
-            if (are_digits(behind) && llmres::find_gpu(before)) return counted(behind, before);
-            if (are_digits(before) && !behind.empty()) return counted(before, behind);
-        }
+        at_ = end - 1;
         return value;
+    }
+    /// The GPU that is named, whose count is kept. Several kinds stay as they are: run_mixed() and compare read them.
+    std::string without_count(const std::string& value) {
+        if (value.find(',') != std::string::npos) return value;
+        const gpus_of_kind said = with_count(value);
+        if (said.count.empty()) return said.name;
+        count_ = said.count;
+        implied_.emplace_back("gpus", count_);
+        return said.name;
     }
     /// The value of a flag that was said.
     std::optional<std::string> value_of(std::string_view name) const {
@@ -420,6 +459,15 @@ private:
 };
 
 }  // namespace
+
+bool names_gpus(const std::string& words) {
+    for (std::size_t begin = 0; begin <= words.size();) {
+        const std::size_t end = std::min(words.find(',', begin), words.size());
+        if (!llmres::find_gpu(with_count(trimmed(words.substr(begin, end - begin))).name)) return false;
+        begin = end + 1;
+    }
+    return true;
+}
 
 std::vector<std::string> own_spelling(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
                                       std::vector<std::string>& notes) {

@@ -16,6 +16,9 @@ namespace program {
 std::vector<std::string> own_spelling(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
                                       std::vector<std::string>& notes);
 
+/// Whether words name GPUs, with a number of each or without, several kinds between commas: `2x RTX 3090`.
+bool names_gpus(const std::string& words);
+
 /// The value of a flag: a number with its unit (`4k` tokens, `10GB`, `90%`) in the flag's own unit, or the text as it
 /// is. A unit that could mean two things is refused with both.
 nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed);

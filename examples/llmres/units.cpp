@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <llmres/io/job_fields.hpp>
 
 namespace program {
 namespace {
@@ -41,6 +42,7 @@ constexpr std::array rate_units{unit{"m", 1e6},       unit{"g", 1e9},       unit
                                 unit{"tib/s", ti},    unit{"gflops", 1e9},  unit{"tflops", 1e12}, unit{"pflops", 1e15},
                                 unit{"gflop/s", 1e9}, unit{"tflop/s", 1e12}};
 constexpr std::array part_units{unit{"%", 0.01}};
+constexpr std::array time_units{unit{"us", 1e-6}, unit{"ms", 1e-3}, unit{"s", 1}, unit{"min", 60}};
 
 template <std::size_t N>
 double factor_in(const std::array<unit, N>& units, std::string_view flag, const std::string& typed,
@@ -60,6 +62,13 @@ bool is_one_of(std::string_view flag, std::initializer_list<std::string_view> fl
 /// Whether a flag's value is a number of bytes.
 bool is_size(std::string_view flag) { return is_one_of(flag, {"in_use", "host_memory", "gpu_memory"}); }
 
+/// Whether a flag's value is a part of a whole: 0.9 or 90%.
+bool is_part(std::string_view flag) {
+    return std::any_of(llmres::job_fields.begin(), llmres::job_fields.end(), [&](const llmres::job_field& f) {
+        return f.type == llmres::field_type::real && f.high == 1 && llmres::flag_of(f) == flag;
+    });
+}
+
 /// What the suffix of a flag's value multiplies by; 0 where the flag knows no such unit.
 double factor_of(std::string_view flag, const std::string& typed, std::string_view suffix) {
     if (is_one_of(flag, {"prompt", "output", "context", "max_batched_tokens", "lengths_mean", "lengths_longest",
@@ -68,8 +77,9 @@ double factor_of(std::string_view flag, const std::string& typed, std::string_vi
     if (is_size(flag)) return factor_in(size_units, flag, typed, suffix);
     if (is_one_of(flag, {"host_bandwidth", "gpu_bandwidth", "gpu_flops"}))
         return factor_in(rate_units, flag, typed, suffix);
-    if (is_one_of(flag, {"gpu_memory_utilization", "adapter_dropout"}))
-        return factor_in(part_units, flag, typed, suffix);
+    if (is_one_of(flag, {"max_time_to_first_token", "max_time_per_token"}))
+        return factor_in(time_units, flag, typed, suffix);
+    if (is_part(flag)) return factor_in(part_units, flag, typed, suffix);
     return 0;
 }
 

@@ -386,6 +386,17 @@ TEST_CASE("a name of Ollama's library means the model of its tag latest under Ol
         tagged["task"] = "finetuning";
         CHECK(read(tagged).job.runtime.identity.name == "none");
     }
+    // A family's name that means nothing else is Ollama's, whose job it is.
+    for (const char* family : {"qwen3", "llama3.1", "gemma3", "gpt-oss", "granite3.3"}) {
+        INFO(std::string{family});
+        json bare = document;
+        bare["model"] = family;
+        const plan_request r = read(bare);
+        CHECK(r.job.runtime.identity.name == "ollama");
+        CHECK(r.model_name == family);
+        bare["model"] = detail::with_latest_tag(family);
+        CHECK(r.job.model.name == read(bare).job.model.name);
+    }
     document["model"] = "deepseek-r1";
     CHECK(read(document).job.model.name == "deepseek-r1");  // 671 B
     CHECK(read(document).job.runtime.identity.name == "none");

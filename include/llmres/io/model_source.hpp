@@ -95,13 +95,15 @@ inline constexpr std::array<std::array<std::string_view, 2>, 9> ollama_names{
 
 /// Models of Ollama's library whose tag `latest` is another than the only one of that name here, with that tag
 /// (ollama.com/library).
-inline constexpr std::array<std::array<std::string_view, 2>, 22> ollama_latest{{
-    {"deepseek-r1", "8b"}, {"llama3.1", "8b"},      {"llama3.2", "3b"},    {"llama3.3", "70b"},
-    {"llama3", "8b"},      {"llama2", "7b"},        {"qwen3", "8b"},       {"qwen2.5", "7b"},
-    {"qwen2", "7b"},       {"qwen2.5-coder", "7b"}, {"gemma3", "4b"},      {"gemma2", "9b"},
-    {"mistral", "7b"},     {"mixtral", "8x7b"},     {"phi3", "mini"},      {"gpt-oss", "20b"},
-    {"qwq", "32b"},        {"codellama", "7b"},     {"tinyllama", "1.1b"}, {"mistral-small", "24b"},
-    {"olmo2", "7b"},       {"mistral-nemo", "12b"},
+inline constexpr std::array<std::array<std::string_view, 2>, 31> ollama_latest{{
+    {"deepseek-r1", "8b"}, {"llama3.1", "8b"},      {"llama3.2", "3b"},     {"llama3.3", "70b"},
+    {"llama3", "8b"},      {"llama2", "7b"},        {"qwen3", "8b"},        {"qwen2.5", "7b"},
+    {"qwen2", "7b"},       {"qwen2.5-coder", "7b"}, {"gemma3", "4b"},       {"gemma2", "9b"},
+    {"mistral", "7b"},     {"mixtral", "8x7b"},     {"phi3", "mini"},       {"gpt-oss", "20b"},
+    {"qwq", "32b"},        {"codellama", "7b"},     {"tinyllama", "1.1b"},  {"mistral-small", "24b"},
+    {"olmo2", "7b"},       {"mistral-nemo", "12b"}, {"gemma", "7b"},        {"gemma3n", "e4b"},
+    {"qwen2.5vl", "7b"},   {"qwen3-vl", "8b"},      {"qwen3-coder", "30b"}, {"granite3.3", "8b"},
+    {"smollm2", "1.7b"},   {"falcon3", "7b"},       {"ministral-3", "8b"},
 }};
 
 /// The name with the tag that it has in Ollama's library where it has none.
@@ -172,11 +174,13 @@ inline std::string_view product_of(std::string_view name) {
     return {};
 }
 
-/// A preset by its name; `expected` says what else could have been given where the name resembles none.
+/// A preset by its name, or the model that Ollama's library has under a name that nobody else has ("qwen3": 8B);
+/// `expected` says what else could have been given where the name resembles none.
 inline result<model_source> preset_or(std::string_view name, std::string_view expected) {
     if (const std::optional<result<model_source>> file = find_gguf_repository(name)) return *file;
     const result<model> preset = find_named(name);
     if (preset) return model_source{.model = *preset};
+    if (const std::string tagged = with_latest_tag(name); tagged != name) return preset_or(tagged, expected);
     error refusal = preset.error();
     if (find_denoiser_preset(name))
         return refused(error_code::unsupported, "model", name,

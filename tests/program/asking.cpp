@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+// Questions as people type them: a model and a GPU without options, a model without a GPU, a word of an answer.
+#include <doctest/doctest.h>
+
+#include "../run_program.hpp"
+
+#include <llmres/answers/job_plan.hpp>
+#include <llmres/memory/breakdown.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+using nlohmann::json;
+using run_program::outcome;
+using run_program::run;
+
+namespace {
+
+using arguments = std::vector<std::string>;
+
+arguments operator+(arguments a, const arguments& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
+/// The cluster that a plan is asked for.
+json cluster_of(const arguments& typed) {
+    const outcome o = run(typed + arguments{"-c", "2048", "--json"});
+    CAPTURE(o.err);
+    REQUIRE((o.exit == 0 || o.exit == 1));
+    return o.json()["cluster"];
+}
+
+}  // namespace
+
+TEST_CASE("a GPU may stand behind the model, in as many words as its name has") {
+    const std::vector<std::pair<arguments, std::string>> typed{
+        {{"plan", "llama-3.2-1b", "3060"}, "rtx-3060-12gb"},
+        {{"plan", "llama-3.2-1b", "RTX", "3060", "12GB"}, "rtx-3060-12gb"},
+        {{"plan", "llama-3.2-1b", "--gpu", "RTX", "3060", "12GB"}, "rtx-3060-12gb"},
+        {{"plan", "--gpu", "RTX", "4090", "llama-3.2-1b"}, "rtx-4090"},
+        {{"plan", "llama-3.2-1b", "--gpu", "a100", "80gb", "--batch", "2"}, "a100-sxm4-80gb"},
+        {{"plan", "llama-3.2-1b", "M4", "Max", "--runtime", "mlx"}, "apple-m4-max"},
+        {{"llama-3.2-1b", "3060"}, "rtx-3060-12gb"},
+        {{"llama-3.2-1b", "--gpu", "4090"}, "rtx-4090"}};
+    for (const auto& [words, id] : typed) {
+        CAPTURE(words.back());
+        CHECK(cluster_of(words)["gpu"] == id);
+    }
+    for (const arguments& counted : {arguments{"2x", "RTX", "3090"}, arguments{"2xRTX 3090"}, arguments{"3090:2"}}) {
+        const json cluster = cluster_of(arguments{"plan", "llama-3.2-1b"} + counted);
+        CHECK(cluster["gpu"] == "rtx-3090");
+        CHECK(cluster["gpus"] == 2);
+    }
+    CHECK(run({"compare", "--gpu", "4090", "llama-3.2-1b", "qwen3-0.6b", "-c", "2048", "--json"}).json()["plans"] == 2);
+    const outcome neither = run({"plan", "llama-3.2-1b", "no-such-card"});
+    CHECK(neither.exit == 2);
+    CHECK(neither.err.find("no-such-card") != std::string::npos);
+    const outcome no_model = run({"no-such-model", "3060"});
+    CHECK(no_model.exit == 2);
+    CHECK(no_model.err.find("command is no-such-model") != std::string::npos);
+}
+
+TEST_CASE("a plan without a GPU, or on any, lists the smallest that hold the job") {
+    for (const arguments& asked : {arguments{"plan", "qwen3-8b"}, arguments{"plan", "qwen3-8b", "--gpu", "any"}}) {
+        const outcome o = run(asked + arguments{"-c", "8192"});
+        CHECK(o.exit == 0);
+        CHECK(o.out.find(" by usable\n") != std::string::npos);
+        CHECK(o.out.find("does_not_fit") == std::string::npos);
+        CHECK(o.out.find("\nfirst    llmres plan qwen3-8b ") != std::string::npos);
+    }
+    const json rows = run({"compare", "qwen3-8b", "-c", "8192", "--gpu", "any", "--sort", "usable", "--fits", "--json"})
+                          .json()["rows"];
+    std::set<double> usable;
+    double before = 0;
+    bool fits_surely = true;
+    for (const json& row : rows) {
+        const bool fits = row["verdict"] == "fits";
+        if (fits != fits_surely) before = 0;
+        fits_surely = fits;
+        const double here = row["memory"]["usable"].get<double>();
+        CHECK(here >= before);
+        before = here;
+        usable.insert(here);
+    }
+    CHECK(usable.size() > 10);
+    CHECK(run({"plan", "qwen3-8b", "-c", "8192", "--json"}).err.find("cluster is absent") != std::string::npos);
+    CHECK(run({"plan", "llama-3.1-405b", "--context", "8192"}).exit == 1);  // no single GPU holds it
+}
+
+TEST_CASE("explain knows every word that begins a line of an answer, every verdict, phase, term and assumed field") {
+    std::set<std::string> words;
+    for (const auto& name : llmres::names_of<llmres::verdict>) words.emplace(name);
+    for (const auto& name : llmres::names_of<llmres::phase>) words.emplace(name);
+    for (const auto& name : llmres::names_of<llmres::time_term>) words.emplace(name);
+    for (const auto& name : llmres::names_of<llmres::memory_term>) words.emplace(name);
+    const arguments serving{"llama-3.1-8b", "--gpu", "2x4090",  "--context", "8192",
+                            "--runtime",    "vllm",  "--batch", "16"};
+    const arguments training{"llama-3.1-8b", "--gpu", "8xh100", "--task", "pretraining", "--zero", "3"};
+    for (const arguments& job : {serving, training}) {
+        const outcome text = run(arguments{"plan"} + job);
+        std::string line;
+        for (const char c : text.out) {
+            if (c != '\n') {
+                line += c;
+                continue;
+            }
+            const std::size_t end = line.find("  ");
+            if (end != std::string::npos && end > 2 && line.find(',') > end) words.insert(line.substr(0, end));
+            line.clear();
+        }
+        for (const auto& [field, value] : run(arguments{"plan"} + job + arguments{"--json"}).json()["assumed"].items())
+            words.insert(field);
+    }
+    CHECK(words.contains("assumed"));
+    CHECK(words.size() > 40);
+    for (const std::string& word : words) {
+        CAPTURE(word);
+        const outcome o = run({"explain", word});
+        CHECK(o.exit == 0);
+        CHECK(o.out.size() > word.size() + 30);
+    }
+    CHECK(run({"explain", "tight", "--json"}).json()["schema"] == "llmres/word/1");
+    CHECK(run({"explain", "master-weights"}).exit == 0);
+    CHECK(run({"explain", "no_such_word"}).exit == 2);
+}
+
+TEST_CASE("limits of time and parts of a whole may have their unit") {
+    const arguments job{"llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--gpus", "2", "--prompt", "1000",
+                        "--output",     "200",   "--runtime",      "vllm"};
+    const json plain = run(arguments{"search"} + job +
+                           arguments{"--max_time_to_first_token", "2", "--max_time_per_token", "0.03", "--json"})
+                           .json();
+    const json spelled =
+        run(arguments{"search"} + job + arguments{"--ttft", "2000ms", "--tpot", "30 ms", "--json"}).json();
+    CHECK(plain["best"].size() > 0);
+    CHECK(spelled["best"] == plain["best"]);
+    CHECK(run(arguments{"search"} + job + arguments{"--ttft", "2 weeks"})
+              .err.find("max_time_to_first_token is 2 weeks") != std::string::npos);
+    const auto reused = [&](const char* part) {
+        return run(arguments{"plan"} + job + arguments{"--prefix_hit_rate", part, "--json"}).json()["time"];
+    };
+    CHECK(reused("50%") == reused("0.5"));
+    CHECK(reused("50%") != reused("0"));
+}
