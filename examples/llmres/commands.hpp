@@ -185,6 +185,15 @@ struct compare_options {
 };
 int run_compare(const compare_options& o);
 
+struct fit_options {
+    plan_options job;       ///< the GPUs, the engine and lengths; without a model
+    std::string use;        ///< chat, code, vision or embedding; empty: any
+    std::string sort;       ///< one of fit.cpp's orders; empty: parameters
+    std::int64_t top = 15;  ///< models that are shown; 0: all
+    bool all = false;       ///< every model of the library, and not only those that people run today
+};
+int run_fit(const fit_options& o);
+
 struct explain_options {
     std::string term;  ///< of memory or time, or a constant of a profile; empty: all terms are listed
     plan_options job;  ///< the job whose term it is; without a source: none

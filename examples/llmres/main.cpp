@@ -39,10 +39,9 @@ constexpr const char* model_help =
 std::vector<std::string> typed_words;
 
 /// Commands that people look for here, and what does it.
-constexpr std::array<std::array<std::string_view, 2>, 9> commands_of_other_names{{
+constexpr std::array<std::array<std::string_view, 2>, 8> commands_of_other_names{{
     {"serve", "plan MODEL --gpu NAME"},
     {"run", "plan MODEL --gpu NAME"},
-    {"fit", "plan MODEL --gpu NAME"},
     {"estimate", "plan MODEL --gpu NAME"},
     {"train", "plan MODEL --task pretraining or --task finetuning --gpu NAME"},
     {"pretrain", "plan MODEL --task pretraining --gpu NAME"},
@@ -278,6 +277,23 @@ void add_compare(CLI::App& app, int& exit) {
     add_job(*command, o.job, exit, [] { return run_compare(o); });
 }
 
+void add_fit(CLI::App& app, int& exit) {
+    static fit_options o;
+    auto* command = app.add_subcommand("fit", "Which models a card runs, each in the widest format that fits");
+    command->footer(
+        "Models that people run today, under llama.cpp unless --runtime names another engine. What is only tight is "
+        "left\nout. Exit codes: 0 a model fits, 1 none does, 2 bad input.");
+    command->add_option("--use", o.use, "chat, code, vision or embedding; default: any")
+        ->type_name("NAME")
+        ->group("Models");
+    command->add_flag("--all", o.all, "every model of `llmres models` besides")->group("Models");
+    command->add_option("--sort", o.sort, "parameters (the largest first), throughput or memory; default: parameters")
+        ->type_name("NAME")
+        ->group("Models");
+    command->add_option("--top", o.top, "models that are listed; 0: all; default: 15")->type_name("N")->group("Models");
+    add_job(*command, o.job, exit, [] { return run_fit(o); });
+}
+
 void add_explain(CLI::App& app, int& exit) {
     static explain_options o;
     auto* command = app.add_subcommand(
@@ -369,16 +385,15 @@ bool takes_gpu_behind_model(std::string_view command) {
     return command == "plan" || command == "search" || command == "replicas";
 }
 
-/// Writes the GPU that stands behind a model without an option (`plan qwen3-8b RTX 3060 12GB`) as --gpu. Other words
-/// stay where they are, and are refused.
-void name_option_of_gpu(std::vector<std::string>& typed) {
-    const auto is_option = [](const std::string& word) { return word.starts_with('-'); };
-    if (typed.size() < 2 || is_option(typed[0]) || is_option(typed[1])) return;
-    const auto end = std::find_if(typed.begin() + 1, typed.end(), is_option);
-    const std::string words = fmt::format("{}", fmt::join(typed.begin() + 1, end, " "));
+/// Writes the GPU that stands without an option behind so many words (`plan qwen3-8b RTX 3060 12GB`) as --gpu. Other
+/// words stay where they are, and are refused.
+void name_option_of_gpu(std::vector<std::string>& typed, std::ptrdiff_t behind) {
+    const auto first = std::find_if(typed.begin(), typed.end(), [](const auto& word) { return word.starts_with('-'); });
+    if (first - typed.begin() <= behind) return;
+    const std::string words = fmt::format("{}", fmt::join(typed.begin() + behind, first, " "));
     if (!names_gpus(words)) return;
-    typed.erase(typed.begin() + 1, end);
-    typed.insert(typed.begin() + 1, "--gpu=" + words);
+    typed.erase(typed.begin() + behind, first);
+    typed.insert(typed.begin() + behind, "--gpu=" + words);
 }
 
 /// What was typed behind the program's name, in the program's own spelling: `help plan` is `plan --help`, and commands
@@ -396,7 +411,8 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     for (const CLI::Option* option : command->get_options())
         for (const std::string& name : option->get_lnames()) flags.push_back(name);
     std::vector<std::string> words{typed.begin() + 1, typed.end()};
-    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(words);
+    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(words, 1);
+    if (typed.front() == "fit") name_option_of_gpu(words, 0);
     std::vector<std::string> own = own_spelling(words, flags, notes);
     own.insert(own.begin(), typed.front());
     return own;
@@ -466,6 +482,7 @@ int answer(const std::vector<std::string>& words) {
     add_buy(app, exit);
     add_place(app, exit);
     add_compare(app, exit);
+    add_fit(app, exit);
     add_explain(app, exit);
     add_check(app, exit);
     add_calibrate(app, exit);

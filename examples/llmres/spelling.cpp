@@ -297,6 +297,10 @@ private:
                 prompt_batch(written);
             else if (equals == std::string_view::npos && is_own(name) && !is_flag(name))
                 own(name, written);
+            else if (equals == std::string_view::npos && !is_flag(name) && find_word_option(name) == nullptr &&
+                     !is_knob(name))
+                throw refusal{llmres::refused(llmres::error_code::unknown, name, taken_value(written),
+                                              "this option with llmres search or llmres replicas")};
             else if (equals == std::string_view::npos)
                 is_flag(name) || find_word_option(name) != nullptr ? flag(name, written) : knob(name);
             else

@@ -4,6 +4,7 @@
 
 #include "../run_program.hpp"
 
+#include <algorithm>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <set>
@@ -142,4 +143,50 @@ TEST_CASE("limits of time and parts of a whole may have their unit") {
     };
     CHECK(reused("50%") == reused("0.5"));
     CHECK(reused("50%") != reused("0"));
+}
+
+TEST_CASE("fit lists the models that a card runs, each in the widest format that fits, as plan answers") {
+    const outcome o = run({"fit", "RTX", "3060", "12GB", "--top", "0", "--json"});
+    REQUIRE(o.exit == 0);
+    const json rows = o.json()["rows"];
+    CHECK(rows.size() == o.json()["fitting"]);
+    CHECK(rows.size() > 20);
+    CHECK(rows.size() < o.json()["models"].get<std::size_t>());
+    double before = 1e300;
+    for (const json& row : rows) {
+        CAPTURE(row["model"]);
+        CHECK(row["parameters"].get<double>() <= before);
+        before = row["parameters"].get<double>();
+    }
+    const std::vector<std::string> widest{"f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k"};
+    for (const char* model : {"qwen3-14b", "llama-3.1-8b", "qwen3-0.6b"}) {
+        CAPTURE(model);
+        const auto row = std::find_if(rows.begin(), rows.end(), [&](const json& r) { return r["model"] == model; });
+        REQUIRE(row != rows.end());
+        const auto verdict = [&](const std::string& weights) {
+            return run({"plan", model, "--gpu", "rtx-3060-12gb", "--runtime", "llama.cpp", "-c", "8192", "--weights",
+                        weights, "--json"})
+                .json()["verdict"];
+        };
+        const auto chosen = std::find(widest.begin(), widest.end(), (*row)["weights"].get<std::string>());
+        REQUIRE(chosen != widest.end());
+        CHECK(verdict(*chosen) == "fits");
+        if (chosen != widest.begin()) CHECK(verdict(*(chosen - 1)) != "fits");
+    }
+    const json coders = run({"fit", "4090", "--use", "code", "--sort", "throughput", "--json"}).json()["rows"];
+    for (std::size_t i = 1; i < coders.size(); ++i)
+        CHECK(coders[i - 1]["tokens_per_second"].get<double>() >= coders[i]["tokens_per_second"].get<double>());
+    // Checkpoints, for an engine that reads them; every model that is listed is known.
+    for (const json& row : run({"fit", "h200-141gb", "--runtime", "vllm", "--top", "0", "--json"}).json()["rows"])
+        CHECK(std::find(widest.begin(), widest.end(), row["weights"]) == widest.end());
+    const json large = run({"fit", "--gpu", "b200-180gb", "--gpus", "16", "--top", "0", "--json"}).json();
+    CHECK(large["fitting"] == large["models"]);
+    const json all = run({"fit", "3060", "--all", "--json"}).json();
+    CHECK(all["models"].get<std::size_t>() > o.json()["models"].get<std::size_t>());
+    CHECK(all["rows"].size() == 15);
+    CHECK(run({"fit"}).err.find("gpu is absent") != std::string::npos);
+    CHECK(run({"fit", "no-such-card"}).exit == 2);
+    CHECK(run({"fit", "3060", "--use", "cod"}).err.find("use is cod") != std::string::npos);
+    CHECK(run({"fit", "3060", "--top", "-1"}).err.find("top is -1") != std::string::npos);
+    CHECK(run({"fit", "3060", "--runtime", "no-such-engine"}).exit == 2);
 }

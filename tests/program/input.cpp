@@ -240,8 +240,8 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
     refused(small_job + arguments{"--in_use", "99999999999999"}, {"cluster.in_use", "99999999999999", "GPU's memory"});
     refused(small_job + arguments{"--host_memory", "-3"}, {"cluster.host.memory", "-3"});
     refused(small_job + arguments{"--host_bandwidth", "-1"}, {"cluster.host.bandwidth", "-1", "from 0"});
-    refused({"plan", "llama-3.1-8b"}, {"cluster", "absent", "--gpu"});
-    refused({"plan", "llama-3.1-8b", "--gpus", "2"}, {"cluster.gpu", "absent"});
+    refused({"plan", "llama-3.1-8b", "--json"}, {"cluster", "absent", "--gpu"});
+    refused({"plan", "llama-3.1-8b", "--gpus", "2", "--json"}, {"cluster.gpu", "absent"});
     refused({"plan", "llama-3.1-8b", "--gpu", "rtx-4900"}, {"cluster.gpu", "rtx-4900", "rtx-4090"});
     refused({"plan", "llama-3.1-8b", "--gpu", "80GB"}, {"cluster.gpu", "80GB", "a100-sxm4-80gb"});
     refused({"plan", "llama-3.1-8b", "--gpu", "none"}, {"cluster.gpu", "none", "`llmres gpus`"});
