@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <llmres/hardware/device.hpp>
 #include <llmres/hardware/gpu.hpp>
-#include <llmres/io/json/device_file.hpp>
-#include <llmres/io/json/device_reader.hpp>
+#include <llmres/io/json/cluster/device_file.hpp>
+#include <llmres/io/json/cluster/device_reader.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>

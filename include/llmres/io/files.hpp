@@ -14,7 +14,7 @@
 #include <llmres/io/gguf.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json/device_reader.hpp>
+#include <llmres/io/json/cluster/device_reader.hpp>
 #include <llmres/io/json/document.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/logs/reader.hpp>

@@ -7,8 +7,8 @@
 #include <llmres/answers/capacity.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/job_fields.hpp>
-#include <llmres/io/json/cluster_reader.hpp>
-#include <llmres/io/json/device_file.hpp>
+#include <llmres/io/json/cluster/device_file.hpp>
+#include <llmres/io/json/cluster/reader.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>

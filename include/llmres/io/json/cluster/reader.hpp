@@ -9,7 +9,7 @@
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/hardware/live_cluster.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
-#include <llmres/io/json/device_file.hpp>
+#include <llmres/io/json/cluster/device_file.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/values/error.hpp>

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/device.hpp>
-#include <llmres/io/json/device_file.hpp>
+#include <llmres/io/json/cluster/device_file.hpp>
 #include <llmres/io/json/document.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>
