@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Short names for the CMake presets; `cmake --list-presets` shows them all. Each installs what it needs first (.ci/setup).
-.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving score-reports scored-rows validate-llama-cpp validate-sglang validate-vllm measure-configs check-schema docs format tidy clean
+.PHONY: demo web test test-bounds test-web test-integration test-single-header test-platforms coverage mutations mutations-switched mutations-mended recorded tables bench instructions constant-expressions probe probe-calls fuzz fuzz-long validate-pytorch score score-training score-serving score-reports scored-rows validate-llama-cpp validate-sglang validate-vllm validate-launch measure-configs check-schema docs format tidy clean
 
 # PROGRAM: one that is built already.
 demo:  ## one question, answered and drawn: the program is all that is built, optimised
@@ -122,6 +122,9 @@ validate-vllm:  ## asks the planner of caches of a published vLLM (VERSION) on a
 	@cmake --build --preset gcc --target tests_of_validation table_vllm -- --quiet
 	@build/gcc/tests/table_vllm $(VERSION)
 	@build/gcc/tests/tests_of_validation --source-file='*/tests/validation/vllm.cpp'
+
+validate-launch:  ## holds the rows of io/json/launch/*.inc against the options that vLLM, SGLang and llama.cpp declare (PyPI, 80 MB)
+	@tests/validation/launch/flags.py check build/validate-launch
 
 validate-sglang:  ## asks 14 releases of SGLang for their static fraction, chunks and graphs on 13 cards, and holds the profiles against them (Python 3.12)
 	@.ci/setup base
