@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/json/launch/serving.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/io/json/launch/command.hpp>
+#include <llmres/io/json/launch/words.hpp>
+#include <string>
+#include <string_view>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+result<detail::served_job> served(std::string_view line, std::int64_t gpus = 0) {
+    const auto commands = detail::shell_commands(line);
+    REQUIRE(commands);
+    const auto command = detail::launched_in(*commands);
+    REQUIRE(command);
+    return detail::job_served(*command, gpus);
+}
+json job(std::string_view line, std::int64_t gpus = 0) {
+    const auto read = served(line, gpus);
+    INFO(line);
+    REQUIRE(read);
+    return read->document;
+}
+json layout(std::string_view line, std::int64_t gpus = 0) { return job(line, gpus)["layout"]; }
+json knobs(std::string_view line, std::int64_t gpus = 0) { return job(line, gpus)["runtime"]; }
+error refusal_of(std::string_view line, std::int64_t gpus = 0) { return served(line, gpus).error(); }
+/// Whether a sentence on a line has these words.
+bool notes(std::string_view line, std::string_view words) {
+    const auto read = served(line);
+    REQUIRE(read);
+    for (const std::string& note : read->notes)
+        if (note.find(words) != std::string::npos) return true;
+    return false;
+}
+
+}  // namespace
+
+TEST_CASE("vLLM takes one GPU unless it is told otherwise, and experts over all ranks") {
+    CHECK(layout("vllm serve qwen3-8b") == json{{"tensor", 1}, {"pipeline", 1}, {"data", 1}});
+    CHECK(layout("vllm serve qwen3-30b-a3b -tp 2 -dp 4 -ep") ==
+          json{{"tensor", 2}, {"pipeline", 1}, {"data", 4}, {"expert", 8}, {"expert_tensor", 1}});
+    CHECK_FALSE(layout("vllm serve qwen3-8b -tp 2 --enable-expert-parallel").contains("expert"));
+    CHECK(layout("VLLM_PP_LAYER_PARTITION=20,16 vllm serve qwen3-8b -pp 2")["stages"] == "20|16");
+    CHECK(job("vllm serve qwen3-8b -tp 8 -pp 2 --nnodes 2")["cluster"] == json{{"gpus_per_node", 8}});
+}
+
+TEST_CASE("precisions: a cast is one, the checkpoint's own format is not") {
+    CHECK(job("vllm serve Qwen/Qwen3-8B --quantization fp8")["weights"] == "fp8");
+    CHECK_FALSE(job("vllm serve Qwen/Qwen3-8B-FP8 --quantization fp8").contains("weights"));
+    CHECK(job("vllm serve /models/x --quantization fp8")["weights"] == "fp8");
+    CHECK_FALSE(job("vllm serve /models/x-FP8 --quantization fp8").contains("weights"));
+    CHECK_FALSE(job("vllm serve Qwen/Qwen3-8B-AWQ -q awq_marlin").contains("weights"));
+    CHECK(job("vllm serve Qwen/Qwen3-8B -q awq_marlin")["weights"] == "awq");
+    CHECK(job("vllm serve Qwen/Qwen3-8B -q bitsandbytes")["weights"] == "nf4");
+    CHECK(notes("vllm serve Qwen/Qwen3-8B -q modelopt", "the checkpoint's own format"));
+    CHECK(job("vllm serve qwen3-8b --dtype half --kv-cache-dtype fp8_e5m2")["kv_cache"] == "fp8_e5m2");
+    CHECK_FALSE(job("vllm serve qwen3-8b --dtype auto --kv-cache-dtype auto").contains("kv_cache"));
+}
+
+TEST_CASE("adapters, longer contexts and fewer layers") {
+    CHECK(knobs("vllm serve qwen3-8b --enable-lora")["max_lora_rank"] == 16);
+    CHECK(knobs("vllm serve qwen3-8b --enable-lora --max-loras 4 --max-lora-rank 64")["max_loras"] == 4);
+    CHECK_FALSE(knobs("vllm serve qwen3-8b --max-loras 4").contains("max_loras"));
+    CHECK(knobs("sglang serve --model qwen3-8b --lora-paths a=b")["max_loras"] == 8);
+    const std::string yarn = R"('{"rope_type":"yarn","factor":4.0,"original_max_position_embeddings":32768}')";
+    CHECK(knobs("vllm serve qwen3-8b --rope-scaling " + yarn)["rope_scaling"] == 4.0);
+    CHECK(knobs(R"(vllm serve qwen3-8b --hf-overrides '{"text_config": {"rope_parameters": {"factor": 2.0}}}')")
+              ["rope_scaling"] == 2.0);
+    CHECK(job(R"(vllm serve qwen3-8b --hf-overrides '{"num_hidden_layers": 4}')")["model"] ==
+          json{{"from", "qwen3-8b"}, {"layers", 4}});
+    CHECK(notes(R"(vllm serve qwen3-8b --hf-overrides '{"architectures": ["A"]}')", "architectures"));
+    CHECK_FALSE(job("vllm serve qwen3-8b --max-model-len auto").contains("context"));
+}
+
+TEST_CASE("speculative decoding: the model's own layers, a draft model, a draft head, a look-up") {
+    CHECK(knobs(R"(vllm serve m --speculative-config '{"method":"deepseek_mtp","num_speculative_tokens":1}')")
+              ["speculates_ahead"] == true);
+    CHECK(knobs(R"(vllm serve m --speculative-config '{"model":"qwen3-0.6b","num_speculative_tokens":5}')")["draft"] ==
+          "qwen3-0.6b");
+    CHECK(notes(R"(vllm serve m -sc '{"model":"a/b-EAGLE3","num_speculative_tokens":5}')", "draft head"));
+    CHECK(notes(R"(vllm serve m -sc '{"method":"ngram","num_speculative_tokens":5}')", "--draft_tokens 5"));
+    CHECK(knobs("sglang serve --model m --speculative-algorithm NEXTN")["speculates_ahead"] == true);
+    CHECK(knobs("sglang serve --model m --speculative-algo STANDALONE --speculative-draft-model-path d")["draft"] ==
+          "d");
+    CHECK(knobs("llama-server -m a.gguf -md b.gguf")["draft"] == "b.gguf");
+    CHECK(knobs("llama-server -m a.gguf --spec-type draft-mtp")["speculates_ahead"] == true);
+}
+
+TEST_CASE("SGLang's ranks of attention count among its tensor ranks") {
+    CHECK(layout("sglang serve --model deepseek-v3 --tp 8") == json{{"tensor", 8}, {"pipeline", 1}, {"data", 1}});
+    CHECK(layout("sglang serve --model deepseek-v3 --tp 8 --dp 8 --enable-dp-attention") ==
+          json{{"tensor", 1}, {"pipeline", 1}, {"data", 8}, {"expert", 1}, {"expert_tensor", 8}});
+    CHECK(layout("sglang serve --model deepseek-v3 --tp 8 --dp 4 --enable-dp-attention --ep 8")["tensor"] == 2);
+    CHECK(layout("sglang serve --model qwen3-8b --tp 2 --dp 4") == json{{"tensor", 2}, {"pipeline", 1}, {"data", 4}});
+    CHECK(layout("sglang serve --model qwen3-30b-a3b --tp 4 --ep 4")["expert_tensor"] == 1);
+    CHECK(refusal_of("sglang serve --model m --tp 4 --ep 3").field == "--ep-size");
+    CHECK(refusal_of("sglang serve --model m --tp 4 --dp 3 --enable-dp-attention").field == "--dp-size");
+}
+
+TEST_CASE("TensorRT-LLM's ranks, and experts among them") {
+    CHECK(layout("trtllm-serve deepseek-v3 --tp_size 8 --ep_size 4") ==
+          json{{"tensor", 8}, {"pipeline", 1}, {"expert", 4}, {"expert_tensor", 2}});
+    CHECK(knobs("trtllm-serve qwen3-8b --kv_cache_free_gpu_memory_fraction 0.8")["free_gpu_memory_fraction"] == 0.8);
+}
+
+TEST_CASE("llama.cpp divides its context among its slots, unless these share it") {
+    CHECK(job("llama-server -m a.gguf -c 32768 -np 4")["context"] == 8192);
+    CHECK(job("llama-server -m a.gguf -c 32768 -np 4")["batch"] == 4);
+    CHECK(job("llama-server -m a.gguf -c 32768 -np 4 -kvu")["context"] == 32768);
+    CHECK_FALSE(job("llama-server -m a.gguf -c 0").contains("context"));
+    CHECK(job("LLAMA_ARG_CTX_SIZE=4096 LLAMA_ARG_N_PARALLEL=2 llama-server -m a.gguf")["context"] == 2048);
+}
+
+TEST_CASE("llama.cpp's layers, experts and pieces of a prompt") {
+    CHECK(knobs("llama-server -m a.gguf -ngl 30")["gpu_layers"] == 30);
+    CHECK_FALSE(knobs("llama-server -m a.gguf -ngl all").contains("gpu_layers"));
+    CHECK(knobs("llama-server -m a.gguf")["fit"] == true);
+    CHECK_FALSE(knobs("llama-server -m a.gguf -fit off").contains("fit"));
+    for (const char* pattern :
+         {"'.ffn_.*_exps.=CPU'", "exps=CPU", "'\\.ffn_(up|down|gate)_exps\\.=CPU'", "'.ffn_(gate|up|down)_exps.=CPU'"})
+        CHECK_MESSAGE(knobs("llama-server -m a.gguf -ot " + std::string{pattern}).contains("cpu_moe"), pattern);
+    CHECK(notes("llama-server -m a.gguf -ot 'blk.[0-9].ffn_.*_exps.=CPU'", "--override-tensor blk"));
+    CHECK(knobs("llama-server -m a.gguf --n-cpu-moe 12")["n_cpu_moe"] == 12);
+    CHECK(knobs("llama-server -m a.gguf -b 256")["ubatch_size"] == 256);
+    CHECK(knobs("llama-server -m a.gguf -b 2048 -ub 1024")["ubatch_size"] == 1024);
+    CHECK(job("llama-server -m a.gguf -ctk q8_0")["kv_cache_values"] == "f16");
+    CHECK(job("llama-server -m a.gguf -ctk q8_0 -ctv q4_0")["kv_cache_values"] == "q4_0");
+    CHECK(knobs("llama-server -m a.gguf -fa")["flash_attn"] == true);
+    CHECK(knobs("llama-server -m a.gguf -fa off")["flash_attn"] == false);
+    CHECK_FALSE(knobs("llama-server -m a.gguf -fa auto").contains("flash_attn"));
+    CHECK(knobs("llama-server -m a.gguf --rope-scaling yarn --rope-scale 4")["rope_scaling"] == 4.0);
+    CHECK(job("llama-server -hf a/b-GGUF:Q8_0 -hff b-Q4_K_M.gguf")["model"] == "a/b-GGUF:Q4_K_M");
+    CHECK(knobs("./llama-server -m a.gguf -mla 3 -amb 512 -fmoe -rtr") ==
+          json{{"name", "ik_llama.cpp"}, {"mla_use", 3}, {"attn_max_batch", 512}, {"run_time_repack", true}});
+    CHECK(refusal_of("llama-server -m a.gguf -ngl many").field == "--n-gpu-layers");
+}
+
+TEST_CASE("llama.cpp splits layers over the GPUs that it sees, or rows, or tensors") {
+    CHECK(layout("llama-server -m a.gguf", 2) == json{{"pipeline", 2}});
+    CHECK(layout("CUDA_VISIBLE_DEVICES=0,1,2 llama-server -m a.gguf") == json{{"pipeline", 3}});
+    CHECK(layout("llama-server -m a.gguf -ts 3,1") == json{{"pipeline", 2}, {"tensor_split", "3,1"}});
+    CHECK(layout("llama-server -m a.gguf -dev CUDA0,CUDA1 -sm tensor") == json{{"tensor", 2}});
+    CHECK(knobs("llama-server -m a.gguf -sm row", 2)["split_rows"] == true);
+    CHECK(layout("llama-server -m a.gguf -sm none", 2).is_null());
+    CHECK(layout("llama-server -m a.gguf").is_null());
+    CHECK(notes("llama-server -m a.gguf -sm row", "nothing says how many GPUs"));
+    CHECK(job("llama-server -m a.gguf -dev none")["cluster"]["gpu"] == "cpu");
+    CHECK(refusal_of("llama-server -m a.gguf -sm columns").field == "--split-mode");
+}
+
+TEST_CASE("Ollama's model, and what its server is told") {
+    CHECK(job("ollama run llama3.1:8b 'why is the sky blue?'")["model"] == "llama3.1:8b");
+    CHECK(job("ollama run hf.co/bartowski/Llama-3.2-3B-Instruct-GGUF:Q8_0 --verbose")["model"] ==
+          "bartowski/Llama-3.2-3B-Instruct-GGUF:Q8_0");
+    const json served =
+        job("OLLAMA_CONTEXT_LENGTH=64000 OLLAMA_NUM_PARALLEL=2 OLLAMA_KV_CACHE_TYPE=q8_0 "
+            "OLLAMA_FLASH_ATTENTION=1 OLLAMA_HOST=0.0.0.0 ollama run qwen3:8b");
+    CHECK(served == json{{"model", "qwen3:8b"},
+                         {"context", 64000},
+                         {"batch", 2},
+                         {"kv_cache", "q8_0"},
+                         {"runtime", {{"name", "ollama"}, {"flash_attn", true}}}});
+}
+
+TEST_CASE("what a line lacks, or says twice, is refused") {
+    CHECK(refusal_of("vllm serve --port 1").field == "model");
+    CHECK(refusal_of("vllm serve $MODEL").value == "$MODEL");
+    CHECK(refusal_of("vllm serve a b").value == "b");
+    CHECK(refusal_of("sglang serve a --model b").field == "argument");
+    CHECK(refusal_of("CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 4").field == "GPUs that are visible");
+    CHECK(refusal_of("vllm serve m -tp 0").code == error_code::out_of_range);
+    CHECK(refusal_of("vllm serve m -tp 99999999999").code == error_code::out_of_range);
+}
