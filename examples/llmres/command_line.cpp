@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace program {
 namespace {
@@ -57,7 +58,8 @@ std::string command_of(const plan_options& asked, const nlohmann::json& patch) {
         all.knobs[knob.substr(0, equals)] = knob.substr(equals + 1);
     }
     take(all, patch, "");
-    std::string line = "llmres plan " + shell_word(asked.source);
+    const std::vector<std::string>& started = launch_line_words();
+    std::string line = "llmres plan" + (started.empty() ? " " + shell_word(asked.source) : "");
     for (const llmres::job_field& f : llmres::job_fields) {
         const std::string flag = llmres::flag_of(f);
         const auto given = all.fields.find(flag);
@@ -68,6 +70,8 @@ std::string command_of(const plan_options& asked, const nlohmann::json& patch) {
         line += " --" + flag + (bare ? "" : (joined ? "=" : " ") + shell_word(given->second));
     }
     for (const auto& [name, value] : all.knobs) line += " --" + name + (value == "true" ? "" : "=" + shell_word(value));
+    if (!started.empty()) line += " --";
+    for (const std::string& word : started) line += " " + shell_word(word);
     return line;
 }
 

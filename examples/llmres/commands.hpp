@@ -105,6 +105,12 @@ int run_mixed(const plan_options& o);
 /// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o);
 nlohmann::json merged(nlohmann::json document, const plan_options& o);
+/// The words of a command line that starts a job, which the document is read from in place of standard input (`llmres
+/// plan -- vllm serve MODEL`): one word that is a whole line, or `-` for the line on standard input. `gpus` are those
+/// that are said beside it. Returns what is to be said of it.
+std::vector<std::string> take_launch_line(std::vector<std::string> words, std::int64_t gpus);
+/// Those words; empty where none were taken.
+const std::vector<std::string>& launch_line_words();
 /// Says for which of several cards a short name was taken: "h100" is the SXM module, not the PCIe card.
 void say_which_gpu(const std::string& typed);
 void say_which_gpu(const nlohmann::json& document);

@@ -10,8 +10,12 @@
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/io/json/launch/file_name.hpp>
+#include <llmres/io/json/launch/line.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 namespace program {
@@ -25,23 +29,54 @@ nlohmann::json value_of(const std::string& text, const llmres::job_field& f) {
     return text;
 }
 
-/// Reads the job document on standard input.
-nlohmann::json read_input() {
-    constexpr std::size_t most = std::size_t{16} << 20;
+/// What standard input holds, of so many MiB at most.
+std::string read_input(std::size_t most_mib) {
+    const std::size_t most = most_mib << 20;
     std::string content(most + 1, '\0');
     content.resize(std::fread(content.data(), 1, content.size(), stdin));
     if (content.size() > most)
-        throw refusal{llmres::refused(llmres::error_code::out_of_range, "job", "standard input", "at most 16 MiB")};
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "job", "standard input",
+                                      fmt::format("at most {} MiB", most_mib))};
+    return content;
+}
+
+/// Reads the job document on standard input.
+nlohmann::json read_document() {
     nlohmann::json document =
-        llmres::document_in(accept(llmres::parse_json_object(content, llmres::no_numbers::refused)).root);
+        llmres::document_in(accept(llmres::parse_json_object(read_input(16), llmres::no_numbers::refused)).root);
     if (!document.contains("model"))
         throw refusal{llmres::refused(llmres::error_code::missing, "model", "absent", "a model of `llmres models`")};
     return document;
 }
 
-/// The job document on standard input, which is read once however many plans are made of it.
+/// What a command line that starts a job was read as.
+struct asked_line {
+    std::vector<std::string> words;
+    nlohmann::json document;
+};
+/// Replaces a GGUF file that is not here by what its name says.
+void name_absent_file(nlohmann::json& object, const std::string& key, std::vector<std::string>& notes) {
+    const auto path = object.find(key);
+    if (path == object.end() || !path->is_string()) return;
+    const auto file = path->get<std::string>();
+    const llmres::named_file named = llmres::by_file_name(file);
+    std::error_code none;
+    if (named.model.empty() || std::filesystem::exists(file, none)) return;
+    notes.push_back(
+        fmt::format("{} is not here: it is taken for {} in {}, by its name", file, named.model, named.weights));
+    *path = named.model;
+    if (key == "model") object["weights"] = named.weights;
+}
+
+asked_line& asked() {
+    static asked_line line;
+    return line;
+}
+
+/// The job document on standard input, which is read once however many plans are made of it; or that of a command line.
 const nlohmann::json& document_on_input() {
-    static const nlohmann::json document = read_input();
+    if (!asked().words.empty()) return asked().document;
+    static const nlohmann::json document = read_document();
     return document;
 }
 
@@ -90,6 +125,19 @@ void add_knobs(nlohmann::json& document, const std::vector<std::string>& knobs) 
 }
 
 }  // namespace
+
+std::vector<std::string> take_launch_line(std::vector<std::string> words, std::int64_t gpus) {
+    const bool is_line = words.size() == 1;
+    llmres::launch_line read =
+        accept(is_line ? llmres::read_launch_line(words[0] == "-" ? read_input(1) : words[0], gpus)
+                       : llmres::read_launch_line(words, gpus));
+    name_absent_file(read.document, "model", read.notes);
+    name_absent_file(read.document["runtime"], "draft", read.notes);
+    asked() = {std::move(words), std::move(read.document)};
+    return std::move(read.notes);
+}
+
+const std::vector<std::string>& launch_line_words() { return asked().words; }
 
 nlohmann::json merged(const plan_options& o) { return merged(document_of(o.source), o); }
 

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -145,9 +147,9 @@ void add_plan(CLI::App& app, int& exit) {
     auto* command = app.add_subcommand("plan", "Verdict, layout, memory and time of a job, and what would help");
     command->footer(
         "A flag goes over what the job document says, under the same name: --tensor is {\"layout\": {\"tensor\"}}.\n"
-        "Without any of Layout the planner chooses; without a GPU the smallest that hold the job are listed. Exit "
-        "codes: 0 fits (tight: with a warning), 1 does not fit,\n"
-        "2 bad input.");
+        "Without any of Layout the planner chooses; without a GPU the smallest that hold the job are listed. Behind -- "
+        "stands\nthe command line that starts the job: llmres plan --gpu h100 -- vllm serve MODEL. Exit codes: 0 fits "
+        "(tight: with a\nwarning), 1 does not fit, 2 bad input.");
     add_source(*command, o)->required();
     add_job(*command, o, exit, [] { return run_plan(o); });
     command
@@ -396,6 +398,25 @@ void name_option_of_gpu(std::vector<std::string>& typed, std::ptrdiff_t behind) 
     typed.insert(typed.begin() + behind, "--gpu=" + words);
 }
 
+/// Reads the command line behind `--` as the job, which is then asked for as that of standard input is.
+void add_launch_line(std::vector<std::string> words, std::vector<std::string>& own, std::vector<std::string>& notes) {
+    if (words.empty())
+        throw refusal{llmres::refused(llmres::error_code::missing, "line", "absent",
+                                      "a command line such as vllm serve MODEL behind --")};
+    constexpr std::array takes_one_job{"plan", "search", "replicas", "buy"};
+    const bool takes_one = std::ranges::find(takes_one_job, own.front()) != takes_one_job.end();
+    for (std::size_t i = 1; i < own.size() && takes_one; ++i)
+        if (!own[i].starts_with('-') && !own[i].empty())
+            throw refusal{llmres::refused(llmres::error_code::inconsistent, "job", own[i],
+                                          "a job or a command line behind --, not both")};
+    std::int64_t gpus = 0;
+    for (const std::string& argument : own)
+        if (argument.starts_with("--gpus="))
+            std::from_chars(argument.data() + 7, argument.data() + argument.size(), gpus);
+    for (std::string& note : take_launch_line(std::move(words), gpus)) notes.push_back(std::move(note));
+    own.emplace_back("-");
+}
+
 /// What was typed behind the program's name, in the program's own spelling: `help plan` is `plan --help`, and commands
 /// that take a job or a model know the options of other tools.
 std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::string> typed,
@@ -410,11 +431,13 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     std::vector<std::string> flags;
     for (const CLI::Option* option : command->get_options())
         for (const std::string& name : option->get_lnames()) flags.push_back(name);
-    std::vector<std::string> words{typed.begin() + 1, typed.end()};
-    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(words, 1);
+    const auto line = std::find(typed.begin() + 1, typed.end(), "--");
+    std::vector<std::string> words{typed.begin() + 1, line};
+    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(words, line == typed.end() ? 1 : 0);
     if (typed.front() == "fit") name_option_of_gpu(words, 0);
     std::vector<std::string> own = own_spelling(words, flags, notes);
     own.insert(own.begin(), typed.front());
+    if (line != typed.end()) add_launch_line({line + 1, typed.end()}, own, notes);
     return own;
 }
 

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Command lines that people paste, asked as they stand.
+#include <doctest/doctest.h>
+
+#include "../program_checks.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+using namespace program_checks;
+using nlohmann::json;
+
+namespace {
+
+const arguments llama{"vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--max-model-len", "32k"};
+
+/// What `llmres plan --gpu GPU` says of a line on standard input, in a folder without other files.
+outcome asked(const std::string& line, const std::string& gpu) {
+    const run_program::scratch folder;
+    const std::string in = folder.file("line.sh", line), out = folder.file("out", ""), err = folder.file("err", "");
+    const std::string command = "cd '" + folder.path().string() + "' && '" + LLMRES_PROGRAM + "' plan --json --gpu " +
+                                gpu + " -- - <line.sh >out 2>err";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, run_program::content_of(out), run_program::content_of(err)};
+}
+
+}  // namespace
+
+TEST_CASE("a pasted line is planned, and what would help is asked for with it") {
+    const outcome answer = run(arguments{"plan", "--gpu", "rtx-3060", "--json", "--"} + llama);
+    CHECK(answer.exit == does_not_fit);
+    const json job = answer.json();
+    CHECK(job["job"]["context"] == 32000);
+    CHECK(job["runtime"]["name"] == "vllm");
+    CHECK(job["layout"]["tensor"] == 1);
+    const outcome page = run(arguments{"plan", "--gpu", "rtx-3060", "--"} + llama);
+    CHECK(page.out.find("--gpu rtx-3060 -- vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 32k\n") !=
+          std::string::npos);
+}
+
+TEST_CASE("options before the line go over it, and other commands take one, too") {
+    CHECK(run(arguments{"plan", "--gpu", "h100", "--context", "4k", "--json", "--"} + llama).json()["job"]["context"] ==
+          4096);
+    CHECK(run(arguments{"search", "--gpu", "h100", "--json", "--"} + llama).exit == fits);
+    CHECK(run(arguments{"compare", "--gpu", "h100,a100", "--json", "--"} + llama).exit == fits);
+    CHECK(run(arguments{"explain", "kv_cache", "--gpu", "h100", "--"} + llama).exit == fits);
+}
+
+TEST_CASE("a line may be one word or standard input, and says on stderr what it does not plan") {
+    const std::string line =
+        "docker run --gpus all vllm/vllm-openai \\\n  --model qwen3-8b --cpu-offload-gb 8 --port 80";
+    for (const outcome& answer : {run({"plan", "--gpu", "h100", "--", line}), asked(line, "h100")}) {
+        CHECK(answer.exit == fits);
+        CHECK(answer.err.find("--cpu-offload-gb 8 changes memory or speed, and is not modelled") != std::string::npos);
+        CHECK(answer.err.find("--port") == std::string::npos);
+    }
+}
+
+TEST_CASE("a file that is not here is planned by its name") {
+    const outcome answer = run({"plan", "--gpu", "rtx-4090", "--json", "--", "llama-server", "-m",
+                                "/nowhere/Qwen3-8B-Q4_K_M.gguf", "-c", "8192"});
+    CHECK(answer.exit == fits);
+    CHECK(answer.json()["job"]["weights"] == "q4_k_m");
+    CHECK(answer.err.find("is not here") != std::string::npos);
+}
+
+TEST_CASE("what is wrong with a line is said in one line on stderr") {
+    refused({"plan", "--gpu", "h100", "--"}, {"line", "absent", "vllm serve MODEL"});
+    refused({"plan", "--gpu", "h100", "--", "ls", "-l"}, {"line", "ls", "vllm serve"});
+    refused({"plan", "--gpu", "h100", "--", "vllm serve $MODEL"}, {"model", "$MODEL", "not expanded"});
+    refused({"plan", "qwen3-8b", "--gpu", "h100", "--", "vllm", "serve", "qwen3-8b"}, {"job", "qwen3-8b", "not both"});
+    refused({"plan", "--gpu", "h100", "--", "vllm", "serve", "qwen3-8b", "--max-modellen", "1"},
+            {"--max-modellen", "--max-model-len"});
+}
+
+TEST_CASE("published lines are answered, or refused for the model alone") {
+    std::ifstream lines{LLMRES_SOURCE_DIR "/tests/data/launch_lines.jsonl"};
+    int all = 0;
+    for (std::string row; std::getline(lines, row); ++all) {
+        if (all % 6 != 0) continue;
+        const json pasted = json::parse(row);
+        const outcome answer = asked(pasted["line"], "h200");
+        CAPTURE(pasted["line"]);
+        CAPTURE(answer.err);
+        if (answer.exit == bad_input) {
+            const bool of_model =
+                answer.err.find("model is ") != std::string::npos || answer.err.find("gguf is ") != std::string::npos;
+            CHECK(of_model);
+        }
+    }
+    CHECK(all > 40);
+}
+
+TEST_CASE("a line of 10 MB is refused within half a second") {
+    const double before = run_program::seconds_of_cpu();
+    const outcome answer = asked("vllm serve " + std::string(10'000'000, 'x'), "h100");
+    CHECK(answer.exit == bad_input);
+    CHECK(answer.err.find("1 MiB") != std::string::npos);
+    CHECK(run_program::seconds_of_cpu() - before < (sanitized || counts_lines ? 5 : 0.5));
+}
