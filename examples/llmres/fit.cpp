@@ -192,8 +192,9 @@ int run_fit(const fit_options& asked) {
         if (std::optional<fitting> found = widest_format(o, name, static_cast<bool>(any.request.job.gguf)))
             all.push_back(*found);
     const std::size_t of_all = all.size();
-    std::stable_sort(all.begin(), all.end(),
-                     [&](const fitting& a, const fitting& b) { return a.key(order) < b.key(order); });
+    std::sort(all.begin(), all.end(), [&](const fitting& a, const fitting& b) {
+        return std::tuple{a.key(order), a.asked.source} < std::tuple{b.key(order), b.asked.source};
+    });
     if (o.top > 0 && all.size() > static_cast<std::size_t>(o.top)) all.erase(all.begin() + o.top, all.end());
     const llmres::cluster& cluster = any.request.cluster;
     if (o.job.json) {
