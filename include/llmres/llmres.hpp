@@ -151,6 +151,7 @@
 #include <llmres/time/kernels.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/throughput.hpp>
+#include <llmres/time/training_run.hpp>
 #include <llmres/values/dimensions.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/find_precision.hpp>

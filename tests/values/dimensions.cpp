@@ -32,8 +32,8 @@ TEST_CASE("every product and quotient of units has the dimension that Boost comp
     static_assert(std::is_same_v<watt_unit::dimension, bu::power_dimension>);
     using joule_seconds = unit_product<joule_unit, second_unit>;
     using price = unit_quotient<currency_unit, unit_product<token_unit, token_unit>>;
-    static_assert(
-        all_multiply_as_boost<no_unit, byte_unit, bit_unit, flop_unit, token_unit, parameter_unit, currency_unit,
-                              second_unit, joule_unit, watt_unit, hertz_unit, byte_per_token_unit, byte_per_second_unit,
-                              flop_per_second_unit, token_per_second_unit, joule_seconds, price>());
+    static_assert(all_multiply_as_boost<no_unit, byte_unit, bit_unit, flop_unit, token_unit, parameter_unit,
+                                        currency_unit, second_unit, joule_unit, watt_unit, kilogram_unit, hertz_unit,
+                                        byte_per_token_unit, byte_per_second_unit, flop_per_second_unit,
+                                        token_per_second_unit, joule_seconds, price>());
 }

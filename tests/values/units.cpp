@@ -48,6 +48,8 @@ TEST_CASE("units follow the arithmetic") {
     static_assert(std::is_same_v<decltype(tokens(1) / seconds(1)), token_rate>);
     static_assert(std::is_same_v<decltype(watts(1) * seconds(1)), energy>);
     static_assert(std::is_same_v<decltype(joules(1) / seconds(1)), power>);
+    static_assert(kwh(1) == watts(1000) * hours(1));
+    static_assert(std::is_same_v<decltype(kilograms(1) / kwh(1) * joules(1)), mass>);
     static_assert(std::is_same_v<decltype(1.0 / seconds(1)), frequency>);
     static_assert(std::is_same_v<decltype(seconds(1) * hertz(1)), double>);
     static_assert(std::is_same_v<decltype(tflops(1) / gb_per_s(1) * gb_per_s(1)), flop_rate>);

@@ -141,6 +141,8 @@ struct currency_unit { using dimension = detail::dimension_of<currency_dimension
 struct second_unit { using dimension = detail::time_dimension; };
 /// Joules.
 struct joule_unit { using dimension = detail::energy_dimension; };
+/// Kilograms.
+struct kilogram_unit { using dimension = detail::dimension_of<boost::units::mass_base_dimension>; };
 /// Watts.
 struct watt_unit { using dimension = detail::dimension_quotient<detail::energy_dimension, detail::time_dimension>; };
 
@@ -171,6 +173,7 @@ template <> struct named<currency_unit::dimension> { using type = currency_unit;
 template <> struct named<second_unit::dimension> { using type = second_unit; };
 template <> struct named<joule_unit::dimension> { using type = joule_unit; };
 template <> struct named<watt_unit::dimension> { using type = watt_unit; };
+template <> struct named<kilogram_unit::dimension> { using type = kilogram_unit; };
 template <> struct named<hertz_unit::dimension> { using type = hertz_unit; };
 template <> struct named<byte_per_token_unit::dimension> { using type = byte_per_token_unit; };
 template <> struct named<byte_per_second_unit::dimension> { using type = byte_per_second_unit; };

@@ -9,7 +9,7 @@
 #include <llmres/values/error.hpp>
 #include <type_traits>
 
-/// Quantities: bytes, tokens, parameters, FLOPs, seconds, watts and money, which never mix.
+/// Quantities: bytes, tokens, parameters, FLOPs, seconds, watts, kilograms and money, which never mix.
 ///
 ///     constexpr byte_count  memory = gib(80);           // in: a maker names the unit
 ///     constexpr double      big    = memory.in(gb);     // out: so does .in()
@@ -424,6 +424,7 @@ using flop_rate = quantity<flop_per_second_unit, double>;             ///< opera
 using token_rate = quantity<token_per_second_unit, double>;           ///< tokens a second
 using power = quantity<watt_unit, double>;                            ///< power
 using energy = quantity<joule_unit, double>;                          ///< energy
+using mass = quantity<kilogram_unit, double>;                         ///< a mass
 using money = quantity<currency_unit, double>;                        ///< an amount of the caller's currency
 
 // ---- makers ---------------------------------------------------------------------------------------------------------
@@ -488,6 +489,8 @@ inline constexpr maker<flop_rate, 1'000'000'000'000>
 inline constexpr maker<token_rate> tokens_per_s;  ///< tokens a second
 inline constexpr maker<power> watts;              ///< watts
 inline constexpr maker<energy> joules;            ///< joules
+inline constexpr maker<energy, 3'600'000> kwh;    ///< kilowatt-hours
+inline constexpr maker<mass> kilograms;           ///< kilograms
 inline constexpr maker<money> currency;           ///< the caller's currency
 
 // ---- bits and bytes, exact ------------------------------------------------------------------------------------------
