@@ -49,7 +49,8 @@ llmres::search_limits limits_of(const search_options& o) {
 
 llmres::search_request request_of(const search_options& o, const nlohmann::json& document,
                                   const llmres::plan_request& request) {
-    llmres::search_request r{.limits = limits_of(o), .gpu_hour = llmres::currency(o.gpu_hour)};
+    llmres::search_request r{.limits = limits_of(o)};
+    if (o.gpu_hour > 0) r.prices.gpu_hour = llmres::currency(o.gpu_hour);
     if (!o.objective.empty()) r.objective = named<llmres::objective>("objective", o.objective);
     r.space.layouts = layouts_of(document, request);
     r.space.max_batch = o.max_batch;

@@ -150,7 +150,9 @@
 #include <llmres/time/kernel_times.hpp>
 #include <llmres/time/kernels.hpp>
 #include <llmres/time/roofline.hpp>
+#include <llmres/time/tariff.hpp>
 #include <llmres/time/throughput.hpp>
+#include <llmres/time/token_times.hpp>
 #include <llmres/time/training_run.hpp>
 #include <llmres/values/dimensions.hpp>
 #include <llmres/values/error.hpp>

@@ -145,7 +145,9 @@ TEST_CASE("no layout beats the front in both of its objectives") {
 TEST_CASE("each objective is best by its own measure") {
     const job j = serving(models::llama_3_1_70b, 64);
     const cluster c = h100(16);
-    const auto best = [&](objective o) { return search(j, c, {.objective = o, .gpu_hour = currency(2)})->plan; };
+    const auto best = [&](objective o) {
+        return search(j, c, {.objective = o, .prices = {.gpu_hour = currency(2)}})->plan;
+    };
     for (const job_plan& p : all_that_fit(j, c)) {
         CHECK(best(objective::fewest_gpus).layout.gpus() <= p.layout.gpus());
         CHECK(best(objective::time_to_first_token).speed.prefill.total().expected.in(seconds) <=

@@ -158,12 +158,12 @@ TEST_CASE("skipping by bounds changes neither the best ten nor the front, by any
                              objective::fewest_gpus, objective::cost_per_token,      objective::energy_per_token};
     for (const objective o : all) {
         const objective against = all[(static_cast<std::size_t>(o) + 3) % all.size()];
-        const search_request asked{.objective = o, .space = {.max_batch = 64}, .gpu_hour = currency(2)};
+        const search_request asked{.objective = o, .space = {.max_batch = 64}, .prices = {.gpu_hour = currency(2)}};
         check_skipping(serving(models::mixtral_8x7b, 64), h100(8), asked, against);
         if (o == objective::time_to_first_token || o == objective::time_per_token) continue;
         search_request free{.objective = o,
                             .space = {.micro_batch = true, .recompute_parts = true, .schedule = true},
-                            .gpu_hour = currency(2)};
+                            .prices = {.gpu_hour = currency(2)}};
         free.space.layouts.context_parallel = false;
         check_skipping(training(models::llama_3_1_8b, 16), h100(sanitized ? 4 : 8), free,
                        o == objective::throughput ? objective::fewest_gpus : objective::throughput);

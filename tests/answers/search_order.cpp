@@ -76,7 +76,7 @@ TEST_CASE("an objective's score is seconds, GPUs, money or joules of a token") {
     p.speed.tokens_per_second = approx(tokens_per_s(100));
     cluster c = h100(4);
     c.gpu.board_power = watts(700);
-    const auto score = [&](objective o) { return detail::score_of(o, p, c, currency(9)); };
+    const auto score = [&](objective o) { return detail::score_of(o, p, c, {.gpu_hour = currency(9)}); };
     CHECK(score(objective::throughput) == doctest::Approx(0.01));
     CHECK(score(objective::fewest_gpus) == 4);
     CHECK(score(objective::cost_per_token) == doctest::Approx(0.01 * 4 * 9 / 3600).epsilon(1e-9));

@@ -259,7 +259,7 @@ inline search_request request_of(const json& asked, objective& against) {
         const auto* const at = std::find(names_of<objective>.begin(), names_of<objective>.end(), name);
         return static_cast<objective>(at - names_of<objective>.begin());
     };
-    search_request r{.objective = objective_of("by", objective::throughput), .gpu_hour = currency(2)};
+    search_request r{.objective = objective_of("by", objective::throughput), .prices = {.gpu_hour = currency(2)}};
     against = objective_of("against", objective::fewest_gpus);
     search_space& s = r.space;
     const auto named = [&](const char* what) {

@@ -177,7 +177,7 @@ result<search_counts> search(const job& j, const cluster& c, const search_reques
                              std::span<found_layout> front, objective against, std::int32_t threads,
                              search_watcher watch) {
     if (const status s = in_range("threads", threads, 0, 1024); !s) return s.error();
-    if (const status s = v0::detail::validate_objective(against, j, c, r.gpu_hour); !s) return s.error();
+    if (const status s = v0::detail::validate_objective(against, j, c, r.prices); !s) return s.error();
     const result<layout_space> space = v0::detail::layouts_of(r, j, c);
     if (!space) return space.error();
     const auto own = static_cast<std::int32_t>(std::thread::hardware_concurrency());

@@ -219,8 +219,8 @@ private:
     }
     /// Sets what objectives compare of a layout whose speed is known.
     constexpr void score(found_layout& of_layout) const {
-        of_layout.score = score_of(r.objective, of_layout.plan, c, r.gpu_hour);
-        of_layout.next_score = score_of(objective::throughput, of_layout.plan, c, r.gpu_hour);
+        of_layout.score = score_of(r.objective, of_layout.plan, c, r.prices);
+        of_layout.next_score = score_of(objective::throughput, of_layout.plan, c, r.prices);
     }
     constexpr found_layout found(const job& j, const job_plan& p) const { return {.choice = choice_of(j), .plan = p}; }
     constexpr bool too_large(const job& j, const job_plan& p) {
@@ -241,7 +241,7 @@ private:
         p.speed = speed_of(j, p.layout, c, &p.memory, default_efficiency, folds);
         const bool fast = in_time(r.limits, p.speed.prefill.expected(), p.speed.step.expected());
         ++(fast ? counts.kept : counts.too_slow);
-        if (fast && front.empty() && !may_be_best(score_of(r.objective, p, c, r.gpu_hour))) return;
+        if (fast && front.empty() && !may_be_best(score_of(r.objective, p, c, r.prices))) return;
         found_layout made = found(j, p);
         score(made);
         if (!fast) {
@@ -266,7 +266,7 @@ private:
         for (std::size_t i = 1; i < counts.best; ++i)
             if (better(best[worst], best[i])) worst = i;
     }
-    constexpr double against_of(const found_layout& f) const { return score_of(against, f.plan, c, r.gpu_hour); }
+    constexpr double against_of(const found_layout& f) const { return score_of(against, f.plan, c, r.prices); }
     /// Whether a is at least as good as b in both, and better in one or not less simple.
     constexpr bool beats(const found_layout& a, const found_layout& b) const {
         const double first = against_of(a);
@@ -332,7 +332,7 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
 constexpr result<layout_space> layouts_of(const search_request& r, const job& j, const cluster& c) {
     if (const status s = validate(j); !s) return s.error();
     if (const status s = validate(c); !s) return s.error();
-    if (const status s = validate_objective(r.objective, j, c, r.gpu_hour); !s) return s.error();
+    if (const status s = validate_objective(r.objective, j, c, r.prices); !s) return s.error();
     layout_space space = r.space.layouts;
     if (const status s = validate_degrees(space.given); !s) return s.error();
     if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();
@@ -427,7 +427,7 @@ template <class Watch>
 constexpr result<search_counts> search(const job& j, const cluster& c, const search_request& r,
                                        std::span<found_layout> best, std::span<found_layout> front, objective against,
                                        Watch&& watch) {
-    if (const status s = detail::validate_objective(against, j, c, r.gpu_hour); !s) return s.error();
+    if (const status s = detail::validate_objective(against, j, c, r.prices); !s) return s.error();
     detail::running_search<Watch> running{.c = c,
                                           .r = r,
                                           .best = detail::room_of(best),

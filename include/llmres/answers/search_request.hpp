@@ -11,6 +11,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/jobs/offload.hpp>
+#include <llmres/time/tariff.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
@@ -27,8 +28,8 @@ enum class objective : std::uint8_t {
     time_to_first_token,  ///< serving: least time to the first token (job_speed::prefill)
     time_per_token,       ///< serving: least time for one token of every sequence
     fewest_gpus,          ///< fewest GPUs, then most tokens per second
-    cost_per_token,       ///< least money for a token, at gpu_price
-    energy_per_token,     ///< least energy for a token, at the GPUs' board power
+    cost_per_token,       ///< least money for a token, at search_request::prices
+    energy_per_token,     ///< least energy for a token, at the GPUs' limits of power
 };
 /// The names of the objectives, in their order.
 template <>
@@ -70,8 +71,7 @@ struct search_request {
     llmres::objective objective = objective::throughput;  ///< what is best
     search_limits limits{};                               ///< what is left out
     search_space space{};                                 ///< what is tried
-    /// For objective::cost_per_token: what an hour of one GPU costs, in the caller's currency.
-    money gpu_hour{};
+    tariff prices{};  ///< for objective::cost_per_token and energy_per_token: what a GPU costs and takes
     /// Layouts that a lower bound of their time keeps from the best and from the front are skipped. The answer is the
     /// same and takes a fraction of the time, but skipped layouts do not count as those that fit or do not.
     bool skip_slower = false;
@@ -307,27 +307,28 @@ constexpr bool better(const found_layout& a, const found_layout& b) {
 }
 
 /// What an objective compares: less is better.
-constexpr double score_of(objective o, const job_plan& p, const cluster& c, money gpu_hour) {
-    const double each = 1.0 / p.speed.tokens_per_second.in(tokens_per_s);
-    const auto gpus = static_cast<double>(p.layout.gpus());
+constexpr double score_of(objective o, const job_plan& p, const cluster& c, const tariff& prices) {
+    const duration each = approx(tokens(1)) / p.speed.tokens_per_second;
+    const std::int64_t gpus = p.layout.gpus();
     switch (o) {
-        case objective::throughput: return each;
+        case objective::throughput: return each.in(seconds);
         case objective::time_to_first_token: return p.speed.prefill.expected().in(seconds);
         case objective::time_per_token: return p.speed.step.expected().in(seconds);
-        case objective::fewest_gpus: return gpus;
-        case objective::cost_per_token: return each * gpus * gpu_hour.in(currency) / 3600;
-        case objective::energy_per_token: return each * gpus * c.gpu.board_power.value.in(watts);
+        case objective::fewest_gpus: return static_cast<double>(gpus);
+        case objective::cost_per_token: return expense_of(prices, c, gpus, each).cost().expected.in(currency);
+        case objective::energy_per_token: return energy_of(prices, *drawn_by_gpu(prices, c), gpus, each).in(joules);
     }
-    return each;
+    return each.in(seconds);
 }
 
 /// Refuses an objective that this job has no figure for.
-constexpr status validate_objective(objective o, const job& j, const cluster& c, money gpu_hour) {
+constexpr status validate_objective(objective o, const job& j, const cluster& c, const tariff& prices) {
     if (trains(j) && (o == objective::time_to_first_token || o == objective::time_per_token))
         return refused(error_code::inconsistent, "objective", name_of(o), "a serving job, or throughput");
-    if (o == objective::cost_per_token && !(gpu_hour > money{}))
+    if (const status s = validate(prices, c); !s) return s;
+    if (o == objective::cost_per_token && !prices.has_price())
         return refused(error_code::missing, "gpu_hour", "no price", "what an hour of one GPU costs, above 0");
-    if (o == objective::energy_per_token && !c.gpu.board_power)
+    if (o == objective::energy_per_token && !drawn_by_gpu(prices, c))
         return refused(error_code::missing, "cluster.gpu.board_power", "unknown", "a GPU whose board power is known");
     return done{};
 }
