@@ -107,6 +107,12 @@ inline const std::map<std::string, example>& examples() {
          {false, [](r q) { return q.job.runtime.kernels.linear == linear_code::plain; }}},
         {"runtime.cuda", {11, [](r q) { return q.job.runtime.process.context.expected == mib(1823); }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.options.draft_kv == bytes_a_token(32768); }}},
+        {"cost.currency", {"EUR", [](r q) { return q.cost && q.cost->currency == text<3>{"EUR"}; }}},
+        {"cost.gpu_life", {4, [](r q) { return q.cost && q.cost->gpu_life == month * 48; }}},
+        {"cost.carbon", {400, [](r q) { return q.cost && q.cost->carbon == maybe{kilograms(0.4) / kwh(1)}; }}},
+        {"cost.prices",
+         {{{"rtx-4090", {{"price", 1800}, {"life", 4}}}},
+          [](r q) { return q.cost && q.cost->gpu_price == maybe{currency(1800)}; }}},
     };
     return all;
 }
@@ -122,7 +128,8 @@ inline std::string runtime_with(const job_field& f) {
 inline json with(const job_field& f, const json& value) {
     json document = minimal();
     const std::string name{f.name};
-    if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload") document["task"] = "pretraining";
+    if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run")
+        document["task"] = "pretraining";
     if (f.object.empty() || name == "runtime")
         document[name] = value;
     else if (f.object == "host")
@@ -140,6 +147,15 @@ inline json with(const job_field& f, const json& value) {
         document["adapter"].emplace(name == "kind" ? "rank" : "kind", name == "kind" ? json(8) : json("lora"));
     if (f.object == "adapter" && name != "rank" && name != "kind") document["adapter"]["rank"] = 8;
     if (name == "recompute_modules") document["recompute"] = "selective";
+    if (name == "epochs" || name == "sample_tokens") document["run"]["samples"] = 1000;
+    if (f.object == "run" && f.place.type->kind != detail::constant_kind::tokens &&
+        !document["run"].contains("samples"))
+        document["run"]["tokens"] = 1'000'000'000;
+    if (name == "mtbf" || name == "gpu_mtbf" || name == "checkpoint_interval" || name == "restart")
+        document["run"]["checkpoint"] = 1;
+    if (name == "checkpoint") document["run"]["checkpoint_interval"] = 1;
+    if (name == "restart") document["run"]["mtbf"] = 1000;
+    if (name == "gpu_price") document["cost"]["gpu_life"] = 4;
     return document;
 }
 
@@ -158,7 +174,8 @@ inline json held(const job_field& f, plan_request asked) {
         return f.place.owner == &rows::id_of<std::remove_reference_t<decltype(owner)>> ? f.place.in(&owner) : nullptr;
     };
     for (void* at : {in(asked.job), in(asked.layout.value), in(asked.job.adapter), in(asked.job.offload),
-                     in(asked.cluster), in(asked.cluster.host), in(asked.job.runtime), in(asked.job.options)})
+                     in(asked.cluster), in(asked.cluster.host), in(asked.job.runtime), in(asked.job.options),
+                     in(asked.run.value), in(asked.cost.value)})
         if (at != nullptr) return json::parse(detail::value_to_json(*f.place.type, at).dump());
     return "no such struct";
 }

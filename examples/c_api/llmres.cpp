@@ -18,7 +18,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -92,7 +91,7 @@ result<json_value> search(const json& document) {
         !known)
         return known.error();
     if (!document.contains("job")) return refused(error_code::missing, "job", "absent", "a job document");
-    const auto request = llmres::read_job(document.at("job"));
+    auto request = llmres::read_job(document.at("job"));
     if (!request) return request.error();
     if (request->layout)
         return refused(error_code::inconsistent, "layout", "given", "a job without a layout, which is searched for");
@@ -109,6 +108,8 @@ result<json_value> search(const json& document) {
         if (!named) return named.error();
         against = *named;
     }
+    for (const llmres::objective by : {asked.objective, against}) ask_for(*request, by);
+    if (request->cost) asked.prices = *request->cost;
     const json top = document.value("top", json(10));
     if (!top.is_number_integer() || top < 1 || top > most_shown)
         return refused(error_code::out_of_range, "top", top.dump(), "1 to 1000");
@@ -126,16 +127,19 @@ result<json_value> search(const json& document) {
         if (!nearest) return nearest.error();
         best.push_back(*nearest);
     }
-    const std::span<const llmres::found_layout> found{best};
+    const auto found = llmres::to_json(best, *request);
+    if (!found) return found.error();
     json_value made{{"schema", "llmres/search/1"},
                     {"objective", name_of(asked.objective)},
                     {"job", llmres::to_json(j)},
                     {"cluster", llmres::to_json(request->cluster)},
                     {"assumed", llmres::assumptions_of(document.at("job"), *request, best.front().plan)},
                     {"searched", llmres::to_json(*counts)},
-                    {"best", llmres::to_json(found, j, request->cluster)}};
-    const std::span<const llmres::found_layout> unbeaten{front};
-    if (document.contains("against")) made["front"] = llmres::to_json(unbeaten, j, request->cluster);
+                    {"best", *found}};
+    if (!document.contains("against")) return made;
+    const auto unbeaten = llmres::to_json(front, *request);
+    if (!unbeaten) return unbeaten.error();
+    made["front"] = *unbeaten;
     return made;
 }
 

@@ -107,7 +107,7 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     {"bnb_4bit_use_double_quant", "weights=nf4_double"},
     {"quantization_bit", "quantization_bit"},
     {"modules_to_save additional_target", "modules_to_save"},
-    {"num_train_epochs num_epochs epochs max_steps warmup_ratio warmup_steps weight_decay lr_scheduler_type "
+    {"num_train_epochs num_epochs max_steps warmup_ratio warmup_steps weight_decay lr_scheduler_type "
      "logging_steps save_steps output_dir seed lora_alpha learning_rate", ""},
     {"recompute_activations", "recompute=selective"},
     {"lora use_peft", "adapter_kind=lora"},

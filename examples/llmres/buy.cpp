@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,49 +28,11 @@ namespace {
 constexpr std::int64_t most_slots = 64;
 constexpr std::int64_t most_machines = 64;
 
-/// A price, from what was typed or from a file.
-double price_of(const std::string& gpu, const nlohmann::json& given) {
-    const double price = given.is_number() ? given.get<double>() : -1.0;
-    if (!(price > 0) || !std::isfinite(price))
-        throw refusal{llmres::refused(llmres::error_code::out_of_range, "price of " + gpu, given.dump(),
-                                      "a number above 0, of one GPU")};
-    return price;
-}
-
-/// A row of a price table: a number, or an object with a price and how many of these GPUs a machine has room for.
-llmres::gpu_offer offer_of(const std::string& name, const nlohmann::json& given, const buy_options& o) {
-    llmres::gpu_offer made{.card = accept(llmres::find_gpu(name, "price")),
-                           .most_in_machine = static_cast<std::int32_t>(o.slots)};
-    if (!given.is_object()) {
-        made.price = llmres::currency(price_of(name, given));
-        return made;
-    }
-    for (const auto& [key, value] : given.items())
-        if (key != "price" && key != "slots")
-            throw refusal{llmres::refused(llmres::error_code::unknown, fmt::format("{}.{}", name, key), value.dump(),
-                                          "price or slots")};
-    made.price = llmres::currency(price_of(name, given.value("price", nlohmann::json{})));
-    if (!given.contains("slots")) return made;
-    const nlohmann::json& slots = given["slots"];
-    if (!slots.is_number_integer() || slots < 1 || slots > most_slots)
-        throw refusal{llmres::refused(llmres::error_code::out_of_range, name + ".slots", slots.dump(), "1 to 64")};
-    made.most_in_machine = slots.get<std::int32_t>();
-    return made;
-}
-
 /// The price table of --prices, with what --price says in place of or beside its rows.
 nlohmann::json prices_of(const buy_options& o) {
     nlohmann::json prices = nlohmann::json::object();
-    if (!o.price_file.empty()) {
-        const llmres::result<std::string> text = llmres::read_job_text(o.price_file);
-        if (!text) throw refusal{llmres::refused(text.error().code, "prices", o.price_file, text.error().expected)};
-        const auto table = llmres::parse_json_object(*text, llmres::no_numbers::refused);
-        if (!table && table.error().field == "JSON")
-            throw refusal{llmres::refused(table.error().code, "prices",
-                                          fmt::format("{}: {}", o.price_file, table.error().value.view()),
-                                          table.error().expected)};
-        prices = accept(table).root;
-    }
+    if (const auto file = o.job.fields.find("prices"); file != o.job.fields.end()) prices = read_prices(file->second);
+    nlohmann::json& gpus = prices.contains("gpus") || prices.contains("instances") ? prices["gpus"] : prices;
     for (const std::string& typed : o.prices) {
         const std::size_t equals = typed.find('=');
         const auto number = equals == std::string::npos
@@ -78,18 +41,23 @@ nlohmann::json prices_of(const buy_options& o) {
         if (!number.is_number())
             throw refusal{
                 llmres::refused(llmres::error_code::malformed, "price", typed, "a GPU and its price: rtx-4090=1800")};
-        prices[typed.substr(0, equals)] = number;
+        gpus[typed.substr(0, equals)] = number;
     }
-    if (prices.empty())
+    if (gpus.empty())
         throw refusal{llmres::refused(llmres::error_code::missing, "price", "absent",
                                       "a GPU and its price, --price rtx-4090=1800, or --prices FILE")};
     return prices;
 }
 
-std::vector<llmres::gpu_offer> offers_of(const buy_options& o) {
+std::vector<llmres::gpu_offer> offers_of(const nlohmann::json& prices, const buy_options& o) {
     std::vector<llmres::gpu_offer> offers;
-    const nlohmann::json prices = prices_of(o);
-    for (const auto& [name, given] : prices.items()) offers.push_back(offer_of(name, given, o));
+    const llmres::status read =
+        llmres::for_each_priced_gpu(prices, "price", [&](const llmres::gpu& card, const llmres::priced_gpu& p) {
+            offers.push_back({.card = card,
+                              .price = p.price,
+                              .most_in_machine = static_cast<std::int32_t>(p.slots.value_or(o.slots))});
+        });
+    if (!read) throw refusal{read.error()};
     return offers;
 }
 
@@ -139,6 +107,58 @@ llmres::json_value assumed_in(nlohmann::json document, const std::string& source
     return llmres::assumptions_of(document, asked, planned);
 }
 
+/// What a purchase costs beside its price, where the document asks for it: a month of it, and a million of its tokens.
+struct running_cost {
+    llmres::tariff prices{};
+    llmres::expense month{};
+    llmres::maybe<llmres::expense> million_tokens{};
+    llmres::maybe<double> months_until_bought_is_cheaper{};
+};
+
+/// At the document's tariff with the table's rents; a GPU's price is that of the purchase. Unknown where a card has
+/// neither a rent nor a life.
+llmres::maybe<running_cost> running_cost_of(nlohmann::json cost, const llmres::purchase& p,
+                                            const llmres::gpu_offer& offer, const llmres::purchase_request& r) {
+    if (cost.is_null()) return {};
+    cost["gpu_price"] = p.cost.in(llmres::currency) / p.gpus;
+    const llmres::cluster c = accept(cluster_of(offer, p, r));
+    const llmres::result<llmres::tariff> prices = llmres::detail::read_tariff(cost, c);
+    if (!prices && prices.error().code == llmres::error_code::missing) return {};
+    running_cost made{.prices = accept(prices)};
+    made.month = expense_of(made.prices, c, p.gpus, llmres::month);
+    made.months_until_bought_is_cheaper = months_until_bought_is_cheaper(made.prices, c, p.gpus);
+    if (p.tokens_per_second > llmres::token_rate{})
+        made.million_tokens =
+            expense_of(made.prices, c, p.gpus, approx(llmres::tokens(1'000'000)) / p.tokens_per_second);
+    return made;
+}
+
+/// The columns of what purchases cost beside their price, and the texts of one under them.
+constexpr std::array<const char*, 4> heads_of_running_cost{"rent a month", "months to break even", "a million tokens",
+                                                           "J a token"};
+std::array<std::string, 4> texts_of(const llmres::maybe<running_cost>& known) {
+    std::array<std::string, 4> texts;
+    if (!known) return texts;
+    const running_cost& cost = *known;
+    const auto three_digits = [](double amount) { return fmt::format("{:.3g}", amount); };
+    if (cost.month.rent) {
+        const auto& months = cost.months_until_bought_is_cheaper;
+        texts[0] = sum_of(cost.month.rent->expected);
+        texts[1] = months ? fmt::format("{:.1f}", *months) : std::string{"never"};
+    }
+    if (!cost.million_tokens) return texts;
+    if (cost.month.ownership) texts[2] = three_digits(cost.million_tokens->ownership->expected.in(llmres::currency));
+    if (cost.month.energy) texts[3] = three_digits(cost.million_tokens->energy->expected.in(llmres::joules) / 1e6);
+    return texts;
+}
+llmres::json_value to_json(const running_cost& cost) {
+    llmres::json_value out{{"month", llmres::detail::expense_json(cost.month)}};
+    if (cost.million_tokens) out["million_tokens"] = llmres::detail::expense_json(*cost.million_tokens);
+    if (cost.months_until_bought_is_cheaper)
+        out["months_until_bought_is_cheaper"] = *cost.months_until_bought_is_cheaper;
+    return out;
+}
+
 /// What is bought for what.
 void print_title(const llmres::job& j, const llmres::purchase_request& r) {
     const std::string machines =
@@ -151,24 +171,23 @@ void print_title(const llmres::job& j, const llmres::purchase_request& r) {
 }
 
 void print_purchases(std::span<const llmres::purchase> best, std::span<const llmres::gpu_offer> offers,
-                     const llmres::purchase_request& r) {
+                     const llmres::purchase_request& r, const nlohmann::json& cost) {
     const bool batches = r.objective == llmres::purchase_objective::largest_batch;
     std::vector<table_row> rows;
     for (const llmres::purchase& p : best) {
         const double thousands = p.cost.in(llmres::currency) / 1000;
         const double figure = batches ? static_cast<double>(p.batch) : p.tokens_per_second.in(llmres::tokens_per_s);
         rows.push_back({fmt::format("{}", rows.size() + 1), what_of(p, offers[p.offer].card), sum_of(p.cost),
-                        figure_of(p, r.objective), fmt::format("{:.3g}", figure / thousands), bound_text(p),
-                        to_text(p.layout)});
+                        figure_of(p, r.objective), fmt::format("{:.3g}", figure / thousands)});
+        for (const std::string& text : texts_of(running_cost_of(cost, p, offers[p.offer], r)))
+            rows.back().push_back(text);
+        rows.back().insert(rows.back().end(), {bound_text(p), to_text(p.layout)});
     }
-    print_table({{"", true},
-                 {"buy"},
-                 {"cost", true},
-                 {batches ? "sequences" : "tokens/s", true},
-                 {"for each 1,000", true},
-                 {"limited by"},
-                 {"layout"}},
-                rows);
+    std::vector<column> columns{
+        {"", true}, {"buy"}, {"cost", true}, {batches ? "sequences" : "tokens/s", true}, {"for each 1,000", true}};
+    for (const char* head : heads_of_running_cost) columns.push_back({head, true});
+    columns.insert(columns.end(), {{"limited by"}, {"layout"}});
+    print_table(columns, rows);
 }
 
 /// Why the second is not the first.
@@ -272,8 +291,11 @@ llmres::purchase_request request_of(const buy_options& o, const nlohmann::json& 
 
 }  // namespace
 
-int run_buy(const buy_options& o) {
-    std::vector<llmres::gpu_offer> offers = offers_of(o);
+int run_buy(const buy_options& given) {
+    const nlohmann::json prices = prices_of(given);
+    std::vector<llmres::gpu_offer> offers = offers_of(prices, given);
+    buy_options o = given;
+    o.job.fields.erase("prices");  // a plan on what is bought is not asked what others cost
     for (const char* flag : {"gpu", "gpus", "device"})
         if (o.job.fields.contains(flag))
             throw refusal{llmres::refused(llmres::error_code::inconsistent, flag, o.job.fields.at(flag),
@@ -282,6 +304,10 @@ int run_buy(const buy_options& o) {
     if (document.contains("cluster") && document["cluster"].is_object())
         for (const char* key : {"device", "gpus", "gpus_per_node", "scale_up"}) document["cluster"].erase(key);
     document["cluster"]["gpu"] = offers.front().card.id.view();
+    // What a purchase costs depends on its GPU: its tariff is read with it.
+    nlohmann::json cost = document.value("cost", nlohmann::json{});
+    document.erase("cost");
+    if (prices.contains("gpus")) cost["prices"] = prices;
     const llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.job.source)));
     if (asked.cluster.host.memory > llmres::byte_count{})
         for (llmres::gpu_offer& offer : offers) offer.host = asked.cluster.host;
@@ -302,8 +328,11 @@ int run_buy(const buy_options& o) {
                                   {"runtime", llmres::runtime_to_json(asked)},
                                   {"assumed", assumed},
                                   {"best", llmres::json_value::array()}};
-        for (const llmres::purchase& p : best)
+        for (const llmres::purchase& p : best) {
             answer["best"].push_back(purchase_json(asked.job, p, offers[p.offer].card, o));
+            if (const auto running = running_cost_of(cost, p, offers[p.offer], r))
+                answer["best"].back()["expense"] = to_json(*running);
+        }
         for (const most_gpus& m : others) answer["most"].push_back(most_json(m, offers[m.bought.offer].card));
         print_answer("buy", answer);
         return best.empty() ? does_not_fit : fits;
@@ -314,7 +343,7 @@ int run_buy(const buy_options& o) {
         print_most(others, offers);
         return does_not_fit;
     }
-    print_purchases(best, offers, r);
+    print_purchases(best, offers, r, cost);
     print_runner_up(best, offers);
     if (!others.empty()) {
         fmt::print("\nThe most of each other kind does not hold the job:\n");

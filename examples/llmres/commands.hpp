@@ -111,6 +111,8 @@ nlohmann::json merged(nlohmann::json document, const plan_options& o);
 std::vector<std::string> take_launch_line(std::vector<std::string> words, std::int64_t gpus);
 /// Those words; empty where none were taken.
 const std::vector<std::string>& launch_line_words();
+/// The table of prices in a file.
+nlohmann::json read_prices(const std::string& file);
 /// Says for which of several cards a short name was taken: "h100" is the SXM module, not the PCIe card.
 void say_which_gpu(const std::string& typed);
 void say_which_gpu(const nlohmann::json& document);
@@ -128,7 +130,6 @@ struct search_options {
     double max_time_to_first_token = 0;  ///< seconds; 0: no limit
     double max_time_per_token = 0;       ///< seconds; 0: no limit
     double memory_margin = 0;            ///< bytes of each GPU to be left free
-    double gpu_hour = 0;                 ///< price of an hour of one GPU; 0: unknown
     std::int64_t max_batch = 0;          ///< serving: the batch may be up to so many; 0: the job's own
     std::vector<std::string> weights;    ///< formats of weights to choose among
     std::vector<std::string> kv_cache;   ///< formats of the cache to choose among
@@ -164,7 +165,6 @@ struct buy_options {
     double budget = 0;                ///< in any currency, as all prices
     double machine = 0;               ///< price of a machine without GPUs
     std::vector<std::string> prices;  ///< NAME=PRICE
-    std::string price_file;           ///< a JSON object of such prices
     std::int64_t slots = 4;           ///< GPUs that a machine has room for
     std::int64_t machines = 1;        ///< that may be bought
     double power = 0;                 ///< watts of all boards; 0: no limit

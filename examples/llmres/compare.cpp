@@ -2,6 +2,7 @@
 // llmres compare: many plans at once, as a table: models, GPUs, engines, formats, lengths.
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "cost.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "table.hpp"
@@ -30,15 +31,9 @@ namespace {
 constexpr std::size_t most_plans = 2'000;
 
 /// What a table can be sorted by, in the order of row::key(); `given` is not sorted.
-constexpr std::array<std::string_view, 9> orders{"throughput",
-                                                 "throughput_per_gpu",
-                                                 "time_to_first_token",
-                                                 "time_per_token",
-                                                 "time_per_step",
-                                                 "memory",
-                                                 "room",
-                                                 "usable",
-                                                 "given"};
+constexpr std::array<std::string_view, 11> orders{
+    "throughput", "throughput_per_gpu", "time_to_first_token", "time_per_token", "time_per_step", "memory", "room",
+    "usable",     "cost_per_token",     "energy_per_token",    "given"};
 
 /// What may differ between the plans: a flag, whose values stand between commas.
 struct axis {
@@ -68,6 +63,13 @@ struct row {
     bool runs() const { return answer && answer->planned.verdict() != llmres::verdict::does_not_fit; }
     /// 0 fits, 1 tight, 2 does not fit.
     std::size_t standing() const { return static_cast<std::size_t>(answer->planned.verdict()); }
+    /// What a token costs by an objective of `search`; zero where that has no figure.
+    double token_cost(llmres::objective by) const {
+        const llmres::plan_request& r = answer->request;
+        const llmres::tariff prices = r.cost.value_or({});
+        if (!llmres::detail::validate_objective(by, r.job, r.cluster, prices)) return 0;
+        return llmres::detail::score_of(by, plan(), r.cluster, prices);
+    }
     /// What the row is sorted by, least first.
     double key(std::size_t order) const {
         const double per_second = plan().speed.tokens_per_second.in(llmres::tokens_per_s);
@@ -81,7 +83,9 @@ struct row {
                               seconds(plan().speed.step),
                               held,
                               held - usable,
-                              usable};
+                              usable,
+                              token_cost(llmres::objective::cost_per_token),
+                              token_cost(llmres::objective::energy_per_token)};
         // What does not fit has no speed: the nearest to fitting comes first.
         return runs() ? keys[order] : held - usable;
     }
@@ -119,6 +123,13 @@ std::vector<std::string> models_of(const std::vector<std::string>& typed) {
 bool names_any_gpu(const plan_options& asked) {
     const auto given = asked.fields.find("gpu");
     return given != asked.fields.end() && given->second == "any";
+}
+
+/// Adds what a token of a plan takes to its answer.
+void ask_for_energy(row& r) {
+    llmres::plan_request& asked = r.answer->request;
+    ask_for(asked, llmres::objective::energy_per_token);
+    r.answer->priced = accept(run_and_cost_of(asked.run, asked.cost, asked.job, r.plan(), asked.cluster));
 }
 
 /// What differs between the plans. `--gpu any` stands for every GPU of `llmres gpus` that the runtime starts on.
@@ -227,8 +238,11 @@ void print_rows(const std::vector<row>& rows, const std::vector<axis>& axes) {
                                    {trained && serves ? "a token or step"
                                     : trained         ? "a step"
                                                       : "a token",
-                                    true},
-                                   {"layout"}});
+                                    true}});
+    const std::vector<std::string> heads =
+        rows.empty() ? std::vector<std::string>{} : heads_of_cost(rows.front().answer->request);
+    for (const std::string& head : heads) columns.push_back({head, true});
+    columns.push_back({"layout"});
     std::vector<table_row> table;
     for (const row& r : rows) {
         table_row cells;
@@ -240,7 +254,12 @@ void print_rows(const std::vector<row>& rows, const std::vector<axis>& axes) {
             {std::string{name_of(r.answer->planned.verdict())}, to_string(p.memory.total().expected),
              to_string(p.usable), if_it_runs(fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s))),
              r.trains() ? std::string{} : if_it_runs(to_string(p.speed.prefill.total().expected)),
-             if_it_runs(to_string(p.speed.step.total().expected)), to_text(p.layout)});
+             if_it_runs(to_string(p.speed.step.total().expected))});
+        const llmres::plan_request& asked = r.answer->request;
+        std::vector<std::string> cost = cells_of_cost(asked, asked.job, p);
+        cost.resize(heads.size());
+        for (const std::string& text : cost) cells.push_back(if_it_runs(text));
+        cells.push_back(to_text(p.layout));
         table.push_back(std::move(cells));
     }
     print_table(columns, table);
@@ -292,6 +311,7 @@ llmres::json_value to_json(const row& r, const std::vector<axis>& axes) {
     const llmres::plan_request& request = r.answer->request;
     // Of a layout that was found, as of those of `llmres search`.
     out.update(llmres::to_json(llmres::found_layout{.plan = r.plan()}, request.job, request.cluster));
+    add_to(out, r.answer->priced, request.cost, request.job);
     out["verdict"] = name_of(r.answer->planned.verdict());
     out["profile"] = llmres::runtime_to_json(request);
     out["assumed"] = r.answer->assumed;
@@ -336,8 +356,19 @@ int run_compare(const compare_options& o) {
         throw refusal{
             llmres::refused(llmres::error_code::unsupported, "gpu", "any", "a GPU that the runtime starts on")};
     if (rows.empty()) throw refusal{refused_rows.front().answer.error()};
+    for (const auto by : {llmres::objective::cost_per_token, llmres::objective::energy_per_token})
+        if (orders[order] == name_of(by))
+            for (const row& r : rows) {
+                const llmres::plan_request& asked = r.answer->request;
+                if (const auto s =
+                        llmres::detail::validate_objective(by, asked.job, asked.cluster, asked.cost.value_or({}));
+                    !s)
+                    throw refusal{s.error()};
+            }
     const bool any_runs = std::any_of(rows.begin(), rows.end(), [](const row& r) { return r.runs(); });
     const std::size_t of_all = rows.size() + refused_rows.size();
+    if (orders[order] == name_of(llmres::objective::energy_per_token))
+        for (row& r : rows) ask_for_energy(r);
     if (orders[order] != "given")
         std::sort(rows.begin(), rows.end(), [&](const row& a, const row& b) {
             return std::tuple{a.standing(), a.key(order), a.place} < std::tuple{b.standing(), b.key(order), b.place};

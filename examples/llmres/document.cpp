@@ -105,6 +105,24 @@ nlohmann::json* object_in(nlohmann::json& outer, const std::string& name) {
     return inner.is_object() ? &inner : nullptr;
 }
 
+/// Sets a field of the document's cost: a price with its currency, and a table of prices from its file.
+void set_cost(nlohmann::json& cost, const llmres::job_field& f, const std::string& typed) {
+    const std::string name{f.name};
+    if (name == "prices") {
+        cost[name] = read_prices(typed);
+        return;
+    }
+    const bool is_price = name == "gpu_hour" || name == "gpu_price" || name == "electricity";
+    const priced_text text = is_price ? without_currency(name, typed) : priced_text{typed, ""};
+    cost[name] = value_of(text.price, f);
+    if (text.currency.empty()) return;
+    const nlohmann::json said = cost.value("currency", nlohmann::json{});
+    if (!said.is_null() && said != text.currency)
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, name, typed,
+                                      "one currency in all prices, as of --currency " + said.dump())};
+    cost["currency"] = text.currency;
+}
+
 /// Adds what is set under the runtime's own names, each as `name=value`; the reader refuses those that it does not
 /// have.
 void add_knobs(nlohmann::json& document, const std::vector<std::string>& knobs) {
@@ -139,6 +157,16 @@ std::vector<std::string> take_launch_line(std::vector<std::string> words, std::i
 
 const std::vector<std::string>& launch_line_words() { return asked().words; }
 
+nlohmann::json read_prices(const std::string& file) {
+    const llmres::result<std::string> text = llmres::read_job_text(file);
+    if (!text) throw refusal{llmres::refused(text.error().code, "prices", file, text.error().expected)};
+    const auto table = llmres::parse_json_object(*text, llmres::no_numbers::refused);
+    if (!table && table.error().field == "JSON")
+        throw refusal{llmres::refused(table.error().code, "prices",
+                                      fmt::format("{}: {}", file, table.error().value.view()), table.error().expected)};
+    return accept(table).root;
+}
+
 nlohmann::json merged(const plan_options& o) { return merged(document_of(o.source), o); }
 
 nlohmann::json merged(nlohmann::json document, const plan_options& o) {
@@ -159,6 +187,10 @@ nlohmann::json merged(nlohmann::json document, const plan_options& o) {
             into = object_in(document, std::string{f.object});
         }
         if (into == nullptr) continue;
+        if (f.object == "cost") {
+            set_cost(*into, f, given->second);
+            continue;
+        }
         (*into)[name] = value;
         // device and gpu exclude each other: the one that a flag gives replaces the other in the file.
         if (name == "device" && !o.fields.contains("gpu")) into->erase("gpu");

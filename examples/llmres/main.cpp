@@ -180,7 +180,6 @@ void add_search(CLI::App& app, int& exit) {
     option("--max_time_to_first_token", o.max_time_to_first_token, "seconds of one prompt at most", "X");
     option("--max_time_per_token", o.max_time_per_token, "seconds of one token of every sequence at most", "X");
     option("--memory_margin", o.memory_margin, "bytes of each GPU to be left free beyond every upper bound", "N");
-    option("--gpu_hour", o.gpu_hour, "what an hour of one GPU costs, for cost_per_token", "X");
     option("--max_batch", o.max_batch, "the batch is chosen as well, up to so many sequences", "N");
     option("--try_weights", o.weights, "formats of the weights to choose among: bf16,fp8_e4m3", "NAMES");
     option("--try_kv_cache", o.kv_cache, "formats of the KV cache to choose among", "NAMES");
@@ -222,7 +221,6 @@ void add_buy(CLI::App& app, int& exit) {
     const auto option = options_in(*command, "Purchase");
     option("--budget", o.budget, "what all machines with their GPUs may cost", "X")->required();
     option("--price", o.prices, "prices of GPUs: rtx-4090=1800,rtx-3090=800", "GPU=X")->delimiter(',');
-    option("--prices", o.price_file, "a price table (JSON)", "FILE");
     option("--machine", o.machine, "price of a machine without GPUs; default: 0", "X");
     option("--slots", o.slots, "GPUs that a machine has room for; default: 4", "N");
     option("--machines", o.machines, "machines that may be bought, all alike; default: 1", "N");
@@ -269,9 +267,11 @@ void add_compare(CLI::App& app, int& exit) {
         ->required()
         ->type_name("");
     command
-        ->add_option("--sort", o.sort,
-                     "throughput, throughput_per_gpu, time_to_first_token, time_per_token, time_per_step, memory, room "
-                     "(memory left), usable (the smallest GPU first) or given; default: throughput")
+        ->add_option(
+            "--sort", o.sort,
+            "throughput, throughput_per_gpu, time_to_first_token, time_per_token, time_per_step, memory, room "
+            "(memory left), usable (the smallest GPU first), cost_per_token, energy_per_token or given; default: "
+            "throughput")
         ->type_name("NAME")
         ->group("Table");
     command->add_option("--top", o.top, "rows that are listed; default: all")->type_name("N")->group("Table");

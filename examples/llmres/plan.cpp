@@ -2,6 +2,7 @@
 // llmres plan: verdict, layout, memory of the busiest GPU, time, what limits it, what would help.
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "cost.hpp"
 #include "report.hpp"
 
 #include <fmt/format.h>
@@ -119,6 +120,7 @@ int run_plan(const plan_options& o) {
     } else {
         const llmres::requested_plan& planned = answer.planned;
         print_plan(planned.plan, request);
+        print_run_and_cost(answer.priced, request);
         print_profile(request.profile);
         print_assumed(answer.assumed);
         print_help(o, help);

@@ -45,24 +45,62 @@ std::string number_and_bounds(const llmres::replica_set& r) {
     return fmt::format("{} ({} to {})", r.replicas, r.replicas_bounds.low, r.replicas_bounds.high);
 }
 
-void print_replicas(std::span<const llmres::replica_set> best) {
+/// What all replicas cost: an hour of their GPUs at the expected number of them and at its bounds, and a million of the
+/// tokens that they generate at the rate of requests.
+struct replica_cost {
+    llmres::expense hour{};
+    llmres::expense million_tokens{};
+};
+
+llmres::maybe<replica_cost> cost_of(const llmres::replica_set& r, const llmres::plan_request& asked,
+                                    const llmres::request_load& load) {
+    if (!asked.cost) return {};
+    const std::int64_t each = r.plan.layout.gpus();
+    const double made = load.requests.in(llmres::hertz) * static_cast<double>(asked.job.output.in(llmres::tokens));
+    const auto of = [&](llmres::duration time) {
+        const auto at = [&](std::int64_t replicas) {
+            return expense_of(*asked.cost, asked.cluster, replicas * each, time);
+        };
+        llmres::expense e = at(r.replicas);
+        const llmres::expense low = at(r.replicas_bounds.low), high = at(r.replicas_bounds.high);
+        const auto widen = [](auto& amount, const auto& least, const auto& most) {
+            if (amount) amount.value.low = least->low, amount.value.high = most->high;
+        };
+        widen(e.rent, low.rent, high.rent), widen(e.ownership, low.ownership, high.ownership);
+        widen(e.energy, low.energy, high.energy), widen(e.carbon, low.carbon, high.carbon);
+        return e;
+    };
+    return replica_cost{.hour = of(llmres::hours(1)), .million_tokens = of(llmres::seconds(1e6 / made))};
+}
+
+void print_replicas(std::span<const llmres::replica_set> best, const llmres::plan_request& asked,
+                    const llmres::request_load& load) {
     std::vector<table_row> rows;
+    std::vector<column> columns{
+        {"", true},          {"GPUs", true},        {"replicas"},     {"requests/s of each", true},
+        {"in flight", true}, {"first token", true}, {"a token", true}};
+    const bool priced = asked.cost && asked.cost->has_price(), powered = asked.cost && asked.cost->has_energy();
+    const std::string money =
+        priced && !asked.cost->currency.empty() ? std::string{asked.cost->currency.view()} : std::string{"cost"};
+    if (priced) columns.insert(columns.end(), {{money + " an hour", true}, {money + " a million", true}});
+    if (powered) columns.push_back({"J a token", true});
+    columns.push_back({"layout of each"});
     for (const llmres::replica_set& r : best) {
         const llmres::steady_speed& steady = r.plan.speed.steady;
         rows.push_back({fmt::format("{}", rows.size() + 1), fmt::format("{}", r.gpus()), number_and_bounds(r),
                         fmt::format("{:.3g}", r.each.expected.in(llmres::hertz)), fmt::format("{}", r.in_flight),
                         to_string(steady.time_to_first_token.expected),
-                        to_string(steady.time_per_output_token.expected), to_text(r.plan.layout)});
+                        to_string(steady.time_per_output_token.expected)});
+        const llmres::maybe<replica_cost> cost = cost_of(r, asked, load);
+        const auto three_digits = [](double amount) { return fmt::format("{:.3g}", amount); };
+        if (priced)
+            for (const llmres::expense* e : {&cost->hour, &cost->million_tokens})
+                rows.back().push_back(three_digits(e->cost().expected.in(llmres::currency)));
+        if (powered)
+            rows.back().push_back(three_digits(cost->million_tokens.energy->expected.in(llmres::joules) / 1e6));
+        rows.back().push_back(to_text(r.plan.layout));
     }
-    print_table({{"", true},
-                 {"GPUs", true},
-                 {"replicas"},
-                 {"requests/s of each", true},
-                 {"in flight", true},
-                 {"first token", true},
-                 {"a token", true},
-                 {"layout of each"}},
-                rows);
+    print_table(columns, rows);
 }
 
 template <class T, class In>
@@ -99,7 +137,12 @@ llmres::json_value answer_of(const llmres::plan_request& asked, const llmres::re
                               {"best", llmres::json_value::array()}};
     if (load.time_to_first_token) answer["max_time_to_first_token"] = load.time_to_first_token->in(llmres::seconds);
     if (load.time_per_token) answer["max_time_per_token"] = load.time_per_token->in(llmres::seconds);
-    for (const llmres::replica_set& r : best) answer["best"].push_back(replicas_json(r, o));
+    for (const llmres::replica_set& r : best) {
+        answer["best"].push_back(replicas_json(r, o));
+        if (const auto cost = cost_of(r, asked, load))
+            answer["best"].back()["expense"] = {{"hour", llmres::detail::expense_json(cost->hour)},
+                                                {"million_tokens", llmres::detail::expense_json(cost->million_tokens)}};
+    }
     return answer;
 }
 
@@ -142,7 +185,7 @@ int run_replicas(const replicas_options& o) {
         fmt::print("The job fits in no layout on {} of them.\n", asked.cluster.gpus);
         return does_not_fit;
     }
-    print_replicas(best);
+    print_replicas(best, asked, load);
     fmt::print("\n");
     print_profile(asked.profile);
     if (o.arrivals.empty()) assumed["arrivals"] = "random";

@@ -127,7 +127,9 @@ void print_job_schema() {
                  {{"description", "a model of `llmres models`, a config.json or a file of weights; or a shape"},
                   {"type", {"string", "object"}}}}};
     fields.update(fields_of(""));
-    for (const char* object : {"lengths", "adapter", "offload"}) fields[object] = object_of(fields_of(object));
+    for (const char* object : {"lengths", "adapter", "offload", "run", "cost"})
+        fields[object] = object_of(fields_of(object));
+    fields["cost"]["properties"]["prices"]["type"] = {"object", "null"};
     fields["layout"] = layout;
     fields["cluster"] = object_of(cluster);
     fields["cluster"]["type"] = "object";

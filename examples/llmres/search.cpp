@@ -2,6 +2,7 @@
 // llmres search: the best layouts of a job, by an objective and within limits.
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "cost.hpp"
 #include "progress.hpp"
 #include "report.hpp"
 #include "table.hpp"
@@ -39,7 +40,6 @@ llmres::format_list formats(const std::string& flag, const std::vector<std::stri
 /// The limits that flags set.
 llmres::search_limits limits_of(const search_options& o) {
     refuse_negative("memory_margin", o.memory_margin);
-    refuse_negative("gpu_hour", o.gpu_hour);
     llmres::search_limits limits{.memory_margin = llmres::bytes(static_cast<std::int64_t>(o.memory_margin)),
                                  .one_node = o.one_node};
     limits.time_to_first_token = time_limit("max_time_to_first_token", o.max_time_to_first_token);
@@ -50,7 +50,7 @@ llmres::search_limits limits_of(const search_options& o) {
 llmres::search_request request_of(const search_options& o, const nlohmann::json& document,
                                   const llmres::plan_request& request) {
     llmres::search_request r{.limits = limits_of(o)};
-    if (o.gpu_hour > 0) r.prices.gpu_hour = llmres::currency(o.gpu_hour);
+    if (request.cost) r.prices = *request.cost;
     if (!o.objective.empty()) r.objective = named<llmres::objective>("objective", o.objective);
     r.space.layouts = layouts_of(document, request);
     r.space.max_batch = o.max_batch;
@@ -92,25 +92,26 @@ std::string choice_text(const llmres::found_layout& f, const llmres::job& j, con
     return text;
 }
 
-void print_layouts(std::span<const llmres::found_layout> list, const llmres::job& j,
+void print_layouts(std::span<const llmres::found_layout> list, const llmres::plan_request& request,
                    const llmres::search_space& space) {
+    const llmres::job& j = request.job;
     const bool serves = !trains(j);
     std::vector<table_row> rows;
+    std::vector<column> columns{
+        {"", true}, {"tokens/s", true}, {"first token", true}, {serves ? "a token" : "a step", true}, {"memory", true}};
+    for (const std::string& head : heads_of_cost(request)) columns.push_back({head, true});
+    columns.push_back({"layout"});
     for (const llmres::found_layout& found : list) {
         const llmres::job_plan& p = found.plan;
         rows.push_back({fmt::format("{}", rows.size() + 1),
                         fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s)),
                         serves ? to_string(p.speed.prefill.total().expected) : std::string{},
-                        to_string(p.speed.step.total().expected), to_string(p.memory.total().expected),
-                        to_text(p.layout) + choice_text(found, j, space)});
+                        to_string(p.speed.step.total().expected), to_string(p.memory.total().expected)});
+        const table_row cost = cells_of_cost(request, with_choice(j, found.choice), p);
+        rows.back().insert(rows.back().end(), cost.begin(), cost.end());
+        rows.back().push_back(to_text(p.layout) + choice_text(found, j, space));
     }
-    print_table({{"", true},
-                 {"tokens/s", true},
-                 {"first token", true},
-                 {serves ? "a token" : "a step", true},
-                 {"memory", true},
-                 {"layout"}},
-                rows);
+    print_table(columns, rows);
 }
 
 /// What was searched, and how many layouts fit.
@@ -123,14 +124,14 @@ void print_counts(const llmres::job& j, const llmres::cluster& c, const llmres::
 }
 
 /// The layout nearest to fitting, where none fits, and why it does not.
-void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::job& j, const llmres::cluster& c,
+void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::plan_request& request,
                    const llmres::search_space& space) {
     const llmres::job_plan& plan = nearest[0].plan;
     fmt::print("{}\n", plan.verdict == llmres::verdict::tight
                            ? "None fits at its upper bounds. The nearest, at what is expected:"
                            : "None fits. The nearest:");
-    print_layouts(nearest, j, space);
-    print_reasons(plan, llmres::with_choice(j, nearest[0].choice), c);
+    print_layouts(nearest, request, space);
+    print_reasons(plan, llmres::with_choice(request.job, nearest[0].choice), request.cluster);
 }
 
 /// What the document leaves unsaid, less what the search chooses.
@@ -195,10 +196,12 @@ nlohmann::json layout_patch(const llmres::layout& l) {
 
 int run_search(const search_options& o) {
     const nlohmann::json document = merged(o.job);
-    const llmres::plan_request request = accept(llmres::read_job(document, folder_of(document, o.job.source)));
+    llmres::plan_request request = accept(llmres::read_job(document, folder_of(document, o.job.source)));
     say_which_gpu(document);
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
+    for (const std::string& by : {o.objective, o.against})
+        if (by == name_of(llmres::objective::energy_per_token)) ask_for(request, llmres::objective::energy_per_token);
     const llmres::search_request r = request_of(o, document, request);
     if (o.top < 1 || o.top > most_shown)
         throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
@@ -228,19 +231,19 @@ int run_search(const search_options& o) {
                                   {"cluster", llmres::to_json(c)},
                                   {"assumed", assumed},
                                   {"searched", llmres::to_json(counts)},
-                                  {"best", llmres::to_json(std::span<const llmres::found_layout>{best}, j, c)}};
-        if (!o.against.empty()) answer["front"] = llmres::to_json(std::span<const llmres::found_layout>{front}, j, c);
+                                  {"best", accept(llmres::to_json(best, request))}};
+        if (!o.against.empty()) answer["front"] = accept(llmres::to_json(front, request));
         print_answer("search", answer);
         return fits_somewhere ? fits : does_not_fit;
     }
     print_counts(j, c, counts, r.objective);
     if (fits_somewhere)
-        print_layouts(best, j, r.space);
+        print_layouts(best, request, r.space);
     else
-        print_nearest(best, j, c, r.space);
+        print_nearest(best, request, r.space);
     if (!o.against.empty()) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
-        print_layouts(front, j, r.space);
+        print_layouts(front, request, r.space);
     }
     fmt::print("\n");
     print_profile(request.profile);

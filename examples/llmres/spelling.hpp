@@ -23,6 +23,14 @@ bool names_gpus(const std::string& words);
 /// is. A unit that could mean two things is refused with both.
 nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed);
 
+/// A price without its currency, and the currency by its name of ISO 4217: $2.50/h, 2.50 EUR. Empty where it has none;
+/// one that nobody knows is refused.
+struct priced_text {
+    std::string price;
+    std::string currency;
+};
+priced_text without_currency(std::string_view flag, const std::string& typed);
+
 /// Every option of other tools with what it stands for, for the documentation: "--tp  --tensor".
 std::vector<std::pair<std::string, std::string>> all_option_aliases();
 

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <llmres/io/job_fields.hpp>
+#include <llmres/time/tariff.hpp>
 
 namespace program {
 namespace {
@@ -42,7 +43,18 @@ constexpr std::array rate_units{unit{"m", 1e6},       unit{"g", 1e9},       unit
                                 unit{"tib/s", ti},    unit{"gflops", 1e9},  unit{"tflops", 1e12}, unit{"pflops", 1e15},
                                 unit{"gflop/s", 1e9}, unit{"tflop/s", 1e12}};
 constexpr std::array part_units{unit{"%", 0.01}};
-constexpr std::array time_units{unit{"us", 1e-6}, unit{"ms", 1e-3}, unit{"s", 1}, unit{"min", 60}};
+constexpr std::array count_units{unit{"k", 1e3}, unit{"m", 1e6}, unit{"b", 1e9}, unit{"g", 1e9}, unit{"t", 1e12}};
+constexpr std::array time_units{unit{"us", 1e-6}, unit{"s", 1},
+                                unit{"sec", 1},   unit{"min", 60},
+                                unit{"h", 3600},  unit{"hours", 3600},
+                                unit{"d", 86400}, unit{"days", 86400},
+                                unit{"ms", 1e-3}, unit{"m", 0, "min (minutes) or d (days)"}};
+constexpr std::array life_units{unit{"y", 1}, unit{"years", 1}, unit{"months", 1.0 / 12}};
+constexpr std::array power_units{unit{"w", 1}, unit{"kw", 1e3}};
+constexpr std::array carbon_units{unit{"g/kwh", 1}, unit{"gco2/kwh", 1}, unit{"gco2e/kwh", 1}, unit{"kg/kwh", 1e3}};
+constexpr std::array hour_price_units{unit{"/h", 1}, unit{"/hour", 1}, unit{"/hr", 1}};
+constexpr std::array energy_price_units{unit{"/kwh", 1}, unit{"/mwh", 1e-3}};
+constexpr std::array price_units{unit{"k", 1e3}};
 
 template <std::size_t N>
 double factor_in(const std::array<unit, N>& units, std::string_view flag, const std::string& typed,
@@ -77,13 +89,65 @@ double factor_of(std::string_view flag, const std::string& typed, std::string_vi
     if (is_size(flag)) return factor_in(size_units, flag, typed, suffix);
     if (is_one_of(flag, {"host_bandwidth", "gpu_bandwidth", "gpu_flops"}))
         return factor_in(rate_units, flag, typed, suffix);
-    if (is_one_of(flag, {"max_time_to_first_token", "max_time_per_token"}))
-        return factor_in(time_units, flag, typed, suffix);
     if (is_part(flag)) return factor_in(part_units, flag, typed, suffix);
+    if (is_one_of(flag, {"tokens", "samples"})) return factor_in(count_units, flag, typed, suffix);
+    if (is_one_of(flag, {"max_time_to_first_token", "max_time_per_token", "mtbf", "gpu_mtbf", "checkpoint",
+                         "checkpoint_interval", "restart"}))
+        return factor_in(time_units, flag, typed, suffix);
+    if (flag == "gpu_life") return factor_in(life_units, flag, typed, suffix);
+    if (is_one_of(flag, {"gpu_power", "power_limit"})) return factor_in(power_units, flag, typed, suffix);
+    if (flag == "carbon") return factor_in(carbon_units, flag, typed, suffix);
+    if (flag == "gpu_hour") return factor_in(hour_price_units, flag, typed, suffix);
+    if (flag == "electricity") return factor_in(energy_price_units, flag, typed, suffix);
+    if (flag == "gpu_price") return factor_in(price_units, flag, typed, suffix);
     return 0;
 }
 
+/// The signs of currencies, with their names of ISO 4217; of two that share a sign, both are named.
+struct currency_sign {
+    std::string_view sign, name, instead;
+};
+constexpr std::array currency_signs{currency_sign{"US$", "USD", ""},          currency_sign{"$", "USD", ""},
+                                    currency_sign{"\u20ac", "EUR", ""},       currency_sign{"\u00a3", "GBP", ""},
+                                    currency_sign{"\u20b9", "INR", ""},       currency_sign{"\u20a9", "KRW", ""},
+                                    currency_sign{"\u00a5", "", "JPY or CNY"}};
+
+bool is_letter(char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
+
+/// Where the three letters of a currency are in a price, if it has any: before its number or behind it.
+std::size_t letters_of_currency(std::string_view price) {
+    const auto three_at = [&](std::size_t at) {
+        return price.size() >= at + 3 && std::all_of(price.begin() + static_cast<std::ptrdiff_t>(at),
+                                                     price.begin() + static_cast<std::ptrdiff_t>(at + 3), is_letter);
+    };
+    if (three_at(0)) return 0;
+    const std::size_t behind = price.find_first_not_of("0123456789.,+-eE ");
+    const bool ends = behind != std::string_view::npos && (price.size() == behind + 3 || price[behind + 3] == '/');
+    return ends && three_at(behind) ? behind : std::string_view::npos;
+}
+
 }  // namespace
+
+priced_text without_currency(std::string_view flag, const std::string& typed) {
+    for (const currency_sign& s : currency_signs)
+        for (const std::size_t at : {typed.find(s.sign)}) {
+            if (at == std::string::npos) continue;
+            if (!s.instead.empty())
+                throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed, s.instead)};
+            std::string rest = typed;
+            return {rest.erase(at, s.sign.size()), std::string{s.name}};
+        }
+    const std::size_t at = letters_of_currency(typed);
+    if (at == std::string::npos) return {typed, ""};
+    std::string name = typed.substr(at, 3), rest = typed;
+    for (char& c : name) c = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
+    if (std::find(llmres::currencies.begin(), llmres::currencies.end(), name) == llmres::currencies.end())
+        throw refusal{
+            llmres::refused(llmres::error_code::unknown, flag, typed, "a currency of ISO 4217, such as USD or EUR")};
+    rest.erase(at, 3);
+    rest.erase(0, rest.find_first_not_of(' '));
+    return {rest, name};
+}
 
 nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed) {
     std::int64_t whole = 0;

@@ -149,6 +149,7 @@
 #include <llmres/time/job_speed.hpp>
 #include <llmres/time/kernel_times.hpp>
 #include <llmres/time/kernels.hpp>
+#include <llmres/time/plan_cost.hpp>
 #include <llmres/time/roofline.hpp>
 #include <llmres/time/tariff.hpp>
 #include <llmres/time/throughput.hpp>

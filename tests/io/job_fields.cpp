@@ -109,6 +109,9 @@ const std::map<std::string, turn>& turns() {
     const json draft = object({{"model", "llama-3.1-70b"}, {"layout", object({{"tensor", 8}})}});
     const json checks = object({{"runtime", object({{"name", "vllm"}, {"draft_tokens", 3}, {"acceptance", 0.5}})}});
     const json on_cpu = object({{"gpu", "cpu"}, {"host", object({{"memory", std::int64_t{64} << 30}, {"cores", 8}})}});
+    const auto run = [](const json& of) { return training(object({{"run", of}})); };
+    const auto cost = [](const json& of) { return serving(object({{"cost", of}})); };
+    const json interrupted = object({{"tokens", 1'000'000'000}, {"checkpoint", 30}, {"checkpoint_interval", 600}});
     static const std::map<std::string, turn> all{
         {".task",
          {both(serving(), object({{"context", nullptr}, {"batch", nullptr}, {"runtime", nullptr}})), "pretraining"}},
@@ -277,6 +280,24 @@ const std::map<std::string, turn>& turns() {
         {"runtime.overlap_comm", {training(both(by("deepspeed"), layout({{"data", 8}, {"zero", 2}}))), true}},
         {"runtime.sub_group_size",
          {training(both(by("deepspeed"), both(short_ones, layout({{"data", 2}, {"zero", 3}})))), 1000}},
+        {"run.tokens", {run(object({{"tokens", 1'000'000'000}})), 2'000'000'000}},
+        {"run.epochs", {run(object({{"samples", 1000}})), 3}},
+        {"run.samples", {run(object({{"samples", 1000}})), 2000}},
+        {"run.sample_tokens", {run(object({{"samples", 1000}})), 100}},
+        {"run.mtbf", {run(interrupted), 10'000}},
+        {"run.gpu_mtbf", {run(interrupted), 10'000}},
+        {"run.checkpoint", {run(interrupted), 60}},
+        {"run.checkpoint_interval", {run(interrupted), 300}},
+        {"run.restart", {run(both(interrupted, object({{"mtbf", 10'000}}))), 300}},
+        {"cost.currency", {cost(object({{"gpu_hour", 2}})), "EUR"}},
+        {"cost.gpu_hour", {cost(object({{"gpu_hour", 2}})), 3}},
+        {"cost.gpu_price", {cost(object({{"gpu_hour", 2}})), 30'000}},
+        {"cost.gpu_life", {cost(object({{"gpu_hour", 2}, {"gpu_price", 30'000}})), 4}},
+        {"cost.electricity", {cost(object({{"gpu_price", 30'000}, {"gpu_life", 4}})), 0.2}},
+        {"cost.pue", {cost(object({{"gpu_hour", 2}})), 1.5}},
+        {"cost.gpu_power", {cost(object({{"gpu_hour", 2}})), 1275}},
+        {"cost.carbon", {cost(object({{"gpu_hour", 2}})), 400}},
+        {"cost.prices", {cost(object({{"gpu_hour", 2}})), object({{"h100-sxm5-80gb", 30'000}})}},
     };
     return all;
 }
@@ -295,6 +316,11 @@ json figures(const json& document) {
     json said = json::parse(
         to_json(job_documents::planned(asked), asked.job, asked.cluster, layout_choice_of(asked.layout), asked.lengths)
             .dump());
+    json_value priced = json_value::object();
+    if (const auto made =
+            run_and_cost_of(asked.run, asked.cost, asked.job, job_documents::planned(asked), asked.cluster))
+        add_to(priced, *made, asked.cost, asked.job);
+    said.update(json::parse(priced.dump()));
     for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
     return said;
 }

@@ -58,7 +58,7 @@ TEST_CASE("a price table is a file, with room for GPUs by kind") {
     for (const json& p : answer["best"])
         if (p["gpu"] == "l4-24gb") CHECK(p["gpus"].get<int>() <= 2);
     written(R"({"l4": {"cost": 2500}})");
-    refused(chat + arguments{"--budget", "20000", "--prices", file}, {"l4.cost", "price or slots"});
+    refused(chat + arguments{"--budget", "20000", "--prices", file}, {"price.l4.cost", "slots"});
     written("gpu,price\nl4,2500\n");
     refused(chat + arguments{"--budget", "20000", "--prices", file}, {"prices is " + file, "a JSON object"});
 }
@@ -98,7 +98,7 @@ TEST_CASE("prices, budgets and limits that may not be are refused by name") {
     const auto with = [](const arguments& more) { return chat + more; };
     refused(with({"--budget", "100", "--price", "rtx-4090=1800"}), {"budget is 100", "1800"});
     refused(with({"--budget", "5000", "--price", "rtx4900=1"}), {"price is rtx4900", "rtx-4090"});
-    refused(with({"--budget", "5000", "--price", "l4=-3"}), {"price of l4", "above 0"});
+    refused(with({"--budget", "5000", "--price", "l4=-3"}), {"price.l4.price is -3", "0 or more"});
     refused(with({"--budget", "5000", "--price", "l4"}), {"price is l4", "rtx-4090=1800"});
     refused(with({"--budget", "5000"}), {"price is absent", "--prices FILE"});
     refused(with({"--budget", "5000", "--price", "l4=1", "--gpu", "l4"}), {"gpu is l4", "the prices name"});

@@ -68,7 +68,9 @@ std::string key_of(std::string_view flag) {
 std::string_view task_with(std::string_view flag) {
     for (const llmres::job_field& f : llmres::job_fields)
         if (llmres::flag_of(f) == flag)
-            return f.group == "Training" || f.group == "Adapter" || f.group == "Offload" ? "finetuning" : "serving";
+            return f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run"
+                       ? "finetuning"
+                       : "serving";
     return "serving";
 }
 
@@ -226,6 +228,22 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
             check_units(program::rate_units);
         else if (program::factor_of(flag, "", "%") != 0)
             check_units(program::part_units);
+        else if (program::factor_of(flag, "", "t") != 0)
+            check_units(program::count_units);
+        else if (program::factor_of(flag, "", "min") != 0)
+            check_units(program::time_units);
+        else if (program::factor_of(flag, "", "y") != 0)
+            check_units(program::life_units);
+        else if (program::factor_of(flag, "", "kw") != 0)
+            check_units(program::power_units);
+        else if (program::factor_of(flag, "", "g/kwh") != 0)
+            check_units(program::carbon_units);
+        else if (program::factor_of(flag, "", "/h") != 0)
+            check_units(program::hour_price_units);
+        else if (program::factor_of(flag, "", "/kwh") != 0)
+            check_units(program::energy_price_units);
+        else if (flag == "gpu_price")
+            check_units(program::price_units);
         else if (program::factor_of(flag, "", "k") != 0)
             check_units(program::token_units);
         for (const std::string typed : {"2parsecs", "2 k k", "k", "4kB/s", "2e", "0x10", "--"})

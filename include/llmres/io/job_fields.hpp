@@ -13,6 +13,8 @@
 #include <llmres/jobs/runtime_checks.hpp>
 #include <llmres/jobs/serving_options.hpp>
 #include <llmres/runtimes/runtime.hpp>
+#include <llmres/time/tariff.hpp>
+#include <llmres/time/training_run.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>
 #include <string>
@@ -47,7 +49,7 @@ struct field_place {
 /// A key of the job document, what it holds and where.
 struct job_field {
     /// The object that holds the key: "" for the document itself, "lengths", "adapter", "offload", "layout", "cluster",
-    /// "host" (in the cluster) or "runtime".
+    /// "host" (in the cluster), "runtime", "run" or "cost".
     literal object;
     literal group;                          ///< the heading of its flag in the help
     literal name;                           ///< its key, and its flag
@@ -82,6 +84,10 @@ template <>
 inline constexpr owner_id id_of<runtime>{"runtime"};
 template <>
 inline constexpr owner_id id_of<serving_options>{"runtime"};
+template <>
+inline constexpr owner_id id_of<training_run>{"run"};
+template <>
+inline constexpr owner_id id_of<tariff>{"cost"};
 
 template <class Owner, class Value>
 Owner owner_of(Value Owner::*);
@@ -120,7 +126,8 @@ constexpr field_type field_type_of(const constant_type& type) {
         case constant_kind::whole:
         case constant_kind::bytes:
         case constant_kind::tokens: return field_type::integer;
-        case constant_kind::real: return field_type::real;
+        case constant_kind::real:
+        case constant_kind::seconds: return field_type::real;
         case constant_kind::maybe: return field_type_of(*type.if_known);
         default: return field_type::text;
     }
@@ -184,6 +191,9 @@ consteval job_field by_hand(literal object, literal group, literal name, field_t
 using enum field_type;
 
 inline constexpr double most_bytes = static_cast<double>(std::int64_t{1} << 62);
+inline constexpr double most_trained = static_cast<double>(std::int64_t{1} << 61);  // tokens and samples of a run
+inline constexpr double most_seconds = 1e12;
+inline constexpr double most_money = 1e12;
 
 // clang-format off
 inline constexpr std::array all{
@@ -494,6 +504,39 @@ inline constexpr std::array all{
     field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime",
         "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
+    field(at<&training_run::trained>, "Run", "tokens", 1, most_trained,
+        "tokens to train on, 15T: the answer says how many steps, days and GPU hours they take"),
+    field(at<&training_run::epochs>, "Run", "epochs", 0, 1e9, "passes over the samples; default: 1"),
+    field(at<&training_run::samples>, "Run", "samples", 1, most_trained,
+        "in place of tokens: samples of an epoch, each a sequence"),
+    field(at<&training_run::sample_tokens>, "Run", "sample_tokens", 0, most::tokens,
+        "mean tokens of a sample, where samples are packed into sequences; default: a sample is a sequence"),
+    field(at<&training_run::mtbf>, "Run", "mtbf", 0, most_seconds,
+        "seconds (3h, 2d) between two failures on average, of all GPUs together: the answer says the goodput"),
+    field(at<&training_run::gpu_mtbf>, "Run", "gpu_mtbf", 0, most_seconds,
+        "in place of mtbf: seconds between two failures of one GPU on average"),
+    field(at<&training_run::checkpoint>, "Run", "checkpoint", 0, most_seconds,
+        "seconds that training stands still for each checkpoint"),
+    field(at<&training_run::checkpoint_interval>, "Run", "checkpoint_interval", 0, most_seconds,
+        "seconds of training between two checkpoints; default: the best for mtbf (Daly)"),
+    field(at<&training_run::restart>, "Run", "restart", 0, most_seconds,
+        "seconds from a failure until training goes on; default: 0"),
+    by_hand("cost", "Cost", "currency", text,
+        "currency of all prices, as ISO 4217 names it: USD, EUR; default: as prices have it ($2.50/h), else none"),
+    field(at<&tariff::gpu_hour>, "Cost", "gpu_hour", 0, most_money,
+        "rent of one GPU for an hour, 2.5 or $2.50/h: the answer says what a run and a million tokens cost"),
+    field(at<&tariff::gpu_price>, "Cost", "gpu_price", 0, most_money,
+        "price of one GPU that is bought, with its share of a machine; needs gpu_life"),
+    by_hand("cost", "Cost", "gpu_life", real, 0, 1000, "years (4y) that a bought GPU is used for"),
+    field(at<&tariff::electricity>, "Cost", "electricity", 0, most_money, "price of a kilowatt-hour, $0.12/kWh"),
+    field(at<&tariff::pue>, "Cost", "pue", 1, 100,
+        "power usage effectiveness of the site: the answer says joules and kilowatt-hours; default: 1"),
+    field(at<&tariff::gpu_power>, "Cost", "gpu_power", 0, 1e6,
+        "watts that one GPU draws with its share of a machine; default: its board's limit, or power_limit"),
+    by_hand("cost", "Cost", "carbon", real, 0, 1e6, "grams of carbon dioxide of a kilowatt-hour, 400g/kWh"),
+    by_hand("cost", "Cost", "prices", text,
+        "a table of prices (JSON file; in a document the table itself) by GPU and by instance, from which the "
+        "cluster's GPU is taken"),
 };
 
 // clang-format on

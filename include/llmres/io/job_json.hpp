@@ -10,10 +10,11 @@
 #include <llmres/io/json/cluster/device_file.hpp>
 #include <llmres/io/json/cluster/reader.hpp>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/job/cost_reader.hpp>
+#include <llmres/io/json/job/training_stacks.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/json/runtime/reader.hpp>
-#include <llmres/io/json/training_stacks.hpp>
 #include <llmres/io/model_source.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/checks.hpp>
@@ -25,13 +26,16 @@
 #include <llmres/jobs/offload.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <llmres/time/tariff.hpp>
+#include <llmres/time/training_run.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 
-/// Jobs as JSON: {"model", "task", ...job fields, "layout": {...}, "cluster": {...}, "runtime": NAME or {"name", ...}}.
+/// Jobs as JSON: {"model", "task", ...job fields, "layout": {...}, "cluster": {...}, "runtime": NAME or {"name", ...},
+/// "run": {...}, "cost": {...}}.
 /// A key is the name of the C++ field and of the command-line flag. Unknown keys and names are refused, with the
 /// nearest known one. Nothing is opened here: io/files.hpp does that.
 namespace llmres::inline v0 {
@@ -51,9 +55,11 @@ struct plan_request {
     /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
     /// (answers/disaggregated.hpp).
     maybe<pool_request> prefill{};
-    std::string warning{};     ///< what a person should know of how the model was read; empty: nothing
-    std::string model_name{};  ///< the model's name as the document has it; empty: it gives no name
-    std::string device{};      ///< the device file that the cluster's GPU was read from; empty if it is from a table
+    maybe<training_run> run{};  ///< a whole run: the answer says its days and GPU hours
+    maybe<tariff> cost{};       ///< what GPUs cost and take: the answer says it of tokens and of the run
+    std::string warning{};      ///< what a person should know of how the model was read; empty: nothing
+    std::string model_name{};   ///< the model's name as the document has it; empty: it gives no name
+    std::string device{};       ///< the device file that the cluster's GPU was read from; empty if it is from a table
     /// The runtime's profile, without the knobs that the job turns, and where its constants come from.
     runtime_profile profile{.runtime = no_runtime};
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
@@ -202,7 +208,7 @@ inline status of_its_task(const nlohmann::json& document, const job& j) {
     for (const std::string_view object : trains(j) ? std::array<std::string_view, 2>{"lengths", "prefill"}
                                                    : std::array<std::string_view, 2>{"adapter", "offload"})
         if (const status s = refuse(object); !s) return s;
-    return done{};
+    return trains(j) ? status{done{}} : refuse("run");
 }
 
 /// Reads an object of the document into a field, where it is there.
@@ -403,7 +409,8 @@ namespace detail {
 /// The job of a document in which nothing is left to a training stack.
 inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources) {
     if (const status s = known_keys(
-            document, "", {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime"});
+            document, "",
+            {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime", "run", "cost"});
         !s)
         return s.error();
 
@@ -454,6 +461,11 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
         return read_pool(object, j.model.layers.size, sources.device);
     };
     if (const status s = read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
+    if (const status s = read_part(read, "run", request.run, read_run); !s) return s.error();
+    const auto read_cost = [&](const nlohmann::json& object) { return read_tariff(object, request.cluster); };
+    if (const status s = read_part(read, "cost", request.cost, read_cost); !s) return s.error();
+    if (request.cost && request.prefill)
+        return refused(error_code::unsupported, "cost", "given", "one cluster: prompts have GPUs of their own");
     return request;
 }
 

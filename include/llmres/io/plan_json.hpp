@@ -8,9 +8,10 @@
 #include <llmres/answers/disaggregated.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/io/job_json.hpp>
-#include <llmres/io/json/assumptions.hpp>
 #include <llmres/io/json/breakdown_json.hpp>
 #include <llmres/io/json/field_writer.hpp>
+#include <llmres/io/json/job/assumptions.hpp>
+#include <llmres/io/json/job/cost_json.hpp>
 #include <llmres/io/json/model_json.hpp>
 #include <llmres/io/json/remedy_patch.hpp>
 #include <llmres/io/json/request_json.hpp>
@@ -150,6 +151,27 @@ inline json_value runtime_to_json(const plan_request& r) {
     return out;
 }
 
+/// Asks for the energy of tokens where an objective compares it, so that an answer tells what it is ordered by.
+inline void ask_for(plan_request& r, objective by) {
+    tariff prices = r.cost.value_or({});
+    if (by != objective::energy_per_token || prices.has_energy() || !detail::drawn_by_gpu(prices, r.cluster)) return;
+    prices.pue = 1.0;
+    r.cost = prices;
+}
+
+/// What a search found for a document, with its run and its cost, as far as it asks. Errors: those of time_of_run().
+inline result<json_value> to_json(const std::vector<found_layout>& best, const plan_request& r) {
+    json_value list = json_value::array();
+    for (const found_layout& found : best) {
+        const job chosen = with_choice(r.job, found.choice);
+        const result<run_and_cost> priced = run_and_cost_of(r.run, r.cost, chosen, found.plan, r.cluster);
+        if (!priced) return priced.error();
+        list.push_back(to_json(found, r.job, r.cluster));
+        add_to(list.back(), *priced, r.cost, chosen);
+    }
+    return list;
+}
+
 namespace detail {
 
 /// The answer to a job document, less what was assumed and what would help.
@@ -171,6 +193,7 @@ struct job_answer {
     requested_plan planned{};                   ///< its plan
     json_value assumed = json_value::object();  ///< what the document leaves unsaid and changes the answer, by key
     nlohmann::json document{};                  ///< the document
+    run_and_cost priced{};                      ///< how long its run takes and what it costs, as far as it asks
 };
 
 /// What a document leaves unsaid of all that changes its plan, by key; null is unknown.
@@ -220,7 +243,10 @@ inline result<job_answer> answer_job(const nlohmann::json& document, const job_s
     if (!request) return request.error();
     const result<requested_plan> planned = plan(*request);
     if (!planned) return planned.error();
-    return job_answer{*request, *planned, assumptions_of(document, *request, planned->plan), document};
+    const result<run_and_cost> priced =
+        run_and_cost_of(request->run, request->cost, request->job, planned->plan, request->cluster);
+    if (!priced) return priced.error();
+    return job_answer{*request, *planned, assumptions_of(document, *request, planned->plan), document, *priced};
 }
 
 inline job_sources remembered(const job_sources& sources) {
@@ -280,6 +306,7 @@ inline json_value to_json(const std::vector<document_remedy>& help) {
 inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
     json_value answer = detail::json_object({{"schema", plan_schema}});
     answer.update(detail::requested_to_json(given.planned, given.request));
+    add_to(answer, given.priced, given.request.cost, given.request.job);
     answer["assumed"] = given.assumed;
     answer["would_help"] = to_json(help);
     answer["document"] = detail::same_json<json_value>(given.document);

@@ -27,10 +27,10 @@ struct tariff {
     maybe<money> gpu_hour{};           ///< rent of a GPU for an hour
     std::int32_t rented_together = 1;  ///< GPUs of an instance, which is rented as a whole
     maybe<money> gpu_price{};          ///< purchase of a GPU with its share of a machine
-    duration gpu_life{};               ///< over which the purchase is written off, evenly
-    maybe<money> electricity{};        ///< a kilowatt-hour
-    maybe<double> pue{};       ///< power usage effectiveness: power of the site for that of its machines; default: 1
-    maybe<power> gpu_power{};  ///< draw of a GPU with its share of a machine; default: its own limit
+    duration gpu_life{};  ///< over which the purchase is written off, evenly; zero: it is compared with rent alone
+    maybe<money> electricity{};  ///< a kilowatt-hour
+    maybe<double> pue{};         ///< power usage effectiveness: power of the site for that of its machines; default: 1
+    maybe<power> gpu_power{};    ///< draw of a GPU with its share of a machine; default: its own limit
     maybe<carbon_intensity> carbon{};  ///< of the electricity
     /// Whether it says anything of money.
     constexpr bool has_price() const { return gpu_hour || gpu_price; }
@@ -55,8 +55,8 @@ inline constexpr auto currencies =
                                      "HKD", "SGD", "SEK", "NOK", "DKK", "PLN", "CZK", "HUF", "RON", "TRY", "ILS", "AED",
                                      "SAR", "ZAR", "BRL", "MXN", "CLP", "THB", "IDR", "MYR", "PHP", "VND"});
 
-/// Refuses amounts below zero, a currency that is none, a purchase without a life, a PUE below 1, carbon or electricity
-/// of a GPU whose power nobody knows.
+/// Refuses amounts below zero, a currency that is none, a purchase without a life or a rent to compare it with, a PUE
+/// below 1, carbon or electricity of a GPU whose power nobody knows.
 constexpr status validate(const tariff& t, const cluster& c);
 
 /// What so many GPUs of a cluster's kind cost and take for some time. Precondition: validate() holds.
@@ -116,7 +116,8 @@ constexpr status validate(const tariff& t, const cluster& c) {
     if (const status s = detail::validate_amounts(t); !s) return s;
     if (t.rented_together < 1)
         return refused(error_code::out_of_range, "cost.rented_together", t.rented_together, "1 or more GPUs");
-    if (t.gpu_price && !(t.gpu_life > duration{}))
+    if (t.gpu_life < duration{}) return refused(error_code::out_of_range, "cost.gpu_life", "below 0", "above 0");
+    if (t.gpu_price && !t.gpu_hour && t.gpu_life == duration{})
         return refused(error_code::missing, "cost.gpu_life", "absent", "years that a GPU is used for, above 0");
     if (t.pue && !(*t.pue >= 1)) return refused(error_code::out_of_range, "cost.pue", "below 1", "1 or more");
     if (t.gpu_power && !(*t.gpu_power > power{}))
@@ -136,7 +137,7 @@ constexpr expense expense_of(const tariff& t, const cluster& c, std::int64_t gpu
     if (t.gpu_hour) e.rent = each([&](duration d) { return detail::rent_of(t, gpus, d); });
     const maybe<power> drawn = detail::drawn_by_gpu(t, c);
     const auto taken = [&](duration d) { return detail::energy_of(t, *drawn, gpus, d); };
-    if (t.gpu_price)
+    if (t.gpu_price && t.gpu_life > duration{})
         e.ownership = each([&](duration d) {
             const money paid = *t.gpu_price * (static_cast<double>(gpus) * (d / t.gpu_life));
             return t.electricity ? paid + *t.electricity * (taken(d) / kwh(1)) : paid;

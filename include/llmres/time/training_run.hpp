@@ -97,13 +97,14 @@ constexpr std::int64_t whole_seconds(duration d) { return rounded_down(d).base()
 
 constexpr status validate_size(const training_run& r) {
     const bool sampled = r.samples != 0;
-    if (r.trained < token_count{} || (!sampled && r.trained == token_count{}))
-        return refused(r.trained < token_count{} ? error_code::out_of_range : error_code::missing, "run.tokens",
-                       r.trained.in(tokens), "tokens above 0, or epochs and samples");
+    if (r.trained < token_count{})
+        return refused(error_code::out_of_range, "run.tokens", r.trained.in(tokens), "tokens above 0");
     if (sampled && r.trained > token_count{})
         return refused(error_code::inconsistent, "run.samples", r.samples, "absent beside tokens");
     if (!sampled && r.epochs != 1)
         return refused(error_code::missing, "run.samples", r.samples, "the samples of an epoch, above 0");
+    if (!sampled && r.trained == token_count{})
+        return refused(error_code::missing, "run.tokens", "absent", "tokens above 0, or epochs and samples");
     if (r.samples < 0) return refused(error_code::out_of_range, "run.samples", r.samples, "above 0");
     if (!(r.epochs > 0)) return refused(error_code::out_of_range, "run.epochs", "0 or less", "above 0");
     if (r.sample_tokens < token_count{})

@@ -130,7 +130,8 @@ private:
             case constant_kind::tokens:
                 return type.set_whole(into, fields_.number_or(name, 0, static_cast<std::int64_t>(f.low),
                                                               static_cast<std::int64_t>(f.high), default_of(f)));
-            case constant_kind::real: return type.set_real(into, real(f, type.real(into)));
+            case constant_kind::real:
+            case constant_kind::seconds: return type.set_real(into, real(f, type.real(into)));
             case constant_kind::choice: return type.set_whole(into, choice(name, type));
             case constant_kind::format:
                 return named(name, *static_cast<precision*>(into),

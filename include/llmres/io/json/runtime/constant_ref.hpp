@@ -211,7 +211,7 @@ constexpr constant_type make_constant_type() {
         t.names = names_of<Value>;
         return t;
     } else if constexpr (std::is_same_v<Value, double> || std::is_same_v<Value, byte_rate> ||
-                         std::is_same_v<Value, power>) {
+                         std::is_same_v<Value, power> || std::is_same_v<Value, money>) {
         return real_type<Value>(kind::real);
     } else if constexpr (std::is_same_v<Value, duration>) {
         return real_type<Value>(kind::seconds);

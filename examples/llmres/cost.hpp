@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+#pragma once
+
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <string>
+#include <vector>
+
+namespace program {
+
+/// Prints how long the run of a document takes and what its plan costs, as far as it asks.
+void print_run_and_cost(const llmres::run_and_cost& made, const llmres::plan_request& request);
+
+/// What a table says of a plan's run and cost: the heads of its columns, and a row's texts under them; none where the
+/// document asks for neither.
+std::vector<std::string> heads_of_cost(const llmres::plan_request& request);
+std::vector<std::string> cells_of_cost(const llmres::plan_request& request, const llmres::job& j,
+                                       const llmres::job_plan& p);
+
+}  // namespace program

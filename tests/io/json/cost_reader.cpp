@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/json/job/cost_reader.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/hardware/standard_cluster.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+cluster h100(std::int32_t gpus) { return standard_cluster(gpus::h100_sxm5_80gb, gpus).value(); }
+result<tariff> read(std::string_view document, std::int32_t gpus = 1) {
+    return detail::read_tariff(json::parse(document), h100(gpus));
+}
+
+}  // namespace
+
+TEST_CASE("a cost in a document is in euros, years and grams") {
+    const tariff t =
+        read(R"({"currency": "EUR", "gpu_price": 30000, "gpu_life": 4, "carbon": 400, "pue": 1.2})").value();
+    CHECK(t.currency == text<3>{"EUR"});
+    CHECK(t.gpu_life.in(hours) == doctest::Approx(4 * 8766));
+    CHECK(t.carbon->base() * kwh(1).base() == doctest::Approx(0.4));
+    CHECK(t.pue == maybe<double>{1.2});
+    CHECK_FALSE(t.gpu_hour);
+}
+
+TEST_CASE("of instances with the GPU the cheapest for so many of them is taken, whole") {
+    const std::string table = R"({"prices": {"instances": {
+        "eight": {"gpu": "h100", "gpus": 8, "hour": 20}, "one": {"gpu": "h100", "hour": 3},
+        "other": {"gpu": "l4", "hour": 0.5}}}})";
+    for (const auto& [gpus, together, an_hour] :
+         {std::tuple{1, 1, 3.0}, {6, 1, 18.0}, {7, 8, 20.0}, {8, 8, 20.0}, {16, 8, 40.0}}) {
+        CAPTURE(gpus);
+        const tariff t = read(table, gpus).value();
+        CHECK(t.rented_together == together);
+        CHECK(detail::rent_of(t, gpus, hours(1)).in(currency) == doctest::Approx(an_hour));
+    }
+}
+
+TEST_CASE("what a document says itself goes over its table") {
+    const tariff t = read(R"({"gpu_hour": 1, "pue": 1.5, "prices": {"pue": 1.1, "electricity": 0.3,
+        "gpus": {"h100": {"price": 9, "life": 2}}, "instances": {"a": {"gpu": "h100", "gpus": 8, "hour": 20}}}})")
+                         .value();
+    CHECK(t.gpu_hour == maybe{currency(1)});
+    CHECK(t.rented_together == 1);
+    CHECK(t.pue == maybe{1.5});
+    CHECK(t.electricity == maybe{currency(0.3)});
+    CHECK(t.gpu_price == maybe{currency(9)});
+}
+
+TEST_CASE("a table of GPUs alone is read as one of purchases") {
+    int seen = 0;
+    CHECK(for_each_priced_gpu(json::parse(R"({"l4": {"price": 2500, "slots": 2}, "rtx-4090": 1800})"), "price",
+                              [&](const gpu& card, const priced_gpu& p) {
+                                  ++seen;
+                                  const bool l4 = card.id.view() == "l4-24gb";
+                                  CHECK(p.price == currency(l4 ? 2500 : 1800));
+                                  CHECK(p.slots.value_or(0) == (l4 ? 2 : 0));
+                              }));
+    CHECK(seen == 2);
+}
+
+TEST_CASE("a table's mistakes are named where they are") {
+    const auto field = [](std::string_view table) {
+        const result<tariff> t = read(R"({"prices": )" + std::string{table} + "}");
+        REQUIRE_FALSE(t);
+        return std::string{t.error().field.view()};
+    };
+    CHECK(field("5") == "cost.prices");
+    CHECK(field(R"({"h1000": 5})") == "cost.prices");
+    CHECK(field(R"({"gpus": 5})") == "cost.prices.gpus");
+    CHECK(field(R"({"gpus": {"h100": {}}})") == "cost.prices.gpus.h100.price");
+    CHECK(field(R"({"gpus": {"h100": {"price": 5, "slots": 0}}})") == "cost.prices.gpus.h100.slots");
+    CHECK(field(R"({"instances": {"a": 5}})") == "cost.prices.instances.a");
+    CHECK(field(R"({"instances": {"a": {"gpu": "h1000", "hour": 5}}})") == "cost.prices.instances.a.gpu");
+    CHECK(field(R"({"instances": {"a": {"gpu": "h100", "gpus": 0, "hour": 5}}})") == "cost.prices.instances.a.gpus");
+    CHECK(field(R"({"gpus": {"h100": {"price": 5}}})") == "cost.gpu_life");
+}
+
+TEST_CASE("a run that cannot be is refused when it is read") {
+    CHECK(detail::read_run(json::parse(R"({"epochs": 3})")).error().field == "run.samples");
+    CHECK(detail::read_run(json::parse(R"({"tokens": 15e12, "mtbf": 100})")).error().field == "run.checkpoint");
+    CHECK(detail::read_run(json::parse(R"({"token": 15})")).error().field == "run.token");
+    CHECK(detail::read_run(json::parse(R"({"tokens": 15e12})"))->trained == tokens(15'000'000'000'000));
+}
