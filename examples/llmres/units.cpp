@@ -121,32 +121,34 @@ std::size_t letters_of_currency(std::string_view price) {
                                                      price.begin() + static_cast<std::ptrdiff_t>(at + 3), is_letter);
     };
     if (three_at(0)) return 0;
-    const std::size_t behind = price.find_first_not_of("0123456789.,+-eE ");
-    const bool ends = behind != std::string_view::npos && (price.size() == behind + 3 || price[behind + 3] == '/');
-    return ends && three_at(behind) ? behind : std::string_view::npos;
+    const std::size_t behind = price.find_first_not_of("0123456789.,+- ");
+    if (behind == std::string_view::npos || !three_at(behind)) return std::string_view::npos;
+    return price.size() == behind + 3 || price[behind + 3] == '/' ? behind : std::string_view::npos;
+}
+
+/// A price without so many characters of it, and without the blanks that they leave before its number.
+std::string price_without(std::string price, std::size_t at, std::size_t count) {
+    price.erase(at, count);
+    return price.erase(0, std::min(price.find_first_not_of(' '), price.size()));
 }
 
 }  // namespace
 
 priced_text without_currency(std::string_view flag, const std::string& typed) {
-    for (const currency_sign& s : currency_signs)
-        for (const std::size_t at : {typed.find(s.sign)}) {
-            if (at == std::string::npos) continue;
-            if (!s.instead.empty())
-                throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed, s.instead)};
-            std::string rest = typed;
-            return {rest.erase(at, s.sign.size()), std::string{s.name}};
-        }
+    for (const currency_sign& s : currency_signs) {
+        const std::size_t sign = typed.find(s.sign);
+        if (sign == std::string::npos) continue;
+        if (!s.instead.empty()) throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed, s.instead)};
+        return {price_without(typed, sign, s.sign.size()), std::string{s.name}};
+    }
     const std::size_t at = letters_of_currency(typed);
     if (at == std::string::npos) return {typed, ""};
-    std::string name = typed.substr(at, 3), rest = typed;
+    std::string name = typed.substr(at, 3);
     for (char& c : name) c = c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c;
     if (std::find(llmres::currencies.begin(), llmres::currencies.end(), name) == llmres::currencies.end())
         throw refusal{
             llmres::refused(llmres::error_code::unknown, flag, typed, "a currency of ISO 4217, such as USD or EUR")};
-    rest.erase(at, 3);
-    rest.erase(0, rest.find_first_not_of(' '));
-    return {rest, name};
+    return {price_without(typed, at, 3), name};
 }
 
 nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed) {

@@ -143,7 +143,7 @@ TEST_CASE("8. Which GPU is cheapest for a token, with what each of them costs?")
     const arguments asked{"compare",   "llama-3.1-8b", "--gpu",     "h100-sxm5-80gb,l4",
                           "--context", "4096",         "--runtime", "vllm"};
     const json rows =
-        run(asked + arguments{"--gpu_hour", "EUR 2/h", "--sort", "cost_per_token", "--json"}).json()["rows"];
+        run(asked + arguments{"--gpu_hour", "2EUR/h", "--sort", "cost_per_token", "--json"}).json()["rows"];
     REQUIRE(rows.size() == 2);
     const auto cost = [&](int row) {
         return expected(rows[row]["cost"]["million_tokens"]["generated_with_prompt"]["rent"]);

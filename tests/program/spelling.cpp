@@ -255,6 +255,26 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
     CHECK(flags >= 15);
 }
 
+TEST_CASE("a price is in the currency of its sign or its letters, before its number or behind it") {
+    struct priced {
+        const char *typed, *price, *currency;
+    };
+    for (const priced& p :
+         {priced{"2.5", "2.5", ""}, priced{"$2.50/h", "2.50/h", "USD"}, priced{"2.50$", "2.50", "USD"},
+          priced{"$ 2.5", "2.5", "USD"}, priced{"2EUR/h", "2/h", "EUR"}, priced{"EUR 2/h", "2/h", "EUR"},
+          priced{"2 eur", "2 ", "EUR"}, priced{"\u20ac0.12/kWh", "0.12/kWh", "EUR"}, priced{"0.12/kWh", "0.12/kWh", ""},
+          priced{"30k", "30k", ""}, priced{"GBP30k", "30k", "GBP"}}) {
+        CAPTURE(p.typed);
+        const program::priced_text read = program::without_currency("gpu_hour", p.typed);
+        CHECK(read.price == p.price);
+        CHECK(read.currency == p.currency);
+    }
+    CHECK(read({"--gpu_hour", "2EUR/h"}).document["cost"] == json{{"gpu_hour", 2}, {"currency", "EUR"}});
+    CHECK(read({"--gpu_hour", "2", "--electricity", "$0.1/kWh"}).document["cost"]["electricity"] == 0.1);
+    for (const char* wrong : {"2XYZ/h", "XYZ 2", "\u00a52"})
+        CHECK(read({"--gpu_hour", wrong}).refusal.field == "gpu_hour");
+}
+
 TEST_CASE(
     "accumulated micro-batches make the global batch of one GPU, and are refused where ranks are many or unknown") {
     const std::vector<std::string> steps{"--gradient-accumulation-steps", "8"};
