@@ -59,12 +59,14 @@ mutations-mended:  ## brings back each defect that was mended, and asks whether 
 	@.ci/setup base clang
 	tests/mutations/mended $(ARGS)
 
-recorded:  ## writes the answers of tests/recorded/plans.jsonl anew: `git diff` shows which figures changed
+recorded:  ## writes the answers of tests/recorded/*.jsonl anew: `git diff` shows which figures changed
 	@.ci/setup base
 	@cmake --preset gcc >/dev/null
-	@cmake --build --preset gcc --target record_plans -- --quiet
+	@cmake --build --preset gcc --target record_plans record_readings -- --quiet
 	build/gcc/tests/record_plans < tests/recorded/plans.jsonl > build/plans.jsonl
 	mv build/plans.jsonl tests/recorded/plans.jsonl
+	build/gcc/tests/record_readings < tests/recorded/readings.jsonl > build/readings.jsonl
+	mv build/readings.jsonl tests/recorded/readings.jsonl
 
 tables:  ## the headers of GPUs and links, from packaging/tables/*.csv
 	@.ci/setup base

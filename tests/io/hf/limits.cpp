@@ -17,8 +17,8 @@ using nlohmann::json;
 
 namespace {
 
-/// What limits.json says of each number of a part of the configurations: `name`, `object.name`, or `type:name` where a type departs from the others;
-/// `name[]` is an entry of a list.
+/// What limits.json says of each number of a part of the configurations: `name`, `object.name`, or `type:name` where a
+/// type departs from the others; `name[]` is an entry of a list.
 std::map<std::string, std::string> read_limits(const char* part) {
     std::ifstream file{LLMRES_SOURCE_DIR "/tests/data/configs/limits.json"};
     const json table = json::parse(file)[part];
@@ -136,8 +136,7 @@ public:
                 return read(whole);
             };
             for (const std::string& name : names_)
-                if (inner.contains(name) || limits_.contains(at + "." + name))
-                    ask(type, at + ".", inner, name, inside);
+                if (inner.contains(name) || limits_.contains(at + "." + name)) ask(type, at + ".", inner, name, inside);
         }
     }
     /// The entries of the table that no reader was asked for.
