@@ -221,6 +221,8 @@ inline json described(const llmres::model& m) {
                      .put("weights", m.weights, d.weights)
                      .put("wide_roles", m.mixed.wide_roles, d.mixed.wide_roles)
                      .taken();
+    whole["name"] = std::string{m.name.view()};
+    whole["architecture"] = std::string{m.architecture.view()};
     describe_layers(m.layers, whole);
     return whole;
 }

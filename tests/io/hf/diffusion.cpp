@@ -123,3 +123,17 @@ TEST_CASE("what a UNet is described without is refused by its field") {
     CHECK(read_hf_flow_transformer(stable_diffusion_1_5.dump()).error().value == "UNet2DConditionModel");
     CHECK(read_hf_unet("{}").error().code == error_code::missing);
 }
+
+TEST_CASE("numbers of levels are read between their limits, from lists and alone") {
+    const auto expected = [](const json& document) { return std::string{error_of(document).expected.view()}; };
+    for (const json& depth : {json(-1), json({1, -1, 10})})
+        CHECK(expected(with(stable_diffusion_xl, "transformer_layers_per_block", depth)) ==
+              "an integer from 0 to 1048576");
+    CHECK(expected(with(stable_diffusion_xl, "block_out_channels", {0, 640, 1280})) == "an integer from 1 to 1048576");
+    for (const int levels : {0, 7, 100, 101}) {
+        const json wide(static_cast<std::size_t>(levels), 320);
+        CHECK(expected(with(stable_diffusion_xl, "block_out_channels", wide)) == "a list of 1 to 6 widths");
+    }
+    const json no_depth = with(stable_diffusion_xl, "transformer_layers_per_block", {0, 0, 0});
+    CHECK(error_of(no_depth).expected.view().find("an integer from") == std::string_view::npos);
+}

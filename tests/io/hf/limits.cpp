@@ -188,3 +188,23 @@ TEST_CASE("each number of what stands beside a text model is read between the li
     }
     for (const std::string& key : table.unseen()) CHECK_MESSAGE(false, key);
 }
+
+TEST_CASE("each number of Gemma's towers of audio is read between its limits") {
+    const struct {
+        const char* type;
+        const char* field;
+        const char* range;
+    } numbers[] = {
+        {"gemma4", "num_attention_heads", "1 to 1024"},    {"gemma4", "num_hidden_layers", "1 to 256"},
+        {"gemma4", "conv_kernel_size", "1 to 64"},         {"gemma3n", "conf_num_attention_heads", "1 to 1536"},
+        {"gemma3n", "conf_num_hidden_layers", "1 to 256"}, {"gemma3n", "conf_conv_kernel_size", "1 to 64"}};
+    for (const auto& number : numbers) {
+        json config{{"model_type", number.type},
+                    {"text_config", {{"intermediate_size", 8192}}},
+                    {"vision_config", json::object()},
+                    {"audio_config", {{"hidden_size", std::string{number.type} == "gemma4" ? 1024 : 1536}}}};
+        config["audio_config"][number.field] = -7;
+        CAPTURE(number.field);
+        CHECK(range_in(read_hf_config(config.dump()).error(), number.field) == number.range);
+    }
+}

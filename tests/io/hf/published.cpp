@@ -367,3 +367,17 @@ TEST_CASE("DeepSeek-V4's layers are read by ratios, as its files have them, or b
     CHECK(refused(by_ratios, "expert_dtype", "int3") == "expert_dtype");
     CHECK(refused(by_ratios, "expert_dtype", 4) == "expert_dtype");
 }
+
+TEST_CASE("a name that nearly means a published model is answered with that model's, without its organisation") {
+    const auto answered = [](const char* asked, std::string_view meant) {
+        const nearest_names found = detail::hf::search_models_and_published(asked);
+        for (std::size_t i = 0; i < found.count; ++i)
+            if (found.names[i] == meant) return true;
+        return false;
+    };
+    CHECK(answered("trinity-large-previw", "Trinity-Large-Preview"));
+    CHECK(answered("GLM-4.7-Flsh", "GLM-4.7-Flash"));
+    CHECK(answered("Seed-OSS-36B-Instrct", "Seed-OSS-36B-Instruct"));
+    for (const char* word : {"", " ", "-"}) CHECK_FALSE(detail::hf::find_published_by_words(word));
+    CHECK(detail::hf::find_published_by_words("qwen3.5:9b"));
+}

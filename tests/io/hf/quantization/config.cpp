@@ -399,6 +399,7 @@ TEST_CASE("MLX: modules of their own settings, and modules that are not quantise
     };
     CHECK(read(with(R"("model.embed_tokens": {"bits": 4, "group_size": 64}, "mlp.gate": true)"))->matrices ==
           mlx(4, 64));
+    CHECK(read(with(R"("somewhere.else": {"bits": 4, "group_size": 64})"))->matrices == mlx(4, 64));
     const auto left = read_model(with(R"("mlp.shared_expert": false)"));
     REQUIRE(left);
     CHECK(format_in(*left, 1, weight_role::up_proj) == bf16);
@@ -419,6 +420,44 @@ TEST_CASE("MLX: bits and groups; what it mixes within one sort of weight is refu
             "quantization_config.bits");
     refuses(R"({"quant_method": "mlx", "bits": 4, "group_size": 32, "mode": "mxfp4"})", error_code::unsupported,
             "quantization_config.mode");
+}
+
+TEST_CASE("widths, groups and blocks are read between their limits") {
+    const struct {
+        const char* text;
+        const char* expected;
+    } wrong[] = {
+        {R"({"quant_method": "gptq", "bits": 1})", "an integer from 2 to 8"},
+        {R"({"quant_method": "gptq", "bits": 4, "group_size": -2})", "an integer from -1 to 1048576"},
+        {R"({"quant_method": "awq", "bits": 4, "group_size": -2})", "an integer from -1 to 1048576"},
+        {R"({"quant_method": "fp8", "weight_block_size": [0, 128]})", "an integer from 1 to 65536"},
+        {R"({"quant_method": "fp8", "weight_block_size": [128, 0]})", "an integer from 1 to 65536"},
+        {R"({"quant_method": "mlx", "bits": 1, "group_size": 64})", "an integer from 2 to 8"},
+        {R"({"quant_method": "mlx", "bits": 4, "group_size": 31})", "an integer from 32 to 128"},
+        {R"({"quant_method": "gptq", "bits": 4, "dynamic": {"+:.*mlp.*": {"bits": 1}}})", "an integer from 2 to 8"},
+        {R"({"quant_method": "exl3", "bits": 0.999})", "from 1 to 8 bits a weight"},
+        {R"({"quant_method": "exl3", "bits": 8.001})", "from 1 to 8 bits a weight"},
+        {R"({"quant_method": "exl2", "bits": 4, "head_bits": 9})", "from 1 to 8 bits a weight"}};
+    for (const auto& w : wrong) {
+        CAPTURE(w.text);
+        CHECK(read(w.text).error().expected == w.expected);
+    }
+    CHECK(read(R"({"quant_method": "fp8", "weight_block_size": [1, 128]})")->matrices.name == "fp8_block1x128");
+    CHECK(read(R"({"quant_method": "fp8", "weight_block_size": [128, 1]})")->matrices.name == "fp8_block128x1");
+    CHECK(read(R"({"quant_method": "gptq", "bits": 4, "group_size": 1})")->matrices == gptq(4, 1));
+    for (const int bits : {1, 8}) {
+        CHECK(read(R"({"quant_method": "exl3", "bits": )" + std::to_string(bits) + "}")->matrices == exl3(bits * 1000));
+        CHECK(read(R"({"quant_method": "exl2", "bits": )" + std::to_string(bits) + "}")->head.value == exl2(6000));
+    }
+}
+
+TEST_CASE("the first thing that is wrong is named, whatever else is") {
+    refuses(R"({"quant_method": "gptq", "bits": 5, "group_size": 0, "dynamic": 7, "ignore": [7]})",
+            error_code::unsupported, "quantization_config.bits");
+    refuses(R"({"quant_method": 7, "quant_algo": 7, "ignore": [7]})", error_code::malformed,
+            "quantization_config.quant_method");
+    refuses(R"({"quant_method": "fp8", "ignore": ["some.thing", 7]})", error_code::unsupported,
+            "quantization_config.ignore");
 }
 
 TEST_CASE("other methods are refused by name") {

@@ -136,6 +136,13 @@ void hold(const std::vector<std::string>& entries) {
     if (told_apart) {
         CHECK(read.error().field == "quantization_config.ignore");
         CHECK(read.error().code == error_code::unsupported);
+        bool named = false;  // the first projection that is told apart
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            const auto role = names_of<weight_role>[static_cast<std::size_t>(all[i].role)];
+            const bool wide = left[i] && !sort_is_left(all[i]);
+            named = named || (wide && read.error().value.view() == std::string{role} + " of some layers only");
+        }
+        CHECK(named);
         return;
     }
     REQUIRE_MESSAGE(read, read.error().value.view());
@@ -223,6 +230,66 @@ TEST_CASE("an alternative of projections means each of them") {
     hold({"re:.*(self_attn|mamba).*"});
     hold({"re:.*mlp\\.experts\\..*\\.(gate|up|down)_proj"});
     hold({"re:.*(gate|up)_proj"});
+}
+
+TEST_CASE("alternatives stand in one pair of brackets, in a name of 256 letters at most") {
+    const auto read_with = [](const std::string& entry, model& m) {
+        m = mixture();
+        return read_quantization_config({{"quant_method", "fp8"}, {"ignore", {entry}}}, bf16, m);
+    };
+    model bare, whole;
+    for (const char* entry :
+         {"mlp.experts.*(gate|up|down)_proj", "experts.*(gate|up|down)_proj", "self_attn.(q|k)_proj"}) {
+        REQUIRE(read_with(entry, bare));
+        REQUIRE(read_with("re:.*" + std::string{entry}, whole));
+        for (const matrix& one : matrices()) CHECK(format_in(bare, one) == format_in(whole, one));
+        CHECK(bare.mixed.wide_roles == whole.mixed.wide_roles);
+    }
+    for (const char* entry :
+         {"re:.*((q|k))_proj", "re:.*((q|k)_proj", "re:.*(q|(k))_proj", "re:.*)q(_proj", "re:.*(q_proj"})
+        CHECK(read_with(entry, bare).error().value == entry);
+    const std::string ending = "self_attn.(q|k)_proj", longest = std::string(256 - ending.size(), 'x') + ending;
+    CHECK(read_with(longest, bare));
+    CHECK_FALSE(read_with("x" + longest, bare));
+}
+
+TEST_CASE("layers behind the last are those that predict ahead, however many they are") {
+    for (const int number : {layers, layers + 1, layers + 2}) {
+        model m = mixture();
+        m.prediction.layers = 3;
+        const std::string name = "model.layers." + std::to_string(number) + ".self_attn";
+        REQUIRE(read_quantization_config({{"quant_method", "fp8"}, {"ignore", {name}}}, bf16, m));
+        CHECK(m.prediction.block.quantised == quantised_part::feed_forward);
+        for (int i = 0; i < layers; ++i) CHECK(m.layers[i].quantised == quantised_part::matrices);
+    }
+}
+
+TEST_CASE("delta attention is called as the attention beside it, where its decay is of low rank") {
+    for (const std::int64_t rank : {0, 1, 16}) {
+        layer delta;
+        delta.recurrent = {.kind = recurrent_kind::delta_net,
+                           .heads = 4,
+                           .head_dim = 16,
+                           .key_heads = 4,
+                           .state = 16,
+                           .rank = rank,
+                           .kernel = 4};
+        delta.attention = no_attention;
+        delta.feed_forward.width = 128;
+        model m{.vocabulary = 100, .hidden = 64};
+        m.layers.append(2, delta);
+        REQUIRE(read_quantization_config({{"quant_method", "fp8"}, {"ignore", {"self_attn"}}}, bf16, m));
+        CHECK(m.layers[0].quantised == (rank > 0 ? quantised_part::dense : quantised_part::matrices));
+    }
+}
+
+TEST_CASE("a head that is the embedding has no format of its own") {
+    for (const bool tied : {false, true}) {
+        model m = mixture();
+        m.tied_head = tied;
+        REQUIRE(read_quantization_config({{"quant_method", "gptq"}, {"bits", 4}, {"lm_head", true}}, bf16, m));
+        CHECK(static_cast<bool>(m.mixed.head) == !tied);
+    }
 }
 
 TEST_CASE("experts that are named one by one are left when all of a layer are, in any order") {
