@@ -318,6 +318,7 @@ TEST_CASE("experts that are named one by one are left when all of a layer are, i
     for (int expert = 0; expert < routed_experts; ++expert)
         everywhere.push_back("mlp.experts." + std::to_string(expert));
     hold(everywhere);
+    hold({"mlp.experts", everywhere[0], everywhere[1], everywhere[2], everywhere[3]});
     everywhere.pop_back();
     model m = mixture();
     CHECK(read_quantization_config({{"quant_method", "fp8"}, {"ignore", everywhere}}, bf16, m).error().value ==
