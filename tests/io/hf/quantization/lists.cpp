@@ -3,6 +3,7 @@
 // have, which the entry contains (a name), or matches (a glob, a regular expression).
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <llmres/io/hf/quantization/config.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <nlohmann/json.hpp>
@@ -163,6 +164,9 @@ void hold(const std::vector<std::string>& entries) {
     CHECK((m.mixed.wide_roles >> static_cast<unsigned>(weight_role::embed_tokens) & 1) == 0);
 }
 
+/// Roles that the compiler does not know.
+weight_role role_of(int number) { return static_cast<weight_role>(number); }
+
 const std::vector<std::string> parts{"self_attn",
                                      "self_attn.o_proj",
                                      "self_attn.q_proj",
@@ -191,6 +195,14 @@ TEST_CASE("a part of all layers is named by itself, as a glob, and as an express
         for (const std::string& entry :
              {std::string{projection}, "*" + std::string{projection}, "re:.*" + std::string{projection} + ".*"})
             hold({entry});
+}
+
+TEST_CASE("a set of roles has a bit for each") {
+    for (int a = 0; a < 27; ++a)
+        for (int b = 0; b < 27; ++b) {
+            const std::uint64_t both = quantization::bits(role_of(a), role_of(b));
+            CHECK(both == ((std::uint64_t{1} << a) | (std::uint64_t{1} << b)));
+        }
 }
 
 TEST_CASE("a part of one layer is named with its number, of several in any order") {
@@ -315,6 +327,7 @@ TEST_CASE("experts that are named one by one are left when all of a layer are, i
     }
     // An expert of no layer's own number is one of all layers.
     std::vector<std::string> everywhere;
+    everywhere.reserve(routed_experts);
     for (int expert = 0; expert < routed_experts; ++expert)
         everywhere.push_back("mlp.experts." + std::to_string(expert));
     hold(everywhere);
