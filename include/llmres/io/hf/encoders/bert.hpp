@@ -15,7 +15,6 @@ struct bert_form {
     bool norm_first = false;     ///< norms before attention and feed-forward, and one after the last layer
     bool embedding_norm = true;  ///< a norm of the embeddings
     bool next_sentence = false;  ///< pretraining predicts the next sentence
-    bool transforms = true;      ///< the head has a linear layer and a norm before the vocabulary
     bool always_pools = false;   ///< the class that generates has the pooler as well
 };
 
@@ -36,7 +35,6 @@ inline void add_bert_heads(config_fields& c, model& m, const bert_form& form) {
     if (!generating || form.always_pools) m.add(head_transform(m.hidden, m.hidden, model_part::output));
     if (generating) {
         m.head.bias = true;
-        if (!form.transforms) return;
         m.add(head_transform(m.hidden, m.hidden, model_part::output));
         m.add(layer_norm(m.hidden, model_part::output));
     } else if (is_architecture(c, "ForMaskedLM") || is_architecture(c, "ForPreTraining")) {
