@@ -458,6 +458,7 @@ TEST_CASE("the first thing that is wrong is named, whatever else is") {
             "quantization_config.quant_method");
     refuses(R"({"quant_method": "fp8", "ignore": ["some.thing", 7]})", error_code::unsupported,
             "quantization_config.ignore");
+    CHECK(read(R"({"quant_method": "fp8", "ignore": ["mlp.experts.0", "some.thing"]})").error().value == "some.thing");
 }
 
 TEST_CASE("other methods are refused by name") {

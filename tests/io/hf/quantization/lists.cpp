@@ -336,6 +336,16 @@ TEST_CASE("experts that are named one by one are left when all of a layer are, i
     model m = mixture();
     CHECK(read_quantization_config({{"quant_method", "fp8"}, {"ignore", everywhere}}, bf16, m).error().value ==
           "some of a layer's experts");
+    // They are counted in the last layer.
+    model last = mixture();
+    const layer dense = last.layers[0], routed = last.layers[1];
+    last.layers = {};
+    last.layers.append(2, dense);
+    last.layers.append(1, routed);
+    last.prediction = {};
+    everywhere.push_back("mlp.experts.3");
+    REQUIRE(read_quantization_config({{"quant_method", "fp8"}, {"ignore", everywhere}}, bf16, last));
+    CHECK(last.layers[2].quantised == (quantised_part::dense | quantised_part::mixers));
     // A layer without experts has none that could be left out.
     hold({named(0, 0)});
 }
