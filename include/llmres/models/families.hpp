@@ -42,13 +42,16 @@ constexpr bool is_described(const model& m);
 namespace detail {
 
 inline constexpr family unknown_family{};
-/// Qwen3-Next's modules, and Qwen3.5's, which makes by four products what the former makes by two.
-constexpr modeling qwen3_next_modules(bool separate_projections) {
-    return {.norms = {.form = norm_form::wide_weight},
-            .attention = {.gated_queries = true, .heads_first = true},
-            .feed_forward = {.shared_first = true},
-            .separate_projections = separate_projections};
-}
+/// Qwen3-Next's modules.
+inline constexpr modeling qwen3_next_modules{.norms = {.form = norm_form::wide_weight},
+                                             .attention = {.gated_queries = true, .heads_first = true},
+                                             .feed_forward = {.shared_first = true}};
+/// Qwen3.5's, which make by four products what those make by two.
+inline constexpr modeling qwen3_5_modules = [] {
+    modeling m = qwen3_next_modules;
+    m.separate_projections = true;
+    return m;
+}();
 inline constexpr std::array all_families{
     // Their modules keep what Llama's do: tracked, or with the same modeling code but for their names.
     family{.architecture = "llama", .modules = modeling{}, .gguf = {.wider_values_at_80 = true}},
@@ -220,11 +223,11 @@ inline constexpr std::array all_families{
                                .saved_indices = 1}},
     family{.architecture = "mamba2", .modules = modeling{.loss = {.returns_fp32 = true}, .fp32_residual = true}},
     family{.architecture = "bamba", .modules = modeling{.attention = {.heads_first = true}}},
-    family{.architecture = "qwen3_next", .modules = qwen3_next_modules(false)},
-    family{.architecture = "qwen3_5_text", .modules = qwen3_next_modules(true)},
-    family{.architecture = "qwen3_5", .modules = qwen3_next_modules(true)},
-    family{.architecture = "qwen3_5_moe_text", .modules = qwen3_next_modules(true)},
-    family{.architecture = "qwen3_5_moe", .modules = qwen3_next_modules(true)},
+    family{.architecture = "qwen3_next", .modules = qwen3_next_modules},
+    family{.architecture = "qwen3_5_text", .modules = qwen3_5_modules},
+    family{.architecture = "qwen3_5", .modules = qwen3_5_modules},
+    family{.architecture = "qwen3_5_moe_text", .modules = qwen3_5_modules},
+    family{.architecture = "qwen3_5_moe", .modules = qwen3_5_modules},
     // Nobody has read or tracked how their modules are written.
     family{.architecture = "RefinedWeb",
            .gguf = {.joined_heads = true, .falcon_types = true},

@@ -43,11 +43,12 @@ struct training_layer {
 };
 
 /// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, each from its
-/// product on, and the tensors that DoRA takes norms of. `stays`: what autograd saves, frozen weights' copies among it.
+/// product on, and the tensors that DoRA takes norms of. `copies`: all of autocast's where autograd saves what products
+/// read, frozen weights' among them; else those that stay cached.
 constexpr byte_count forward_of(const layer_forward& f, const training_context& context, const training_state& state,
-                                bool stays = true) {
+                                byte_count copies) {
     const bool casts = !context.quantised.scaled;  // made and freed inside of the product
-    const byte_count all = !casts ? byte_count{} : stays ? state.casts.all : state.casts.cached;
+    const byte_count all = casts ? copies : byte_count{};
     const bool leaves = casts && !context.frozen;
     byte_count most = f.last_product + all;
     const auto consider = [&](byte_count alive, byte_count later) {
@@ -72,7 +73,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     t.saved = sum_of(a.sums.saved);
     t.routed = sum_of(a.sums.routed);
     t.saved += state.casts.all;
-    if (const byte_count again = forward_of(a.sums.again, context, state); again > t.saved)
+    if (const byte_count again = forward_of(a.sums.again, context, state, state.casts.all); again > t.saved)
         t.recomputed = again - t.saved;
     t.checkpoint = a.checkpoint;
     if (context.recomputes) {
@@ -83,9 +84,10 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     }
     if (!a.follows_forward) return t;
     const bool stays = saved_tensors_of(j, context) == saved_tensors::stay;
-    const byte_count alive = forward_of(a.sums.forward, context, state, stays);
+    const byte_count alive = forward_of(a.sums.forward, context, state, stays ? state.casts.all : state.casts.cached);
     t.in_forward = beyond(alive, stays ? t.kept : byte_count{});
-    if (begins_late(context)) t.unrecorded = forward_of(a.sums.unrecorded, context, state, false) + a.output_gradient;
+    if (begins_late(context))
+        t.unrecorded = forward_of(a.sums.unrecorded, context, state, state.casts.cached) + a.output_gradient;
     return t;
 }
 
