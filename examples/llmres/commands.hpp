@@ -105,9 +105,12 @@ int run_mixed(const plan_options& o);
 /// The job document with the values of flags, which take precedence over the file's.
 nlohmann::json merged(const plan_options& o);
 nlohmann::json merged(nlohmann::json document, const plan_options& o);
-/// The words of a command line that starts a job, which the document is read from in place of standard input (`llmres
-/// plan -- vllm serve MODEL`): one word that is a whole line, or `-` for the line on standard input. `gpus` are those
-/// that are said beside it. Returns what is to be said of it.
+/// The words behind `--`; for `-` the line on standard input, as one word.
+std::vector<std::string> launch_words(std::vector<std::string> words);
+/// Reads the command line that starts a job, whose document then takes the place of that on standard input (`llmres
+/// plan
+/// -- vllm serve MODEL`): words, or one word that is a whole line. `gpus` are those that are said beside it. Returns
+/// what is to be said of it.
 std::vector<std::string> take_launch_line(std::vector<std::string> words, std::int64_t gpus);
 /// Those words; empty where none were taken.
 const std::vector<std::string>& launch_line_words();

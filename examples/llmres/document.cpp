@@ -144,11 +144,17 @@ void add_knobs(nlohmann::json& document, const std::vector<std::string>& knobs) 
 
 }  // namespace
 
+std::vector<std::string> launch_words(std::vector<std::string> words) {
+    if (words.empty())
+        throw refusal{llmres::refused(llmres::error_code::missing, "line", "absent",
+                                      "a command line such as vllm serve MODEL behind --")};
+    if (words.size() == 1 && words[0] == "-") words[0] = read_input(1);
+    return words;
+}
+
 std::vector<std::string> take_launch_line(std::vector<std::string> words, std::int64_t gpus) {
-    const bool is_line = words.size() == 1;
     llmres::launch_line read =
-        accept(is_line ? llmres::read_launch_line(words[0] == "-" ? read_input(1) : words[0], gpus)
-                       : llmres::read_launch_line(words, gpus));
+        accept(words.size() == 1 ? llmres::read_launch_line(words[0], gpus) : llmres::read_launch_line(words, gpus));
     name_absent_file(read.document, "model", read.notes);
     name_absent_file(read.document["runtime"], "draft", read.notes);
     asked() = {std::move(words), std::move(read.document)};

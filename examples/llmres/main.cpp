@@ -4,6 +4,7 @@
 #include "shells.hpp"
 #include "spelling.hpp"
 #include "topics.hpp"
+#include "trainer_line.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -400,9 +401,6 @@ void name_option_of_gpu(std::vector<std::string>& typed, std::ptrdiff_t behind) 
 
 /// Reads the command line behind `--` as the job, which is then asked for as that of standard input is.
 void add_launch_line(std::vector<std::string> words, std::vector<std::string>& own, std::vector<std::string>& notes) {
-    if (words.empty())
-        throw refusal{llmres::refused(llmres::error_code::missing, "line", "absent",
-                                      "a command line such as vllm serve MODEL behind --")};
     constexpr std::array takes_one_job{"plan", "search", "replicas", "buy"};
     const bool takes_one = std::ranges::find(takes_one_job, own.front()) != takes_one_job.end();
     for (std::size_t i = 1; i < own.size() && takes_one; ++i)
@@ -432,12 +430,17 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     for (const CLI::Option* option : command->get_options())
         for (const std::string& name : option->get_lnames()) flags.push_back(name);
     const auto line = std::find(typed.begin() + 1, typed.end(), "--");
-    std::vector<std::string> words{typed.begin() + 1, line};
-    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(words, line == typed.end() ? 1 : 0);
-    if (typed.front() == "fit") name_option_of_gpu(words, 0);
-    std::vector<std::string> own = own_spelling(words, flags, notes);
+    std::vector<std::string> before{typed.begin() + 1, line};
+    if (takes_gpu_behind_model(typed.front())) name_option_of_gpu(before, line == typed.end() ? 1 : 0);
+    if (typed.front() == "fit") name_option_of_gpu(before, 0);
+    std::vector<std::string> words;
+    if (line != typed.end()) words = launch_words({line + 1, typed.end()});
+    const std::vector<std::string> trained = options_of_trainer(words, notes);
+    for (const std::string& option : trained)  // what stands before the line goes over it
+        if (std::ranges::find(before, option.substr(0, option.find('='))) == before.end()) before.push_back(option);
+    std::vector<std::string> own = own_spelling(before, flags, notes);
     own.insert(own.begin(), typed.front());
-    if (line != typed.end()) add_launch_line({line + 1, typed.end()}, own, notes);
+    if (!words.empty() && trained.empty()) add_launch_line(std::move(words), own, notes);
     return own;
 }
 

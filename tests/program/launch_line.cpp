@@ -99,3 +99,28 @@ TEST_CASE("a line of 10 MB is refused within half a second") {
     CHECK(answer.err.find("1 MiB") != std::string::npos);
     CHECK(run_program::seconds_of_cpu() - before < (sanitized || counts_lines ? 5 : 0.5));
 }
+
+TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it starts processes") {
+    const std::string trl =
+        "python trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-0.5B --dataset_name trl-lib/Capybara --packing "
+        "--per_device_train_batch_size 2 --gradient_accumulation_steps 8 --gradient_checkpointing --eos_token "
+        "'<|im_end|>' "
+        "--eval_strategy steps --use_peft --lora_r 32 --lora_alpha 16 --output_dir Qwen2-0.5B-SFT --push_to_hub";
+    const json job = run({"plan", "--gpu", "rtx-4090", "--json", "--", trl}).json()["job"];
+    CHECK(job["task"] == "finetuning");
+    CHECK(job["micro_batch"] == 2);
+    CHECK(job["global_batch"] == 16);
+    CHECK(job["sequence"] == 1024);
+    CHECK(job["recompute"] == "full");
+    const std::string many =
+        "CUDA_VISIBLE_DEVICES=0,1,2,3 torchrun --nproc_per_node=4 --master_port 1 train.py --model_name_or_path "
+        "llama-3.1-8b "
+        "--bf16 True --per_device_train_batch_size 1 --fsdp 'full_shard auto_wrap' --max_length 2048 --report_to wandb";
+    const json trained = run({"plan", "--gpu", "h100", "--json", "--", many}).json();
+    CHECK(trained["layout"]["data"] == 4);
+    CHECK(trained["layout"]["zero"] == 3);
+    refused({"plan", "--gpu", "h100", "--", "trl", "dpo", "--model_name_or_path", "qwen3-8b"}, {"task", "dpo"});
+    refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "a.yaml"}, {"argument", "a.yaml", "not read"});
+    refused({"plan", "--gpu", "h100", "--", "trl", "sft", "--model_name_or_path", "qwen3-8b", "--max_lenght", "2"},
+            {"--max_lenght"});
+}

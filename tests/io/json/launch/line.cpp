@@ -82,6 +82,14 @@ TEST_CASE("words that a shell has split are read as the line is") {
     CHECK(read_launch_line(std::vector<std::string>{}).error().field == "line");
 }
 
+TEST_CASE("a line is split for whoever reads other programs' options") {
+    const auto commands = split_launch_line("cd x && trl sft --packing \\\n --lora_r 8");
+    REQUIRE(commands);
+    CHECK(*commands ==
+          std::vector<std::vector<std::string>>{{"cd", "x"}, {"trl", "sft", "--packing", "--lora_r", "8"}});
+    CHECK(split_launch_line("'").error().field == "line");
+}
+
 TEST_CASE("hostile lines are refused by name, soon") {
     const auto begin = std::chrono::steady_clock::now();
     std::string dollars, brackets, options = "vllm serve m", quotes = "vllm serve '",

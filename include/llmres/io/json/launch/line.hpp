@@ -34,6 +34,9 @@ inline result<launch_line> read_launch_line(std::string_view line, std::int64_t 
 /// The same of words that a shell has split already.
 inline result<launch_line> read_launch_line(const std::vector<std::string>& words, std::int64_t gpus = 0);
 
+/// The commands of a text with their words, as they are split before they are read.
+inline result<std::vector<std::vector<std::string>>> split_launch_line(std::string_view line);
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
@@ -47,6 +50,18 @@ inline result<launch_line> read_launch(const std::vector<std::vector<shell_word>
 }
 
 }  // namespace detail
+
+inline result<std::vector<std::vector<std::string>>> split_launch_line(std::string_view line) {
+    const auto read = detail::shell_commands(line);
+    if (!read) return read.error();
+    std::vector<std::vector<std::string>> commands;
+    for (const std::vector<detail::shell_word>& words : *read) {
+        std::vector<std::string>& command = commands.emplace_back();
+        command.reserve(words.size());
+        for (const detail::shell_word& word : words) command.push_back(word.text);
+    }
+    return commands;
+}
 
 inline result<launch_line> read_launch_line(std::string_view line, std::int64_t gpus) {
     const auto commands = detail::shell_commands(line);

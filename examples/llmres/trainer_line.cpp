@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+// The command lines of trainers, as options of this program: aliases.hpp has what these mean.
+#include "trainer_line.hpp"
+
+#include "commands.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <llmres/io/json/launch/line.hpp>
+#include <map>
+#include <string_view>
+
+namespace program {
+namespace {
+
+// clang-format off
+/// Options without a bearing on memory or on the time of a step: transformers/training_args.py of 5.24.0; trl/trainer
+/// (sft_config.py, base_config.py, model_config.py) and trl/scripts/utils.py of 1.9.2; data, logs, checkpoints and rates
+/// of LLaMA-Factory 0.9.5 (hparams/).
+constexpr std::string_view silent_options =
+    " output_dir num_train_epochs max_steps learning_rate lr_scheduler_type lr_scheduler_kwargs warmup_steps warmup_ratio"
+    " optim_args weight_decay adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices max_grad_norm"
+    " label_smoothing_factor bf16_full_eval fp16_full_eval tf32 use_cache neftune_noise_alpha logging_strategy"
+    " logging_steps logging_first_step log_on_each_node logging_nan_inf_filter include_num_input_tokens_seen log_level"
+    " log_level_replica logging_dir disable_tqdm report_to run_name project trackio_space_id trackio_bucket_id"
+    " trackio_static_space_id eval_strategy evaluation_strategy eval_steps eval_delay per_device_eval_batch_size"
+    " prediction_loss_only eval_on_start eval_do_concat_batches eval_use_gather_object eval_accumulation_steps"
+    " include_for_metrics batch_eval_metrics save_only_model save_strategy save_steps save_on_each_node save_total_limit"
+    " save_safetensors enable_jit_checkpoint push_to_hub hub_token hub_private_repo hub_model_id hub_strategy"
+    " hub_always_push hub_revision load_best_model_at_end metric_for_best_model greater_is_better ignore_data_skip"
+    " restore_callback_states_from_checkpoint full_determinism seed data_seed dataloader_drop_last"
+    " dataloader_num_workers dataloader_pin_memory dataloader_persistent_workers dataloader_prefetch_factor"
+    " dataloader_multiprocessing_context dataloader_in_order remove_unused_columns label_names train_sampling_strategy"
+    " group_by_length length_column_name ddp_broadcast_buffers ddp_backend ddp_timeout ddp_find_unused_parameters debug"
+    " skip_memory_metrics do_train do_eval do_predict resume_from_checkpoint overwrite_output_dir local_rank"
+    " trust_remote_code chat_template_path dataset_text_field dataset_kwargs dataset_num_proc eos_token truncation_mode"
+    " shuffle_dataset packing_strategy eval_packing completion_only_loss assistant_only_loss pad_token model_revision"
+    " lora_alpha lora_task_type bnb_4bit_quant_type bnb_4bit_compute_dtype bnb_4bit_quant_storage datasets streaming"
+    " test_split_size dataset_name dataset_config dataset_train_split dataset_test_split dataset_streaming"
+    " ignore_bias_buffers router_aux_loss_coef dataset dataset_dir template preprocessing_num_workers max_samples"
+    " overwrite_cache plot_loss val_size eval_dataset media_dir tokenized_path mix_strategy low_cpu_mem_usage"
+    " use_fast_tokenizer cache_dir ";
+/// Options that change memory or speed, and that no field of a job has.
+constexpr std::string_view unmodelled_options =
+    " optim_target_modules liger_kernel_config torch_empty_cache_steps auto_find_batch_size accelerator_config"
+    " parallelism_config ddp_bucket_cap_mb ddp_static_graph fsdp_config fsdp_min_num_params use_cpu model_init_kwargs"
+    " padding_free loss_type lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
+    " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";
+/// Methods that train with more than one model, or generate: the word of --task that is refused with the reason.
+constexpr std::array<std::string_view, 6> other_methods{"dpo", "kto", "grpo", "rloo", "ppo", "rlhf"};
+// clang-format on
+
+bool is_in(std::string_view list, std::string_view name) { return list.find(fmt::format(" {} ", name)) != list.npos; }
+
+std::string base_name(const std::string& word) {
+    const std::size_t slash = word.find_last_of("/\\");
+    return slash == std::string::npos ? word : word.substr(slash + 1);
+}
+
+/// An option with its values: `--name=value`, `--name value value`.
+struct option {
+    std::string name;  ///< without dashes, with underscores
+    std::string value;
+};
+
+/// Reads the options of a line from a word on, up to one that ends them.
+class trainer_line {
+public:
+    explicit trainer_line(const std::vector<std::string>& words) : words_{words} {}
+
+    std::vector<std::string> options(std::vector<std::string>& notes) {
+        if (!find_script()) return {};
+        std::map<std::string, std::string> said;
+        while (at_ < words_.size()) {
+            const option o = next();
+            if (o.name.empty() && !names_trainer_) continue;  // of another program
+            if (o.name.empty())
+                throw refusal{llmres::refused(llmres::error_code::unsupported, "argument", o.value,
+                                              "options on the line itself: files of options are not read")};
+            said[o.name] = o.value;
+        }
+        if (!said.contains("model_name_or_path")) return {};
+        if (script_.find("pretrain_") == 0) return {};
+        return in_own_words(said, notes);
+    }
+
+private:
+    /// The next option, or a word that is none, as a value without a name.
+    option next() {
+        const std::string& word = words_[at_++];
+        if (!word.starts_with("--")) return {"", word};
+        const std::size_t equals = word.find('=');
+        option o{word.substr(2, equals == std::string::npos ? equals : equals - 2), ""};
+        std::replace(o.name.begin(), o.name.end(), '-', '_');
+        if (equals != std::string::npos) return o.value = word.substr(equals + 1), o;
+        for (; at_ < words_.size() && !words_[at_].starts_with("--") && !ends_options(words_[at_]); ++at_)
+            o.value += (o.value.empty() ? "" : ",") + words_[at_];
+        return o;
+    }
+    bool ends_options(const std::string& word) const { return of_launcher_ && (word.ends_with(".py") || word == "-m"); }
+
+    static std::int64_t number(const std::string& text) {
+        std::int64_t n = 0;
+        std::from_chars(text.data(), text.data() + text.size(), n);
+        return std::clamp<std::int64_t>(n, 1, std::int64_t{1} << 20);
+    }
+    /// Takes what a launcher says of processes and sharding.
+    void take(const option& o) {
+        if (o.name == "nproc_per_node" || o.name == "num_gpus") each_ = number(o.value);
+        if (o.name == "nnodes" || o.name == "num_nodes") nodes_ = number(o.value);
+        if (o.name == "num_processes") all_ = number(o.value);
+        if (o.name == "zero_stage") own_.push_back("--zero=" + o.value);
+        if (o.name == "use_deepspeed" || o.name == "zero_stage") of_deepspeed_ = true;
+        if (o.name == "use_fsdp") own_.emplace_back("--zero=3");
+        if (o.name == "mixed_precision") own_.push_back("--mixed_precision=" + o.value);
+        if (o.name == "config_file") unread_ = o.value;
+    }
+    /// Finds the script that a launcher starts, and the first of its options.
+    bool find_script() {
+        for (; at_ < words_.size(); ++at_) {
+            const std::string name = base_name(words_[at_]);
+            const bool is_python = name.starts_with("python");
+            if (name == "trl" && at_ + 1 < words_.size()) {
+                of_trl_ = names_trainer_ = true;
+                script_ = words_[at_ + 1];
+                at_ += 2;
+                return true;
+            }
+            if (name == "llamafactory-cli" && at_ + 1 < words_.size() && words_[at_ + 1] == "train") {
+                names_trainer_ = true;
+                at_ += 2;
+                return true;
+            }
+            if (!is_python && name != "torchrun" && name != "accelerate" && name != "deepspeed") continue;
+            return behind_launcher();
+        }
+        return false;
+    }
+    bool behind_launcher() {
+        of_launcher_ = true;
+        for (++at_; at_ < words_.size();) {
+            const std::string& word = words_[at_];
+            if ((word == "-m" || word == "--module") && at_ + 1 < words_.size()) {
+                if (words_[at_ + 1].starts_with("torch.distributed") || words_[at_ + 1].starts_with("accelerate")) {
+                    at_ += 2;
+                    continue;
+                }
+                script_ = words_[at_ + 1];
+                at_ += 2;
+                break;
+            }
+            if (word.ends_with(".py")) {
+                script_ = base_name(word);
+                of_trl_ = word.find("trl/") != std::string::npos;
+                ++at_;
+                break;
+            }
+            if (word.starts_with("--"))
+                take(next());
+            else
+                ++at_;
+        }
+        of_launcher_ = false;
+        return !script_.empty();
+    }
+
+    std::vector<std::string> in_own_words(std::map<std::string, std::string>& said, std::vector<std::string>& notes) {
+        if (!unread_.empty()) notes.push_back(fmt::format("what {} says is not read (--config_file)", unread_));
+        const std::int64_t gpus = all_ > 0 ? all_ : each_ * nodes_;
+        std::string task = "finetuning";
+        for (const std::string_view method : other_methods)
+            if (script_.find(method) != std::string::npos) task = method;
+        if (of_trl_) default_as_trl(said);
+        const auto taken = [&](const char* name, const char* otherwise) {
+            const auto found = said.find(name);
+            const std::string value = found == said.end() ? otherwise : found->second;
+            if (found != said.end()) said.erase(found);
+            return number(value);
+        };
+        const std::int64_t micro = taken("per_device_train_batch_size", "8");
+        const std::int64_t steps = taken("gradient_accumulation_steps", "1");
+        own_.push_back("--task=" + task);
+        if (!of_deepspeed_ && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
+        if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");
+        own_.push_back(fmt::format("--gpus={}", gpus));
+        own_.push_back(fmt::format("--data={}", gpus));
+        own_.push_back(fmt::format("--micro_batch={}", micro));
+        own_.push_back(fmt::format("--global_batch={}", micro * steps * gpus));
+        for (const auto& [name, value] : said) {
+            if (is_in(silent_options, name)) continue;
+            const std::string written = "--" + name + (value.empty() ? "" : "=" + value);
+            if (is_in(unmodelled_options, name))
+                notes.push_back(written + " changes memory or speed, and is not modelled");
+            else
+                own_.push_back(name == "use_bnb_nested_quant" ? "--bnb_4bit_use_double_quant" : written);
+        }
+        return own_;
+    }
+    /// What TRL's scripts do unasked (sft_config.py, base_config.py and model_config.py of 1.9.2).
+    static void default_as_trl(std::map<std::string, std::string>& said) {
+        said.emplace("max_length", "1024");
+        said.emplace("gradient_checkpointing", "true");
+        if (!said.contains("fp16")) said.emplace("bf16", "true");
+        const bool packed = said.contains("load_in_4bit") || said.contains("load_in_8bit");
+        if (!packed && !said.contains("dtype") && !said.contains("torch_dtype")) said.emplace("weights", "fp32");
+        if (said.contains("use_peft")) said.emplace("lora_r", "16"), said.emplace("lora_dropout", "0.05");
+    }
+
+    const std::vector<std::string>& words_;
+    std::size_t at_ = 0;
+    bool of_launcher_ = false;
+    bool of_trl_ = false;
+    bool of_deepspeed_ = false;
+    bool names_trainer_ = false;  ///< the program is a trainer and nothing else
+    std::string script_{};
+    std::string unread_{};
+    std::int64_t each_ = 1, nodes_ = 1, all_ = 0;
+    std::vector<std::string> own_{};
+};
+
+}  // namespace
+
+std::vector<std::string> options_of_trainer(const std::vector<std::string>& line, std::vector<std::string>& notes) {
+    if (line.size() != 1) return trainer_line{line}.options(notes);
+    const auto commands = llmres::split_launch_line(line[0]);
+    if (!commands) return {};  // whatever reads it as a server's says why not
+    for (const std::vector<std::string>& words : *commands)
+        if (std::vector<std::string> options = trainer_line{words}.options(notes); !options.empty()) return options;
+    return {};
+}
+
+}  // namespace program
