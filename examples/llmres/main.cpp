@@ -401,9 +401,11 @@ void name_option_of_gpu(std::vector<std::string>& typed, std::ptrdiff_t behind) 
 
 /// Reads the command line behind `--` as the job, which is then asked for as that of standard input is.
 void add_launch_line(std::vector<std::string> words, std::vector<std::string>& own, std::vector<std::string>& notes) {
-    constexpr std::array takes_one_job{"plan", "search", "replicas", "buy"};
-    const bool takes_one = std::ranges::find(takes_one_job, own.front()) != takes_one_job.end();
-    for (std::size_t i = 1; i < own.size() && takes_one; ++i)
+    if (own.front() == "model")
+        throw refusal{llmres::refused(llmres::error_code::unsupported, "command", "model",
+                                      "plan or another command that takes a job, before a command line behind --")};
+    // Options of plan are joined with their values: what begins with no dash is a job.
+    for (std::size_t i = 1; i < own.size() && own.front() == "plan"; ++i)
         if (!own[i].starts_with('-') && !own[i].empty())
             throw refusal{llmres::refused(llmres::error_code::inconsistent, "job", own[i],
                                           "a job or a command line behind --, not both")};

@@ -44,6 +44,12 @@ TEST_CASE("options before the line go over it, and other commands take one, too"
           4096);
     CHECK(run(arguments{"search", "--gpu", "h100", "--json", "--"} + llama).exit == fits);
     CHECK(run(arguments{"compare", "--gpu", "h100,a100", "--json", "--"} + llama).exit == fits);
+    CHECK(run(arguments{"place", "--free", "h100:2", "--json", "--"} + llama).exit == fits);
+    CHECK(run(arguments{"replicas", "--gpu", "h100", "--rps", "1", "--prompt", "1000", "--output", "100", "--json",
+                        "--"} +
+              llama)
+              .exit == fits);
+    refused(arguments{"model", "--"} + llama, {"command", "model", "plan"});
     CHECK(run(arguments{"explain", "kv_cache", "--gpu", "h100", "--"} + llama).exit == fits);
 }
 
