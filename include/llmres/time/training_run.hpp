@@ -85,7 +85,10 @@ constexpr double exponential_less_one(double x) {
     constexpr int terms = 9;
     if (!(x < 700)) x = 700;
     int doublings = 0;
-    for (; x > 1.0 / 64; x /= 2) ++doublings;
+    while (x > 1.0 / 64) {
+        x /= 2;
+        ++doublings;
+    }
     double sum = 0;
     for (int n = terms; n > 0; --n) sum = x / n * (1 + sum);
     for (; doublings > 0; --doublings) sum *= sum + 2;

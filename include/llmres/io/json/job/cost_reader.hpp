@@ -212,7 +212,7 @@ status for_each_priced_gpu(const nlohmann::json& table, std::string_view path, c
     for (const auto& [name, given] : all.items()) {
         const result<gpu> card = find_gpu(name, where);
         if (!card) return card.error();
-        const result<priced_gpu> read = detail::read_priced_gpu(given, where + "." + name);
+        const result<priced_gpu> read = detail::read_priced_gpu(given, std::string{where}.append(".").append(name));
         if (!read) return read.error();
         visit(*card, *read);
     }
