@@ -385,6 +385,16 @@ TEST_CASE("attention, dense feed-forwards and experts have each the format that 
     }
 }
 
+TEST_CASE("of formats that are listed for one module the last counts, also where it was listed before") {
+    const json listed{{"1.self_attn", {{"quant_algo", "FP8"}}},
+                      {"2.self_attn", {{"quant_algo", "NVFP4"}}},
+                      {"3.self_attn", {{"quant_algo", "FP8"}}}};
+    model m = mixture();
+    REQUIRE(read_quantization_config(
+        {{"quant_method", "modelopt"}, {"quant_algo", "MIXED_PRECISION"}, {"quantized_layers", listed}}, bf16, m));
+    CHECK(m.weights == fp8_tensor_static);
+}
+
 TEST_CASE("what a checkpoint does not quantise is in its stored format, which is named where that has not 16 bits") {
     for (const precision& stored : {bf16, fp16, fp32, fp64}) {
         model m = mixture();
