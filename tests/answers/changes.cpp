@@ -114,25 +114,38 @@ TEST_CASE("changes stop with the one that is taken") {
     job in_q8{.model = models::qwen3_30b_a3b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
     in_q8.gguf = find_gguf_mix("weights", "Q8_0").value();
     int longest = 0;
-    for (const placed_job& p :
-         {placed_job{in_blocks, {}, h100(1)},
-          placed_job{job{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm},
-                     {},
-                     taken_by_others},
-          placed_job{in_q8, {}, one_3090},
-          placed_job{
-              job{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm},
-              {},
-              one_3090},
-          placed_job{
-              job{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .micro_batch = 4},
-              {},
-              one_3090},
-          placed_job{quantised, {}, one_3090},
-          placed_job{old_card, {}, standard_cluster(gpus::v100_sxm2_32gb, 1).value()},
-          placed_job{job{.model = models::qwen3_30b_a3b, .context = tokens(32768), .runtime = runtimes::llama_cpp},
-                     {},
-                     one_3090}}) {
+    std::vector<placed_job> asked{
+        placed_job{in_blocks, {}, h100(1)},
+        placed_job{job{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm},
+                   {},
+                   taken_by_others},
+        placed_job{in_q8, {}, one_3090},
+        placed_job{job{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm},
+                   {},
+                   one_3090},
+        placed_job{
+            job{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .micro_batch = 4},
+            {},
+            one_3090},
+        placed_job{quantised, {}, one_3090},
+        placed_job{old_card, {}, standard_cluster(gpus::v100_sxm2_32gb, 1).value()},
+        placed_job{job{.model = models::qwen3_30b_a3b, .context = tokens(32768), .runtime = runtimes::llama_cpp},
+                   {},
+                   one_3090}};
+    asked.push_back(
+        {{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(4096)}, {.data = 2}, h100(2)});
+    for (std::size_t i = 0, plain = asked.size(); i < plain; ++i) {  // and with sizes that may be smaller
+        asked.push_back(asked[i]);
+        asked.back().job.batch = 3000;
+        asked.back().job.micro_batch = 300;
+    }
+    asked.push_back(
+        {{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::llama_cpp}, {}, one_3090});
+    asked.back().job.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    asked.push_back(asked.back());
+    asked.back().job.batch = 100;
+    std::set<change::kind> before_sizes;
+    for (const placed_job& p : asked) {
         std::vector<change::kind> all;
         for_each_change(p, [&](const change& made) {
             all.push_back(made.what);
@@ -147,8 +160,18 @@ TEST_CASE("changes stop with the one that is taken") {
             CHECK(seen == std::vector<change::kind>(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(taken)));
         }
         longest = std::max(longest, static_cast<int>(all.size()));
+        const auto is_size = [](change::kind each) {
+            return each == change::kind::smaller_batch || each == change::kind::smaller_micro_batch ||
+                   each == change::kind::shorter_context;
+        };
+        before_sizes.insert(all.begin(),
+                            std::find_if(all.begin(), all.end(), is_size) == all.end() ? all.begin() : all.end());
     }
     CHECK(longest >= 6);
+    for (const auto each :
+         {change::kind::fewer_step_sequences, change::kind::narrower_cache, change::kind::offloaded_activations,
+          change::kind::full_recompute, change::kind::fewer_gpu_layers})
+        CHECK_MESSAGE(before_sizes.contains(each), static_cast<int>(each));
 }
 
 TEST_CASE("a frozen model beside an adapter is quantised only by runtimes that can") {
@@ -452,4 +475,101 @@ TEST_CASE("a change of format takes the place of the weights' own, of a file's m
     CHECK(with({.what = change::kind::eight_bit_optimizer}).optimizer == adamw_8bit);
     CHECK(with({.what = change::kind::smaller_batch, .amount = 3}).batch == 3);
     CHECK(with({.what = change::kind::fewer_gpu_layers, .amount = 7}).options.gpu_layers == 7);
+}
+
+TEST_CASE("of what fits whole all layers but one may stay on GPUs, and the experts of one layer go to the host") {
+    const auto amount = [](const model& m, change::kind what) -> std::int64_t {
+        job j{.model = m, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+        j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+        REQUIRE(fits(j, {}, h100(1)));
+        const maybe<change> found = offered({j, {}, h100(1)}, what);
+        return found ? found->amount : -1;
+    };
+    // One layer more than the model has counts the head, which is what stays on the host first.
+    CHECK(amount(models::llama_3_2_1b, change::kind::fewer_gpu_layers) == 16);
+    CHECK(amount(models::llama_3_2_1b, change::kind::experts_on_host) == -1);
+    CHECK(amount(models::qwen3_30b_a3b, change::kind::fewer_gpu_layers) == 48);
+    CHECK(amount(models::qwen3_30b_a3b, change::kind::experts_on_host) == 1);
+}
+
+TEST_CASE("a size that is the largest that fits is not offered once more") {
+    using kind = change::kind;
+    const job served{.model = models::llama_3_1_8b, .batch = 9000, .context = tokens(65536), .runtime = runtimes::vllm};
+    const job trained{
+        .model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(65536), .micro_batch = 9000};
+    for (const job& j : {served, trained}) {
+        const bool trains_it = trains(j);
+        job batched = j;
+        (trains_it ? batched.sequence : batched.context) = tokens(2048);
+        const kind batch = trains_it ? kind::smaller_micro_batch : kind::smaller_batch;
+        const maybe<change> fewer = offered({batched, {}, h100(1)}, batch);
+        REQUIRE(fewer);
+        job most = with_change({batched, {}, h100(1)}, *fewer).job;
+        CHECK_FALSE(offered({most, {}, h100(1)}, batch));
+        ++(trains_it ? most.micro_batch : most.batch);
+        CHECK(offered({most, {}, h100(1)}, batch)->amount == fewer->amount);
+        job one = j;
+        one.batch = one.micro_batch = 2;
+        const cluster small = one_3090;
+        const maybe<change> shorter = offered({one, {}, small}, kind::shorter_context);
+        REQUIRE(shorter);
+        job longest = with_change({one, {}, small}, *shorter).job;
+        CHECK_FALSE(offered({longest, {}, small}, kind::shorter_context));
+        (trains_it ? longest.sequence : longest.context) += tokens(1);
+        CHECK(offered({longest, {}, small}, kind::shorter_context)->amount == shorter->amount);
+    }
+}
+
+TEST_CASE("a change names main memory where the job then offloads to a host of which nobody said how much there is") {
+    const job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(4096)};
+    job mixed{.model = models::qwen3_30b_a3b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+    mixed.gguf = find_gguf_mix("weights", "Q8_0").value();
+    job fits_whole{.model = models::llama_3_2_1b, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+    const job served{.model = models::llama_3_1_8b, .batch = 64, .context = tokens(8192), .runtime = runtimes::vllm};
+    std::set<bool> named;
+    for (const job& j : {trained, mixed, fits_whole, served})
+        for (const byte_count known : {byte_count{}, gib(512)}) {
+            cluster c = one_3090;
+            c.host.memory = known;
+            for_each_change({j, {}, c}, [&](const change& made) {
+                CAPTURE(static_cast<int>(made.what));
+                const placed_job then = with_change({j, {}, c}, made);
+                const bool held = host_memory_of(then.job, then.layout, then.cluster).high > byte_count{};
+                const bool names = made.host_memory > byte_count{};
+                CHECK(names == (known == byte_count{} && held && detail::offloads(then.job)));
+                named.insert(names);
+                return false;
+            });
+        }
+    CHECK(named.size() == 2);
+}
+
+TEST_CASE("as many layers or experts are moved as a plain loop over all numbers moves, however little is free") {
+    std::set<bool> moved;
+    for (const model& m : {models::llama_3_2_1b, models::qwen3_30b_a3b})
+        for (const std::int64_t free : {300, 700, 900, 1100, 1500, 2500, 6000, 20000}) {
+            job j{.model = m, .context = tokens(4096), .runtime = runtimes::llama_cpp};
+            j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+            cluster c = one_3090;
+            c.in_use = available_memory(c) - mib(free);
+            c.host.memory = gib(256);
+            CAPTURE(free);
+            CAPTURE(std::string{m.name.view()});
+            const std::int64_t layers = m.layers.size;
+            const auto fits_with = [&](change::kind what, std::int64_t amount) {
+                const placed_job then = with_change({j, {}, c}, {.what = what, .amount = amount});
+                return fits(then.job, then.layout, then.cluster);
+            };
+            std::int64_t most = -1, fewest = -1;  // layers on the GPU, all but one of the model's and its head; experts
+            for (std::int64_t n = 0; n <= layers; ++n)
+                if (fits_with(change::kind::fewer_gpu_layers, n)) most = n;
+            for (std::int64_t n = layers; n >= 1 && has_experts(m); --n)
+                if (fits_with(change::kind::experts_on_host, n)) fewest = n;
+            const maybe<change> of_layers = offered({j, {}, c}, change::kind::fewer_gpu_layers);
+            const maybe<change> of_experts = offered({j, {}, c}, change::kind::experts_on_host);
+            CHECK((of_layers ? of_layers->amount : -1) == most);
+            CHECK((of_experts ? of_experts->amount : -1) == fewest);
+            moved.insert(bool{of_layers});
+        }
+    CHECK(moved.size() == 2);
 }

@@ -205,11 +205,12 @@ constexpr maybe<change> most_on_gpus(const placed_job& p, change::kind what) {
     const auto on_host = [&](std::int64_t count) {
         return change{.what = what, .amount = experts ? count : layers + 1 - count};
     };
-    if (!fits(with_change(roomy, on_host(layers + (experts ? 0 : 1))))) return {};
+    const std::int64_t most = experts ? layers : layers + 1;  // the head counts as a layer
+    if (!fits(with_change(roomy, on_host(most)))) return {};
     // The fewest on the host: all but the most that can be spared.
     const std::int64_t spared =
-        largest_that_holds(layers - 1, [&](std::int64_t n) { return fits(with_change(roomy, on_host(layers - n))); });
-    return with_host_memory(on_host(layers - spared), p);
+        largest_that_holds(most - 1, [&](std::int64_t n) { return fits(with_change(roomy, on_host(most - n))); });
+    return with_host_memory(on_host(most - spared), p);
 }
 
 /// The percent of the GPU with which a runtime starts that refuses to with its own; 0: with none.
