@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../random_documents.hpp"
 #include "../sanitized.hpp"
 
 using namespace llmres;
@@ -457,4 +458,35 @@ TEST_CASE("experts are as many buffers as the layer has, whichever term keeps so
             CHECK(copies(term, "embed_tokens") == std::vector<std::int64_t>{1});
         }
     }
+}
+
+TEST_CASE("the same of random training jobs, of every model, runtime, optimizer and adapter") {
+    random_documents::dice d;
+    cases all;
+    for (int i = 0; i < (sanitized ? 100 : 2000); ++i) {
+        nlohmann::json document = random_documents::random_training_job(d);
+        if (i % 3 == 0) document["global_batch"] = document["micro_batch"].get<std::int64_t>();  // one micro-batch
+        const result<plan_request> read = read_job(document);
+        if (!read || !read->layout) continue;
+        CAPTURE(document.dump());
+        check_sums(all, read->job, *read->layout, read->cluster);
+    }
+    all.arise(150, {"pytorch", "megatron", "deepspeed", "huggingface"});
+}
+
+TEST_CASE("copies are as many buffers where they are equal, and one of all where a shard of them is what there is") {
+    for (std::int64_t all = 0; all <= 24; ++all)
+        for (std::int64_t copies = 1; copies <= 5; ++copies) {
+            std::int64_t sum = 0, buffers = 0, most = 0;
+            const auto visit = [&](const buffer& b) {
+                sum += (b.size * b.count).in(bytes);
+                most = std::max(most, b.count);
+                ++buffers;
+            };
+            detail::buffer_writer<decltype(visit)> to{visit};
+            to.add_copies("experts", bytes(all), copies);
+            CHECK(sum == all);
+            CHECK(buffers == (all > 0 ? 1 : 0));
+            CHECK(most == (all == 0 ? 0 : all % copies == 0 ? copies : 1));
+        }
 }
