@@ -8,6 +8,7 @@
 #include "../sanitized.hpp"
 #include "../serving_jobs.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <llmres/io/job_json.hpp>
 #include <string>
@@ -116,6 +117,11 @@ TEST_CASE("sequences of mixed lengths: more than of the longest, fewer than of t
     CHECK(at(8192, 8192) < at(2048, 8192));
     CHECK(at(2048, 8192) < at(2048, 2048));
     CHECK(concurrent_sequences(j, layout{}, one(gpus::rtx_4090), {tokens(1024), tokens(131072)}).value() == 0);
+    job asks = j;  // what the job itself says of prompts and outputs is not what is asked
+    asks.prompt = tokens(100);
+    asks.output = tokens(60'000);
+    asks.context = {};
+    CHECK(concurrent_sequences(asks, layout{}, c, {tokens(2048), tokens(8192)}).value() == at(2048, 8192));
 }
 
 TEST_CASE("the longest context lies beyond the length up to which prompts are computed whole") {
@@ -136,13 +142,17 @@ TEST_CASE("the longest context lies beyond the length up to which prompts are co
 TEST_CASE("a bisection finds the largest number that holds, and asks for none beyond the last") {
     for (std::int64_t most = 1; most <= 40; ++most)
         for (std::int64_t largest = 0; largest <= most; ++largest) {
-            std::int64_t beyond = 0;
+            std::int64_t beyond = 0, asked = 0;
             const auto holds = [&](std::int64_t n) {
                 beyond += n > most;
+                ++asked;
                 return n <= largest;
             };
             CHECK(detail::largest_that_holds(most, holds) == largest);
             CHECK(beyond == 0);
+            // Twice as many each time, until one does not hold, and half of what is between each time.
+            const auto doublings = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(largest)));
+            CHECK(asked <= doublings + 1 + (doublings > 0 ? doublings - 1 : 0));
         }
 }
 
@@ -166,10 +176,13 @@ TEST_CASE("the largest micro-batch and sequence are a training job's own, whatev
 TEST_CASE("the longest context is the model's where all fits, and shortens the prompt and the output") {
     job j{.model = models::qwen2_5_7b, .prompt = tokens(1024), .output = tokens(256), .runtime = runtimes::vllm_v0};
     const cluster c = one(gpus::h100_sxm5_80gb);
-    for (const std::int64_t own : {1, 500, 1100, 32767, 32768, 32769, 32770, 40000}) {  // 32,768: prompts in chunks
-        j.model.max_context = tokens(own);
-        CHECK(max_context(j, {}, c).value() == tokens(own));
-    }
+    for (const std::int64_t output : {256, 2000, 200'000})
+        for (const std::int64_t own : {1, 500, 1100, 32767, 32768, 32769, 32770, 40000}) {  // 32,768: prompts in chunks
+            j.output = tokens(output);
+            j.model.max_context = tokens(own);
+            CHECK(max_context(j, {}, c).value() == tokens(own));
+        }
+    j.output = tokens(256);
     j.options.rope_scaling = 2;
     CHECK(max_context(j, {}, c).value() == tokens(80000));
     j.options.rope_scaling = 1;
@@ -211,4 +224,27 @@ TEST_CASE("no context is longer than the model's own, be prompts of that length 
     const token_count most = max_context(j, {}, c).value();
     CHECK(most > token_count{});
     CHECK(most < tokens(32768));
+}
+
+TEST_CASE("the smallest layout is the first that fits on the fewest GPUs") {
+    const job served{.model = models::llama_3_1_70b, .context = tokens(8192), .runtime = runtimes::vllm};
+    const job trained{.model = models::llama_3_1_8b,
+                      .task = task::pretraining,
+                      .sequence = tokens(4096),
+                      .recompute = recompute::full};
+    for (const job& j : {served, trained}) {
+        cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+        maybe<layout> first;
+        for (std::int32_t gpus = 1; gpus <= 8 && !first; ++gpus)
+            for_each_layout(j, {.least_gpus = gpus, .most_gpus = gpus}, c, [&](const layout& l) {
+                if (!first && fits(j, l, c)) first = l;
+                return false;
+            });
+        REQUIRE(first);
+        REQUIRE(first->gpus() > 1);
+        const maybe<layout> found = detail::smallest_layout(j, c, 64);
+        REQUIRE(found);
+        CHECK(*found == *first);
+        CHECK(min_gpus(j, c).value == first->gpus());
+    }
 }

@@ -429,13 +429,16 @@ TEST_CASE("MiniMax-M3's ranks share keys and values by heads, and each has all i
 }
 
 TEST_CASE("a pool's tokens are those of its bytes, however many of them sequences share") {
-    const cluster card = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    const cluster large = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    const cluster small = standard_cluster(gpus::rtx_4090, 1).value();  // of long sequences it holds a part of one
     for (const char* runtime : {"sglang", "tensorrt-llm", "lmdeploy"})
         for (const std::int64_t prefix : {0, 64, 2048, 7168}) {
             CAPTURE(runtime);
             CAPTURE(prefix);
+            const bool is_long = prefix == 64 || prefix == 2048;
+            const cluster& card = is_long ? small : large;
             job j{.model = models::llama_3_1_8b,
-                  .prompt = tokens(7168),
+                  .prompt = tokens(is_long ? 71680 : 7168),
                   .output = tokens(1024),
                   .runtime = find_runtime(runtime).value()};
             j.shared_prefix = tokens(prefix);
@@ -443,6 +446,7 @@ TEST_CASE("a pool's tokens are those of its bytes, however many of them sequence
             // Keys and values of 8 heads of 128 features in 32 layers, in 16 bits.
             CHECK(static_cast<double>(pool.token_room.in(tokens) * 131072) ==
                   doctest::Approx(static_cast<double>(pool.memory.expected.in(bytes))).epsilon(0.001));
+            CHECK((pool.sequences.expected < 1) == is_long);
             // Every sequence that is admitted decodes.
             CHECK(pool.admitted == pool.sequences.expected);
             CHECK(pool.steady == pool.sequences.expected);
@@ -457,4 +461,38 @@ TEST_CASE("blocks of vLLM's pools hold 16 tokens of full attention") {
         CHECK(pool.block == tokens(16));
         CHECK(pool.blocks == pool.memory.expected.in(bytes) / (16 * 131072));
     }
+}
+
+TEST_CASE("a pool of which nothing is said holds no sequence") {
+    const pool_size none;
+    CHECK(none.sequences.high == 0);
+    CHECK(none.admitted == 0);
+    CHECK(none.steady == 0);
+    CHECK(none.blocks == 0);
+    CHECK(none.token_room == token_count{});
+}
+
+TEST_CASE("sequences that decode hold no block of a window's past: as many as whole blocks hold, and no more") {
+    for (const char* name : {"gemma-3-27b", "gpt-oss-20b", "llama-3.1-8b"})
+        for (const std::int64_t context : {4096, 32768}) {
+            const job j{.model = find_model(name).value(), .context = tokens(context), .runtime = runtimes::vllm};
+            const cluster c = one(gpus::h100_sxm5_80gb);
+            const pool_size pool = cache_pool_of(j, {}, c).value();
+            CAPTURE(name);
+            CAPTURE(context);
+            CHECK(pool.steady >= pool.admitted);
+            const bool windows = std::string_view{name} != "llama-3.1-8b";
+            CHECK((pool.steady > pool.admitted * 1.0001) == windows);
+            const detail::shared_blocks shared{j, on_device(j, c.gpu, {}), {}};
+            CHECK(pool.steady == shared.decoding_in(pool.blocks));
+            CHECK(pool.admitted == shared.admitted_in(pool.blocks));
+        }
+}
+
+TEST_CASE("a GPU that weights fill has no room for prefixes, nor for any block") {
+    const job j{.model = models::llama_3_1_70b, .context = tokens(4096), .runtime = runtimes::vllm};
+    const pool_size room = prefix_cache_room(j, {}, one(gpus::l4_24gb)).value();
+    CHECK(room.blocks == 0);
+    CHECK(room.token_room == token_count{});
+    CHECK(room.memory.high == byte_count{});
 }

@@ -49,6 +49,9 @@ TEST_CASE("prefill holds prompts, decode whole sequences, and the cache of one p
     CHECK(split->prefill.memory[memory_term::kv_cache].expected * (64 * 4608) ==
           together.memory[memory_term::kv_cache].expected * 4096);
     CHECK(split->decode.memory[memory_term::activations].expected < together.memory[memory_term::activations].expected);
+    job whole = j;  // a context that is given beside prompt and output is that of the decode side
+    whole.context = tokens(20'000);
+    CHECK(plan_disaggregated(whole, side, side)->prefill.memory.total() == split->prefill.memory.total());
     CHECK(split->prefill.memory.phase == phase::prefill);
     CHECK(split->decode.memory.phase == phase::decode);
     // Each of the four GPUs sends a quarter over its own 50 GB/s, after one call and one hop of the fabric.

@@ -215,6 +215,9 @@ TEST_CASE("caches of all GPUs, buffers of the fullest, and graphs of training") 
     CHECK(of(observed_figure::compute_buffer, llama_cpp, two).expected == std::max(stages[0], stages[1]));
     llama_cpp.runtime.step.copies = 1;
     CHECK(of(observed_figure::compute_buffer, llama_cpp, two) == of(observed_figure::compute_buffer, llama_cpp));
+    const memory_breakdown whole = serving_memory_of_stage(llama_cpp, alone, llama_cpp.runtime, 0);
+    CHECK(of(observed_figure::compute_buffer, llama_cpp, two) ==
+          whole[memory_term::activations] + whole[memory_term::logits]);
 }
 
 TEST_CASE("where host and GPU share their memory, what is lacking says nothing of the process") {
@@ -424,4 +427,76 @@ TEST_CASE("what rounding leaves of a figure beside tensors is no evidence of wha
     CHECK(p[learnt_constant::workspace].mean == static_cast<double>(j.runtime.process.workspace.high.in(bytes)));
     for (const learnt_constant other : {learnt_constant::cuda_graphs, learnt_constant::activations})
         CHECK(p[other].count == 0);
+}
+
+TEST_CASE(
+    "a step's peak tells of logits where its rows are known: named, were it one, or not those of a profiling run") {
+    job j = chat();
+    for (const scored_tokens rows : {scored_tokens::profiled, scored_tokens::last, scored_tokens::chunk})
+        for (const std::int64_t named : {0, 1, 2, 256}) {
+            j.runtime.step.logits.rows = rows;
+            j.options.max_num_seqs = named;
+            CHECK(detail::tells_logits(j) == (rows != scored_tokens::profiled || named > 0));
+        }
+}
+
+TEST_CASE("what one constant cannot explain within its bounds is evidence of what is left of the difference, no more") {
+    job j = chat();
+    j.runtime = runtimes::vllm;
+    const interval<byte_count> pool = of(observed_figure::pool, j);
+    const interval<byte_count> own = j.runtime.process.workspace;
+    // So much less than expected that the workspace's upper bound leaves 16 MiB, for which graphs have room.
+    const byte_count seen = pool.expected - (own.high - own.expected) - mib(16);
+    REQUIRE(seen > pool.low);
+    const observed_profile p = observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::pool, seen, {}});
+    REQUIRE(p[learnt_constant::workspace].count == 1);
+    REQUIRE(p[learnt_constant::layer_graphs].count == 1);
+    job then = j;
+    for (const learnt_constant each : {learnt_constant::workspace, learnt_constant::layer_graphs}) {
+        const interval<double> before = detail::constant_of(j.runtime, each);
+        detail::set_constant(then.runtime, each, {before.low, p[each].mean, before.high});
+    }
+    CHECK(std::fabs(static_cast<double>((of(observed_figure::pool, then).expected - seen).in(bytes))) < 1e5);
+}
+
+TEST_CASE("figures that a job, layout or cluster cannot have are none, whatever the figure") {
+    job wrong = chat();
+    wrong.batch = 0;
+    const job j = chat();
+    for (std::size_t i = 0; i < names_of<observed_figure>.size(); ++i) {
+        const auto what = static_cast<observed_figure>(i);
+        CAPTURE(name_of(what));
+        CHECK_FALSE(predicted(what, wrong, alone, one_h100));
+        CHECK_FALSE(predicted(what, j, {.tensor = 3}, one_h100));
+        cluster none = one_h100;
+        none.gpus = 0;
+        CHECK_FALSE(predicted(what, j, alone, none));
+    }
+}
+
+TEST_CASE("buffers of the fullest GPU are those of a stage that there is") {
+    job j = chat();
+    j.runtime = runtimes::llama_cpp;
+    j.runtime.step.copies = 4;
+    for (const std::int32_t stages : {1, 2, 3, 4}) {
+        const layout l{.pipeline = stages};
+        const cluster c = standard_cluster(gpus::h100_sxm5_80gb, stages).value();
+        interval<byte_count> fullest{};
+        for (std::int32_t stage = 0; stage < stages; ++stage) {
+            const memory_breakdown m = serving_memory_of_stage(j, l, on_device(j, c.gpu, l), stage);
+            const interval<byte_count> buffer = m[memory_term::activations] + m[memory_term::logits];
+            if (buffer.expected > fullest.expected) fullest = buffer;
+        }
+        CHECK(predicted(observed_figure::compute_buffer, j, l, c).value == fullest);
+    }
+}
+
+TEST_CASE("an observation that agrees leaves bounds as a prior of four degrees of freedom has them, above zero") {
+    // Half a width of 0.3, observed once in the middle: k = 2, a = 5/2, b = (0.3 / t4)^2; Student's 2.776 and 2.571.
+    const interval<double> after = posterior({0.2, 0.5, 0.8}, {.count = 1, .mean = 0.5, .squares = 0});
+    const double side = 2.571 * std::sqrt(0.3 / 2.776 * (0.3 / 2.776) * 3 / 5);
+    CHECK(after.expected == doctest::Approx(0.5));
+    CHECK(after.low == doctest::Approx(0.5 - side).epsilon(0.01));
+    CHECK(after.high == doctest::Approx(0.5 + side).epsilon(0.01));
+    CHECK(after.low > 0.2);
 }
