@@ -32,6 +32,20 @@ byte_count left_on(const dealt_layers& dealt, std::size_t gpu) {
     return dealt.shares[gpu].free - dealt.shares[gpu].needed.high;
 }
 
+/// Whether shares follow each other from the host's layers to the last one, and the busiest GPU is the first of those
+/// with the least left.
+void check_whole(const dealt_layers& dealt, std::int32_t layers) {
+    std::int32_t end = dealt.on_host;
+    for (std::size_t k = 0; k < dealt.gpus; ++k) {
+        CHECK(dealt.shares[k].first == end);
+        CHECK(dealt.shares[k].layers() >= 0);
+        end = dealt.shares[k].last;
+        CHECK(left_on(dealt, k) >= left_on(dealt, dealt.busiest));
+        if (k < dealt.busiest) CHECK(left_on(dealt, k) > left_on(dealt, dealt.busiest));
+    }
+    CHECK(end == layers);
+}
+
 }  // namespace
 
 TEST_CASE("GPUs of different sizes get layers in proportion to what they have free") {
@@ -159,9 +173,9 @@ TEST_CASE("no share of a file whose layers differ exceeds its GPU") {
                     d = {gpus::h100_sxm5_80gb, usable_memory(gpus::h100_sxm5_80gb) - mib(free)};
                 }
                 const auto dealt = deal_layers(j, devices).value();
+                check_whole(dealt, j.model.layers.size);
                 for (const dealt_share& share : dealt.shares)
                     if (share.layers() > 0) CHECK(share.fits());
-                for (std::size_t k = 0; k < dealt.gpus; ++k) CHECK(left_on(dealt, k) >= left_on(dealt, dealt.busiest));
                 dealt_on_all += dealt.complete;
             }
         }
@@ -309,6 +323,10 @@ TEST_CASE("a GPU that others hold whole gets no layers, and the others get all")
         CHECK(dealt->shares[1 - full].layers() == 32);
         CHECK(dealt->on_host == 0);
     }
+    const device_share held{gpus::rtx_3090, usable_memory(gpus::rtx_3090)};
+    const dealt_layers none = deal_layers(j, std::array{held, held, held}).value();
+    check_whole(none, 32);
+    CHECK(none.on_host == 32);
 }
 
 TEST_CASE("layers that found no room run on the host where the runtime has them there, and are lacking elsewhere") {
@@ -317,4 +335,56 @@ TEST_CASE("layers that found no room run on the host where the runtime has them 
         CHECK(detail::leaves_layers_on_host(*r));
     for (const runtime* r : {&runtimes::exllamav2, &runtimes::vllm, &runtimes::transformers})
         CHECK_FALSE(detail::leaves_layers_on_host(*r));
+}
+
+TEST_CASE("where layers find no room no GPU can have one more, though the GPUs before it hand theirs on") {
+    properties::generator random;
+    int left_over = 0, whole = 0;
+    for (const char* id : {"llama-3.1-8b", "gemma-3-4b"})
+        for (int i = 0; i < 40; ++i) {
+            const job j = local(id, "Q8_0");
+            std::array<device_share, 3> devices;
+            for (device_share& d : devices)
+                d = {gpus::rtx_3090,
+                     usable_memory(gpus::rtx_3090) - mib(900 + static_cast<std::int64_t>(random.bits() % 3500))};
+            const dealt_layers dealt = deal_layers(j, devices).value();
+            check_whole(dealt, j.model.layers.size);
+            if (dealt.complete) {
+                ++whole;
+                continue;
+            }
+            ++left_over;
+            const layout l{.pipeline = 3};
+            detail::serving_folds folds;
+            job placed = j;  // as it is dealt: the head is where it was found room for
+            if (dealt.head_on_host) placed.options.gpu_layers = j.model.layers.size;
+            const auto holds = [&](std::size_t gpu, std::int32_t first, std::int32_t last) {
+                const interval<byte_count> needed = detail::needed_by_share(
+                    placed, folds, l, devices[gpu].gpu, static_cast<std::int32_t>(gpu), {first, last});
+                return first == last || needed.high <= dealt.shares[gpu].free;
+            };
+            for (std::size_t more = 0; more < devices.size(); ++more) {
+                bool room = true;
+                for (std::size_t gpu = 0; gpu <= more && room; ++gpu)
+                    room = holds(gpu, dealt.shares[gpu].first - 1, dealt.shares[gpu].last - (gpu < more ? 1 : 0));
+                CHECK_FALSE(room);
+            }
+        }
+    CHECK(left_over > 20);
+    CHECK(whole > 5);
+}
+
+TEST_CASE("layers of which nothing is said are none, on no GPU, and what is not dealt to is not read") {
+    const dealt_share none;
+    CHECK(none.first == 0);
+    CHECK(none.layers() == 0);
+    const dealt_layers nobody;
+    CHECK(nobody.gpus == 0);
+    CHECK(nobody.on_host == 0);
+    CHECK(nobody.busiest == 0);
+    const job j = local("llama-3.1-8b", "Q8_0");
+    const dealt_share holds{.first = 0, .last = 32, .needed = gib(8), .free = gib(8)};
+    const dealt_share lacks{.first = 0, .last = 32, .needed = gib(9), .free = gib(8)};
+    CHECK(verdict_of(j, {.shares = {holds, lacks}, .gpus = 1}, {}) == verdict::fits);
+    CHECK(verdict_of(j, {.shares = {lacks, holds}, .gpus = 1}, {}) == verdict::does_not_fit);
 }

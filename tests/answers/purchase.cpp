@@ -10,6 +10,7 @@
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/vllm.hpp>
+#include <utility>
 
 using namespace llmres;
 
@@ -112,6 +113,9 @@ TEST_CASE("wrong prices and budgets are refused by name") {
     CHECK(refusal_of({.budget = currency(10'000)}, wrong).field == "price");
     CHECK(refusal_of({.budget = currency(std::numeric_limits<double>::quiet_NaN())}, two_cards).field == "budget");
     wrong = two_cards;
+    wrong[0].most_in_machine = wrong[1].most_in_machine = 1;  // enough
+    std::array<purchase, 2> bought{};
+    CHECK(what_to_buy(chat, wrong, {.budget = currency(40'000)}, bought).value() == 2);
     wrong[0].most_in_machine = 0;
     CHECK(refusal_of({.budget = currency(10'000)}, wrong).field == "most_in_machine");
     CHECK(refusal_of({.budget = currency(10'000), .most_machines = 0}, two_cards).field == "most_machines");
@@ -190,7 +194,11 @@ TEST_CASE(
     CHECK(full.bound == purchase_bound::budget);
     r.most_machines = 1;
     CHECK(most_of(card, r).bound == purchase_bound::room);
+    r.budget = currency(21'999);  // three in each of two machines are six, and eight cost more
     r.most_machines = 2;
+    CHECK(most_of(card, r).gpus == 6);
+    CHECK(most_of(card, r).machines == 2);
+    CHECK(most_of(card, r).bound == purchase_bound::budget);
     r.budget = currency(22'000);
     CHECK(most_of(card, r).gpus == 8);
     CHECK(most_of(card, r).bound == purchase_bound::room);
@@ -220,23 +228,29 @@ TEST_CASE("a budget, a limit of power and a machine that are just enough buy wha
 
 TEST_CASE("the largest batch is that of the layout with most sequences, and of training over all its ranks") {
     const auto largest = [](const job& j, std::int32_t gpus) {
-        const cluster c = standard_cluster(gpus::rtx_4090, gpus).value();
-        std::int64_t most = 0;
+        const cluster c = standard_cluster(trains(j) ? gpus::h100_sxm5_80gb : gpus::rtx_4090, gpus).value();
+        std::pair<std::int64_t, layout> most;  // with the first layout that has as many
         for_each_layout(j, layout_space{}, c, [&](const layout& l) {
             const result<std::int64_t> batch = max_batch(j, l, c);
             const std::int64_t all = batch ? *batch * (trains(j) ? l.all_data_ranks() : 1) : 0;
-            if (plan(j, l, c) && all > most) most = all;
+            if (plan(j, l, c) && all > most.first) most = {all, l};
             return false;
         });
         return most;
     };
     const job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(1024)};
-    for (const job& j : {chat, trained}) {
+    job few_slots = chat;  // as many sequences in each layout
+    few_slots.options.max_num_seqs = 2;
+    for (const job& j : {chat, trained, few_slots}) {
         std::array<purchase, 1> best{};
-        const purchase_request r{.budget = currency(4'000), .objective = purchase_objective::largest_batch};
-        REQUIRE(what_to_buy(j, std::array{two_cards[0]}, r, best).value() == 1);
-        const std::int64_t most = std::max(largest(j, 1), largest(j, 2));
+        const gpu_offer& card = two_cards[trains(j) ? 1 : 0];
+        const purchase_request r{.budget = card.price * 2.0, .objective = purchase_objective::largest_batch};
+        REQUIRE(what_to_buy(j, std::array{card}, r, best).value() == 1);
+        if (trains(j)) CHECK(best[0].layout.all_data_ranks() == 2);
+        const auto one = largest(j, 1), two = largest(j, 2);
+        const std::int64_t most = std::max(one.first, two.first);
         CHECK(best[0].batch == most);
+        CHECK(best[0].layout == (one.first == most ? one.second : two.second));
         CHECK(best[0].score == static_cast<double>(most));
         CHECK(best[0].tokens_per_second == token_rate{});
     }
@@ -259,10 +273,21 @@ TEST_CASE("what is bought has the machine's memory and the link that is named, o
     const cluster usual = cluster_of(offer, two, {}).value();
     const cluster standard = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
     CHECK(usual.host.memory == standard.host.memory);
+    CHECK(usual.host.link.id == standard.host.link.id);
+    CHECK_FALSE(usual.host.link.id.empty());
     CHECK(usual.scale_out.id == standard.scale_out.id);
     CHECK(usual.gpus_per_node == 8);
     offer.host.memory = gib(123);
     const cluster named = cluster_of(offer, two, {.between = links::eth_10g}).value();
     CHECK(named.host.memory == gib(123));
     CHECK(named.scale_out.id == links::eth_10g.id);
+}
+
+TEST_CASE("what forbids a first GPU is what one machine with one GPU would break, whatever more would") {
+    gpu_offer single{.card = gpus::rtx_4090, .price = currency(2'000), .most_in_machine = 1};
+    CHECK(most_of(single, {.budget = currency(1'000)}).bound == purchase_bound::budget);
+    CHECK(most_of(single, {.budget = currency(9'000), .power = watts(100)}).bound == purchase_bound::board_power);
+    CHECK(most_of(single, {.budget = currency(9'000), .most_machines = 0}).bound == purchase_bound::room);
+    CHECK(most_of(single, {.budget = currency(9'000)}).gpus == 1);
+    CHECK(most_of(single, {.budget = currency(9'000)}).bound == purchase_bound::room);
 }

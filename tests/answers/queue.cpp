@@ -195,6 +195,9 @@ TEST_CASE("what is wrong is refused by name: kinds, nodes, jobs of a queue, and 
 }
 
 TEST_CASE("a place of which nothing is said is no GPU of the first kind and node") {
+    const node_gpus no_node;
+    CHECK(no_node.kind == 0);
+    CHECK(no_node.free == 0);
     const job_place none;
     CHECK(none.state == place_state::does_not_fit);
     CHECK(none.kind == 0);
@@ -264,4 +267,70 @@ TEST_CASE(
     narrower.weights.count = 1;
     narrower.weights.list[0] = fp8_tensor;
     CHECK(detail::least_of_all(chat, narrower) == byte_count{});
+}
+
+TEST_CASE("a job has at least as many GPUs as are asked for, and of as much memory in all those that are fewer") {
+    gpu half = gpus::h100_sxm5_80gb;  // of as much memory as two of these are together
+    half.memory.cuda_visible = div_down(usable_memory(gpus::h100_sxm5_80gb), 2);
+    half.memory.reported = {};
+    REQUIRE(usable_memory(half) * 2 == usable_memory(gpus::h100_sxm5_80gb));
+    job small = chat;
+    small.model = models::llama_3_2_1b;
+    small.runtime = no_runtime;
+    const cluster whole = nodes_of(gpus::h100_sxm5_80gb, 8), halves = nodes_of(half, 8);
+    for (std::int32_t least = 1; least <= 4; ++least) {
+        place_request asked;
+        asked.search.space.layouts.least_gpus = least;
+        CAPTURE(least);
+        const job_place one = place_job(small, std::array{whole}, std::array{node_gpus{0, 8}}, asked).value();
+        CHECK(one.gpus() == least);
+    }
+    job large = small;  // on one whole GPU or two halves
+    large.model = models::llama_3_1_8b;
+    large.batch = 32;
+    for (const bool whole_first : {true, false}) {
+        const std::array kinds{whole_first ? whole : halves, whole_first ? halves : whole};
+        const std::array nodes{node_gpus{0, 8}, node_gpus{1, 8}};
+        CHECK(place_job(large, kinds, nodes)->gpus() == 1);
+    }
+}
+
+TEST_CASE("whole nodes are the first that are free, and for each of them one is visited") {
+    const std::array nodes{node_gpus{0, 3}, node_gpus{0, 8}, node_gpus{0, 8}, node_gpus{0, 8}};
+    for (const std::int32_t many : {1, 2, 3}) {
+        job_place p{.kind = 0, .nodes = many, .each = 8};
+        detail::find_node(p, nodes);
+        CHECK(p.node == 1);
+        p.state = place_state::placed;
+        int visited = 0;
+        for_each_node(p, nodes, [&](std::size_t node) {
+            CHECK(node == static_cast<std::size_t>(1 + visited));
+            ++visited;
+        });
+        CHECK(visited == many);
+    }
+    job_place beyond{.state = place_state::placed, .kind = 0, .nodes = 9, .each = 8};  // more than there are
+    int visited = 0;
+    for_each_node(beyond, nodes, [&](std::size_t) { ++visited; });
+    CHECK(visited == 3);
+}
+
+TEST_CASE("a job has no more GPUs than it may have, be it one, and in one node all of it") {
+    job large = chat;
+    large.model = models::llama_3_1_70b;
+    const std::array kinds{nodes_of(gpus::h100_sxm5_80gb, 8, 2)};
+    const std::array nodes{node_gpus{0, 8}, node_gpus{0, 8}};
+    const auto placed = [&](std::int32_t least, std::int32_t most, bool one_node) {
+        place_request asked;
+        asked.search.space.layouts.least_gpus = least;
+        asked.search.space.layouts.most_gpus = most;
+        asked.search.limits.one_node = one_node;
+        const job_place p = place_job(large, kinds, nodes, asked).value();
+        return p.state == place_state::placed ? p.gpus() : 0;
+    };
+    CHECK(placed(0, 1, false) == 0);
+    CHECK(placed(0, 8, false) > 1);
+    CHECK(placed(8, 8, true) == 8);
+    CHECK(placed(16, 16, true) == 0);
+    CHECK(placed(16, 16, false) == 16);
 }

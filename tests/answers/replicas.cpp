@@ -52,6 +52,10 @@ TEST_CASE("a runtime of whole batches finishes as many requests as its batches h
     const duration batch = s.prefill.total().expected + s.step.total().expected * 500.0;
     CHECK(found.each.expected.in(hertz) ==
           doctest::Approx(static_cast<double>(found.in_flight) / batch.in(seconds)).epsilon(1e-6));
+    const interval<duration> prompts = s.prefill.total(), steps = s.step.total();
+    const auto in_flight = static_cast<double>(found.in_flight);
+    CHECK(found.each.low.in(hertz) == doctest::Approx(in_flight / (prompts.high + steps.high * 500.0).in(seconds)));
+    CHECK(found.each.high.in(hertz) == doctest::Approx(in_flight / (prompts.low + steps.low * 500.0).in(seconds)));
     // A request comes while another batch is under way, and waits for half of it on average.
     const interval<duration>& first = s.steady.time_to_first_token;
     CHECK(first.expected.in(seconds) == doctest::Approx((s.prefill.total().expected + batch * 0.5).in(seconds)));
@@ -149,10 +153,12 @@ TEST_CASE("a limit of no time is refused by name, and one that is not given limi
             replicas_for(chat(models::llama_3_1_8b), h100(1), {.requests = hertz(1.0), .time_to_first_token = none});
         REQUIRE_FALSE(first);
         CHECK(first.error().field == "max_time_to_first_token");
+        CHECK(first.error().value == "0 or less");
         const auto each =
             replicas_for(chat(models::llama_3_1_8b), h100(1), {.requests = hertz(1.0), .time_per_token = none});
         REQUIRE_FALSE(each);
         CHECK(each.error().field == "max_time_per_token");
+        CHECK(each.error().value == "0 or less");
     }
     CHECK(replicas_for(chat(models::llama_3_1_8b), h100(1), {.requests = hertz(1.0)}));
 }
@@ -259,4 +265,38 @@ TEST_CASE("a billion requests in a second are a load, and more are none") {
     };
     CHECK(field(1e9) != "requests_per_second");
     CHECK(field(1.1e9) == "requests_per_second");
+}
+
+TEST_CASE("replicas are the fewest whose rates add up to what is wanted") {
+    for (int wanted = 1; wanted <= 40; ++wanted)
+        for (int each = 1; each <= 9; ++each) {
+            std::int64_t fewest = 1;
+            while (fewest * each < wanted) ++fewest;
+            CHECK(detail::replicas_at(hertz(wanted), hertz(each)) == fewest);
+        }
+    CHECK(detail::replicas_at(hertz(1.0), hertz(0.25)) == 4);
+    CHECK(detail::replicas_at(hertz(1.0), hertz(0.75)) == 2);
+}
+
+TEST_CASE("the least time that a layout reaches with one sequence is remembered, in whatever order layouts come") {
+    const job j = chat(models::llama_3_1_8b);
+    const cluster c = h100(8);
+    const request_load load{.requests = hertz(1.0), .time_to_first_token = ms(0.1)};
+    std::array order{1, 2, 4, 8};
+    do {
+        std::array<replica_set, 1> best{};
+        detail::replica_search searched{.j = j, .c = c, .load = load, .best = best};
+        duration least{};
+        for (const std::int32_t tensor : order) {
+            job one = j;
+            one.batch = 1;
+            const steady_speed s = plan(one, layout{.tensor = tensor}, c)->speed.steady;
+            const duration both = s.time_to_first_token.expected + s.time_per_output_token.expected;
+            if (least == duration{} || both < least) least = both;
+            CHECK_FALSE(searched.visit({.tensor = tensor}));
+            const steady_speed& kept = *searched.fastest_too_slow;
+            CHECK(kept.time_to_first_token.expected + kept.time_per_output_token.expected == least);
+        }
+        CHECK(searched.count == 0);
+    } while (std::next_permutation(order.begin(), order.end()));
 }
