@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <array>
 #include <cstddef>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -10,6 +11,7 @@
 #include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/megatron.hpp>
+#include <set>
 
 using namespace llmres;
 
@@ -295,4 +297,78 @@ TEST_CASE("no change leaves a job without sequences, tokens, percent or ranks") 
             return false;
         });
     CHECK(changes >= 6);
+}
+
+TEST_CASE("each kind of change is a remedy of its own at most once: of several formats the widest that does") {
+    job few = chat;
+    few.batch = 12;
+    for (const remedies& found :
+         {what_would_help(few, {}, one_4090), what_would_help(few, {}, one_4090, layout_choice::searched)}) {
+        std::set<change::kind> seen;
+        for (const remedy& r : found)
+            if (r.count == 1) CHECK(seen.insert(r.changes[0].what).second);
+        CHECK(seen.contains(change::kind::narrower_weights));
+        for (const remedy& r : found)
+            if (r.count == 1 && r.changes[0].what == change::kind::narrower_weights)
+                CHECK(r.changes[0].format == fp8_e4m3);  // in which vLLM's weights are wider than in AWQ
+    }
+}
+
+TEST_CASE("a pair excels unless a single change on the same GPUs gives up as little and is as fast") {
+    using kind = change::kind;
+    const std::array sizes{kind::narrower_cache, kind::smaller_micro_batch, kind::smaller_batch, kind::shorter_context};
+    const auto rate = [](int n) { return tokens_per_s(static_cast<double>(n)); };
+    for (std::size_t single = 0; single < sizes.size(); ++single)
+        for (std::size_t second = 0; second < sizes.size(); ++second)
+            for (const int speed : {9, 10, 11})
+                for (const bool other_gpus : {false, true}) {
+                    placed_job asked{chat, {}, one_4090};
+                    remedies found;
+                    const kind alone = other_gpus ? kind::more_gpus : sizes[single];
+                    found.add({{change{.what = alone}}, 1, {}, rate(speed)});
+                    const detail::remedy_finder finder{asked, layout_choice::given, found};
+                    const remedy pair{
+                        {change{.what = kind::narrower_weights}, change{.what = sizes[second]}}, 2, {}, rate(10)};
+                    CHECK(finder.excels(pair) == (other_gpus || single > second || speed < 10));
+                }
+}
+
+TEST_CASE("a remedy of which nothing is said changes nothing, and a list of which nothing is said has none") {
+    CHECK(remedy{}.count == 0);
+    CHECK(remedies{}.count == 0);
+    CHECK(change{}.amount == 0);
+}
+
+TEST_CASE("where nobody gave a layout a remedy is in the best one that a search finds, though it fits in the first") {
+    job j{.model = models::llama_3_1_8b, .batch = 700, .context = tokens(4096), .runtime = *find_runtime("sglang")};
+    const cluster two = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    const layout stages{.pipeline = 2};
+    REQUIRE(plan(j, stages, two)->verdict != verdict::fits);
+    int elsewhere = 0;
+    for (const remedy& r : what_would_help(j, stages, two, layout_choice::searched)) {
+        placed_job p{j, stages, two};
+        for (const change& made : r) p = with_change(p, made);
+        const found_layout best = search(p.job, p.cluster).value();
+        CHECK(r.tokens_per_second == best.plan.speed.tokens_per_second);
+        CHECK(r.layout == best.plan.layout);
+        elsewhere += r.layout != stages;
+    }
+    CHECK(elsewhere > 0);
+}
+
+TEST_CASE("as many GPUs as there are in another layout are another layout, and no more GPUs") {
+    const job j{.model = models::llama_3_1_8b,
+                .task = task::pretraining,
+                .sequence = tokens(4096),
+                .recompute = recompute::full};
+    const std::int64_t fewest = min_gpus(j, standard_cluster(gpus::h100_sxm5_80gb, 8).value()).value;
+    REQUIRE(fewest > 1);
+    for (const std::int64_t gpus : {fewest - 1, fewest, fewest + 1}) {
+        const auto count = static_cast<std::int32_t>(gpus);
+        const cluster c = standard_cluster(gpus::h100_sxm5_80gb, count).value();
+        const remedies found = what_would_help(j, {.data = count}, c);
+        CAPTURE(gpus);
+        CHECK(offers(found, change::kind::more_gpus) == (gpus < fewest));
+        if (gpus == fewest) CHECK(offers(found, change::kind::other_layout));
+    }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
@@ -21,8 +22,11 @@ using namespace search_jobs;
 
 TEST_CASE("every layout that is tried counts once: refused, too large, too slow, skipped or kept") {
     const cluster c = h100(16);
-    for (const job& j :
-         {training(models::llama_3_1_8b, 64), training(models::mixtral_8x7b, 64), serving(models::llama_3_1_70b, 64)}) {
+    job at_once = training(models::llama_3_1_8b, 16);  // of one micro-batch a step: sixteen data ranks alone
+    at_once.optimizer.in_backward = true;
+    at_once.runtime = runtimes::pytorch;
+    for (const job& j : {training(models::llama_3_1_8b, 64), training(models::mixtral_8x7b, 64),
+                         serving(models::llama_3_1_70b, 64), at_once}) {
         search_request r{.limits = {.memory_margin = gib(1)}};
         if (!trains(j)) r.limits.time_per_token = search(j, c)->plan.speed.step.expected() * 1.5;
         search_counts plain;
@@ -48,7 +52,7 @@ TEST_CASE("every layout that is tried counts once: refused, too large, too slow,
         CHECK(counts.kept == plain.kept);
         CHECK(counts.skipped == 0);
         CHECK_FALSE(counts.cancelled);
-        CHECK((plain.refused > 0) == (j.offload.parameters == offload_place::host));
+        CHECK((plain.refused > 0) == j.optimizer.in_backward);
         CHECK(plain.too_large > 0);
         CHECK(plain.kept > 0);
     }
@@ -67,6 +71,10 @@ TEST_CASE("GPipe is tried of each layout with stages, beside the schedule that t
     const std::int64_t plain = search(j, h100(8), {}, best)->tried;
     CHECK(plain == all);
     CHECK(search(j, h100(8), {.space = {.schedule = true}}, best)->tried >= all + with_stages);
+    std::vector<found_layout> found(1000);
+    found.resize(search(j, h100(8), {.space = {.schedule = true}}, found)->best);
+    CHECK(std::any_of(found.begin(), found.end(),
+                      [](const found_layout& f) { return f.plan.layout.schedule == pipeline_schedule::gpipe; }));
     const layout_space two{.given = {.pipeline = 2}, .pipeline = false, .virtual_pipeline = false};
     const search_request either{.space = {.layouts = two, .schedule = true}};
     CHECK(search(j, h100(8), either, best)->tried == 2 * search(j, h100(8), {.space = {.layouts = two}}, best)->tried);
@@ -133,40 +141,41 @@ struct every_other {
 }  // namespace
 
 TEST_CASE("two searches of the parts of a space, added, are one search of all of it") {
-    for (const job& j : {training(models::llama_3_1_8b, 64), serving(models::llama_3_1_70b, 64)}) {
-        const cluster c = h100(16);
-        const search_request r;
-        const auto search_into = [&](std::vector<found_layout>& best, std::vector<found_layout>& front,
-                                     every_other& watch) {
-            return detail::running_search<every_other>{.c = c,
-                                                       .r = r,
-                                                       .best = detail::room_of(best),
-                                                       .front = detail::room_of(front),
-                                                       .against = objective::fewest_gpus,
-                                                       .watch = watch};
-        };
-        std::vector<found_layout> best(5), front(8), other_best(5), other_front(8);
-        every_other odd{true}, even{false};
-        auto sum = search_into(best, front, odd);
-        auto other = search_into(other_best, other_front, even);
-        REQUIRE(detail::run(sum, j, c));
-        REQUIRE(detail::run(other, j, c));
-        CHECK(sum.counts.tried > 0);
-        CHECK(other.counts.tried > 0);
-        sum.add(other);
-        std::vector<found_layout> whole(5), whole_front(8);
-        const search_counts counts =
-            search(j, c, r, whole, whole_front, objective::fewest_gpus, [](const search_counts&) {
-                return true;
-            }).value();
-        check_same(best, whole);
-        front.resize(sum.counts.front), whole_front.resize(counts.front);
-        check_same(front, whole_front);
-        CHECK(sum.counts.tried == counts.tried);
-        CHECK(sum.counts.refused == counts.refused);
-        CHECK(sum.counts.too_large == counts.too_large);
-        CHECK(sum.counts.kept == counts.kept);
-    }
+    for (const bool odd_first : {true, false})
+        for (const job& j : {training(models::llama_3_1_8b, 64), serving(models::llama_3_1_70b, 64)}) {
+            const cluster c = h100(16);
+            const search_request r;
+            const auto search_into = [&](std::vector<found_layout>& best, std::vector<found_layout>& front,
+                                         every_other& watch) {
+                return detail::running_search<every_other>{.c = c,
+                                                           .r = r,
+                                                           .best = detail::room_of(best),
+                                                           .front = detail::room_of(front),
+                                                           .against = objective::fewest_gpus,
+                                                           .watch = watch};
+            };
+            std::vector<found_layout> best(5), front(8), other_best(5), other_front(8);
+            every_other odd{odd_first}, even{!odd_first};
+            auto sum = search_into(best, front, odd);
+            auto other = search_into(other_best, other_front, even);
+            REQUIRE(detail::run(sum, j, c));
+            REQUIRE(detail::run(other, j, c));
+            CHECK(sum.counts.tried > 0);
+            CHECK(other.counts.tried > 0);
+            sum.add(other);
+            std::vector<found_layout> whole(5), whole_front(8);
+            const search_counts counts =
+                search(j, c, r, whole, whole_front, objective::fewest_gpus, [](const search_counts&) {
+                    return true;
+                }).value();
+            check_same(best, whole);
+            front.resize(sum.counts.front), whole_front.resize(counts.front);
+            check_same(front, whole_front);
+            CHECK(sum.counts.tried == counts.tried);
+            CHECK(sum.counts.refused == counts.refused);
+            CHECK(sum.counts.too_large == counts.too_large);
+            CHECK(sum.counts.kept == counts.kept);
+        }
 }
 
 TEST_CASE("of two searches of parts the refusal of the earlier part is the first") {
@@ -193,6 +202,12 @@ TEST_CASE("of two searches of parts the refusal of the earlier part is the first
     CHECK(first_of(refusing("a", 2), refusing("b", 2)) == "a");
     CHECK(first_of(refusing("", 0), refusing("b", 2)) == "b");
     CHECK(first_of(refusing("a", 2), refusing("", 0)) == "a");
+    for (std::array<std::int64_t, 4> parts{1, 2, 3, 4}; std::next_permutation(parts.begin(), parts.end());) {
+        auto all = refusing(std::to_string(parts[0]), parts[0]);
+        for (const std::int64_t part : {parts[1], parts[2], parts[3]}) all.add(refusing(std::to_string(part), part));
+        CHECK(all.first_refusal->field == "1");
+        CHECK(all.refused_in == 1);
+    }
     search_counts sum{.refused = 1, .too_slow = 2, .skipped = 3};
     detail::add_counts(sum, {.refused = 7, .too_slow = 10, .skipped = 20, .cancelled = true});
     CHECK(sum.refused == 8);

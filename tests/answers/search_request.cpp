@@ -164,3 +164,17 @@ TEST_CASE("a search tries no recomputation, each set of three modules, and every
     CHECK(whole == std::multiset<std::int32_t>{1, 2, 4, 8});
     CHECK(visits == 1 + 7 + 4);
 }
+
+TEST_CASE("a layout of which nothing is said scores nothing, and a size that is not searched is the job's own") {
+    CHECK(found_layout{}.score == 0);
+    CHECK(found_layout{}.next_score == 0);
+    const search_counts none;
+    for (const std::int64_t count : {none.tried, none.refused, none.too_large, none.too_slow, none.skipped, none.kept})
+        CHECK(count == 0);
+    job given{.model = models::llama_3_2_1b, .task = task::pretraining, .sequence = tokens(512), .micro_batch = 3};
+    job tried = given;
+    tried.micro_batch = 8;
+    std::vector<std::int64_t> seen;
+    detail::for_each_micro_batch({}, given, tried, [&] { return seen.push_back(tried.micro_batch), false; });
+    CHECK(seen == std::vector<std::int64_t>{3});
+}
