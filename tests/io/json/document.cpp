@@ -88,3 +88,35 @@ TEST_CASE("the time to parse grows with the length of a document: a long list of
     REQUIRE(read);
     CHECK(read->root["layers"].size() == 60'001);
 }
+
+TEST_CASE("a document has 300,000 values at most, lists, objects and those of their fields counted, and not one more") {
+    const auto listed = [](std::size_t values) {  // in a list of an object, which are two more
+        std::string text = "{\"a\": [1";
+        for (std::size_t i = 1; i < values; ++i) text += ",1";
+        return text + "]}";
+    };
+    CHECK(parse_json_object(listed(299'998)));
+    const result<json_document> longer = parse_json_object(listed(299'999));
+    REQUIRE_FALSE(longer);
+    CHECK(longer.error().value == "too long a document");
+    CHECK(longer.error().code == error_code::out_of_range);
+    std::string objects = "{\"a\": [{}";
+    for (int i = 1; i < 299'998; ++i) objects += ",{}";
+    CHECK(parse_json_object(objects + "]}"));
+    CHECK_FALSE(parse_json_object(objects + ",{}]}"));
+}
+
+TEST_CASE("words for numbers are told from text that begins as they do, wherever they stand") {
+    CHECK(parse_json_object("{\"a\": [NaN, NaN,Infinity,-Infinity]}")->root["a"].size() == 4);
+    CHECK(parse_json_object("{\"In \\\"quotes, \\\\\": NaN, \"NaN\": \"-Infinity, NaN\"}")->root["NaN"] ==
+          "-Infinity, NaN");
+    CHECK(refused_value("{\"a\": -Inf}").starts_with("line 1: "));
+    CHECK(refused_value("NaN") == "null");
+    CHECK(parse_json_object("{\"a\": -1}", no_numbers::refused));
+    const auto late = parse_json_object("{\"a\": [1,\n\n 2, NaN]}", no_numbers::refused);
+    REQUIRE_FALSE(late);
+    CHECK(late.error().value == "line 3: NaN]}");
+    const auto ended = parse_json_object("{\"a\":\r\n\n");
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().value.view().starts_with("line "));
+}
