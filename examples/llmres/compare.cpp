@@ -17,6 +17,7 @@
 #include <llmres/io/files.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/jobs/checks.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
 #include <string_view>
@@ -132,7 +133,25 @@ void ask_for_energy(row& r) {
     r.answer->priced = accept(run_and_cost_of(asked.run, asked.cost, asked.job, r.plan(), asked.cluster));
 }
 
-/// What differs between the plans. `--gpu any` stands for every GPU of `llmres gpus` that the runtime starts on.
+/// The formats that `--weights any` stands for: GGUF mixes where an engine reads them unless told otherwise, and those
+/// of checkpoints where another does.
+std::vector<std::string> formats_of_engines(const plan_options& asked) {
+    const auto named = asked.fields.find("runtime");
+    std::vector<std::string> formats;
+    for (const std::string& runtime :
+         named == asked.fields.end() ? std::vector<std::string>{"none"} : parted("runtime", named->second)) {
+        const llmres::runtime engine = accept(llmres::find_runtime(runtime));
+        const bool of_gguf = llmres::has_key(engine, "gpu_layers");
+        for (const std::string_view format : published_formats(of_gguf))
+            if (const std::string name{format.empty() ? "bf16" : format};
+                std::find(formats.begin(), formats.end(), name) == formats.end())
+                formats.push_back(name);
+    }
+    return formats;
+}
+
+/// What differs between the plans. `--weights any` stands for published formats, `--gpu any` stands for every GPU of
+/// `llmres gpus` that the runtime starts on.
 std::vector<axis> axes_of(const compare_options& o) {
     std::vector<axis> axes{{"model", models_of(o.models)}};
     for (const std::string_view flag : axis_flags) {
@@ -141,6 +160,8 @@ std::vector<axis> axes_of(const compare_options& o) {
         axis a{std::string{flag}, {}};
         if (flag == "gpu" && names_any_gpu(o.job))
             for (const llmres::gpu* card : llmres::gpus::all) a.values.emplace_back(card->id.view());
+        else if (flag == "weights" && given->second == "any")
+            a.values = formats_of_engines(o.job);
         else
             a.values = parted(a.flag, given->second);
         axes.push_back(std::move(a));

@@ -63,12 +63,6 @@ constexpr std::int64_t usual_context = 8192;
 constexpr std::array<std::string_view, 4> uses{"chat", "code", "vision", "embedding"};
 constexpr std::array<std::string_view, 3> fit_orders{"parameters", "throughput", "memory"};
 
-/// Formats in which files of a model are published, the widest first: GGUF mixes for what reads these, else those of
-/// checkpoints.
-constexpr std::array<std::string_view, 7> gguf_formats{"f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k"};
-constexpr std::array<std::string_view, 5> checkpoint_formats{"", "mlx_int8_g64", "fp8_e4m3", "awq_int4_g128",
-                                                             "mlx_int4_g64"};
-
 /// A model in the widest format that fits.
 struct fitting {
     plan_options asked;
@@ -112,22 +106,17 @@ std::optional<fitting> widest_format(const fit_options& o, const std::string& na
         f.asked.fields.try_emplace("prompt", "1024");
         f.asked.fields.try_emplace("output", "256");
     }
-    const auto try_all = [&](const auto& formats) {
-        for (const std::string_view format : formats) {
-            if (!format.empty()) f.asked.fields["weights"] = std::string{format};
-            const llmres::result<llmres::job_answer> answer =
-                llmres::answer_job(merged(f.asked), llmres::job_sources{});
-            if (!answer || answer->planned.verdict() != llmres::verdict::fits) continue;
-            f.answer = *answer;
-            return true;
-        }
-        return false;
-    };
     const bool as_published = o.job.fields.contains("weights") || !is_wide(model.weights);
-    const bool found = as_published ? try_all(std::array<std::string_view, 1>{})
-                       : of_gguf    ? try_all(gguf_formats)
-                                    : try_all(checkpoint_formats);
-    return found ? std::optional{f} : std::nullopt;
+    const std::vector<std::string_view> formats =
+        as_published ? std::vector<std::string_view>{""} : published_formats(of_gguf);
+    for (const std::string_view format : formats) {
+        if (!format.empty()) f.asked.fields["weights"] = std::string{format};
+        const llmres::result<llmres::job_answer> answer = llmres::answer_job(merged(f.asked), llmres::job_sources{});
+        if (!answer || answer->planned.verdict() != llmres::verdict::fits) continue;
+        f.answer = *answer;
+        return f;
+    }
+    return std::nullopt;
 }
 
 std::string format_of(const fitting& f) {
@@ -172,6 +161,11 @@ void print_fitting(const std::vector<fitting>& all) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> published_formats(bool of_gguf) {
+    if (of_gguf) return {"f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k"};
+    return {"", "mlx_int8_g64", "fp8_e4m3", "awq_int4_g128", "mlx_int4_g64"};
+}
 
 int run_fit(const fit_options& asked) {
     fit_options o = asked;

@@ -260,7 +260,7 @@ void add_compare(CLI::App& app, int& exit) {
     auto* command = app.add_subcommand("compare", "Many plans as a table: models, GPUs, engines, formats, lengths");
     command->footer(
         "Values with commas between them are planned each with each: --gpu l4,a10 --runtime vllm,sglang. So may be\n"
-        "gpu (`any`: all of them), gpus, runtime, weights, kv_cache, batch, context, sequence and micro_batch.\n"
+        "gpu and weights (`any`: all of them), gpus, runtime, kv_cache, batch, context, sequence and micro_batch.\n"
         "What fits comes first. Exit codes: 0 a plan fits, 1 none does, 2 bad input.");
     command
         ->add_option("MODEL", o.models,
@@ -413,7 +413,8 @@ void add_launch_line(std::vector<std::string> words, std::vector<std::string>& o
     for (const std::string& argument : own)
         if (argument.starts_with("--gpus="))
             std::from_chars(argument.data() + 7, argument.data() + argument.size(), gpus);
-    for (std::string& note : take_launch_line(std::move(words), gpus)) notes.push_back(std::move(note));
+    const std::vector<std::string> told = take_launch_line(std::move(words), gpus);
+    notes.insert(notes.end(), told.begin(), told.end());
     own.emplace_back("-");
 }
 
@@ -525,6 +526,12 @@ int answer(const std::vector<std::string>& words) {
     add_table(app, exit, "links", "The interconnects, with bandwidth, latency and source", "words of their names",
               run_links);
     add_generated(app);
+    // "models --gpu 3060" asks which of them the card runs.
+    if (words.size() > 2 && words[0] == "models" && words[1] == "--gpu") {
+        std::vector<std::string> asked = words;
+        asked.front() = "fit";
+        return answer(asked);
+    }
     if (begin_with_model(app, words)) {
         std::vector<std::string> planned = words;
         planned.insert(planned.begin(), "plan");

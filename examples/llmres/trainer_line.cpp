@@ -84,7 +84,7 @@ public:
             said[o.name] = o.value;
         }
         if (!said.contains("model_name_or_path")) return {};
-        if (script_.find("pretrain_") == 0) return {};
+        if (script_.starts_with("pretrain_")) return {};
         return in_own_words(said, notes);
     }
 

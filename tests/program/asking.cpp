@@ -190,3 +190,29 @@ TEST_CASE("fit lists the models that a card runs, each in the widest format that
     CHECK(run({"fit", "3060", "--top", "-1"}).err.find("top is -1") != std::string::npos);
     CHECK(run({"fit", "3060", "--runtime", "no-such-engine"}).exit == 2);
 }
+
+TEST_CASE("formats, tokens and prices are asked for in the words of other tools") {
+    const json rows = run({"compare", "llama-3.1-8b", "--gpu", "4090", "--weights", "any", "-c", "8k", "--runtime",
+                           "llama.cpp", "--json"})
+                          .json()["rows"];
+    CHECK(rows.size() == 7);
+    for (const json& row : rows) CHECK(row["weights"].get<std::string>() != "any");
+    const json checkpoints =
+        run({"compare", "llama-3.1-8b", "--gpu", "h100", "--weights", "any", "-c", "8k", "--runtime", "vllm", "--json"})
+            .json();
+    CHECK(checkpoints["rows"].size() == 3);
+    CHECK(checkpoints["refused"].size() == 2);  // MLX's own
+    CHECK(run({"models", "--gpu", "3060", "--json"}).json()["schema"] == "llmres/fit/1");
+    const arguments training{"plan", "llama-3.1-8b", "--task", "pretraining", "--gpu",     "h100-sxm5-80gb", "--gpus",
+                             "8",    "--seq",        "8192",   "--json",      "--runtime", "torchtitan"};
+    const json run_of = run(training + arguments{"--tokens", "15T"}).json();
+    CHECK(run(training + arguments{"--train-tokens", "15T"}).json() == run_of);
+    for (const char* all : {"8", "-1"}) {
+        const json sharded =
+            run(training + arguments{std::string{"--parallelism.data_parallel_shard_degree="} + all}).json();
+        CHECK(sharded["layout"]["zero"] == 3);
+        CHECK(sharded["layout"]["data"] == 8);
+    }
+    CHECK(run(training + arguments{"--cost-per-hour", "2.5"}).json() ==
+          run(training + arguments{"--gpu_hour", "2.5"}).json());
+}

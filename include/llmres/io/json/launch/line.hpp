@@ -56,9 +56,10 @@ inline result<std::vector<std::vector<std::string>>> split_launch_line(std::stri
     if (!read) return read.error();
     std::vector<std::vector<std::string>> commands;
     for (const std::vector<detail::shell_word>& words : *read) {
-        std::vector<std::string>& command = commands.emplace_back();
+        std::vector<std::string> command;
         command.reserve(words.size());
         for (const detail::shell_word& word : words) command.push_back(word.text);
+        commands.push_back(std::move(command));
     }
     return commands;
 }
