@@ -178,7 +178,7 @@ TEST_CASE("fit lists the models that a card runs, each in the widest format that
         CHECK(coders[i - 1]["tokens_per_second"].get<double>() >= coders[i]["tokens_per_second"].get<double>());
     // Checkpoints, for an engine that reads them; every model that is listed is known.
     for (const json& row : run({"fit", "h200-141gb", "--runtime", "vllm", "--top", "0", "--json"}).json()["rows"])
-        CHECK(std::find(widest.begin(), widest.end(), row["weights"]) == widest.end());
+        CHECK(std::find(widest.begin(), widest.end(), row["weights"].get<std::string>()) == widest.end());
     const json large = run({"fit", "--gpu", "b200-180gb", "--gpus", "16", "--top", "0", "--json"}).json();
     CHECK(large["fitting"] == large["models"]);
     const json all = run({"fit", "3060", "--all", "--json"}).json();

@@ -445,9 +445,10 @@ TEST_CASE("widths, groups and blocks are read between their limits") {
     CHECK(read(R"({"quant_method": "fp8", "weight_block_size": [1, 128]})")->matrices.name == "fp8_block1x128");
     CHECK(read(R"({"quant_method": "fp8", "weight_block_size": [128, 1]})")->matrices.name == "fp8_block128x1");
     CHECK(read(R"({"quant_method": "gptq", "bits": 4, "group_size": 1})")->matrices == gptq(4, 1));
-    for (const int bits : {1, 8}) {
-        CHECK(read(R"({"quant_method": "exl3", "bits": )" + std::to_string(bits) + "}")->matrices == exl3(bits * 1000));
-        CHECK(read(R"({"quant_method": "exl2", "bits": )" + std::to_string(bits) + "}")->head.value == exl2(6000));
+    for (const int width : {1, 8}) {
+        CHECK(read(R"({"quant_method": "exl3", "bits": )" + std::to_string(width) + "}")->matrices ==
+              exl3(width * 1000));
+        CHECK(read(R"({"quant_method": "exl2", "bits": )" + std::to_string(width) + "}")->head.value == exl2(6000));
     }
 }
 
