@@ -289,6 +289,19 @@ llmres::purchase_request request_of(const buy_options& o, const nlohmann::json& 
     return r;
 }
 
+/// The job document, whose cluster has the first of the GPUs that are sold: which and how many is what is sought.
+nlohmann::json document_without_gpus(const plan_options& job, const llmres::gpu& first) {
+    for (const char* flag : {"gpu", "gpus", "device"})
+        if (job.fields.contains(flag))
+            throw refusal{llmres::refused(llmres::error_code::inconsistent, flag, job.fields.at(flag),
+                                          "absent: the prices name the GPUs, and the budget how many")};
+    nlohmann::json document = merged(job);
+    if (document.contains("cluster") && document["cluster"].is_object())
+        for (const char* key : {"device", "gpus", "gpus_per_node", "scale_up"}) document["cluster"].erase(key);
+    document["cluster"]["gpu"] = first.id.view();
+    return document;
+}
+
 }  // namespace
 
 int run_buy(const buy_options& given) {
@@ -296,14 +309,7 @@ int run_buy(const buy_options& given) {
     std::vector<llmres::gpu_offer> offers = offers_of(prices, given);
     buy_options o = given;
     o.job.fields.erase("prices");  // a plan on what is bought is not asked what others cost
-    for (const char* flag : {"gpu", "gpus", "device"})
-        if (o.job.fields.contains(flag))
-            throw refusal{llmres::refused(llmres::error_code::inconsistent, flag, o.job.fields.at(flag),
-                                          "absent: the prices name the GPUs, and the budget how many")};
-    nlohmann::json document = merged(o.job);
-    if (document.contains("cluster") && document["cluster"].is_object())
-        for (const char* key : {"device", "gpus", "gpus_per_node", "scale_up"}) document["cluster"].erase(key);
-    document["cluster"]["gpu"] = offers.front().card.id.view();
+    nlohmann::json document = document_without_gpus(o.job, offers.front().card);
     // What a purchase costs depends on its GPU: its tariff is read with it.
     nlohmann::json cost = document.value("cost", nlohmann::json{});
     document.erase("cost");

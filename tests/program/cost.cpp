@@ -145,7 +145,7 @@ TEST_CASE("8. Which GPU is cheapest for a token, with what each of them costs?")
     const json rows =
         run(asked + arguments{"--gpu_hour", "2EUR/h", "--sort", "cost_per_token", "--json"}).json()["rows"];
     REQUIRE(rows.size() == 2);
-    const auto cost = [&](int row) {
+    const auto cost = [&](std::size_t row) {
         return expected(rows[row]["cost"]["million_tokens"]["generated_with_prompt"]["rent"]);
     };
     CHECK(cost(0) <= cost(1));
