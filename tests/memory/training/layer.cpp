@@ -296,7 +296,8 @@ training_state casts_by_hand() {
 TEST_CASE("copies of trained weights are made for their products; those of frozen ones were made before") {
     job j = full();
     const auto alive = [&](const layer_forward& f, bool stays = true) {
-        return forward_of(f, training_context{j, {}}, casts_by_hand(), stays);
+        const training_state state = casts_by_hand();
+        return forward_of(f, training_context{j, {}}, state, stays ? state.casts.all : state.casts.cached);
     };
     CHECK(alive({.mixer = kib(100)}) == kib(100 + 10 - 6));
     CHECK(alive({.feed_forward = kib(100)}) == kib(100 + 10 - 1));
