@@ -22,7 +22,7 @@ using llmres::to_string;
 
 /// An amount with three significant digits, thousands apart: 0.0521, 12.4, 1,460,000.
 std::string number(double amount) {
-    if (amount < 1000) return fmt::format("{:.3g}", amount);
+    if (amount < 1000 || !std::isfinite(amount)) return fmt::format("{:.3g}", amount);
     double rounded = amount, unit = 1;
     for (; rounded >= 1000; rounded /= 10) unit *= 10;
     std::string digits = fmt::format("{:.0f}", std::round(rounded) * unit);

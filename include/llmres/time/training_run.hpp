@@ -162,6 +162,9 @@ constexpr status interrupt(training_time& t, const training_run& r) {
     if (between > all) between = all;
     t.checkpoint_interval = between;
     t.goodput = goodput_of(between, written, r.restart, t.mtbf);
+    if (t.mtbf && !(t.goodput > 1e-6))
+        return refused(error_code::out_of_range, r.mtbf ? "run.mtbf" : "run.gpu_mtbf",
+                       whole_seconds(r.mtbf ? *r.mtbf : *r.gpu_mtbf), "failures so rare that the run comes to its end");
     t.total = {t.computing.low / t.goodput, all / t.goodput, t.computing.high / t.goodput};
     if (t.mtbf) t.failures = t.total.expected / *t.mtbf;
     return done{};

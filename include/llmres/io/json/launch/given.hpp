@@ -262,7 +262,7 @@ private:
         if (dot != std::string_view::npos)
             return put_at(given_.values[key], row.says.substr(dot + 1), std::move(read)), done{};
         if (key == ":tensors") given_.tensors.push_back(value_.text);
-        if (path.empty() && row.use == option_use::json && given_.values[key].is_object())
+        if (path.empty() && row.use == option_use::json_text && given_.values[key].is_object())
             given_.values[key].update(read);
         else if (path.empty())
             given_.values[key] = std::move(read);
@@ -305,7 +305,7 @@ private:
             case option_use::yes:
                 return read = row.takes == option_value::many || row.takes == option_value::value || text == "true",
                        done{};
-            case option_use::json: {
+            case option_use::json_text: {
                 const auto object = parse_json_object(text);
                 if (!object) return within(name, object.error());
                 return read = object->root, done{};

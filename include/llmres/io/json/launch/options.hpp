@@ -31,7 +31,7 @@ enum class option_use : std::uint8_t {
     real,        ///< a number
     yes,         ///< true, or false where it is denied
     text,        ///< a word
-    json,        ///< an object
+    json_text,   ///< an object
 };
 
 /// An option. `names` have blanks between them. `says` is the key that it sets ("layout.tensor", "runtime.block_size";
