@@ -89,3 +89,24 @@ TEST_CASE("a line that starts nothing known is refused with what is") {
     CHECK(refusal_of("docker run nginx").code == error_code::unknown);
     CHECK(refusal_of("bash -c 'bash -c \"bash -c \\\"bash -c x\\\"\"'").code == error_code::unknown);
 }
+
+TEST_CASE("what installs or enters something before the program is passed over") {
+    for (const char* before : {"conda activate vllm && ", "uv pip install vllm\n", "sudo docker pull x; cd ~/vllm; ",
+                               "bash -c 'uv pip install vllm'\n"}) {
+        CAPTURE(before);
+        CHECK(arguments_of(std::string{before} + "vllm serve m") == "m");
+    }
+    CHECK(refusal_of("uv pip install vllm").value == "absent");
+    CHECK(arguments_of("docker exec -it ollama ollama run m") == "m");
+    for (const char* hidden : {"CUDA_VISIBLE_DEVICES=-1", "NVIDIA_VISIBLE_DEVICES=none"}) {
+        CAPTURE(hidden);
+        CHECK(refusal_of(std::string{hidden} + " vllm serve m").code == error_code::out_of_range);
+    }
+    CHECK(started("CUDA_VISIBLE_DEVICES=0,-1,2 vllm serve m").visible == 1);
+    std::string nested;
+    for (int i = 0; i < 1'200; ++i) nested += "docker run x ";
+    CHECK(refusal_of(nested + "vllm serve m").code == error_code::unknown);
+    nested.clear();
+    for (int i = 0; i < 6; ++i) nested += "docker run rocm/vllm sudo ";
+    CHECK(refusal_of(nested + "vllm serve m").value == "commands in commands");
+}

@@ -103,3 +103,10 @@ TEST_CASE("what is wrong is named: the option, its value, what was expected") {
     CHECK(read("--port $PORT --api-key ${KEY}"));
     CHECK(refusal_of("--control-vector-layer-range 1", of_llama_cpp).code == error_code::missing);
 }
+
+TEST_CASE("only an object has parts, a number is bounded both ways, and a long word is read in a step") {
+    CHECK(value("--speculative-config.method mtp", ":speculation")["method"] == "mtp");
+    CHECK(refusal_of("--tensor-parallel-size.x 3").code == error_code::unknown);
+    CHECK(refusal_of("--max-model-len -1e300k").code == error_code::malformed);
+    CHECK(refusal_of("-" + std::string(1'000'000, 'x')).code == error_code::unknown);
+}

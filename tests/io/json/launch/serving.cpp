@@ -176,3 +176,24 @@ TEST_CASE("what a line lacks, or says twice, is refused") {
     CHECK(refusal_of("vllm serve m -tp 0").code == error_code::out_of_range);
     CHECK(refusal_of("vllm serve m -tp 99999999999").code == error_code::out_of_range);
 }
+
+TEST_CASE("values of another type than an option has are refused or say nothing, and never end the program") {
+    CHECK(refusal_of("sglang serve --model qwen3-8b --speculative-algorithm.x 3").code == error_code::unknown);
+    CHECK(refusal_of("llama-server -m a.gguf --spec-type.x 3").code == error_code::unknown);
+    CHECK(
+        job("vllm serve qwen3-8b --speculative-config '{\"method\": 3, \"model\": [], \"num_speculative_tokens\": {}}'")
+            .contains("model"));
+    CHECK(refusal_of("CUDA_VISIBLE_DEVICES=0,1 vllm serve qwen3-8b -tp 4 --nnodes 9223372036854775807").code ==
+          error_code::out_of_range);
+    CHECK_FALSE(knobs("LLAMA_ARG_NO_MMAP=0 llama-server -m a.gguf").contains("no_mmap"));
+}
+
+TEST_CASE("a repository's file has the quantisation that its name ends with") {
+    const auto model = [](const char* file) {
+        return job(std::string{"llama-server --hf-repo a/b-GGUF --hf-file "} + file)["model"];
+    };
+    CHECK(model("Qwen3-8B-Q4_K_M.gguf") == "a/b-GGUF:Q4_K_M");
+    CHECK(model("Qwen3-8B.Q4_K_M.gguf") == "a/b-GGUF:Q4_K_M");
+    CHECK(model("Q8_0/Qwen3-8B-Q8_0-00001-of-00002.gguf") == "a/b-GGUF:Q8_0");
+    CHECK(model("Qwen3-8B-UD-Q4_K_XL.gguf") == "a/b-GGUF:Qwen3-8B-UD-Q4_K_XL");  // which names no mix, and is refused
+}

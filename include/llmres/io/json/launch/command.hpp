@@ -106,10 +106,8 @@ constexpr std::size_t assigned_name(std::string_view word) {
 class launch_finder {
 public:
     result<launched_command> found(const std::vector<std::vector<shell_word>>& commands) {
-        for (const auto& words : commands) {
-            if (const status read = command(words); !read) return read.error();
-            if (is_found_) return std::move(found_);
-        }
+        if (const status read = first_of(commands); !read) return read.error();
+        if (is_found_) return std::move(found_);
         const std::string first = commands.empty() ? "empty" : commands.front().front().text;
         return refused(error_code::unknown, "line", first,
                        "a command with vllm serve, sglang serve, trtllm-serve, llama-server, llama-cli or ollama run");
@@ -118,7 +116,20 @@ public:
 private:
     using words_of = std::vector<shell_word>;
 
+    /// Reads commands until one starts a program. A command that names a program without starting it (`uv pip install
+    /// vllm`) is refused where no other does.
+    status first_of(const std::vector<words_of>& commands) {
+        status refusal = done{};
+        for (const words_of& words : commands) {
+            const status read = command(words);
+            if (is_found_) return read;
+            if (refusal) refusal = read;
+        }
+        return refusal;
+    }
+
     status command(const words_of& words, std::size_t at = 0) {
+        wrapped_ = false;
         for (; at < words.size(); ++at) {
             const std::string& text = words[at].text;
             if (const std::size_t name = assigned_name(text); name > 0) {
@@ -133,7 +144,6 @@ private:
             wrapped_ = wrapped_ || is_wrapper(name);
             if (!wrapped_ && text != "$" && text != "%" && text != ">") return done{};  // another command
         }
-        wrapped_ = false;
         return done{};
     }
     void assign(const std::string& name, shell_word value) { found_.environment[name] = std::move(value); }
@@ -184,15 +194,14 @@ private:
             if (words[at].text.starts_with('-') && words[at].text.ends_with('c')) return inner(words[at + 1].text);
         return done{};
     }
+    status enter() {
+        if (++depth_ <= 4) return done{};
+        return refused(error_code::malformed, "line", "commands in commands", "at most 4 of bash -c and docker run");
+    }
     status inner(const std::string& line) {
-        if (++depth_ > 4) return refused(error_code::malformed, "line", "bash -c in bash -c", "at most 4 of them");
+        if (const status entered = enter(); !entered) return entered;
         const auto commands = shell_commands(line);
-        if (!commands) return commands.error();
-        for (const words_of& words : *commands) {
-            if (const status read = command(words); !read) return read;
-            if (is_found_) break;
-        }
-        return done{};
+        return commands ? first_of(*commands) : status{commands.error()};
     }
     /// Options of `docker run` that take no value.
     static bool is_bare(std::string_view option) {
@@ -204,7 +213,9 @@ private:
         return !option.starts_with("--") && option.find_first_not_of("-ditPq") == std::string_view::npos;
     }
     status container(const words_of& words, std::size_t at) {
-        while (at < words.size() && words[at].text != "run") ++at;
+        if (const status entered = enter(); !entered) return entered;
+        while (at < words.size() && words[at].text != "run" && words[at].text != "exec") ++at;
+        const bool runs_inside = at < words.size() && words[at].text == "exec";
         std::string entry;
         for (++at; at < words.size() && words[at].text.starts_with('-'); ++at) {
             const std::string& option = words[at].text;
@@ -231,7 +242,7 @@ private:
             if (name == "--gpus") gpus_of_container(value.text);
         }
         if (at >= words.size()) return done{};
-        return image(entry, words, at);
+        return runs_inside ? command(words, at + 1) : image(entry, words, at);
     }
     /// The number of GPUs behind `--gpus`: `all`, 2, `device=0,1` or `"device=0,1"`.
     void gpus_of_container(std::string text) {
@@ -277,7 +288,13 @@ private:
                 return refused(error_code::unsupported, name, set->second.variable,
                                "the numbers of the GPUs; variables are not expanded");
             std::int64_t count = 0;
-            for (std::string_view rest = set->second.text; !rest.empty();) count += !taken_before(rest, ", ").empty();
+            for (std::string_view rest = set->second.text; !rest.empty();) {
+                const std::string_view one = taken_before(rest, ", ");
+                if (one == "-1" || one == "none" || one == "void") break;  // what stands behind is hidden
+                count += !one.empty();
+            }
+            if (count == 0)
+                return refused(error_code::out_of_range, name, set->second.text, "a GPU that the program sees");
             found_.visible = count;
         }
         return done{};

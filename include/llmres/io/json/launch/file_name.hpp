@@ -17,14 +17,35 @@ struct named_file {
     std::string weights{};  ///< a GGUF mix or a format
 };
 
-/// What a file is by its name: "/models/Qwen3-8B-Q4_K_M.gguf", "Llama-3.3-70B-Instruct.Q8_0-00001-of-00002.gguf".
-/// Nothing for mixes of a publisher's own (UD-Q2_K_XL), whose types stand in the file alone.
-inline named_file by_file_name(std::string_view path) {
+namespace detail {
+
+/// The name of a GGUF file without its folder, its part ("-00001-of-00002") and its ending; empty for another file.
+constexpr std::string_view bare_file_name(std::string_view path) {
     if (!path.ends_with(".gguf")) return {};
     path.remove_suffix(5);
     if (const std::size_t slash = path.find_last_of("/\\"); slash != std::string_view::npos)
         path.remove_prefix(slash + 1);
-    if (const std::size_t part = path.find("-00001-of-"); part != std::string_view::npos) path = path.substr(0, part);
+    return path.substr(0, path.find("-00001-of-"));
+}
+
+/// The format of weights that the name of a GGUF file ends with ("Qwen3-8B-Q4_K_M.gguf": Q4_K_M); the whole bare name
+/// where it ends with none that is known.
+inline std::string_view format_in_file_name(std::string_view path) {
+    const std::string_view name = bare_file_name(path);
+    for (std::size_t at = name.find_first_of("-."); at != std::string_view::npos;
+         at = name.find_first_of("-.", at + 1)) {
+        const std::string_view weights = name.substr(at + 1);
+        if (find_file_mix(weights) || find_precision("weights", weights)) return weights;
+    }
+    return name;
+}
+
+}  // namespace detail
+
+/// What a file is by its name: "/models/Qwen3-8B-Q4_K_M.gguf", "Llama-3.3-70B-Instruct.Q8_0-00001-of-00002.gguf".
+/// Nothing for mixes of a publisher's own (UD-Q2_K_XL), whose types stand in the file alone.
+inline named_file by_file_name(std::string_view path) {
+    path = detail::bare_file_name(path);
     for (std::size_t at = path.find_first_of("-."); at != std::string_view::npos;
          at = path.find_first_of("-.", at + 1)) {
         const std::string_view model = path.substr(0, at), weights = path.substr(at + 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -89,7 +90,7 @@ inline bool whole_number(std::string_view text, multipliers allowed, std::int64_
     double value = 0;
     const auto part = std::from_chars(first, end - 1, value);
     const bool whole = value == std::floor(value);
-    if (part.ec != std::errc{} || part.ptr != end - 1 || !(value * factor < 9e15) || (suffix >= 4 && !whole))
+    if (part.ec != std::errc{} || part.ptr != end - 1 || !(std::fabs(value) * factor < 9e15) || (suffix >= 4 && !whole))
         return false;
     number = static_cast<std::int64_t>(value * factor);
     return true;
@@ -115,7 +116,12 @@ inline maybe<bool> truth_of(std::string_view word) {
 class option_reader {
 public:
     option_reader(const option_grammar& grammar, const std::vector<shell_word>& arguments)
-        : grammar_{grammar}, words_{arguments} {}
+        : grammar_{grammar}, words_{arguments} {
+        for (const launch_option& o : grammar.options)
+            for (std::string_view rest = o.names; !rest.empty();)
+                if (const std::string_view name = taken_before(rest, " "); !name.starts_with("--"))
+                    longest_short_ = (std::max)(longest_short_, name.size());
+    }
 
     result<given_options> read() {
         for (; at_ < words_.size(); ++at_) {
@@ -138,6 +144,9 @@ private:
         std::string path{};
         bool denied = false;
     };
+    static bool may_have_parts(option_use use) {
+        return use == option_use::json_text || use == option_use::unmodelled || use == option_use::silent;
+    }
     named_option find(const std::string& name) const {
         if (const launch_option* row = grammar_.options.find(name)) {
             const std::string_view spelled = name;
@@ -154,7 +163,7 @@ private:
         }
         if (const std::size_t dot = name.find('.'); dot != std::string::npos) {
             const launch_option* row = grammar_.options.find(name.substr(0, dot));
-            if (row != nullptr) return {.row = row, .path = name.substr(dot + 1)};
+            if (row != nullptr && may_have_parts(row->use)) return {.row = row, .path = name.substr(dot + 1)};
         }
         return {.row = grammar_.abbreviates ? abbreviated(name) : nullptr};
     }
@@ -181,7 +190,8 @@ private:
         value_ = {joined_ ? word.substr(equals + 1) : "", words_[at_].variable};
         named_option named = find(name);
         // -tp8, -O3: a value behind an option of one dash.
-        for (std::size_t length = name.size(); named.row == nullptr && !word.starts_with("--") && --length > 1;) {
+        for (std::size_t length = (std::min)(name.size(), longest_short_ + 1);
+             named.row == nullptr && !word.starts_with("--") && --length > 1;) {
             named = find(name.substr(0, length));
             if (named.row == nullptr || named.row->takes != option_value::value) named.row = nullptr;
             if (named.row == nullptr) continue;
@@ -317,7 +327,8 @@ private:
     option_grammar grammar_;
     const std::vector<shell_word>& words_;
     std::size_t at_ = 0;
-    bool joined_ = false;  ///< the value stands behind an equals sign
+    std::size_t longest_short_ = 0;  ///< characters of the longest name with one dash
+    bool joined_ = false;            ///< the value stands behind an equals sign
     shell_word value_{};
     given_options given_{};
 };

@@ -70,6 +70,8 @@ inline result<launch_line> read_launch_line(std::string_view line, std::int64_t 
 }
 
 inline result<launch_line> read_launch_line(const std::vector<std::string>& words, std::int64_t gpus) {
+    if (words.size() > detail::most_launch_words)
+        return refused(error_code::out_of_range, "line", "too many words", "at most 5,000");
     std::vector<detail::shell_word> command;
     command.reserve(words.size());
     for (const std::string& word : words) command.push_back({word, ""});

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/io/json/launch/command.hpp>
+#include <llmres/io/json/launch/file_name.hpp>
 #include <llmres/io/json/launch/given.hpp>
 #include <llmres/io/json/launch/options.hpp>
 #include <llmres/io/json/launch/words.hpp>
@@ -64,7 +65,7 @@ inline std::vector<shell_word> options_of_environment(const launched_command& co
         if (options.find(option) == nullptr && option.starts_with("--n-")) option.erase(2, 2);  // LLAMA_ARG_N_PARALLEL
         const launch_option* row = options.find(option);
         if (row == nullptr) continue;
-        if (row->takes == option_value::bare) {
+        if (row->takes == option_value::bare || row->takes == option_value::flag) {
             if (const maybe<bool> said = truth_of(value.text); said && *said) arguments.push_back({option, ""});
         } else {
             arguments.push_back({option, ""});
@@ -117,6 +118,15 @@ private:
         const bool on = true;
         put(path, on);
     }
+    /// The text, or the whole number, of an object's key; empty, or 0, where it has another type or is absent.
+    static std::string text_in(const nlohmann::json& object, const char* key) {
+        const auto found = object.find(key);
+        return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+    }
+    static std::int64_t whole_in(const nlohmann::json& object, const char* key) {
+        const auto found = object.find(key);
+        return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+    }
     std::string lower(std::string text) const {
         for (char& c : text) c = lower_case(c);
         return text;
@@ -151,11 +161,9 @@ private:
         return done{};
     }
     /// A repository with the quantisation that the name of its file ends with: model-Q4_K_M.gguf.
-    static std::string with_file(const std::string& repository, std::string file) {
-        if (!file.ends_with(".gguf")) return repository;
-        file.resize(file.size() - 5);
-        const std::size_t dash = file.rfind('-');
-        return repository.substr(0, repository.find(':')) + ":" + file.substr(dash == std::string::npos ? 0 : dash + 1);
+    static std::string with_file(const std::string& repository, std::string_view file) {
+        const std::string_view weights = format_in_file_name(file);
+        return weights.empty() ? repository : repository.substr(0, repository.find(':')) + ":" + std::string{weights};
     }
     /// Weights that the program casts or packs as it loads them. A checkpoint that is quantised already keeps its own.
     void quantise() {
@@ -217,9 +225,10 @@ private:
     }
     /// Holds the GPUs that the layout takes against those that are seen, and spreads them over nodes.
     status spread(std::int64_t world) {
-        const std::int64_t nodes = given_.whole(":nodes", 1);
+        std::int64_t nodes = 1;
+        if (const status read = degree(":nodes", nodes); !read) return read;
         if (nodes > 1 && world % nodes == 0) put("cluster.gpus_per_node", world / nodes);
-        if (command_.visible > 0 && world > command_.visible * (std::max)(nodes, std::int64_t{1}))
+        if (command_.visible > 0 && world > command_.visible * nodes)
             return refused(error_code::inconsistent, "GPUs that are visible", command_.visible,
                            "as many as the options ask for, ", world);
         return done{};
@@ -271,18 +280,12 @@ private:
         overrides();
         nlohmann::json said = given_.value(":speculation");
         if (said.is_object()) {
-            const auto text_of = [&](const char* key) {
-                const auto found = said.find(key);
-                return found != said.end() && found->is_string() ? found->get<std::string>() : "";
-            };
-            std::string method = lower(text_of("method"));
-            const std::string draft = text_of("model");
+            std::string method = lower(text_in(said, "method"));
+            const std::string draft = text_in(said, "model");
             if (method.empty() && !draft.empty())
                 method = lower(draft).find("eagle") != std::string::npos ? "eagle" : "draft_model";
             if (method.empty() && draft == "[ngram]") method = "ngram";
-            const auto count = said.find("num_speculative_tokens");
-            speculate(method, draft,
-                      count != said.end() && count->is_number_integer() ? count->get<std::int64_t>() : 0);
+            speculate(method, draft, whole_in(said, "num_speculative_tokens"));
         }
         return spread(tensor * pipeline * data);
     }
@@ -317,12 +320,12 @@ private:
         overrides();
         const nlohmann::json said = given_.value(":speculation");
         if (said.is_object()) {
-            std::string method = lower(said.value("method", ""));
-            const std::string draft = said.value("model", "");
+            std::string method = lower(text_in(said, "method"));
+            const std::string draft = text_in(said, "model");
             const bool own = draft.empty() || lower(draft).find("nextn") != std::string::npos;
             if ((method == "eagle" || method == "nextn") && own) method = "mtp";
             if (method == "standalone") method = "draft_model";
-            speculate(method, draft, said.value("num_speculative_tokens", std::int64_t{0}));
+            speculate(method, draft, whole_in(said, "num_speculative_tokens"));
         }
         return spread(world);
     }
@@ -453,8 +456,8 @@ private:
         place_tensors();
         const nlohmann::json said = given_.value(":speculation");
         if (said.is_object()) {
-            const std::string method = said.value("method", "");
-            const std::string draft = said.value("model", "");
+            const std::string method = text_in(said, "method");
+            const std::string draft = text_in(said, "model");
             const bool own = said.contains("mtp") || method.find("mtp") != std::string::npos ||
                              lower(draft).find("mtp") != std::string::npos;
             const bool looks_up = method.starts_with("ngram") && draft.empty();
@@ -463,7 +466,7 @@ private:
                       : !draft.empty()   ? "draft_model"
                       : method == "none" ? ""
                                          : method,
-                      draft, said.value("num_speculative_tokens", std::int64_t{0}));
+                      draft, whole_in(said, "num_speculative_tokens"));
         }
         return split_over_gpus();
     }
@@ -472,7 +475,7 @@ private:
         put("runtime.name", "ollama");
         slots(slot_context::whole);
         const nlohmann::json said = given_.value(":speculation");
-        if (said.is_object()) put("runtime.draft", said["model"]);
+        if (said.is_object()) put("runtime.draft", text_in(said, "model"));
         flash_attention();
         return done{};
     }

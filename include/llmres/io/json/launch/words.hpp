@@ -27,13 +27,15 @@ inline result<std::vector<std::vector<shell_word>>> shell_commands(std::string_v
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
+inline constexpr std::size_t most_launch_words = 5'000;
+
 /// Splits a text.
 class shell_reader {
 public:
     explicit shell_reader(std::string_view text) : text_{text} {}
 
     result<std::vector<std::vector<shell_word>>> commands() {
-        constexpr std::size_t longest = std::size_t{1} << 20, most_words = 5'000;
+        constexpr std::size_t longest = std::size_t{1} << 20;
         if (text_.size() > longest)
             return refused(error_code::out_of_range, "line", std::to_string(text_.size()) + " bytes", "at most 1 MiB");
         while (at_ < text_.size()) {
@@ -41,7 +43,7 @@ public:
             if ((static_cast<unsigned char>(c) < ' ' && !is_blank(c) && c != '\n') || c == '\x7f')
                 return refused(error_code::malformed, "line", "a control character", "text");
             if (const status read = next(c); !read) return read.error();
-            if (words_ > most_words)
+            if (words_ > most_launch_words)
                 return refused(error_code::out_of_range, "line", "too many words", "at most 5,000");
         }
         end_word();
