@@ -399,6 +399,38 @@ void name_option_of_gpu(std::vector<std::string>& typed, std::ptrdiff_t behind) 
     typed.insert(typed.begin() + behind, "--gpu=" + words);
 }
 
+/// The number behind --gpus; 0 where none stands there.
+std::int64_t gpus_in(const std::vector<std::string>& words) {
+    std::int64_t gpus = 0;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const bool joined = words[i].starts_with("--gpus=");
+        if (!joined && (words[i] != "--gpus" || i + 1 == words.size())) continue;
+        const std::string number = joined ? words[i].substr(7) : words[i + 1];
+        std::from_chars(number.data(), number.data() + number.size(), gpus);
+    }
+    return gpus;
+}
+
+/// Drops options of a trainer's line that stand again behind them, where they were said before the line, and the passes
+/// over samples of which nobody says how many there are.
+void keep_last(std::vector<std::string>& own) {
+    const auto name_of = [](const std::string& option) { return option.substr(0, option.find('=') + 1); };
+    const auto is_said = [&](const char* name) {
+        return std::ranges::any_of(own, [&](const std::string& option) { return option.starts_with(name); });
+    };
+    const bool of_tokens = is_said("--tokens=");
+    if (of_tokens || !is_said("--samples="))
+        std::erase_if(own, [](const auto& o) { return o.starts_with("--epochs="); });
+    if (of_tokens) std::erase_if(own, [](const auto& o) { return o.starts_with("--samples="); });
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        const std::string name = name_of(own[i]);
+        if (!name.starts_with("--") || name == "--knob=") continue;
+        const bool again = std::any_of(own.begin() + static_cast<std::ptrdiff_t>(i) + 1, own.end(),
+                                       [&](const std::string& later) { return name_of(later) == name; });
+        if (again) own.erase(own.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+}
+
 /// Reads the command line behind `--` as the job, which is then asked for as that of standard input is.
 void add_launch_line(std::vector<std::string> words, std::vector<std::string>& own, std::vector<std::string>& notes) {
     if (own.front() == "model")
@@ -409,10 +441,7 @@ void add_launch_line(std::vector<std::string> words, std::vector<std::string>& o
         if (!own[i].starts_with('-') && !own[i].empty())
             throw refusal{llmres::refused(llmres::error_code::inconsistent, "job", own[i],
                                           "a job or a command line behind --, not both")};
-    std::int64_t gpus = 0;
-    for (const std::string& argument : own)
-        if (argument.starts_with("--gpus="))
-            std::from_chars(argument.data() + 7, argument.data() + argument.size(), gpus);
+    const std::int64_t gpus = gpus_in(own);
     const std::vector<std::string> told = take_launch_line(std::move(words), gpus);
     notes.insert(notes.end(), told.begin(), told.end());
     own.emplace_back("-");
@@ -438,12 +467,13 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     if (typed.front() == "fit") name_option_of_gpu(before, 0);
     std::vector<std::string> words;
     if (line != typed.end()) words = launch_words({line + 1, typed.end()});
-    const std::vector<std::string> trained = options_of_trainer(words, notes);
-    for (const std::string& option : trained)  // what stands before the line goes over it
-        if (std::ranges::find(before, option.substr(0, option.find('='))) == before.end()) before.push_back(option);
-    std::vector<std::string> own = own_spelling(before, flags, notes);
+    std::vector<std::string> trained = options_of_trainer(words, gpus_in(before), notes);
+    const bool is_trained = !trained.empty();
+    trained.insert(trained.end(), before.begin(), before.end());
+    std::vector<std::string> own = own_spelling(trained, flags, notes);
+    if (is_trained) keep_last(own);
     own.insert(own.begin(), typed.front());
-    if (!words.empty() && trained.empty()) add_launch_line(std::move(words), own, notes);
+    if (!words.empty() && !is_trained) add_launch_line(std::move(words), own, notes);
     return own;
 }
 

@@ -22,7 +22,7 @@ namespace {
 /// (sft_config.py, base_config.py, model_config.py) and trl/scripts/utils.py of 1.9.2; data, logs, checkpoints and rates
 /// of LLaMA-Factory 0.9.5 (hparams/).
 constexpr std::string_view silent_options =
-    " output_dir num_train_epochs max_steps learning_rate lr_scheduler_type lr_scheduler_kwargs warmup_steps warmup_ratio"
+    " output_dir learning_rate lr_scheduler_type lr_scheduler_kwargs warmup_steps warmup_ratio"
     " optim_args weight_decay adam_beta1 adam_beta2 adam_epsilon average_tokens_across_devices max_grad_norm"
     " label_smoothing_factor bf16_full_eval fp16_full_eval tf32 use_cache neftune_noise_alpha logging_strategy"
     " logging_steps logging_first_step log_on_each_node logging_nan_inf_filter include_num_input_tokens_seen log_level"
@@ -70,7 +70,7 @@ struct option {
 /// Reads the options of a line from a word on, up to one that ends them.
 class trainer_line {
 public:
-    explicit trainer_line(const std::vector<std::string>& words) : words_{words} {}
+    trainer_line(const std::vector<std::string>& words, std::int64_t gpus) : words_{words}, gpus_{gpus} {}
 
     std::vector<std::string> options(std::vector<std::string>& notes) {
         if (!find_script()) return {};
@@ -103,16 +103,30 @@ private:
     }
     bool ends_options(const std::string& word) const { return of_launcher_ && (word.ends_with(".py") || word == "-m"); }
 
-    static std::int64_t number(const std::string& text) {
+    /// A whole number of at least 1, at most one that products of three of hold. `named` is the option.
+    static std::int64_t number(const std::string& named, const std::string& text) {
+        constexpr std::int64_t most = std::int64_t{1} << 20;
         std::int64_t n = 0;
-        std::from_chars(text.data(), text.data() + text.size(), n);
-        return std::clamp<std::int64_t>(n, 1, std::int64_t{1} << 20);
+        const char* const end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, n);
+        if (read.ec != std::errc{} || read.ptr != end || n < 1 || n > most)
+            throw refusal{llmres::refused(llmres::error_code::malformed, named, text,
+                                          "a whole number from 1 to 1048576, in digits")};
+        return n;
+    }
+    static bool is_true(const std::map<std::string, std::string>& said, const char* name) {
+        const auto found = said.find(name);
+        if (found == said.end()) return false;
+        const llmres::maybe<bool> truth = llmres::detail::truth_of(found->second.empty() ? "true" : found->second);
+        return !truth || *truth;
     }
     /// Takes what a launcher says of processes and sharding.
     void take(const option& o) {
-        if (o.name == "nproc_per_node" || o.name == "num_gpus") each_ = number(o.value);
-        if (o.name == "nnodes" || o.name == "num_nodes") nodes_ = number(o.value);
-        if (o.name == "num_processes") all_ = number(o.value);
+        // torchrun's words for all GPUs of the machine.
+        if (o.name == "nproc_per_node" && (o.value == "gpu" || o.value == "auto") && gpus_ > 0) return;
+        if (o.name == "nproc_per_node" || o.name == "num_gpus") gpus_per_node_ = number("--" + o.name, o.value);
+        if (o.name == "nnodes" || o.name == "num_nodes") nodes_ = number("--" + o.name, o.value);
+        if (o.name == "num_processes") processes_ = number("--" + o.name, o.value);
         if (o.name == "zero_stage") own_.push_back("--zero=" + o.value);
         if (o.name == "use_deepspeed" || o.name == "zero_stage") of_deepspeed_ = true;
         if (o.name == "use_fsdp") own_.emplace_back("--zero=3");
@@ -170,47 +184,79 @@ private:
 
     std::vector<std::string> in_own_words(std::map<std::string, std::string>& said, std::vector<std::string>& notes) {
         if (!unread_.empty()) notes.push_back(fmt::format("what {} says is not read (--config_file)", unread_));
-        const std::int64_t gpus = all_ > 0 ? all_ : each_ * nodes_;
+        const std::int64_t launched = processes_ > 0 ? processes_ : gpus_per_node_ * nodes_;
+        const std::int64_t gpus = number("gpus", std::to_string(gpus_ > 0 ? gpus_ : launched));
         std::string task = "finetuning";
         for (const std::string_view method : other_methods)
-            if (script_.find(method) != std::string::npos) task = method;
+            if (has_part(script_, method)) task = method;
         if (of_trl_) default_as_trl(said);
         const auto taken = [&](const char* name, const char* otherwise) {
             const auto found = said.find(name);
             const std::string value = found == said.end() ? otherwise : found->second;
             if (found != said.end()) said.erase(found);
-            return number(value);
+            return number(fmt::format("--{}", name), value);
         };
         const std::int64_t micro = taken("per_device_train_batch_size", "8");
         const std::int64_t steps = taken("gradient_accumulation_steps", "1");
+        const std::int64_t sequences = number("global_batch", std::to_string(micro * steps * gpus));
         own_.push_back("--task=" + task);
         if (!of_deepspeed_ && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
         if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");
         own_.push_back(fmt::format("--gpus={}", gpus));
         own_.push_back(fmt::format("--data={}", gpus));
         own_.push_back(fmt::format("--micro_batch={}", micro));
-        own_.push_back(fmt::format("--global_batch={}", micro * steps * gpus));
+        own_.push_back(fmt::format("--global_batch={}", sequences));
+        trained(said, sequences);
         for (const auto& [name, value] : said) {
             if (is_in(silent_options, name)) continue;
-            const std::string written = "--" + name + (value.empty() ? "" : "=" + value);
+            std::string written = "--" + name + (value.empty() ? "" : "=" + value);
             if (is_in(unmodelled_options, name))
                 notes.push_back(written + " changes memory or speed, and is not modelled");
             else
-                own_.push_back(name == "use_bnb_nested_quant" ? "--bnb_4bit_use_double_quant" : written);
+                own_.push_back(name == "use_bnb_nested_quant"
+                                   ? written.replace(2, name.size(), "bnb_4bit_use_double_quant")
+                                   : written);
         }
         return own_;
+    }
+    /// What is trained in all: --max_steps of so many sequences, else --num_train_epochs of what the caller knows.
+    void trained(std::map<std::string, std::string>& said, std::int64_t sequences) {
+        const auto taken = [&](const char* name) {
+            const auto found = said.find(name);
+            const std::string value = found == said.end() ? "" : found->second;
+            if (found != said.end()) said.erase(found);
+            return value;
+        };
+        const std::string steps = taken("max_steps"), epochs = taken("num_train_epochs");
+        own_.push_back("--epochs=" + (epochs.empty() ? "3" : epochs));  // training_args.py
+        if (steps.empty() || steps == "-1") return;
+        own_.back() = "--epochs=1";
+        own_.push_back(fmt::format("--samples={}", number("--max_steps", steps) * sequences));
+    }
+    /// Whether a path has a word between its marks: "examples/scripts/ppo.py" has ppo, "support.py" has not.
+    static bool has_part(std::string_view path, std::string_view word) {
+        while (!path.empty()) {
+            const std::size_t end = std::min(path.find_first_of("/\\._-"), path.size());
+            if (path.substr(0, end) == word) return true;
+            path.remove_prefix(std::min(end + 1, path.size()));
+        }
+        return false;
     }
     /// What TRL's scripts do unasked (sft_config.py, base_config.py and model_config.py of 1.9.2).
     static void default_as_trl(std::map<std::string, std::string>& said) {
         said.emplace("max_length", "1024");
         said.emplace("gradient_checkpointing", "true");
-        if (!said.contains("fp16")) said.emplace("bf16", "true");
-        const bool packed = said.contains("load_in_4bit") || said.contains("load_in_8bit");
+        if (!is_true(said, "fp16")) said.emplace("bf16", "true");
+        const bool packed = is_true(said, "load_in_4bit") || is_true(said, "load_in_8bit");
         if (!packed && !said.contains("dtype") && !said.contains("torch_dtype")) said.emplace("weights", "fp32");
-        if (said.contains("use_peft")) said.emplace("lora_r", "16"), said.emplace("lora_dropout", "0.05");
+        if (is_true(said, "use_peft")) said.emplace("lora_r", "16"), said.emplace("lora_dropout", "0.05");
+        if (said.contains("use_peft") && !is_true(said, "use_peft"))
+            for (const char* of_adapter : {"use_peft", "lora_r", "lora_dropout", "lora_target_modules", "use_dora"})
+                said.erase(of_adapter);
     }
 
     const std::vector<std::string>& words_;
+    std::int64_t gpus_ = 0;  ///< that stand before the line; 0: none do
     std::size_t at_ = 0;
     bool of_launcher_ = false;
     bool of_trl_ = false;
@@ -218,18 +264,20 @@ private:
     bool names_trainer_ = false;  ///< the program is a trainer and nothing else
     std::string script_{};
     std::string unread_{};
-    std::int64_t each_ = 1, nodes_ = 1, all_ = 0;
+    std::int64_t gpus_per_node_ = 1, nodes_ = 1, processes_ = 0;
     std::vector<std::string> own_{};
 };
 
 }  // namespace
 
-std::vector<std::string> options_of_trainer(const std::vector<std::string>& line, std::vector<std::string>& notes) {
-    if (line.size() != 1) return trainer_line{line}.options(notes);
+std::vector<std::string> options_of_trainer(const std::vector<std::string>& line, std::int64_t gpus,
+                                            std::vector<std::string>& notes) {
+    if (line.size() != 1) return trainer_line{line, gpus}.options(notes);
     const auto commands = llmres::split_launch_line(line[0]);
     if (!commands) return {};  // whatever reads it as a server's says why not
     for (const std::vector<std::string>& words : *commands)
-        if (std::vector<std::string> options = trainer_line{words}.options(notes); !options.empty()) return options;
+        if (std::vector<std::string> options = trainer_line{words, gpus}.options(notes); !options.empty())
+            return options;
     return {};
 }
 

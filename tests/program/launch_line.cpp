@@ -130,3 +130,58 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     refused({"plan", "--gpu", "h100", "--", "trl", "sft", "--model_name_or_path", "qwen3-8b", "--max_lenght", "2"},
             {"--max_lenght"});
 }
+
+TEST_CASE("a trainer's line says how much is trained, and what stands before it goes over it") {
+    const auto planned = [](arguments before, const arguments& options) {
+        before.insert(before.begin(), {"plan", "--gpu", "a100-sxm4-80gb", "--json"});
+        const arguments line{"--",
+                             "accelerate",
+                             "launch",
+                             "--num_processes",
+                             "4",
+                             "trl/scripts/sft.py",
+                             "--model_name_or_path",
+                             "Qwen/Qwen2.5-7B-Instruct",
+                             "--per_device_train_batch_size",
+                             "2",
+                             "--gradient_accumulation_steps",
+                             "8",
+                             "--max_length",
+                             "2048"};
+        const outcome o = run(before + line + options);
+        CAPTURE(o.err);
+        REQUIRE((o.exit == 0 || o.exit == 1));
+        return o.json();
+    };
+    // Whole steps of 64 sequences.
+    const auto in_steps = [](std::int64_t sequences) { return (sequences + 63) / 64 * 64 * 2048; };
+    const auto tokens = [&](const arguments& before, const arguments& options) {
+        return planned(before, options)["run"]["tokens"].get<std::int64_t>();
+    };
+    CHECK(tokens({"--samples", "25000"}, {"--num_train_epochs", "3"}) == in_steps(75'000));
+    CHECK(tokens({"--samples", "25000"}, {}) == in_steps(75'000));  // training_args.py
+    CHECK(tokens({"--samples", "25000", "--epochs", "1"}, {"--num_train_epochs", "3"}) == in_steps(25'000));
+    CHECK(tokens({}, {"--max_steps", "500"}) == in_steps(500 * 64));
+    CHECK(tokens({"--tokens", "1B"}, {"--max_steps", "500"}) == in_steps(1'000'000'000 / 2048));
+    CHECK_FALSE(planned({}, {"--num_train_epochs", "3"}).contains("run"));
+    const json over = planned({"--gpus", "2", "--micro_batch", "4"}, {});
+    CHECK(over["layout"]["data"] == 2);
+    CHECK(over["job"]["micro_batch"] == 4);
+    CHECK(planned({}, {"--use_peft", "False", "--lora_r", "8"})["job"]["adapter"]["kind"] == "none");
+    CHECK(planned({}, {"--use_peft", "--lora_r", "8"})["job"]["adapter"]["rank"] == 8);
+    const auto launched = [](const arguments& before, const char* count, const char* script) {
+        return run(
+            arguments{"plan", "--gpu", "h100-sxm5-80gb", "--json"} + before +
+            arguments{"--", "torchrun", "--nproc_per_node", count, script, "--model_name_or_path", "qwen3-0.6b"});
+    };
+    for (const char* wrong : {"gpu", "abc", "-4", "8x", "1048577"}) {
+        CAPTURE(wrong);
+        const outcome o = launched({}, wrong, "train.py");
+        CHECK(o.exit == 2);
+        CHECK(o.err.find("nproc_per_node is ") != std::string::npos);
+    }
+    CHECK(launched({"--gpus", "2"}, "gpu", "train.py").json()["layout"]["data"] == 2);
+    CHECK(launched({}, "2", "train_support.py").exit != 2);
+    CHECK(launched({}, "2", "ppo/train.py").err.find("task is ppo") == std::string::npos);
+    CHECK(launched({}, "2", "train_ppo.py").err.find("task is ppo") != std::string::npos);
+}
