@@ -33,6 +33,9 @@ nlohmann::json prices_of(const buy_options& o) {
     nlohmann::json prices = nlohmann::json::object();
     if (const auto file = o.job.fields.find("prices"); file != o.job.fields.end()) prices = read_prices(file->second);
     nlohmann::json& gpus = prices.contains("gpus") || prices.contains("instances") ? prices["gpus"] : prices;
+    if (!gpus.is_null() && !gpus.is_object())
+        throw refusal{llmres::refused(llmres::error_code::malformed, "prices.gpus", gpus.dump(),
+                                      "an object with a price for each GPU")};
     for (const std::string& typed : o.prices) {
         const std::size_t equals = typed.find('=');
         const auto number = equals == std::string::npos

@@ -202,9 +202,9 @@ struct fit_options {
     bool all = false;       ///< every model of the library, and not only those that people run today
 };
 int run_fit(const fit_options& o);
-/// Formats in which files of a model are published, the widest first: GGUF mixes, or else those of checkpoints, of
-/// which the empty one is the model's own.
-std::vector<std::string_view> published_formats(bool of_gguf);
+/// Formats in which files of a model are published for an engine, the widest first: GGUF mixes, or else those of
+/// checkpoints, of which the empty one is the model's own.
+std::vector<std::string_view> published_formats(const llmres::runtime& r);
 
 struct explain_options {
     std::string term;  ///< of memory or time, or a constant of a profile; empty: all terms are listed

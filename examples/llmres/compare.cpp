@@ -141,8 +141,7 @@ std::vector<std::string> formats_of_engines(const plan_options& asked) {
     for (const std::string& runtime :
          named == asked.fields.end() ? std::vector<std::string>{"none"} : parted("runtime", named->second)) {
         const llmres::runtime engine = accept(llmres::find_runtime(runtime));
-        const bool of_gguf = llmres::has_key(engine, "gpu_layers");
-        for (const std::string_view format : published_formats(of_gguf))
+        for (const std::string_view format : published_formats(engine))
             if (const std::string name{format.empty() ? "bf16" : format};
                 std::find(formats.begin(), formats.end(), name) == formats.end())
                 formats.push_back(name);

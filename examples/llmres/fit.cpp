@@ -59,7 +59,7 @@ constexpr auto listed_models = std::to_array<listed_model>({
 });
 // clang-format on
 
-constexpr std::int64_t usual_context = 8192;
+constexpr std::int64_t usual_context = 8192, usual_prompt = 1024, usual_output = 256;
 constexpr std::array<std::string_view, 4> uses{"chat", "code", "vision", "embedding"};
 constexpr std::array<std::string_view, 3> fit_orders{"parameters", "throughput", "memory"};
 
@@ -83,35 +83,50 @@ struct fitting {
 std::vector<std::string> names_of_models(const fit_options& o) {
     std::vector<std::string> names;
     for (const listed_model& m : listed_models)
-        if (o.use.empty() || m.uses.find(o.use) != std::string_view::npos) names.emplace_back(m.name);
+        if (o.use.empty() ? m.uses != "embedding" : m.uses.find(o.use) != std::string_view::npos)
+            names.emplace_back(m.name);
     if (!o.all) return names;
     for (const llmres::model* m : llmres::models::all)
         if (std::find(names.begin(), names.end(), m->name.view()) == names.end()) names.emplace_back(m->name.view());
     return names;
 }
 
+/// Whether an engine runs GGUF files unless told otherwise.
+bool reads_gguf(const llmres::runtime& r) { return llmres::has_key(r, "gpu_layers"); }
+
+/// What came of asking for plans that fit: whether one was made at all, and why the first was refused.
+struct attempts {
+    bool planned = false;
+    llmres::error refusal{};
+};
+
 /// The widest format in which a model fits; nothing where none surely does, or the engine runs the model in none.
-/// `of_gguf`: the engine runs GGUF files unless told otherwise.
-std::optional<fitting> widest_format(const fit_options& o, const std::string& name, bool of_gguf) {
+std::optional<fitting> widest_format(const fit_options& o, const std::string& name, const llmres::runtime& r,
+                                     attempts& made) {
     const llmres::result<llmres::model_source> source = llmres::find_model_source(name);
     if (!source || source->model.head.kind == llmres::head_kind::encoder) return std::nullopt;
     const llmres::model& model = source->model;
     fitting f{o.job, {}};
     f.asked.source = name;
-    // 1,024 tokens are read and 256 written of a context that others share.
+    // Times are of a usual prompt, and memory is of the whole context.
     const std::int64_t longest = model.max_context.in(llmres::tokens);
     f.asked.fields.try_emplace("context",
                                std::to_string(longest > 0 ? std::min(usual_context, longest) : usual_context));
-    if (generates(model) && longest >= usual_context) {
-        f.asked.fields.try_emplace("prompt", "1024");
-        f.asked.fields.try_emplace("output", "256");
+    const bool is_asked = o.job.fields.contains("prompt") || o.job.fields.contains("output");
+    if (generates(model) && !is_asked && (longest == 0 || longest >= usual_prompt + usual_output)) {
+        f.asked.fields["prompt"] = std::to_string(usual_prompt);
+        f.asked.fields["output"] = std::to_string(usual_output);
     }
-    const bool as_published = o.job.fields.contains("weights") || !is_wide(model.weights);
+    // GGUF files of 8-bit models are made in every mix; of MXFP4 and the like as published.
+    const bool has_mixes = reads_gguf(r) && llmres::family_of(model.weights) == llmres::format_family::eight_bit_float;
+    const bool as_published = o.job.fields.contains("weights") || (!is_wide(model.weights) && !has_mixes);
     const std::vector<std::string_view> formats =
-        as_published ? std::vector<std::string_view>{""} : published_formats(of_gguf);
+        as_published ? std::vector<std::string_view>{""} : published_formats(r);
     for (const std::string_view format : formats) {
         if (!format.empty()) f.asked.fields["weights"] = std::string{format};
         const llmres::result<llmres::job_answer> answer = llmres::answer_job(merged(f.asked), llmres::job_sources{});
+        if (!answer && made.refusal.code == llmres::error_code::none) made.refusal = answer.error();
+        made.planned = made.planned || answer;
         if (!answer || answer->planned.verdict() != llmres::verdict::fits) continue;
         f.answer = *answer;
         return f;
@@ -160,17 +175,31 @@ void print_fitting(const std::vector<fitting>& all) {
                 rows);
 }
 
+/// Lengths that nobody named, in words.
+std::string assumed_lengths(const plan_options& asked) {
+    std::vector<std::string> assumed;
+    if (!asked.fields.contains("context"))
+        assumed.push_back(fmt::format("context {}, or the model's own", usual_context));
+    if (!asked.fields.contains("prompt") && !asked.fields.contains("output"))
+        assumed.push_back(fmt::format("times of {} tokens read and {} written", usual_prompt, usual_output));
+    return assumed.empty() ? "nothing" : fmt::format("{}", fmt::join(assumed, "; "));
+}
+
 }  // namespace
 
-std::vector<std::string_view> published_formats(bool of_gguf) {
-    if (of_gguf) return {"f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k"};
-    return {"", "mlx_int8_g64", "fp8_e4m3", "awq_int4_g128", "mlx_int4_g64"};
+std::vector<std::string_view> published_formats(const llmres::runtime& r) {
+    if (reads_gguf(r)) return {"f16", "q8_0", "q6_k", "q5_k_m", "q4_k_m", "q3_k_m", "q2_k"};
+    if (r.identity.name == "mlx") return {"", "mlx_int8_g64", "mlx_int4_g64"};
+    return {"", "fp8_e4m3", "awq_int4_g128"};
 }
 
 int run_fit(const fit_options& asked) {
     fit_options o = asked;
     const std::size_t order = o.sort.empty() ? 0 : named<std::size_t>("sort", o.sort, fit_orders);
     if (!o.use.empty()) named<std::size_t>("use", o.use, uses);
+    if (!o.use.empty() && o.all)
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, "use", o.use,
+                                      "absent beside --all: only models that people run today have uses")};
     if (o.top < 0) throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "0 (all) or more")};
     if (!o.job.fields.contains("gpu") && !o.job.fields.contains("device") && !o.job.fields.contains("gpu_memory"))
         throw refusal{llmres::refused(llmres::error_code::missing, "gpu", "absent", "a GPU: llmres fit 3060")};
@@ -178,13 +207,15 @@ int run_fit(const fit_options& asked) {
     std::vector<fitting> all;
     // What is wrong with the card or the engine is wrong for every model: the first says it.
     plan_options first = o.job;
+    for (const char* of_model : {"context", "prompt", "output", "weights", "kv_cache"}) first.fields.erase(of_model);
     first.source = std::string{listed_models.front().name};
     const llmres::job_answer any = accept(llmres::answer_job(merged(first), llmres::job_sources{}));
     say_which_gpu(merged(first));
     const std::vector<std::string> names = names_of_models(o);
+    attempts made;
     for (const std::string& name : names)
-        if (std::optional<fitting> found = widest_format(o, name, static_cast<bool>(any.request.job.gguf)))
-            all.push_back(*found);
+        if (const auto found = widest_format(o, name, any.request.job.runtime, made)) all.push_back(*found);
+    if (!made.planned) throw refusal{made.refusal};
     const std::size_t of_all = all.size();
     std::sort(all.begin(), all.end(), [&](const fitting& a, const fitting& b) {
         return std::tuple{a.key(order), a.asked.source} < std::tuple{b.key(order), b.asked.source};
@@ -207,8 +238,7 @@ int run_fit(const fit_options& asked) {
                all.size(), fit_orders[order]);
     if (all.empty()) return does_not_fit;
     print_fitting(all);
-    fmt::print("\nassumed  context {} where nobody names one; speeds of {} tokens read and {} written\n", usual_context,
-               1024, 256);
+    fmt::print("\nassumed  {}\n", assumed_lengths(o.job));
     fmt::print("first    {}\n", command_of(all.front().asked, nlohmann::json::object()));
     return fits;
 }

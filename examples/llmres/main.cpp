@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <exception>
 #include <iostream>
+#include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/files.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/sentences.hpp>
@@ -59,6 +60,11 @@ void refuse_other_command(const std::string& typed) {
         if (typed == word) throw refusal{llmres::refused(llmres::error_code::unknown, "command", typed, instead)};
 }
 
+/// Whether a command takes one model or job first, and GPUs behind it.
+bool takes_gpu_behind_model(std::string_view command) {
+    return command == "plan" || command == "search" || command == "replicas";
+}
+
 /// Refuses arguments that no command or option takes, with the nearest name that exists.
 void refuse_rest(const CLI::App& command) {
     std::vector<std::string> known;
@@ -73,7 +79,11 @@ void refuse_rest(const CLI::App& command) {
     }
     if (rest.empty()) return;
     if (typed_words.size() > 1) refuse_other_command(typed_words[1]);  // llmres plan finetune MODEL
-    throw refusal{llmres::refused(llmres::error_code::unknown, "argument", rest.front(), "nothing more")};
+    if (command.get_name() == "fit")
+        accept(llmres::find_gpu(fmt::format("{}", fmt::join(rest.rbegin(), rest.rend(), " ")), "gpu"));
+    throw refusal{llmres::refused(
+        llmres::error_code::unknown, "argument", rest.front(),
+        takes_gpu_behind_model(command.get_name()) ? "a GPU of `llmres gpus`, or nothing more" : "nothing more")};
 }
 
 void add_model(CLI::App& app, int& exit) {
@@ -286,7 +296,7 @@ void add_fit(CLI::App& app, int& exit) {
     command->footer(
         "Models that people run today, under llama.cpp unless --runtime names another engine. What is only tight is "
         "left\nout. Exit codes: 0 a model fits, 1 none does, 2 bad input.");
-    command->add_option("--use", o.use, "chat, code, vision or embedding; default: any")
+    command->add_option("--use", o.use, "chat, code, vision or embedding; default: all that generate")
         ->type_name("NAME")
         ->group("Models");
     command->add_flag("--all", o.all, "every model of `llmres models` besides")->group("Models");
@@ -381,11 +391,6 @@ void add_generated(CLI::App& app) {
     app.add_subcommand("man", "The manual page: llmres man > llmres.1")->callback([&app] {
         fmt::print("{}", manual_of(app));
     });
-}
-
-/// Whether a command takes one model or job first, and GPUs behind it.
-bool takes_gpu_behind_model(std::string_view command) {
-    return command == "plan" || command == "search" || command == "replicas";
 }
 
 /// Writes the GPU that stands without an option behind so many words (`plan qwen3-8b RTX 3060 12GB`) as --gpu. Other

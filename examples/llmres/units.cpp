@@ -171,7 +171,7 @@ nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed
     const double factor = factor_of(flag, typed, suffix);
     if (factor == 0) return typed;
     const double value = real * factor;
-    if (factor >= 1 && value < 9e18 && value == std::floor(value)) return static_cast<std::int64_t>(value);
+    if (factor >= 1 && std::fabs(value) < 9e18 && value == std::floor(value)) return static_cast<std::int64_t>(value);
     return factor < 1 ? nlohmann::json(std::round(value * 1e9) / 1e9) : nlohmann::json(value);
 }
 

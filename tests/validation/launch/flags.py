@@ -13,6 +13,7 @@ import io
 import json
 import pathlib
 import re
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -55,9 +56,15 @@ class Remote(io.RawIOBase):
         return wanted
 
 
+def index():
+    """The package index that pip asks, as its help names it."""
+    said = subprocess.run([sys.executable, "-m", "pip", "download", "--help"], capture_output=True, text=True, check=True)
+    return re.search(r"\(default\s+(https?://[^\s)]+)\)", re.sub(r"\s+", " ", said.stdout))[1].rstrip("/")
+
+
 def link(project, ending):
     accept = {"Accept": "application/vnd.pypi.simple.v1+json"}
-    request = urllib.request.Request(f"https://pypi.org/simple/{project}/", headers=accept)
+    request = urllib.request.Request(f"{index()}/{project}/", headers=accept)
     with urllib.request.urlopen(request) as answer:
         files = json.load(answer)["files"]
     return next(f["url"] for f in files if f["filename"].endswith(ending))

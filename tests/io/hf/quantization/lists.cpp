@@ -3,6 +3,8 @@
 // have, which the entry contains (a name), or matches (a glob, a regular expression).
 #include <doctest/doctest.h>
 
+#include "reading.hpp"
+
 #include <cstdint>
 #include <llmres/io/hf/quantization/config.hpp>
 #include <llmres/models/weight_formats.hpp>
@@ -20,23 +22,7 @@ namespace {
 constexpr int layers = 13, recurring = 12, routed_experts = 4;
 
 /// A dense layer, eleven with routed and shared experts, one of them with a recurrence, and one that predicts ahead.
-model mixture() {
-    layer dense;
-    dense.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16};
-    dense.feed_forward.width = 128;
-    layer routed = dense;
-    routed.feed_forward.experts = {.count = routed_experts, .per_token = 2, .width = 32, .shared_width = 64};
-    layer mixing = routed;
-    mixing.attention = no_attention;
-    mixing.recurrent = {
-        .kind = recurrent_kind::mamba2, .heads = 4, .head_dim = 16, .key_heads = 1, .state = 8, .kernel = 4};
-    model m{.vocabulary = 100, .hidden = 64};
-    m.layers.append(1, dense);
-    m.layers.append(layers - 2, routed);
-    m.layers.append(1, mixing);
-    m.prediction = {.layers = 1, .block = routed, .norms = 3};
-    return m;
-}
+model mixture() { return quantization_tests::blank(layers); }
 
 /// A matrix of a layer; `layer` is `layers` for the one that predicts ahead.
 struct matrix {

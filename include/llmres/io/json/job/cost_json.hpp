@@ -23,7 +23,7 @@ struct run_and_cost {
     maybe<plan_cost> cost{};     ///< what it costs, an hour and a million tokens
 };
 
-/// What a document asks of a plan. Errors: those of time_of_run().
+/// The run and its cost that a document asks of a plan. Errors: those of time_of_run().
 inline result<run_and_cost> run_and_cost_of(const maybe<training_run>& run, const maybe<tariff>& prices, const job& j,
                                             const job_plan& p, const cluster& c) {
     run_and_cost made;
@@ -72,7 +72,7 @@ inline json_value to_json(const training_time& t) {
                                 {"failures", t.failures}});
 }
 
-/// What a plan costs.
+/// The cost of a plan, as JSON.
 inline json_value to_json(const plan_cost& cost, const tariff& t, const job& j) {
     json_value out = json_value::object();
     out["currency"] = t.currency.empty() ? json_value(nullptr) : json_value(t.currency.view());

@@ -68,7 +68,7 @@ status only_these(const nlohmann::json& object, std::string_view path,
     return done{};
 }
 
-/// Whether a table says which of its parts are GPUs and which are instances.
+/// True of a table with GPUs and instances apart.
 inline bool has_parts(const nlohmann::json& table) { return table.contains("gpus") || table.contains("instances"); }
 
 }  // namespace detail
