@@ -102,13 +102,13 @@ void print_tokens(const llmres::plan_cost& cost, const llmres::tariff& t, const 
     }
     fmt::print("         a million tokens of\n");
     const auto line = [&](const char* what, const llmres::expense& e) {
-        fmt::print("           {:<13} {}\n", what, tokens_text(e, t));
+        fmt::print("           {:<22} {}\n", what, tokens_text(e, t));
     };
     line("input", cost.input);
     line("cached input", cost.cached_input);
     if (!generates(j.model)) return;
     line("output", cost.output);
-    line("both", cost.tokens);
+    line("output with its prompt", cost.tokens);
 }
 
 void print_cost(const llmres::plan_cost& cost, const llmres::tariff& t, const llmres::job& j) {

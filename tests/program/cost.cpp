@@ -105,7 +105,7 @@ TEST_CASE("5. What do a million tokens cost: input, cached input and output?") {
     CHECK(expected(million["generated_with_prompt"]["kwh"]) * 3.6 ==
           doctest::Approx(700 / answer["time"]["tokens_per_second"].get<double>()));
     const std::string page = run(chat + arguments{"--gpu_hour", "2.5", "--pue", "1"}).out;
-    for (const char* line : {"input ", "cached input ", "output ", "both "})
+    for (const char* line : {"input ", "cached input ", "output ", "output with its prompt "})
         CHECK(page.find("\n           " + std::string{line}) != std::string::npos);
     CHECK(page.find(" J a token") != std::string::npos);
 }

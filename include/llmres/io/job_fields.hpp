@@ -524,7 +524,7 @@ inline constexpr std::array all{
     by_hand("cost", "Cost", "currency", text,
         "currency of all prices, as ISO 4217 names it: USD, EUR; default: as prices have it ($2.50/h), else none"),
     field(at<&tariff::gpu_hour>, "Cost", "gpu_hour", 0, most_money,
-        "rent of one GPU for an hour, 2.5 or $2.50/h: the answer says what a run and a million tokens cost"),
+        "rent of one GPU for an hour, 2.5 or '$2.50/h': the answer says what a run and a million tokens cost"),
     field(at<&tariff::gpu_price>, "Cost", "gpu_price", 0, most_money,
         "price of one GPU that is bought, with its share of a machine; needs gpu_life"),
     by_hand("cost", "Cost", "gpu_life", real, 0, 1000, "years (4y) that a bought GPU is used for"),
