@@ -243,8 +243,8 @@ TEST_CASE("every copy of the residual stream is alive in both halves of a layer"
     const auto residuals = [&] {
         std::int64_t all = 0;
         for_each_live_activation(l, 32, token_shape{.sequences = 1, .length = 10, .keys = 10}, attention_kernel::flash,
-                                 bf16, [&](const activation& a, layer_half) {
-                                     if (a.role == activation_role::residual) all += a.elements;
+                                 bf16, [&](const activation& alive, layer_half) {
+                                     if (alive.role == activation_role::residual) all += alive.elements;
                                  });
         return all;
     };
