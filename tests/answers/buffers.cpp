@@ -463,7 +463,7 @@ TEST_CASE("experts are as many buffers as the layer has, whichever term keeps so
 TEST_CASE("the same of random training jobs, of every model, runtime, optimizer and adapter") {
     random_documents::dice d;
     cases all;
-    for (int i = 0; i < (sanitized ? 100 : 2000); ++i) {
+    for (int i = 0; i < (sanitized ? 1000 : 2000); ++i) {
         nlohmann::json document = random_documents::random_training_job(d);
         if (i % 3 == 0) document["global_batch"] = document["micro_batch"].get<std::int64_t>();  // one micro-batch
         const result<plan_request> read = read_job(document);
