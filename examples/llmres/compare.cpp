@@ -276,7 +276,7 @@ void print_rows(const std::vector<row>& rows, const std::vector<axis>& axes) {
              r.trains() ? std::string{} : if_it_runs(to_string(p.speed.prefill.total().expected)),
              if_it_runs(to_string(p.speed.step.total().expected))});
         const llmres::plan_request& asked = r.answer->request;
-        std::vector<std::string> cost = cells_of_cost(asked, asked.job, p);
+        std::vector<std::string> cost = cells_of_cost(asked, r.answer->priced);
         cost.resize(heads.size());
         for (const std::string& text : cost) cells.push_back(if_it_runs(text));
         cells.push_back(to_text(p.layout));

@@ -142,17 +142,17 @@ std::vector<std::string> heads_of_cost(const llmres::plan_request& request) {
     return heads;
 }
 
-std::vector<std::string> cells_of_cost(const llmres::plan_request& request, const llmres::job& j,
-                                       const llmres::job_plan& p) {
+std::vector<std::string> cells_of_cost(const llmres::plan_request& request, const llmres::run_and_cost& made) {
     std::vector<std::string> cells;
-    const llmres::run_and_cost made = accept(run_and_cost_of(request.run, request.cost, j, p, request.cluster));
-    if (made.run) {
-        cells.push_back(number(made.run->total.expected.in(llmres::hours) / 24));
-        cells.push_back(number(made.run->gpu_time().expected.in(llmres::hours)));
+    const auto of_run = [&](auto text) { cells.push_back(made.run ? text() : std::string{"-"}); };
+    if (request.run) {
+        of_run([&] { return number(made.run->total.expected.in(llmres::hours) / 24); });
+        of_run([&] { return number(made.run->gpu_time().expected.in(llmres::hours)); });
     }
-    if (!made.cost) return cells;
+    if (!request.cost) return cells;
     const llmres::tariff& t = *request.cost;
-    if (t.has_price() && made.run) cells.push_back(number(made.cost->run->cost().expected.in(llmres::currency)));
+    if (t.has_price() && request.run)
+        of_run([&] { return number(made.cost->run->cost().expected.in(llmres::currency)); });
     if (t.has_price()) cells.push_back(number(made.cost->tokens.cost().expected.in(llmres::currency)));
     if (t.has_energy()) cells.push_back(number(made.cost->tokens.energy->expected.in(llmres::joules) / 1e6));
     return cells;

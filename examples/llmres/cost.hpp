@@ -12,9 +12,8 @@ namespace program {
 void print_run_and_cost(const llmres::run_and_cost& made, const llmres::plan_request& request);
 
 /// What a table says of a plan's run and cost: the heads of its columns, and a row's texts under them; none where the
-/// document asks for neither.
+/// document asks for neither. A run that its layout does not allow is a dash.
 std::vector<std::string> heads_of_cost(const llmres::plan_request& request);
-std::vector<std::string> cells_of_cost(const llmres::plan_request& request, const llmres::job& j,
-                                       const llmres::job_plan& p);
+std::vector<std::string> cells_of_cost(const llmres::plan_request& request, const llmres::run_and_cost& made);
 
 }  // namespace program

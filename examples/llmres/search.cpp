@@ -92,8 +92,8 @@ std::string choice_text(const llmres::found_layout& f, const llmres::job& j, con
     return text;
 }
 
-void print_layouts(std::span<const llmres::found_layout> list, const llmres::plan_request& request,
-                   const llmres::search_space& space) {
+void print_layouts(std::span<const llmres::found_layout> list, std::span<const llmres::run_and_cost> priced,
+                   const llmres::plan_request& request, const llmres::search_space& space) {
     const llmres::job& j = request.job;
     const bool serves = !trains(j);
     std::vector<table_row> rows;
@@ -107,7 +107,7 @@ void print_layouts(std::span<const llmres::found_layout> list, const llmres::pla
                         fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s)),
                         serves ? to_string(p.speed.prefill.total().expected) : std::string{},
                         to_string(p.speed.step.total().expected), to_string(p.memory.total().expected)});
-        const table_row cost = cells_of_cost(request, with_choice(j, found.choice), p);
+        const table_row cost = cells_of_cost(request, priced[rows.size() - 1]);
         rows.back().insert(rows.back().end(), cost.begin(), cost.end());
         rows.back().push_back(to_text(p.layout) + choice_text(found, j, space));
     }
@@ -124,13 +124,13 @@ void print_counts(const llmres::job& j, const llmres::cluster& c, const llmres::
 }
 
 /// The layout nearest to fitting, where none fits, and why it does not.
-void print_nearest(std::span<const llmres::found_layout> nearest, const llmres::plan_request& request,
-                   const llmres::search_space& space) {
+void print_nearest(std::span<const llmres::found_layout> nearest, std::span<const llmres::run_and_cost> priced,
+                   const llmres::plan_request& request, const llmres::search_space& space) {
     const llmres::job_plan& plan = nearest[0].plan;
     fmt::print("{}\n", plan.verdict == llmres::verdict::tight
                            ? "None fits at its upper bounds. The nearest, at what is expected:"
                            : "None fits. The nearest:");
-    print_layouts(nearest, request, space);
+    print_layouts(nearest, priced, request, space);
     print_reasons(plan, llmres::with_choice(request.job, nearest[0].choice), request.cluster);
 }
 
@@ -236,14 +236,14 @@ int run_search(const search_options& o) {
         print_answer("search", answer);
         return fits_somewhere ? fits : does_not_fit;
     }
+    const std::vector<llmres::run_and_cost> priced = accept(runs_and_costs_of(best, request));
+    const std::vector<llmres::run_and_cost> priced_front = accept(runs_and_costs_of(front, request));
     print_counts(j, c, counts, r.objective);
-    if (fits_somewhere)
-        print_layouts(best, request, r.space);
-    else
-        print_nearest(best, request, r.space);
+    const auto print_best = fits_somewhere ? print_layouts : print_nearest;
+    print_best(best, priced, request, r.space);
     if (!o.against.empty()) {
         fmt::print("\nNo layout beats these both in throughput and in {}:\n", o.against);
-        print_layouts(front, request, r.space);
+        print_layouts(front, priced_front, request, r.space);
     }
     fmt::print("\n");
     print_profile(request.profile);

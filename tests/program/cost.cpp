@@ -89,6 +89,33 @@ TEST_CASE("4. What does the run cost at 2.50 dollars an hour, how much energy is
     CHECK(cost["run"]["rent"]["low"] < cost["run"]["rent"]["high"]);
 }
 
+TEST_CASE("a million trained tokens cost their part of the run, checkpoints and failures included") {
+    const json answer = planned(pretraining + arguments{"--tokens", "1T", "--gpu_hour", "2.5", "--mtbf", "3h",
+                                                        "--checkpoint", "5min", "--restart", "10min"});
+    CHECK(answer["run"]["goodput"].get<double>() < 0.8);
+    CHECK(expected(answer["cost"]["million_tokens"]["trained"]["rent"]) ==
+          doctest::Approx(expected(answer["cost"]["run"]["rent"]) / 1e6).epsilon(1e-4));
+}
+
+TEST_CASE("a layout that trains for less than the interval of checkpoints has no run beside those that have one") {
+    const arguments asked = arguments{"search"} + arguments(pretraining.begin() + 1, pretraining.end()) +
+                            arguments{"--tokens", "1B", "--gpu_hour", "2.5", "--top", "1000"};
+    const auto seconds_of = [](const json& found) { return expected(found["run"]["seconds"]); };
+    const json whole = run(asked + arguments{"--json"}).json()["best"];
+    const double shortest = seconds_of(whole.front()), longest = seconds_of(whole.back());
+    REQUIRE(shortest < longest);
+    const arguments between =
+        asked + arguments{"--checkpoint", "1s", "--checkpoint_interval", std::to_string((shortest + longest) / 2)};
+    const json best = run(between + arguments{"--json"}).json()["best"];
+    REQUIRE(best.size() == whole.size());
+    CHECK(!best.front().contains("run"));
+    CHECK(!best.front()["cost"].contains("run"));
+    CHECK(best.front()["cost"]["million_tokens"] == whole.front()["cost"]["million_tokens"]);
+    CHECK(seconds_of(best.back()) > longest);
+    CHECK(run(between).out.find("  -  ") != std::string::npos);
+    refused(asked + arguments{"--checkpoint", "1s", "--checkpoint_interval", "99d"}, {"run.checkpoint_interval is"});
+}
+
 TEST_CASE("5. What do a million tokens cost: input, cached input and output?") {
     const json answer = planned(chat + arguments{"--gpu_hour", "2.5", "--pue", "1"});
     const json& million = answer["cost"]["million_tokens"];

@@ -69,6 +69,14 @@ TEST_CASE("data ranks share the prompts, and their sequences are all in flight")
     CHECK(two.input.expected.in(seconds) == doctest::Approx(one.input.expected.in(seconds) / 2).epsilon(1e-6));
 }
 
+TEST_CASE("a single sequence occupies all data ranks while its prompt is computed, as while its tokens are") {
+    job j = chat();
+    j.batch = 1;
+    const token_times one = times_of(j, {}, h100(1)), two = times_of(j, {.data = 2}, h100(2));
+    CHECK(two.output.expected.in(seconds) == doctest::Approx(one.output.expected.in(seconds)).epsilon(1e-6));
+    CHECK(two.input.expected.in(seconds) == doctest::Approx(one.input.expected.in(seconds)).epsilon(1e-6));
+}
+
 TEST_CASE("a generated token is dearer than one of a prompt, and a cached one is cheapest") {
     for (const double rate : {0.0, 0.3, 0.9}) {
         job j = chat();

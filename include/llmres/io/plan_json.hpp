@@ -25,6 +25,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -159,15 +160,35 @@ inline void ask_for(plan_request& r, objective by) {
     r.cost = prices;
 }
 
-/// What a search found for a document, with its run and its cost, as far as it asks. Errors: those of time_of_run().
-inline result<json_value> to_json(const std::vector<found_layout>& best, const plan_request& r) {
-    json_value list = json_value::array();
+/// The run and the cost of each layout that a search found, as far as its document asks for them. A layout that the
+/// run's checkpoints and failures do not allow has no run, where they allow another. Errors: those of time_of_run(),
+/// where no layout has a run.
+inline result<std::vector<run_and_cost>> runs_and_costs_of(std::span<const found_layout> best, const plan_request& r) {
+    std::vector<run_and_cost> all;
+    maybe<error> first;
+    bool runs = false;
     for (const found_layout& found : best) {
         const job chosen = with_choice(r.job, found.choice);
-        const result<run_and_cost> priced = run_and_cost_of(r.run, r.cost, chosen, found.plan, r.cluster);
-        if (!priced) return priced.error();
-        list.push_back(to_json(found, r.job, r.cluster));
-        add_to(list.back(), *priced, r.cost, chosen);
+        const auto priced = [&](const maybe<training_run>& run) {
+            return run_and_cost_of(run, r.cost, chosen, found.plan, r.cluster);
+        };
+        const result<run_and_cost> asked = priced(r.run);
+        runs = runs || asked;
+        if (!asked && !first) first = asked.error();
+        all.push_back(asked ? *asked : *priced({}));
+    }
+    if (first && !runs) return *first;
+    return all;
+}
+
+/// What a search found for a document, with its runs and costs. Errors: those of runs_and_costs_of().
+inline result<json_value> to_json(const std::vector<found_layout>& best, const plan_request& r) {
+    const result<std::vector<run_and_cost>> priced = runs_and_costs_of(best, r);
+    if (!priced) return priced.error();
+    json_value list = json_value::array();
+    for (std::size_t i = 0; i < best.size(); ++i) {
+        list.push_back(to_json(best[i], r.job, r.cluster));
+        add_to(list.back(), (*priced)[i], r.cost, with_choice(r.job, best[i].choice));
     }
     return list;
 }

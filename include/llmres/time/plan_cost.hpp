@@ -19,12 +19,14 @@ namespace llmres::inline v0 {
 
 /// What a plan costs at a tariff.
 struct plan_cost {
-    expense hour{};          ///< of all GPUs of the layout
-    maybe<expense> run{};    ///< of the training run, where there is one
-    expense tokens{};        ///< of a million tokens: trained, or generated with their share of the prompts
-    expense input{};         ///< serving: of a million tokens of prompts
-    expense cached_input{};  ///< serving: of a million tokens of prompts that the cache holds
-    expense output{};        ///< serving: of a million generated tokens alone
+    expense hour{};        ///< of all GPUs of the layout
+    maybe<expense> run{};  ///< of the training run, where there is one
+    /// Of a million tokens: trained, with what checkpoints and failures of the run add, or generated with their share
+    /// of the prompts.
+    expense tokens{};
+    expense input{};                                 ///< serving: of a million tokens of prompts
+    expense cached_input{};                          ///< serving: of a million tokens of prompts that the cache holds
+    expense output{};                                ///< serving: of a million generated tokens alone
     maybe<double> months_until_bought_is_cheaper{};  ///< of uninterrupted use
 };
 
@@ -40,7 +42,8 @@ constexpr plan_cost cost_of(const tariff& t, const job& j, const layout& l, cons
     if (run) all.run = of(run->total);
     if (trains(j)) {
         const auto each = static_cast<double>(tokens_of_step(j, l).in(llmres::tokens));
-        all.tokens = of_million(detail::scaled(speed.step.total(), 1 / each));
+        const double goodput = run ? run->goodput : 1;
+        all.tokens = of_million(detail::scaled(speed.step.total(), 1 / (each * goodput)));
         return all;
     }
     const token_times times = token_times_of(j, l, c, held, speed);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
@@ -38,10 +39,11 @@ constexpr interval<duration> scaled(const interval<duration>& t, double factor) 
     return {t.low * factor, t.expected * factor, t.high * factor};
 }
 
-/// Time of all GPUs for one prompt.
+/// Time of all GPUs for one prompt. Data ranks compute one each at the same time, as far as that many sequences are in
+/// flight: the others wait.
 constexpr interval<duration> time_of_prompt(const job& j, const layout& l, const job_speed& speed) {
-    const auto together = static_cast<double>(prompts_before_token(j, l) * l.all_data_ranks());
-    return scaled(time_of_stage(j, speed.prefill), 1 / together);
+    const std::int64_t most = prompts_before_token(j, l) * l.all_data_ranks(), all = sequences_in_flight(j, l);
+    return scaled(time_of_stage(j, speed.prefill), 1 / static_cast<double>(most < all ? most : all));
 }
 
 /// A prompt and what is computed of it.
