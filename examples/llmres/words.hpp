@@ -50,6 +50,7 @@ inline constexpr auto answer_words = std::to_array<answer_word>({
     {"helps|remedies|remedy", "changes of the job with which it fits, each planned; the command runs as printed"},
     {"limits", "the largest batch and the longest context of this layout, and the fewest GPUs, that still fit by the upper bounds"},
     {"profile|measured", "the constants of a runtime that its plans use, and how many measurements they were held against"},
+    {"runtime_versions", "the versions of the engine that its profile describes, where the job names none: `--runtime vllm@0.19` does"},
     {"recompute", "activation checkpointing: parts of the forward pass that are computed again in the backward pass and not kept"},
     {"memory|time|shares", "the bytes that the busiest GPU needs at its fullest, term by term; the seconds of a prompt, a token or a step"},
     {"micro_batches", "the pieces in which a pipeline or gradient accumulation computes the global batch"},
