@@ -206,6 +206,12 @@ int run_fit(const fit_options& o);
 /// checkpoints, of which the empty one is the model's own.
 std::vector<std::string_view> published_formats(const llmres::runtime& r);
 
+struct machine_options {
+    std::string file = "auto";  ///< what a tool of another machine printed; -: on standard input; auto: this machine
+    bool json = false;
+};
+int run_machine(const machine_options& o);
+
 struct explain_options {
     std::string term;  ///< of memory or time, or a constant of a profile; empty: all terms are listed
     plan_options job;  ///< the job whose term it is; without a source: none

@@ -202,7 +202,8 @@ int run_fit(const fit_options& asked) {
                                       "absent beside --all: only models that people run today have uses")};
     if (o.top < 0) throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "0 (all) or more")};
     if (!o.job.fields.contains("gpu") && !o.job.fields.contains("device") && !o.job.fields.contains("gpu_memory"))
-        throw refusal{llmres::refused(llmres::error_code::missing, "gpu", "absent", "a GPU: llmres fit 3060")};
+        throw refusal{llmres::refused(llmres::error_code::missing, "gpu", "absent",
+                                      "a GPU: llmres fit 3060, or llmres fit auto")};
     o.job.fields.try_emplace("runtime", "llama.cpp");
     std::vector<fitting> all;
     // What is wrong with the card or the engine is wrong for every model: the first says it.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // llmres: does this LLM job fit on these GPUs, in which layout, how fast, and what limits it?
 #include "commands.hpp"
+#include "machine.hpp"
 #include "shells.hpp"
 #include "spelling.hpp"
 #include "topics.hpp"
@@ -124,9 +125,12 @@ void add_job(CLI::App& command, plan_options& job, int& exit, Run run) {
     for (const llmres::job_field& f : llmres::job_fields) {
         constexpr std::array type_names{"N", "X", "", "NAME"};  // by field_type
         const std::string flag = llmres::flag_of(f);
+        std::string help{f.help};
+        if (flag == "gpu")
+            help += "; auto: those of this machine, or a FILE that nvidia-smi printed (`llmres machine`)";
         CLI::Option* option = f.type == llmres::field_type::flag
-                                  ? command.add_flag("--" + flag, (*typed)[flag], std::string{f.help})
-                                  : command.add_option("--" + flag, (*typed)[flag], std::string{f.help});
+                                  ? command.add_flag("--" + flag, (*typed)[flag], help)
+                                  : command.add_option("--" + flag, (*typed)[flag], help);
         option->group(std::string{f.group})->type_name(type_names[static_cast<std::size_t>(f.type)]);
         options.emplace_back(flag, option);
     }
@@ -137,6 +141,7 @@ void add_job(CLI::App& command, plan_options& job, int& exit, Run run) {
         refuse_rest(command);
         for (const auto& [flag, option] : options)
             if (option->count() > 0) job.fields[flag] = (*typed)[flag];
+        take_machine(job);
         exit = run();
     });
 }
@@ -263,6 +268,22 @@ void add_place(CLI::App& app, int& exit) {
            "energy_per_token; default: least_memory",
            "NAME");
     add_job(*command, o.job, exit, [] { return run_place(o); });
+}
+
+void add_machine(CLI::App& app, int& exit) {
+    static machine_options o;
+    auto* command = app.add_subcommand("machine", "The GPUs of this machine, or of one whose nvidia-smi is pasted");
+    command->footer(
+        "Without FILE by NVIDIA's driver. FILE (-: standard input) is what nvidia-smi, its -L, -q or -q -x, rocm-smi\n"
+        "--showproductname --showmeminfo vram --json, or system_profiler SPHardwareDataType printed. What --gpu auto "
+        "and\n--gpu FILE of other commands take of it is printed as flags.");
+    command->allow_extras();
+    command->add_option("FILE", o.file, "what a tool printed; -: standard input; default: this machine")->type_name("");
+    command->add_flag("--json", o.json, "one JSON document on stdout");
+    command->callback([command, &exit] {
+        refuse_rest(*command);
+        exit = run_machine(o);
+    });
 }
 
 void add_compare(CLI::App& app, int& exit) {
@@ -399,7 +420,7 @@ void name_option_of_gpu(std::vector<std::string>& typed, std::ptrdiff_t behind) 
     const auto first = std::find_if(typed.begin(), typed.end(), [](const auto& word) { return word.starts_with('-'); });
     if (first - typed.begin() <= behind) return;
     const std::string words = fmt::format("{}", fmt::join(typed.begin() + behind, first, " "));
-    if (!names_gpus(words)) return;
+    if (!names_gpus(words) && words != "auto") return;
     typed.erase(typed.begin() + behind, first);
     typed.insert(typed.begin() + behind, "--gpu=" + words);
 }
@@ -547,6 +568,7 @@ int answer(const std::vector<std::string>& words) {
     add_place(app, exit);
     add_compare(app, exit);
     add_fit(app, exit);
+    add_machine(app, exit);
     add_explain(app, exit);
     add_check(app, exit);
     add_calibrate(app, exit);

@@ -139,7 +139,10 @@ code nvmlDeviceGetMigMode(device_handle d, unsigned* mode, unsigned* pending) {
     return say(mode, d->index == 2 ? 1 : 0);
 }
 code nvmlDeviceGetUUID(device_handle d, char* room, unsigned length) { return say(room, length, d->uuid); }
-code nvmlDeviceGetName(device_handle d, char* room, unsigned length) { return say(room, length, d->name); }
+code nvmlDeviceGetName(device_handle d, char* room, unsigned length) {
+    const char* card = std::getenv("LLMRES_FAKE_NVML_NAME");  // of all whole cards
+    return say(room, length, card != nullptr && !d->instance ? card : d->name);
+}
 code nvmlDeviceGetBoardPartNumber(device_handle, char* room, unsigned length) { return say(room, length, ""); }
 code nvmlDeviceGetVbiosVersion(device_handle, char* room, unsigned length) {
     return say(room, length, "00.00.00.00.00");

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/io/json/cluster/machine.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <fstream>
+#include <iterator>
+#include <llmres/hardware/gpus/all.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace llmres;
+
+namespace {
+
+std::string printed(const std::string& name) {
+    std::ifstream in{LLMRES_SOURCE_DIR "/tests/data/machines/" + name, std::ios::binary};
+    return {std::istreambuf_iterator<char>{in}, {}};
+}
+
+struct listing {
+    const char* file;
+    const char* source;
+    std::vector<std::pair<const char*, std::int64_t>> cards;
+    byte_count in_use{};
+    double watts_below_board = 0;  ///< 0: no limit is lowered
+};
+
+std::string refusal_of(std::string_view text) {
+    const result<machine> m = read_machine(text);
+    if (!m) return std::string{m.error().value.view()};
+    const result<machine_cards> cards = cards_of(*m);
+    return cards ? "" : std::string{cards.error().value.view()};
+}
+
+}  // namespace
+
+TEST_CASE("what the tools of a machine print is its cards, what is in use of them, and lowered limits of power") {
+    const listing listings[] = {
+        {"nvidia_smi_3090.txt", "nvidia-smi", {{"rtx-3090", 2}}, mib(417), 280},
+        {"nvidia_smi_a100.txt", "nvidia-smi", {{"a100-sxm4-40gb", 2}}, mib(3112)},
+        {"nvidia_smi_laptop.txt", "nvidia-smi", {{"rtx-4090-laptop", 1}}, mib(1190), 80},
+        {"nvidia_smi_4060_ti.xml", "nvidia-smi", {{"rtx-4060-ti-16gb", 1}}, mib(640)},
+        {"nvidia_smi_list.txt", "nvidia-smi", {{"rtx-3060-12gb", 1}, {"gtx-1080-ti", 1}}},
+        {"nvidia_smi_h200.csv", "nvidia-smi", {{"h200-sxm5-141gb", 2}}, mib(4), 650},
+        {"rocm_smi.json", "rocm-smi", {{"mi300x-192gb", 1}}, bytes(297'795'584)},
+        {"rocm_smi.csv", "rocm-smi", {{"mi100-32gb", 1}}, bytes(27'856'896)},
+        {"system_profiler.txt", "system_profiler", {{"apple-m4-max-48gb", 1}}},
+    };
+    for (const listing& expected : listings) {
+        CAPTURE(expected.file);
+        const result<machine> m = read_machine(printed(expected.file));
+        REQUIRE(m);
+        CHECK(m->source == expected.source);
+        const result<machine_cards> cards = cards_of(*m);
+        REQUIRE(cards);
+        REQUIRE(cards->kinds.size() == expected.cards.size());
+        for (std::size_t i = 0; i < expected.cards.size(); ++i) {
+            CHECK(cards->kinds[i].first.id.view() == expected.cards[i].first);
+            CHECK(cards->kinds[i].second == expected.cards[i].second);
+        }
+        CHECK(cards->in_use == expected.in_use);
+        CHECK((cards->power_limit ? cards->power_limit->in(watts) : 0) == expected.watts_below_board);
+        CHECK(!cards->gpu_memory);
+    }
+}
+
+TEST_CASE("each card of the tables is found again by the name and the memory that its driver lists") {
+    int cards_of_tables = 0;
+    for (const gpu* card : gpus::all) {
+        if (card->vendor != gpu_vendor::nvidia || card->memory.fitted == byte_count{}) continue;
+        CAPTURE(std::string{card->id.view()});
+        const std::int64_t listed = card->memory.reported.value_or(card->memory.fitted).in(bytes) >> 20;
+        const std::string text = "<nvidia_smi_log><gpu id=\"0\"><product_name>" + std::string{card->name.view()} +
+                                 "</product_name><fb_memory_usage><total>" + std::to_string(listed) +
+                                 " MiB</total></fb_memory_usage></gpu></nvidia_smi_log>";
+        const result<machine> m = read_machine(text);
+        REQUIRE(m);
+        const result<machine_cards> cards = cards_of(*m);
+        REQUIRE(cards);
+        CHECK(cards->kinds[0].first.memory.fitted == card->memory.fitted);
+        CHECK(cards->kinds[0].first.name == card->name);
+        ++cards_of_tables;
+    }
+    CHECK(cards_of_tables > 100);
+}
+
+TEST_CASE("a card with more or less memory than the table's has that, less what its driver keeps") {
+    const auto memory_of = [](const std::string& text) {
+        return cards_of(read_machine(text).value()).value().gpu_memory;
+    };
+    const std::string head = "name, memory.total [MiB]\n";
+    CHECK(memory_of(head + "NVIDIA GeForce RTX 3090, 49140 MiB\n") == mib(49140 - 500));
+    CHECK(!memory_of(head + "NVIDIA GeForce RTX 4090, 49140 MiB\n"));  // a card that is sold so, with a row
+    CHECK(memory_of(head + "NVIDIA GeForce RTX 3090, 24576 MiB\nNVIDIA GeForce RTX 3090, 12288 MiB\n") ==
+          mib(12288 - 500));
+    CHECK(!memory_of(head + "NVIDIA L4, 23034 MiB\n"));
+    // Apple's GPU shares all of it; a size that is sold is a row of its own.
+    CHECK(memory_of("Chip: Apple M2 Max\nMemory: 56 GB\n") == gib(56));
+}
+
+TEST_CASE("integrated graphics beside a card are left out, and are a GPU where nothing else is") {
+    const std::string integrated = R"~({"Card Series": "Raphael", "VRAM Total Memory (B)": "67108864"})~";
+    const std::string card = R"~({"Card Series": "Radeon RX 7900 XTX", "VRAM Total Memory (B)": "25753026560"})~";
+    CHECK(read_machine("{\"card0\": " + card + ", \"card1\": " + integrated + "}")->gpus.size() == 1);
+    CHECK(read_machine("{\"card0\": " + integrated + "}")->gpus.size() == 1);
+}
+
+TEST_CASE("a text without a GPU, a name that is cut, an unknown card and a card in slices are refused by name") {
+    CHECK(refusal_of("") == "a text without a GPU");
+    CHECK(refusal_of("no devices were found\n") == "a text without a GPU");
+    CHECK(refusal_of(std::string((std::size_t{1} << 20) + 1, '|')) == "1048577 bytes");
+    CHECK(refusal_of("{\"card0\"") == "a text without a GPU");
+    CHECK(refusal_of("<nvidia_smi_log><gpu id=\"0\">") == "without a name");
+    CHECK(refusal_of(printed("nvidia_smi_mig.txt")) == "NVIDIA A100-SXM4-80GB");
+    CHECK(refusal_of("GPU 0: NVIDIA A30 (UUID: GPU-1)\n  MIG 1g.6gb Device 0: (UUID: MIG-1)\n") == "NVIDIA A30");
+    CHECK(refusal_of("GPU 0: Voodoo 5 6000 (UUID: GPU-1)\n") == "Voodoo 5 6000");
+    CHECK(refusal_of("name, memory.total [MiB]\nNVIDIA GeForce RTX 309..., 24576 MiB\n") ==
+          "NVIDIA GeForce RTX 309...");
+    const result<machine_cards> none = cards_of(machine{});
+    REQUIRE(!none);
+    CHECK(none.error().code == error_code::missing);
+}
+
+TEST_CASE("numbers that are none leave a size unknown") {
+    for (const char* size : {"N/A", "[Not Supported]", "-5 MiB", "nan", "1e300 MiB", ""}) {
+        CAPTURE(size);
+        const result<machine> m =
+            read_machine("name, memory.total [MiB], power.limit [W]\nNVIDIA L4, " + std::string{size} + ", N/A\n");
+        REQUIRE(m);
+        CHECK(!m->gpus[0].memory);
+        CHECK(!m->gpus[0].power_limit);
+    }
+}
