@@ -3,11 +3,11 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <llmres/io/job_json.hpp>
 #include <llmres/io/logs/job.hpp>
 #include <llmres/io/logs/reader.hpp>
 #include <string_view>
 
+#include "job_reader/job_reader.hpp"
 #include "require.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         require(std::isfinite(f.value), "a figure is a number");
         require(f.line >= 1 && f.line <= log->lines, "a figure stands in a line");
     }
-    const auto job = read_job(logs::job_document(*log));
+    const auto job = job_reader::read(logs::job_document(*log));
     if (!job) require(!job.error().expected.empty(), "a refusal says what was expected");
     if (job) logs::observations_of(*log, job->job.runtime);
     return 0;

@@ -62,17 +62,8 @@ inline const std::vector<run>& all() {
 struct planned {
     interval<byte_count> allocated;
     interval<byte_count> reserved;
+    double replay_error = 0;  ///< of the ratio of reserved to allocated memory, as the plan's own tensors make it
 };
-
-inline planned plan_of(const run& r) {
-    const memory_breakdown m = memory_of(r.asked.job, *r.asked.layout, r.asked.cluster);
-    // A run in which autograd had no thread of its own lacks its workspace.
-    const byte_count workspace = product_workspace_on(r.asked.job.runtime.process, true) * (2 - r.threads);
-    const auto without = [&](const interval<byte_count>& all) {
-        return interval<byte_count>{all.low - workspace, all.expected - workspace, all.high - workspace};
-    };
-    return {without(m.allocated), without(m.reserved)};
-}
 
 /// How far what a plan's own tensors reserve, one after the other, over what they take is from what was measured.
 inline double replay_error_of(const run& r) {
@@ -81,18 +72,28 @@ inline double replay_error_of(const run& r) {
     return training_runs::replay(asked, 0, byte_count{}).ratio() / ratio(r.reserved, r.allocated) - 1;
 }
 
+inline planned plan_of(const run& r) {
+    const memory_breakdown m = memory_of(r.asked.job, *r.asked.layout, r.asked.cluster);
+    // A run in which autograd had no thread of its own lacks its workspace.
+    const byte_count workspace = product_workspace_on(r.asked.job.runtime.process, true) * (2 - r.threads);
+    const auto without = [&](const interval<byte_count>& all) {
+        return interval<byte_count>{all.low - workspace, all.expected - workspace, all.high - workspace};
+    };
+    return {without(m.allocated), without(m.reserved), replay_error_of(r)};
+}
+
 /// Errors of the runs that were added.
 struct scores {
     training_runs::errors allocated{}, reserved{};
     int within_one_percent = 0;  ///< of what was allocated
     double replayed = 0;         ///< the sum of the replays' errors, whichever way they are off
 
-    void add(const run& r) {
-        const planned p = plan_of(r);
+    void add(const run& r) { add(r, plan_of(r)); }
+    void add(const run& r, const planned& p) {
         allocated.add(p.allocated, r.allocated.in(gib)), reserved.add(p.reserved, r.reserved.in(gib));
         const double error = ratio(p.allocated.expected, r.allocated) - 1;
         within_one_percent += error <= 0.01 && error >= -0.01;
-        replayed += std::fabs(replay_error_of(r));
+        replayed += std::fabs(p.replay_error);
     }
 };
 
