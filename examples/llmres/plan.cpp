@@ -126,6 +126,8 @@ int run_plan(const plan_options& o) {
         print_help(o, help);
         print_limits(planned.plan, request);
         if (planned.split) print_prefill(*planned.split, request.prefill->cluster);
+        const std::string launch = launch_command(answer);
+        if (!launch.empty() && launch_line_words().empty()) fmt::print("launch   {}\n", launch);
     }
     const llmres::verdict verdict = answer.planned.verdict();
     if (verdict == llmres::verdict::tight)

@@ -3,6 +3,7 @@
 #include <llmres/answers/launch.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/jobs/knobs.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
@@ -38,6 +39,42 @@ TEST_CASE("serving runtimes are started with their own names") {
         launch_command(chat(runtimes::vllm), uneven, sixteen).starts_with("VLLM_PP_LAYER_PARTITION=50,30 vllm serve"));
     CHECK(launch_command(chat(runtimes::tensorrt_llm), {.tensor = 8}, sixteen) ==
           "trtllm-serve MODEL --tp_size 8 --max_batch_size 32 --max_seq_len 8192");
+}
+
+TEST_CASE("an engine is told what the job sets of it, and nothing that is as in its profile") {
+    job j = chat(runtimes::vllm);
+    j.runtime.cache.fraction = 0.85;
+    j.options.max_loras = 4;
+    j.kv_cache = fp8_e4m3;
+    REQUIRE(set_knob(j.runtime, j.options, "enforce_eager", 1));
+    CHECK(launch_command(j, {.tensor = 4}, sixteen)
+              .ends_with(
+                  " --kv-cache-dtype fp8 --gpu-memory-utilization 0.85 --enable-lora --max-loras 4 --max-lora-rank 16 "
+                  "--enforce-eager"));
+    // What a profile has for large GPUs alone is set for all, also where it is what small ones have.
+    j = chat(runtimes::vllm);
+    REQUIRE(set_knob(j.runtime, j.options, "max_num_batched_tokens",
+                     static_cast<double>(runtimes::vllm.step.max_batched_tokens.in(tokens))));
+    CHECK(launch_command(j, {}, sixteen).find(" --max-num-batched-tokens ") != std::string::npos);
+    job local = chat(runtimes::llama_cpp);
+    local.kv_cache = q8_0;
+    REQUIRE(set_knob(local.runtime, local.options, "flash_attn", 0));
+    CHECK(launch_command(local, {}, sixteen).ends_with(" --cache-type-k q8_0 --cache-type-v q8_0 --flash-attn off"));
+    local.kv_cache = fp32;
+    CHECK(launch_command(local, {}, sixteen).find(" --cache-type-k f32 ") != std::string::npos);
+    local.kv_cache = fp16;
+    CHECK(launch_command(local, {}, sixteen).find("--cache-type") == std::string::npos);
+}
+
+TEST_CASE("a server of one sequence is not held to one, unless the job limits them") {
+    job j = chat(runtimes::vllm);
+    j.batch = 1;
+    CHECK(launch_command(j, {}, sixteen) == "vllm serve MODEL --max-model-len 8192");
+    j.options.max_num_seqs = 1;
+    CHECK(launch_command(j, {}, sixteen) == "vllm serve MODEL --max-model-len 8192 --max-num-seqs 1");
+    j = chat(runtimes::llama_cpp);
+    j.batch = 1;
+    CHECK(launch_command(j, {}, sixteen).ends_with(" --parallel 1"));  // its server has four slots unless told
 }
 
 TEST_CASE("llama.cpp is told which experts stay on the host") {

@@ -185,3 +185,21 @@ TEST_CASE("a trainer's line says how much is trained, and what stands before it 
     CHECK(launched({}, "2", "ppo/train.py").err.find("task is ppo") == std::string::npos);
     CHECK(launched({}, "2", "train_ppo.py").err.find("task is ppo") != std::string::npos);
 }
+
+TEST_CASE("a plan says how the job is started, where that is known and it fits") {
+    const arguments job{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "-c", "8192"};
+    const std::string command = "vllm serve MODEL --max-model-len 8192 --gpu-memory-utilization 0.85";
+    const arguments served = job + arguments{"--runtime", "vllm", "--gpu_memory_utilization", "0.85"};
+    CHECK(run(served).out.find("\nlaunch   " + command + "\n") != std::string::npos);
+    CHECK(planned(served)["launch"] == command);
+    CHECK(planned(job)["launch"].is_null());
+    CHECK(run(job).out.find("\nlaunch ") == std::string::npos);
+    const json too_large =
+        planned({"plan", "llama-3.1-405b", "--gpu", "h100-sxm5-80gb", "--runtime", "vllm"}, does_not_fit);
+    CHECK(too_large["launch"].is_null());
+    // Whoever pasted a command has it.
+    const outcome pasted =
+        run({"plan", "--gpu", "h100-sxm5-80gb", "--", "vllm", "serve", "Qwen/Qwen3-8B", "--max-model-len", "8192"});
+    CHECK(pasted.exit == 0);
+    CHECK(pasted.out.find("\nlaunch ") == std::string::npos);
+}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/hardware/cluster.hpp>
@@ -8,6 +10,7 @@
 #include <llmres/jobs/job.hpp>
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
+#include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/command_line.hpp>
 #include <llmres/values/units.hpp>
 #include <string>
@@ -17,7 +20,8 @@
 namespace llmres::inline v0 {
 
 /// The command that starts the job in that layout, with the runtime's own names for its degrees, batch and lengths
-/// (runtimes/command_line.hpp); MODEL, and for a training script everything that is not about size, is the caller's.
+/// (runtimes/command_line.hpp), and what the job sets of the engine: the part of the GPU that it takes, formats,
+/// blocks, budgets. MODEL, a draft model, and for a training script everything that is not about size, is the caller's.
 /// Empty for a runtime whose launcher is not known.
 inline std::string launch_command(const job& j, const layout& l, const cluster& c);
 
@@ -27,6 +31,13 @@ inline std::string launch_command(const job& j, const dealt_layers& dealt);
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
+
+/// The profile of the library that a runtime was made from; null where it is made from none of these.
+inline const runtime* profile_of(const runtime& r) {
+    for (const runtime* profile : runtimes::all)
+        if (profile->identity == r.identity) return profile;
+    return nullptr;
+}
 
 /// What the command of a job says.
 struct launched {
@@ -50,6 +61,8 @@ struct launched {
         return sizes;
     }
     std::int64_t figure(launch_figure f) const;
+    /// What the job sets of its engine, where it is not as in the engine's profile.
+    std::int64_t setting(launch_figure f) const;
     std::string words(const launch_word& w) const;
 };
 
@@ -95,8 +108,70 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::split_by_layers: return in_turn && !splits_rows(j);
         case figure::split_by_rows: return in_turn && splits_rows(j);
         case figure::head_on_gpu: return !host_part_of(j).head;
+        default: return setting(f);
     }
-    return 0;
+}
+
+/// The prompt tokens of a step that a job sets, whatever the device; 0 where they are the engine's.
+inline std::int64_t batched_tokens_set(const llmres::serving_step& step, const llmres::serving_step& profile) {
+    const auto of_device = [](const device_default& d) { return d.max_batched_tokens; };
+    const bool same_on_devices =
+        std::ranges::equal(step.larger_devices, profile.larger_devices, {}, of_device, of_device);
+    return same_on_devices && step.max_batched_tokens == profile.max_batched_tokens
+               ? 0
+               : step.max_batched_tokens.in(tokens);
+}
+
+/// Whether the KV cache is in another format than ggml's own 16 bits.
+inline bool has_cache_type(const job& j) {
+    const precision& format = kv_cache_of(j);
+    return !(format == bf16) && !(format == fp16);
+}
+
+inline std::int64_t launched::setting(launch_figure f) const {
+    using figure = launch_figure;
+    const runtime* const named = profile_of(j.runtime);
+    const runtime &r = j.runtime, &profile = named != nullptr ? *named : r;
+    const serving_options& o = j.options;
+    constexpr token_count none = tokens(1);  // the longest sequence of CUDA graphs, where none are captured
+    const bool shares = r.cache.shares_prefixes, usually_shares = profile.cache.shares_prefixes;
+    const maybe<bool>& flash = r.serving_kernels.flash_attention;
+    const bool flash_is_set = flash && flash != profile.serving_kernels.flash_attention;
+    switch (f) {
+        case figure::cache_fraction:
+            return r.cache.fraction && r.cache.fraction != profile.cache.fraction
+                       ? std::llround(*r.cache.fraction * 1e4)
+                       : 0;
+        case figure::batched_tokens: return batched_tokens_set(r.step, profile.step);
+        case figure::cache_block: return r.cache.block == profile.cache.block ? 0 : r.cache.block.in(tokens);
+        case figure::cache_bytes: return o.cache_bytes.in(bytes);
+        case figure::cache_tokens: return o.cache_tokens.in(tokens);
+        case figure::cache_blocks: return o.cache_blocks;
+        case figure::resident_adapters: return o.max_loras;
+        case figure::adapter_rank: return o.max_loras > 0 ? o.max_lora_rank : 0;
+        case figure::eager: return r.launches.graph_context == none && profile.launches.graph_context != none;
+        case figure::whole_prompts: return usually_shares && !shares;
+        case figure::shared_prefixes: return shares && !usually_shares;
+        case figure::flash_attention: return flash_is_set && *flash;
+        case figure::no_flash_attention: return flash_is_set && !*flash;
+        case figure::whole_windows: return r.cache.windows != profile.cache.windows;
+        case figure::copied_weights: return profile.loading.maps_weights && !r.loading.maps_weights;
+        case figure::cache_type: return has_cache_type(j);
+        default: return 0;
+    }
+}
+
+/// The name of a cache's format as ggml has it.
+inline std::string cache_type_of(const job& j) {
+    const precision& format = kv_cache_of(j);
+    return format == fp32 ? "f32" : std::string{format.name.view()};
+}
+
+/// A part of a whole, without zeros at its end: 8500 is 0.85.
+inline std::string ten_thousandths(std::int64_t part) {
+    std::string digits = std::to_string(part % 10'000 + 10'000).substr(1);
+    while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
+    return std::to_string(part / 10'000) + "." + digits;
 }
 
 /// The words of a command and their figure; empty where there is nothing to say.
@@ -107,6 +182,10 @@ inline std::string launched::words(const launch_word& w) const {
         case launch_form::words: return says != 0 ? words : "";
         case launch_form::some: return says != 0 ? words + " " + std::to_string(says) : "";
         case launch_form::degree: return says > 1 ? words + " " + std::to_string(says) : "";
+        case launch_form::several:
+            return says > 1 || j.options.max_num_seqs > 0 ? words + " " + std::to_string(says) : "";
+        case launch_form::part: return says != 0 ? words + " " + ten_thousandths(says) : "";
+        case launch_form::format: return says != 0 ? words + " " + cache_type_of(j) : "";
         case launch_form::layers_of_stages: return deals_evenly() ? "" : words + " " + layers_of_stages(says);
         case launch_form::number: break;
     }

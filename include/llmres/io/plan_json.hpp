@@ -6,6 +6,7 @@
 #include <functional>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/launch.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/breakdown_json.hpp>
@@ -224,6 +225,13 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     return detail::assumptions_of(document, planned, p.host_memory.high > byte_count{});
 }
 
+/// The command that starts the job as it was planned; empty where it does not fit, has a pool for each phase, or its
+/// runtime's launcher is not known.
+inline std::string launch_command(const job_answer& given) {
+    if (given.planned.split || given.planned.verdict() == verdict::does_not_fit) return {};
+    return launch_command(given.request.job, given.planned.plan.layout, given.request.cluster);
+}
+
 /// Reads a job document and plans it.
 inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources = {});
 
@@ -328,6 +336,8 @@ inline json_value to_json(const job_answer& given, const std::vector<document_re
     json_value answer = detail::json_object({{"schema", plan_schema}});
     answer.update(detail::requested_to_json(given.planned, given.request));
     add_to(answer, given.priced, given.request.cost, given.request.job);
+    const std::string launch = launch_command(given);
+    answer["launch"] = launch.empty() ? json_value(nullptr) : json_value(launch);
     answer["assumed"] = given.assumed;
     answer["would_help"] = to_json(help);
     answer["document"] = detail::same_json<json_value>(given.document);

@@ -128,6 +128,23 @@ enum class launch_figure : std::uint8_t {
     split_by_layers,          ///< 1 where GPUs compute layers in turn
     split_by_rows,            ///< 1 where GPUs share the rows of each matrix
     head_on_gpu,              ///< 1 where the head is on a GPU
+    // What a job sets of its engine; 0 where that is as in the engine's profile.
+    cache_fraction,      ///< ten thousandths of a GPU that the engine takes
+    batched_tokens,      ///< prompt tokens in one step
+    cache_block,         ///< tokens of a cache block
+    cache_bytes,         ///< bytes of the pool of caches
+    cache_tokens,        ///< tokens of the pool of caches
+    cache_blocks,        ///< blocks of the pool of caches
+    resident_adapters,   ///< LoRA adapters that are resident at once
+    adapter_rank,        ///< the largest rank of these
+    eager,               ///< 1 where no CUDA graphs are captured
+    whole_prompts,       ///< 1 where sequences share no prefixes, which the engine has them share
+    shared_prefixes,     ///< 1 where they do, which the engine does not
+    flash_attention,     ///< 1 where attention is flash attention
+    no_flash_attention,  ///< 1 where it is not
+    whole_windows,       ///< 1 where windowed layers keep the whole context
+    copied_weights,      ///< 1 where what stays on the host is not mapped from its file
+    cache_type,          ///< 1 where the KV cache is in another format than the engine's own
 };
 
 /// In which form a command says a figure.
@@ -136,6 +153,10 @@ enum class launch_form : std::uint8_t {
     number,  ///< the words and the figure
     some,    ///< the words and the figure, where it is not 0
     degree,  ///< the words and the figure, where it is more than 1, which launchers take it to be
+    /// The words and the figure, where it is more than 1 or the job limits sequences: a server takes one or more.
+    several,
+    part,    ///< the words and the figure over ten thousand, where it is not 0
+    format,  ///< the words and the name of the KV cache's format, where the figure is not 0
     /// The words, and the layers of each stage with commas between them, of which the last has the figure more; where
     /// stages differ.
     layers_of_stages,

@@ -45,6 +45,13 @@ inline constexpr std::array llama_cpp_words{
     launch_word{"--ctx-size", launch_figure::context_of_all},
     launch_word{"--parallel", launch_figure::sequences_of_rank},
     launch_word{"--tensor-split", launch_figure::head_on_gpu, launch_form::layers_of_stages},
+    launch_word{"--cache-type-k", launch_figure::cache_type, launch_form::format},
+    launch_word{"--cache-type-v", launch_figure::cache_type, launch_form::format},
+    launch_word{"--flash-attn on", launch_figure::flash_attention, launch_form::words},
+    launch_word{"--flash-attn off", launch_figure::no_flash_attention, launch_form::words},
+    launch_word{"--ubatch-size", launch_figure::batched_tokens, launch_form::some},
+    launch_word{"--swa-full", launch_figure::whole_windows, launch_form::words},
+    launch_word{"--no-mmap", launch_figure::copied_weights, launch_form::words},
 };
 inline constexpr launcher llama_cpp_launcher{"llama.cpp", "llama-server --model MODEL", llama_cpp_words};
 

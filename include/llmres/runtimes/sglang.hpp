@@ -250,7 +250,14 @@ inline constexpr std::array sglang_words{
     launch_word{"--enable-dp-attention", launch_figure::data_shares_experts, launch_form::words},
     launch_word{"--ep-size", launch_figure::expert_ranks, launch_form::degree},
     launch_word{"--context-length", launch_figure::context},
-    launch_word{"--max-running-requests", launch_figure::sequences},
+    launch_word{"--max-running-requests", launch_figure::sequences, launch_form::several},
+    launch_word{"--quantization fp8", launch_figure::weights_cast_to_fp8, launch_form::words},
+    launch_word{"--kv-cache-dtype fp8_e4m3", launch_figure::fp8_cache, launch_form::words},
+    launch_word{"--mem-fraction-static", launch_figure::cache_fraction, launch_form::part},
+    launch_word{"--chunked-prefill-size", launch_figure::batched_tokens, launch_form::some},
+    launch_word{"--page-size", launch_figure::cache_block, launch_form::some},
+    launch_word{"--max-total-tokens", launch_figure::cache_tokens, launch_form::some},
+    launch_word{"--disable-cuda-graph", launch_figure::eager, launch_form::words},
 };
 inline constexpr launcher sglang_launcher{"sglang", "python -m sglang.launch_server --model-path MODEL", sglang_words,
                                           process_starter::itself, "SGLANG_PP_LAYER_PARTITION"};

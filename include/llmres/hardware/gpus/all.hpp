@@ -60,6 +60,8 @@ inline constexpr std::array aliases{
     alias{"b100", "b100-sxm-192gb"}, alias{"b200", "b200-sxm-180gb"}, alias{"b300", "b300-sxm-288gb"},
     alias{"b300-sxm6-ac", "b300-sxm-288gb"}, alias{"gb10", "gb10-dgx-spark"}, alias{"dgx-spark", "gb10-dgx-spark"},
     alias{"orin", "jetson-agx-orin-64gb"}, alias{"thor", "jetson-agx-thor-t5000"},
+    alias{"jetson-thor", "jetson-agx-thor-t5000"}, alias{"rtx-pro-5000-72gb", "rtx-pro-5000-blackwell-72gb"},
+    alias{"vera-rubin-nvl144", "vr200-288gb"},
     alias{"rtx-2080-ti-22gb", "rtx-2080-ti-22gb-mod"},
     alias{"rtx-3060", "rtx-3060-12gb"}, alias{"rtx-3080", "rtx-3080-10gb"},
     alias{"rtx-pro-6000", "rtx-pro-6000-blackwell-server"},
