@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <cstdint>
 #include <llmres/answers/launch.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
@@ -117,11 +118,40 @@ TEST_CASE("torchtitan's data ranks shard weights or replicate them") {
         "torchrun --nproc-per-node 8 -m torchtitan.train --parallelism.tensor_parallel_degree 2 "
         "--parallelism.pipeline_parallel_degree 1 --parallelism.context_parallel_degree 1 "
         "--parallelism.expert_parallel_degree 1 ";
-    const std::string end = " 4 --training.local_batch_size 2 --training.seq_len 8192";
+    const std::string end =
+        " --training.local_batch_size 2 --training.global_batch_size 8 --training.seq_len 8192 "
+        "--activation_checkpoint.mode none";
+    const std::string shards = begin + "--parallelism.data_parallel_shard_degree 4";
     CHECK(launch_command(j, {.tensor = 2, .data = 4, .zero = 3}, sixteen) ==
-          begin + "--parallelism.data_parallel_shard_degree" + end);
+          shards + " --parallelism.fsdp_reshard_after_forward always" + end);
+    CHECK(launch_command(j, {.tensor = 2, .data = 4, .zero = 2}, sixteen) ==
+          shards + " --parallelism.fsdp_reshard_after_forward never" + end);
     CHECK(launch_command(j, {.tensor = 2, .data = 4}, sixteen) ==
-          begin + "--parallelism.data_parallel_replicate_degree" + end);
+          begin + "--parallelism.data_parallel_replicate_degree 4" + end);
+}
+
+TEST_CASE("torchtitan is told what is recomputed, which it does unasked, and whether layers are compiled") {
+    job j{.model = models::llama_3_1_8b,
+          .task = task::pretraining,
+          .sequence = tokens(8192),
+          .runtime = runtimes::torchtitan};
+    const auto ends = [&](const char* words) { return launch_command(j, {}, sixteen).ends_with(words); };
+    j.recompute = recompute::selective;
+    CHECK(ends(" --activation_checkpoint.mode selective --activation_checkpoint.selective_ac_option op"));
+    j.recompute = recompute::full;
+    CHECK(ends(" --activation_checkpoint.mode full"));
+    j.runtime.kernels.compilation.layers = true;
+    CHECK(ends(" --compile.enable"));
+}
+
+TEST_CASE("Megatron-LM shards gradients and weights by its FSDP") {
+    const job j{.model = models::llama_3_1_8b, .task = task::pretraining, .runtime = runtimes::megatron};
+    const auto says = [&](std::int32_t zero, const char* words) {
+        return launch_command(j, {.data = 8, .zero = zero}, sixteen).find(words) != std::string::npos;
+    };
+    CHECK(!says(1, "fsdp"));
+    CHECK(says(2, " --use-distributed-optimizer --use-megatron-fsdp --data-parallel-sharding-strategy optim_grads "));
+    CHECK(says(3, " --data-parallel-sharding-strategy optim_grads_params "));
 }
 
 TEST_CASE("Megatron-LM is told what a first and a last stage have, and where experts lie") {

@@ -87,6 +87,8 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::context_ranks: return l.context_parallel;
         case figure::sequence_parallel: return l.sequence_parallel;
         case figure::sharded_optimizer: return l.zero > 0;
+        case figure::sharded_gradients: return l.zero == 2;
+        case figure::sharded_weights: return l.zero == 3;
         case figure::first_stage_layers: return l.first_stage_layers;
         case figure::last_stage_layers: return l.last_stage_layers;
         case figure::embedding_as_layer: return l.embedding_as_layer;
@@ -100,6 +102,8 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::global_batch: return j.global_batch > 0 ? j.global_batch : sequences_at_once(j, l);
         case figure::full_recomputation: return j.recompute == recompute::full;
         case figure::selective_recomputation: return j.recompute == recompute::selective;
+        case figure::no_recomputation: return j.recompute == recompute::none;
+        case figure::compiled_layers: return j.runtime.kernels.compilation.layers;
         case figure::weights_cast_to_fp8: return casts_to_fp8(j);
         case figure::fp8_cache: return j.kv_cache && *j.kv_cache == fp8_e4m3;
         case figure::gpu_layers: return j.options.gpu_layers.value_or(j.model.layers.size + 1);

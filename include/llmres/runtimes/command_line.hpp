@@ -107,6 +107,8 @@ enum class launch_figure : std::uint8_t {
     context_ranks,            ///< ranks that share each sequence
     sequence_parallel,        ///< 1 where norms and residuals are split over the tensor ranks
     sharded_optimizer,        ///< 1 where data ranks shard the optimizer's states
+    sharded_gradients,        ///< 1 where they shard the gradients, too, and not the weights
+    sharded_weights,          ///< 1 where they shard all
     first_stage_layers,       ///< layers of the first stage, where they are named
     last_stage_layers,        ///< layers of the last stage, where they are named
     embedding_as_layer,       ///< 1 where the embedding counts as a layer of its stage
@@ -120,6 +122,8 @@ enum class launch_figure : std::uint8_t {
     global_batch,             ///< sequences in an optimizer step
     full_recomputation,       ///< 1 where layers are recomputed whole
     selective_recomputation,  ///< 1 where a part of each layer is recomputed
+    no_recomputation,         ///< 1 where nothing is recomputed
+    compiled_layers,          ///< 1 where layers are compiled
     weights_cast_to_fp8,      ///< 1 where a checkpoint of another format is loaded as fp8
     fp8_cache,                ///< 1 where the KV cache is fp8
     gpu_layers,               ///< layers on GPUs, the head as one more

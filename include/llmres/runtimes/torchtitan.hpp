@@ -19,8 +19,16 @@ inline constexpr std::array torchtitan_words{
     launch_word{"--parallelism.data_parallel_shard_degree", launch_figure::data_ranks_sharded, launch_form::some},
     launch_word{"--parallelism.data_parallel_replicate_degree", launch_figure::data_ranks_replicated,
                 launch_form::some},
+    launch_word{"--parallelism.fsdp_reshard_after_forward never", launch_figure::sharded_gradients, launch_form::words},
+    launch_word{"--parallelism.fsdp_reshard_after_forward always", launch_figure::sharded_weights, launch_form::words},
     launch_word{"--training.local_batch_size", launch_figure::micro_batch},
+    launch_word{"--training.global_batch_size", launch_figure::global_batch},
     launch_word{"--training.seq_len", launch_figure::training_sequence},
+    launch_word{"--activation_checkpoint.mode none", launch_figure::no_recomputation, launch_form::words},
+    launch_word{"--activation_checkpoint.mode selective --activation_checkpoint.selective_ac_option op",
+                launch_figure::selective_recomputation, launch_form::words},
+    launch_word{"--activation_checkpoint.mode full", launch_figure::full_recomputation, launch_form::words},
+    launch_word{"--compile.enable", launch_figure::compiled_layers, launch_form::words},
 };
 inline constexpr launcher torchtitan_launcher{"torchtitan", "-m torchtitan.train", torchtitan_words,
                                               process_starter::torchrun};
