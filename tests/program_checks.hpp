@@ -31,7 +31,7 @@ inline arguments operator+(arguments a, const arguments& b) {
 /// A job that fits, to vary.
 inline const arguments small_job{"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "4096"};
 
-/// Nothing on stdout, exit code 2, one message on stderr that holds all the words.
+/// Exit code 2, one message on stderr that holds all the words, and nothing on stdout but, under --json, that message.
 inline void refused(const arguments& given, const std::vector<std::string>& words,
                     const std::string& folder = LLMRES_SOURCE_DIR, const std::string& limit = "true") {
     std::string line;
@@ -40,7 +40,12 @@ inline void refused(const arguments& given, const std::vector<std::string>& word
     const outcome o = run(given, folder, limit);
     CAPTURE(o.err);
     CHECK(o.exit == bad_input);
-    CHECK(o.out.empty());
+    if (std::find(given.begin(), given.end(), "--json") == given.end()) {
+        CHECK(o.out.empty());
+    } else {
+        CHECK(o.json()["schema"] == "llmres/error/1");
+        CHECK(o.err == "llmres: " + o.json()["message"].get<std::string>() + "\n");
+    }
     CHECK(o.err.starts_with("llmres: "));
     CHECK(o.err.ends_with("\n"));
     CHECK(o.err.size() < 500);

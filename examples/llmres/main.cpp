@@ -515,6 +515,21 @@ void open_standard_streams() {
 /// Whether all that was printed was written; a full disk shows only here.
 bool is_written() { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush().good(); }
 
+/// Says what is wrong with the input: a sentence on standard error and, where --json is asked for, a document on
+/// standard output.
+int refuse(const llmres::error& what, const std::string& sentence) {
+    const auto end = std::find(typed_words.begin(), typed_words.end(), "--");  // behind it stands another command
+    if (std::find(typed_words.begin(), end, "--json") != end)
+        print_answer("error", {{"code", name_of(what.code)},
+                               {"field", plain(std::string{what.field.view()})},
+                               {"value", plain(std::string{what.value.view()})},
+                               {"expected", plain(std::string{what.expected.view()})},
+                               {"message", plain(sentence)}});
+    if (!is_written()) throw std::system_error{errno, std::generic_category()};
+    tell(plain(sentence));
+    return bad_input;
+}
+
 int parse(CLI::App& app, std::vector<std::string> arguments) {
     try {
         std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the last to the first
@@ -529,8 +544,9 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
             value != std::string_view::npos)
             throw refusal{llmres::refused(llmres::error_code::malformed, what.substr(option + 2, value - option - 2),
                                           what.substr(value + 3), "a number in digits alone, such as 9000 or 0.5")};
-        tell(plain(e.what()) + "; see llmres" + (of.empty() ? "" : " " + of.front()->get_name()) + " --help");
-        return bad_input;
+        return refuse(
+            llmres::refused(llmres::error_code::malformed, "arguments", "", e.what()),
+            std::string{e.what()} + "; see llmres" + (of.empty() ? "" : " " + of.front()->get_name()) + " --help");
     }
     if (!app.get_subcommands().empty()) return fits;
     std::vector<std::string> commands;
@@ -604,15 +620,21 @@ int answer(const std::vector<std::string>& words) {
     return exit;
 }
 
+/// Answers what was typed, or says why it cannot.
+int answer_or_refuse(const std::vector<std::string>& words) {
+    try {
+        return answer(words);
+    } catch (const refusal& r) {
+        return refuse(r.what, llmres::to_text(r.what) + r.names);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     open_standard_streams();
     try {
-        return answer({argv + 1, argv + argc});
-    } catch (const refusal& r) {
-        tell(plain(llmres::to_text(r.what) + r.names));
-        return bad_input;
+        return answer_or_refuse({argv + 1, argv + argc});
     } catch (const std::system_error& e) {  // {fmt} throws it, too
         tell("the answer cannot be written: " + plain(e.code().message()));
         return internal_error;

@@ -296,3 +296,21 @@ TEST_CASE("a layout, a cluster or a runtime that cannot be is refused by field, 
              "--tensor", "2", "--gpus", "2", "--host_cores", "3", "--gpu_memory_utilization", "0.5"},
             {"layout"});
 }
+
+TEST_CASE(
+    "under --json a refusal is a document on standard output as well, with the field, its value and what is right") {
+    const outcome o = run({"plan", "llama-3.1-8b", "--gpu", "h100-sxm5-80gb", "--context", "-3", "--json"});
+    CHECK(o.exit == bad_input);
+    const auto error = o.json();
+    CHECK(error["schema"] == "llmres/error/1");
+    CHECK(error["code"] == "out_of_range");
+    CHECK(error["field"] == "context");
+    CHECK(error["value"] == "-3");
+    CHECK(error["expected"].get<std::string>().starts_with("an integer from 1"));
+    refused({"plan", "no-such-model", "--json"}, {"model is no-such-model"});
+    refused({"plan", "--json"}, {"JOB is required", "--help"});
+    refused({"buy", "llama-3.1-8b", "--budget", "9k", "--json"}, {"budget is 9k"});
+    refused({"check", "/no/such/log", "--json"}, {"/no/such/log"});
+    // Behind -- it is an option of another command.
+    CHECK(run({"plan", "--gpu", "h100", "--", "vllm", "serve", "x", "--json"}).out.empty());
+}

@@ -46,7 +46,7 @@ def program_says(program: str, document: dict) -> dict:
         job = pathlib.Path(folder, "job.json")
         job.write_text(json.dumps(document), encoding="utf-8")
         done = subprocess.run([program, "plan", str(job), "--json"], capture_output=True, text=True)
-    return json.loads(done.stdout) if done.stdout else {"refused": done.stderr}
+    return json.loads(done.stdout) if done.returncode < 2 else {"refused": done.stderr}
 
 
 def check(asked: dict, answer: dict, said: dict) -> None:
