@@ -63,13 +63,16 @@ void print_measured(const llmres::gpu& card) {
     if (!text.empty()) fmt::print("measured {}\n", text);
 }
 
-void print_time(const llmres::job_plan& p, bool trains) {
-    if (trains) {
-        fmt::print("time     {} a step\n", bounds(p.speed.step.total()));
+void print_time(const llmres::job_plan& p, const llmres::job& j) {
+    const char* condition = p.verdict == llmres::verdict::does_not_fit ? "if it fitted: " : "";
+    if (trains(j)) {
+        fmt::print("time     {}{} a step\n", condition, bounds(p.speed.step.total()));
     } else {
         const bool generates = p.speed.step.expected() > llmres::duration{};
-        fmt::print("time     {} {}\n", bounds(p.speed.prefill.total()),
-                   generates ? "to the first token" : "for one input");
+        const std::string of =
+            generates ? fmt::format("to the first token of a prompt of {} tokens", prompt_of(j).in(llmres::tokens))
+                      : "for one input";
+        fmt::print("time     {}{} {}\n", condition, bounds(p.speed.prefill.total()), of);
         if (generates) fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));
     }
     fmt::print("         {} in all, {:.1f} % of the GPUs' arithmetic; most of it is {}\n",
@@ -186,7 +189,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     }
     print_reserved(p, request);
     print_host_memory(p, c);
-    print_time(p, trains(j));
+    print_time(p, j);
     print_waiting(j, p.layout);
     print_reasons(p, j, c);
 }
