@@ -83,6 +83,8 @@ TEST_CASE("what is no line is refused by name") {
     CHECK(refusal_of("a ${b").expected == "a bracket that is closed");
     CHECK(refusal_of(std::string_view{"a\0b", 3}).value == "a control character");
     CHECK(refusal_of("a '\x01'").value == "a control character");
+    CHECK(refusal_of("a \\\x01").value == "a control character");
+    CHECK(refusal_of("a \"\x7f\"").value == "a control character");
     CHECK(refusal_of(std::string(10'000'000, 'a')).code == error_code::out_of_range);
     std::string many;
     for (int i = 0; i < 30'000; ++i) many += "a ";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <llmres/values/error.hpp>
 #include <llmres/values/text.hpp>
@@ -38,11 +39,10 @@ public:
         constexpr std::size_t longest = std::size_t{1} << 20;
         if (text_.size() > longest)
             return refused(error_code::out_of_range, "line", std::to_string(text_.size()) + " bytes", "at most 1 MiB");
+        if (std::any_of(text_.begin(), text_.end(), is_control))
+            return refused(error_code::malformed, "line", "a control character", "text");
         while (at_ < text_.size()) {
-            const char c = text_[at_];
-            if ((static_cast<unsigned char>(c) < ' ' && !is_blank(c) && c != '\n') || c == '\x7f')
-                return refused(error_code::malformed, "line", "a control character", "text");
-            if (const status read = next(c); !read) return read.error();
+            if (const status read = next(text_[at_]); !read) return read.error();
             if (words_ > most_launch_words)
                 return refused(error_code::out_of_range, "line", "too many words", "at most 5,000");
         }
@@ -53,6 +53,9 @@ public:
 
 private:
     static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+    static bool is_control(char c) {
+        return (static_cast<unsigned char>(c) < ' ' && !is_blank(c) && c != '\n') || c == '\x7f';
+    }
 
     /// Where the next line begins, if nothing but blanks stands between a position and it; else 0.
     std::size_t behind_line_end(std::size_t at) const {
@@ -137,8 +140,6 @@ private:
         in_word_ = true;
         for (++at_; at_ < text_.size() && text_[at_] != quote; ++at_) {
             const char c = text_[at_];
-            if (static_cast<unsigned char>(c) < ' ' && !is_blank(c) && c != '\n')
-                return refused(error_code::malformed, "line", "a control character", "text");
             if (quote == '"' && c == '\\' && at_ + 1 < text_.size()) {
                 const char escaped = text_[at_ + 1];
                 if (escaped == '\n') {
