@@ -79,7 +79,7 @@ std::string expense_text(const llmres::expense& e, const llmres::tariff& t) {
     std::string text;
     const auto part = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
     if (e.rent) part(money_text(*e.rent, t) + " rented");
-    if (e.ownership) part(money_text(*e.ownership, t) + " bought");
+    if (e.ownership) part(money_text(*e.ownership, t) + (t.gpu_price ? " bought" : " of electricity"));
     if (e.energy) part(energy_text(*e.energy));
     if (e.carbon) part(carbon_text(*e.carbon));
     return text;

@@ -137,6 +137,16 @@ TEST_CASE("5. What do a million tokens cost: input, cached input and output?") {
     CHECK(page.find(" J a token") != std::string::npos);
 }
 
+TEST_CASE("what do a million tokens cost on a card that I have?") {
+    const arguments asked{"plan",      "llama-3.1-8b", "--gpu", "rtx-4090", "-q",  "q4_k_m",        "--runtime",
+                          "llama.cpp", "--prompt",     "1000",  "--output", "300", "--electricity", "0.3"};
+    const json answer = planned(asked);
+    const double second = 0.45 * 0.3 / 3600;  // 450 W
+    CHECK(expected(answer["cost"]["million_tokens"]["generated_with_prompt"]["ownership"]) ==
+          doctest::Approx(second * 1e6 / answer["time"]["tokens_per_second"].get<double>()));
+    CHECK(run(asked).out.find(" of electricity, ") != std::string::npos);
+}
+
 TEST_CASE("6. Rent or buy: in which month do they meet?") {
     const json cost = planned(chat + arguments{"--gpu_hour", "2.5", "--gpu_price", "30k", "--gpu_life", "4y"})["cost"];
     CHECK(cost["months_until_bought_is_cheaper"].get<double>() == doctest::Approx(30'000 / (2.5 * 730.5)));

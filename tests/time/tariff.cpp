@@ -39,6 +39,20 @@ TEST_CASE("an instance is rented as a whole") {
     CHECK(amount(expense_of(eight, h100(16), 9, hours(1)).rent) == 32);
 }
 
+TEST_CASE("GPUs that are there already cost their electricity") {
+    const cluster c = standard_cluster(gpus::rtx_3090, 2).value();  // 350 W each
+    const tariff t{.electricity = currency(0.3), .pue = 1.0};
+    REQUIRE(validate(t, c));
+    const expense e = expense_of(t, c, 2, {hours(10), hours(10), hours(10)});
+    REQUIRE(e.ownership);
+    CHECK(!e.rent);
+    CHECK(e.ownership->expected.in(currency) == doctest::Approx(2 * 0.35 * 10 * 0.3));
+    CHECK(e.cost().expected == e.ownership->expected);
+    // Beside a rent it is what a purchase is compared with, not a cost of its own.
+    CHECK(!expense_of({.gpu_hour = currency(2), .electricity = currency(0.3)}, c, 2, {hours(1), hours(1), hours(1)})
+               .ownership);
+}
+
 TEST_CASE("ownership is the time's share of a life, and electricity where it has a price") {
     // 8 GPUs of 30,000 over four years, for a quarter of a year: 8 x 30,000 / 16.
     tariff t{.gpu_price = currency(30'000), .gpu_life = years(4)};

@@ -33,7 +33,10 @@ struct tariff {
     maybe<power> gpu_power{};    ///< draw of a GPU with its share of a machine; default: its own limit
     maybe<carbon_intensity> carbon{};  ///< of the electricity
     /// Whether it says anything of money.
-    constexpr bool has_price() const { return gpu_hour || gpu_price; }
+    constexpr bool has_price() const { return gpu_hour || gpu_price || electricity; }
+    /// Whether it says what owned GPUs cost: a part of their price and the electricity, or, of those that are there
+    /// already, the electricity alone.
+    constexpr bool has_ownership() const { return gpu_price ? gpu_life > duration{} : electricity && !gpu_hour; }
     /// Whether it asks for energy.
     constexpr bool has_energy() const { return electricity || pue || gpu_power || carbon; }
 };
@@ -42,7 +45,7 @@ struct tariff {
 struct expense {
     maybe<interval<money>> rent{};  ///< rented, in whole instances
     maybe<interval<money>>
-        ownership{};  ///< bought: the time's share of the life, and the electricity where it is priced
+        ownership{};  ///< owned: the time's share of a purchase's life, and the electricity, where they are priced
     maybe<interval<llmres::energy>> energy{};  ///< of the site: the GPUs at their limits of power, times PUE
     maybe<interval<mass>> carbon{};            ///< carbon dioxide, of that energy
     /// What an objective compares: the rent, or what ownership costs where there is none.
@@ -137,9 +140,9 @@ constexpr expense expense_of(const tariff& t, const cluster& c, std::int64_t gpu
     if (t.gpu_hour) e.rent = each([&](duration d) { return detail::rent_of(t, gpus, d); });
     const maybe<power> drawn = detail::drawn_by_gpu(t, c);
     const auto taken = [&](duration d) { return detail::energy_of(t, *drawn, gpus, d); };
-    if (t.gpu_price && t.gpu_life > duration{})
+    if (t.has_ownership())
         e.ownership = each([&](duration d) {
-            const money paid = *t.gpu_price * (static_cast<double>(gpus) * (d / t.gpu_life));
+            const money paid = t.gpu_price ? *t.gpu_price * (static_cast<double>(gpus) * (d / t.gpu_life)) : money{};
             return t.electricity ? paid + *t.electricity * (taken(d) / kwh(1)) : paid;
         });
     if (!t.has_energy()) return e;
