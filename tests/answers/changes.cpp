@@ -207,6 +207,9 @@ TEST_CASE("a model that is published in four bits is offered its own format, and
     CHECK(offered(j) == names{"mlx_int8_g64", "mlx_int6_g64", "mlx_int4_g64"});
     j.weights = mlx(6, 64);
     CHECK(offered(j) == names{"mlx_int4_g64"});
+    // Nobody said an engine: MLX's formats are for Apple's GPUs alone, and files of other engines come in mixes.
+    const names any{"fp8_e4m3", "awq_int4_g128", "a mix", "a mix", "a mix", "a mix", "a mix", "a mix"};
+    CHECK(offered({.model = models::llama_3_1_8b, .context = tokens(8192)}) == any);
 }
 
 TEST_CASE("a card without flash attention may take another kernel") {

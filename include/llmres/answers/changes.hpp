@@ -136,6 +136,14 @@ constexpr bool fits(const placed_job& p) { return llmres::fits(p.job, p.layout, 
 /// that quantise start from 16 or 8.
 constexpr bool is_published_in_few_bits(const model& m) { return bits_per_element(m.weights) < 5; }
 
+/// Mixes of GGUF files, from the widest on.
+template <class Visit>
+constexpr bool for_each_mix(const Visit& visit) {
+    for (const char* name : {"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"})
+        if (visit(change{.what = change::kind::narrower_weights, .mix = *find_gguf_mix("weights", name)})) return true;
+    return false;
+}
+
 /// Formats of weights that are narrower, from the widest on.
 template <class Visit>
 constexpr bool for_each_narrower_format(const job& j, const Visit& visit) {
@@ -145,24 +153,20 @@ constexpr bool for_each_narrower_format(const job& j, const Visit& visit) {
                loads(j.runtime.loading, family_of(published)) &&
                visit(change{.what = change::kind::narrower_weights, .format = published});
     }
-    if (serves_gguf(j.runtime)) {
-        for (const char* name : {"Q8_0", "Q6_K", "Q5_K_M", "Q4_K_M", "Q3_K_M", "Q2_K"}) {
-            const result<gguf_mix> mix = find_gguf_mix("weights", name);
-            if (visit(change{.what = change::kind::narrower_weights, .mix = *mix})) return true;
-        }
-        return false;
-    }
+    if (serves_gguf(j.runtime)) return for_each_mix(visit);
     if (trains(j))  // a frozen model beside an adapter (QLoRA, arXiv 2305.14314)
         return j.adapter.trains() && loads(j.runtime.loading, format_family::bitsandbytes) &&
                visit(change{.what = change::kind::narrower_weights, .format = nf4_double});
     const std::array formats{fp8_e4m3, awq(4, 128), mlx(8, 64), mlx(6, 64), mlx(4, 64)};  // mlx_lm/convert.py
+    const auto loaded = [&](const precision& format) { return loads(j.runtime.loading, family_of(format)); };
+    const bool names_no_engine = loaded(awq(4, 128)) && loaded(mlx(4, 64));  // MLX's formats are MLX's alone
     for (const precision& format : formats) {
         const bool narrower = bits_per_element(format) < bits_per_element(weights_of(j));
-        if (narrower && loads(j.runtime.loading, family_of(format)) &&
-            visit(change{.what = change::kind::narrower_weights, .format = format}))
+        if (names_no_engine && family_of(format) == family_of(mlx(4, 64))) continue;
+        if (narrower && loaded(format) && visit(change{.what = change::kind::narrower_weights, .format = format}))
             return true;
     }
-    return false;
+    return names_no_engine && for_each_mix(visit);
 }
 
 /// The format of a narrower cache: fp8 where engines of servers have it, q8_0 under llama.cpp. The other runtimes'
