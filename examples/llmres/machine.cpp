@@ -91,7 +91,12 @@ std::string text_in(const std::string& file) {
 
 /// The machine that a word of --gpu names: this one, or that of a file.
 llmres::machine machine_named(const std::string& word) {
-    return word == "auto" ? this_machine() : accept(llmres::read_machine(text_in(word)));
+    if (word == "auto") return this_machine();
+    const llmres::result<llmres::machine> m = llmres::read_machine(text_in(word));
+    if (!m)
+        throw refusal{llmres::refused(m.error().code, "gpu", word + " (" + std::string{m.error().value.view()} + ")",
+                                      m.error().expected.view())};
+    return *m;
 }
 
 /// A size as it is typed.
@@ -123,8 +128,10 @@ std::string flags_of(const std::vector<field>& fields) {
     return line;
 }
 
-bool is_file(const std::string& word) {
+/// Whether a word is a file, and no name that --gpu takes: a file that is called h100 does not hide the GPU.
+bool is_listing(const std::string& word) {
     std::error_code failed;
+    if (word == "any" || word == "cpu" || llmres::find_gpu(word)) return false;
     return std::filesystem::is_regular_file(word, failed);
 }
 
@@ -134,7 +141,7 @@ void take_machine(plan_options& o) {
     const auto asked = o.fields.find("gpu");
     if (asked == o.fields.end()) return;
     const std::string word = asked->second;
-    if (word != "auto" && word != "-" && !is_file(word)) return;
+    if (word != "auto" && word != "-" && !is_listing(word)) return;
     if (word == "-" && o.source == "-")
         throw refusal{llmres::refused(llmres::error_code::inconsistent, "gpu", word,
                                       "a file, where the job stands on standard input")};

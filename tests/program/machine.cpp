@@ -70,7 +70,7 @@ TEST_CASE("machine lists the GPUs of a file, as text and as JSON") {
 TEST_CASE("what is no listing of GPUs is refused by name") {
     refused({"machine", machines + "nvidia_smi_mig.txt"}, {"gpu is NVIDIA A100-SXM4-80GB", "MIG"});
     refused({"machine", LLMRES_SOURCE_DIR "/tests/data/prices.json"},
-            {"machine is a text without a GPU", "nvidia-smi"});
+            {"gpu is ", "prices.json (a text without a GPU)", "nvidia-smi"});
     refused({"machine", "/no/such/file"}, {"gpu is /no/such/file", "a file that can be read"});
     refused({"machine", machines}, {"gpu is " + machines, "a file that can be read"});
     refused({"plan", "-", "--gpu", "-"}, {"gpu is -", "standard input"});

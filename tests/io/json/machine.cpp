@@ -124,6 +124,52 @@ TEST_CASE("a text without a GPU, a name that is cut, an unknown card and a card 
     CHECK(none.error().code == error_code::missing);
 }
 
+TEST_CASE("a GPU that is listed again and again is one") {
+    const std::string row = "NVIDIA GeForce RTX 3090, GPU-1, 24576 MiB\n";
+    CHECK(read_machine("name, uuid, memory.total [MiB]\n" + row + row + row)->gpus.size() == 1);
+    const std::string table = printed("nvidia_smi_3090.txt");
+    CHECK(read_machine(table + table)->gpus.size() == 2);
+    CHECK(read_machine(printed("nvidia_smi_list.txt") + printed("nvidia_smi_list.txt"))->gpus.size() == 2);
+}
+
+TEST_CASE("what is not free is in use, where a tool lists no more") {
+    const machine m =
+        read_machine("name, memory.total [MiB], memory.free [MiB]\nNVIDIA GeForce RTX 3090, 24576 MiB, 4576 MiB\n")
+            .value();
+    CHECK(m.gpus[0].in_use == mib(20'000));
+}
+
+TEST_CASE("a name that nvidia-smi cuts is that of the only card with such a beginning and memory") {
+    const auto card = [](const std::string& name, int memory) {
+        const result<machine> m =
+            read_machine("name, memory.total [MiB]\n" + name + ", " + std::to_string(memory) + " MiB\n");
+        const result<machine_cards> cards = cards_of(*m);
+        return cards ? std::string{cards->kinds[0].first.id.view()} : "";
+    };
+    CHECK(card("NVIDIA GeForce RTX 4090 ...", 16376) == "rtx-4090-laptop");
+    CHECK(card("NVIDIA A100-SXM...", 40960) == "a100-sxm4-40gb");
+    CHECK(card("Tesla V100-SXM2...", 32768) == "v100-sxm2-32gb");
+    CHECK(card("NVIDIA GeForce ...", 24576).empty());
+    CHECK(card("AMD Instinct MI300X OAM", 196288) == "mi300x-192gb");
+}
+
+TEST_CASE("a text of PowerShell, or with a byte order mark, is read as any other") {
+    const std::string list = printed("nvidia_smi_list.txt");
+    CHECK(read_machine("\xef\xbb\xbf" + list)->gpus.size() == 2);
+    std::string wide = "\xff\xfe";
+    for (const char c : list) wide += {c, '\0'};
+    CHECK(read_machine(wide)->gpus.size() == 2);
+    CHECK(refusal_of("\xff\xfe") == "a text without a GPU");
+}
+
+TEST_CASE("long listings are read in time that grows with their length alone") {
+    std::string open = "<nvidia_smi_log>", rows = "name, memory.total [MiB]\n";
+    for (int i = 0; i < 50'000; ++i) open += "<gpu id=";
+    for (int i = 0; i < 1'500; ++i) rows += "NVIDIA L4, " + std::to_string(10'000 + i) + " MiB\n";
+    CHECK(refusal_of(open) == "without a name");
+    CHECK(refusal_of(rows) == "1500 GPUs");
+}
+
 TEST_CASE("numbers that are none leave a size unknown") {
     for (const char* size : {"N/A", "[Not Supported]", "-5 MiB", "nan", "1e300 MiB", ""}) {
         CAPTURE(size);

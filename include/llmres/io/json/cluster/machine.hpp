@@ -10,7 +10,9 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/units.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -28,9 +30,10 @@ namespace llmres::inline v0 {
 struct machine_gpu {
     std::string name{};            ///< as its driver calls it: "NVIDIA GeForce RTX 3090"
     maybe<byte_count> memory{};    ///< all of it; of an Apple GPU what it shares with its host
-    maybe<byte_count> in_use{};    ///< of it, by processes
+    maybe<byte_count> in_use{};    ///< of it, by processes; of a tool that lists what is free alone, the rest
     maybe<power> power_limit{};    ///< that is enforced
     bool is_split_by_mig = false;  ///< whether jobs get instances of it, not the card
+    std::string address{};         ///< its UUID, address on the bus or index, where one is listed
 };
 
 /// The GPUs of a machine.
@@ -45,10 +48,11 @@ struct machine_cards {
     std::vector<std::pair<gpu, std::int64_t>> kinds{};  ///< each kind of card and how many there are
     maybe<byte_count> gpu_memory{};                     ///< of each, where it is not that of the table
     byte_count in_use{};                                ///< of the GPU of which most is in use
-    maybe<power> power_limit{};                         ///< the lowest that is below its board's own
+    maybe<power> power_limit{};                         ///< of equal cards, the lowest that is below the board's own
 };
 
-/// The machine of a text that one of the tools printed. Errors: more than 1 MiB; a text that lists no GPU.
+/// The machine of a text that one of the tools printed, once or again and again. Errors: more than 1 MiB; a text that
+/// lists no GPU, or more than 1,024.
 inline result<machine> read_machine(std::string_view text);
 
 /// The cards of a machine. A name that stands for cards with different memories means the one whose memory is listed.
@@ -104,8 +108,9 @@ inline std::string_view between(std::string_view text, std::string_view before, 
 
 /// `nvidia-smi -q -x`: an element for each GPU.
 inline void read_nvidia_xml(std::string_view text, machine& m) {
-    for (std::size_t at = text.find("<gpu id="); at != text.npos; at = text.find("<gpu id=", at + 1)) {
-        const std::string_view one = text.substr(at, text.find("</gpu>", at) - at);
+    for (std::size_t at = text.find("<gpu id="), end = at; at != text.npos; at = text.find("<gpu id=", end)) {
+        end = (std::min)(text.find("</gpu>", at), text.size());
+        const std::string_view one = text.substr(at, end - at);
         const std::string_view memory = between(one, "<fb_memory_usage>", "</fb_memory_usage>");
         std::string_view limit = between(one, "<current_power_limit>", "</");
         if (limit.empty()) limit = between(one, "<enforced_power_limit>", "</");
@@ -113,7 +118,8 @@ inline void read_nvidia_xml(std::string_view text, machine& m) {
                           .memory = mib_of(between(memory, "<total>", "</")),
                           .in_use = mib_of(between(memory, "<used>", "</")),
                           .power_limit = watts_in(limit),
-                          .is_split_by_mig = between(one, "<current_mig>", "</") == "Enabled"});
+                          .is_split_by_mig = between(one, "<current_mig>", "</") == "Enabled",
+                          .address = std::string{between(one, "<gpu id=\"", "\"")}});
     }
 }
 
@@ -153,6 +159,8 @@ inline void take_value(std::string_view key, std::string_view value, machine_gpu
     if (key.starts_with("memory.used") || key == "VRAM Total Used Memory (B)") one.in_use = size();
     if (key.starts_with("power.limit") || key.starts_with("enforced.power.limit")) one.power_limit = watts_in(value);
     if (key == "mig.mode.current") one.is_split_by_mig = value == "Enabled";
+    if (key == "uuid" || key == "gpu_uuid" || key == "pci.bus_id" || (key == "index" && one.address.empty()))
+        one.address = value;
 }
 
 /// `nvidia-smi --query-gpu=name,memory.total,... --format=csv` and `rocm-smi --csv`: a row of keys, and one for each
@@ -163,7 +171,12 @@ inline void read_csv(const std::vector<std::string_view>& lines, machine& m) {
         const std::vector<std::string_view> cells = parts_of(lines[row], ',');
         if (cells.size() != heads.size()) continue;
         machine_gpu one;
-        for (std::size_t i = 0; i < heads.size(); ++i) take_value(heads[i], cells[i], one);
+        maybe<byte_count> free;
+        for (std::size_t i = 0; i < heads.size(); ++i) {
+            take_value(heads[i], cells[i], one);
+            if (heads[i].starts_with("memory.free")) free = mib_of(cells[i]);
+        }
+        if (!one.in_use && one.memory && free) one.in_use = beyond(*one.memory, *free);
         if (!one.name.empty()) m.gpus.push_back(one);
     }
 }
@@ -173,7 +186,8 @@ inline void read_nvidia_list(const std::vector<std::string_view>& lines, machine
     for (const std::string_view line : lines) {
         if (line.starts_with("MIG ") && !m.gpus.empty()) m.gpus.back().is_split_by_mig = true;
         if (!line.starts_with("GPU ") || line.find("(UUID:") == line.npos) continue;
-        m.gpus.push_back({.name = std::string{between(line, ": ", " (UUID:")}});
+        m.gpus.push_back({.name = std::string{between(line, ": ", " (UUID:")},
+                          .address = std::string{between(line, "(UUID: ", ")")}});
     }
 }
 
@@ -192,7 +206,9 @@ inline void read_nvidia_table(const std::vector<std::string_view>& lines, machin
         if (cells.size() < 4) continue;
         const bool is_first = !cells[1].empty() && cells[1].front() >= '0' && cells[1].front() <= '9' &&
                               cells[2].find(':') != line.npos && cells[2].find("MiB") == line.npos;
-        if (is_first) m.gpus.push_back({.name = std::string{name_in_cell(cells[1])}});
+        if (is_first)
+            m.gpus.push_back({.name = std::string{name_in_cell(cells[1])},
+                              .address = std::string{cells[2].substr(0, cells[2].find(' '))}});
         if (m.gpus.empty()) continue;
         machine_gpu& one = m.gpus.back();
         if (cells[3] == "Enabled") one.is_split_by_mig = true;
@@ -228,6 +244,22 @@ inline void read_system_profiler(const std::vector<std::string_view>& lines, mac
     if (!chip.name.empty()) m.gpus.push_back(chip);
 }
 
+/// Keeps each GPU once: tools that print again and again list it as often.
+inline void keep_each_once(machine& m) {
+    std::set<std::string> seen;
+    std::erase_if(m.gpus,
+                  [&](const machine_gpu& one) { return !one.address.empty() && !seen.insert(one.address).second; });
+}
+
+/// A text as bytes of ASCII: without a byte order mark, and of UTF-16, as PowerShell redirects it, every other byte.
+inline std::string plain_bytes(std::string_view text) {
+    if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
+    if (!text.starts_with("\xff\xfe")) return std::string{text};
+    std::string plain;
+    for (std::size_t i = 2; i + 1 < text.size(); i += 2) plain += text[i + 1] == '\0' ? text[i] : '?';
+    return plain;
+}
+
 /// Leaves out integrated graphics beside a card: what is set apart for them is below 1 GiB.
 inline void leave_out_integrated(machine& m) {
     const auto is_integrated = [](const machine_gpu& one) { return one.memory && *one.memory < gib(1); };
@@ -241,20 +273,43 @@ inline bool has_listed_memory(const gpu& card, byte_count listed) {
     return seen > fitted * 11 / 12 && seen < fitted * 13 / 12;
 }
 
+/// The only card of the tables whose name begins so and that has the listed memory: nvidia-smi cuts long names.
+inline maybe<gpu> card_of_cut_name(const machine_gpu& one) {
+    const text<63> begin = gpus::detail::key(std::string_view{one.name}.substr(0, one.name.size() - 3));
+    maybe<gpu> found;
+    for (const gpu* card : gpus::all) {
+        const bool may_be = one.memory && has_listed_memory(*card, *one.memory);
+        if (!may_be || !gpus::detail::key(card->name).view().starts_with(begin.view())) continue;
+        if (found) return {};
+        found = *card;
+    }
+    return found;
+}
+
 /// The card of the tables that a machine's GPU is.
 inline result<gpu> card_of(const machine_gpu& one) {
     constexpr const char* field = "gpu";
     if (one.name.empty()) return refused(error_code::missing, field, "without a name", "the name of the machine's GPU");
-    if (one.name.ends_with("..."))
-        return refused(error_code::malformed, field, one.name, "a name in full, as `nvidia-smi -L` prints it");
-    result<gpu> named = find_gpu(one.name, field);
-    if (!one.memory || (named && has_listed_memory(*named, *one.memory))) return named;
-    const std::int64_t gib_each = (*one.memory + mib(512)).in(bytes) / gib(1).in(bytes);
-    // Drivers keep a part of the memory: 47 of 48 GiB are listed.
-    for (const std::int64_t size : {gib_each, gib_each + 1, gib_each + 2, gib_each + 3, gib_each + 4}) {
-        const result<gpu> sized = find_gpu(one.name + " " + std::to_string(size) + "GB", field);
-        if (sized && has_listed_memory(*sized, *one.memory)) return sized;
+    if (one.name.ends_with("...")) {
+        const maybe<gpu> card = card_of_cut_name(one);
+        if (card) return *card;
+        return refused(error_code::malformed, field, one.name,
+                       "a name in full: nvidia-smi --query-gpu=name,memory.total,memory.used,power.limit --format=csv");
     }
+    const result<gpu> named = find_gpu(one.name, field);
+    if (!one.memory) return named;
+    const auto of_that_memory = [&](std::string_view name) -> maybe<gpu> {
+        const result<gpu> card = find_gpu(name, field);
+        return card && has_listed_memory(*card, *one.memory) ? maybe<gpu>{*card} : maybe<gpu>{};
+    };
+    if (const maybe<gpu> card = of_that_memory(one.name)) return *card;
+    // Drivers keep a part of the memory: 45 of 48 GiB are listed, and 140 of 141.
+    const std::int64_t listed = (*one.memory + mib(512)).in(bytes) / gib(1).in(bytes);
+    for (std::int64_t size = listed; size <= listed + 4; ++size)
+        if (const maybe<gpu> card = of_that_memory(one.name + " " + std::to_string(size) + "GB")) return *card;
+    // "AMD Instinct MI300X OAM" and "... VF": what stands behind the product is its form.
+    if (const std::size_t last = one.name.rfind(' '); !named && last != one.name.npos)
+        if (const maybe<gpu> card = of_that_memory(std::string_view{one.name}.substr(0, last))) return *card;
     return named;
 }
 
@@ -264,6 +319,8 @@ inline result<machine> read_machine(std::string_view text) {
     constexpr std::size_t longest = std::size_t{1} << 20;
     if (text.size() > longest)
         return refused(error_code::out_of_range, "machine", std::to_string(text.size()) + " bytes", "at most 1 MiB");
+    const std::string bytes_of_text = detail::plain_bytes(text);
+    text = bytes_of_text;
     std::vector<std::string_view> lines;
     for (const std::string_view line : detail::parts_of(text, '\n'))
         if (!line.empty()) lines.push_back(line);
@@ -275,7 +332,7 @@ inline result<machine> read_machine(std::string_view text) {
         detail::read_nvidia_query(lines, m);
     else if (has("(UUID: GPU-"))
         detail::read_nvidia_list(lines, m);
-    else if (has("\"card0\"")) {
+    else if (has("\"card")) {
         m.source = "rocm-smi";
         detail::read_rocm_json(text, m);
     } else if (has("Chip: ")) {
@@ -287,7 +344,11 @@ inline result<machine> read_machine(std::string_view text) {
         if (has("VRAM Total")) m.source = "rocm-smi";
         detail::read_csv(lines, m);
     }
+    detail::keep_each_once(m);
     detail::leave_out_integrated(m);
+    constexpr std::size_t most = 1024;
+    if (m.gpus.size() > most)
+        return refused(error_code::out_of_range, "machine", std::to_string(m.gpus.size()) + " GPUs", "at most 1,024");
     if (m.gpus.empty())
         return refused(error_code::unknown, "machine", "a text without a GPU",
                        "what nvidia-smi, rocm-smi --json or system_profiler SPHardwareDataType prints");
@@ -297,11 +358,14 @@ inline result<machine> read_machine(std::string_view text) {
 inline result<machine_cards> cards_of(const machine& m) {
     if (m.gpus.empty()) return refused(error_code::missing, "gpu", "none", "a machine with a GPU");
     machine_cards all;
+    std::map<std::pair<std::string, std::int64_t>, result<gpu>> found;  // machines have many of a kind
     for (const machine_gpu& one : m.gpus) {
         if (one.is_split_by_mig)
             return refused(error_code::unsupported, "gpu", one.name,
                            "a card that MIG does not split, or the name of an instance: h100/1g.10gb");
-        const result<gpu> card = detail::card_of(one);
+        const std::pair<std::string, std::int64_t> listed{one.name, one.memory ? one.memory->in(bytes) : 0};
+        if (!found.contains(listed)) found.emplace(listed, detail::card_of(one));
+        const result<gpu>& card = found.at(listed);
         if (!card) return card.error();
         const auto known = std::find_if(all.kinds.begin(), all.kinds.end(),
                                         [&](const auto& kind) { return kind.first.id == card->id; });
@@ -317,6 +381,7 @@ inline result<machine_cards> cards_of(const machine& m) {
         const byte_count size = shares_host_memory(*card) ? *one.memory : beyond(*one.memory, mib(500));
         if (!all.gpu_memory || size < *all.gpu_memory) all.gpu_memory = size;
     }
+    if (all.kinds.size() > 1) all.power_limit = {};  // a limit is that of one kind of card
     return all;
 }
 
