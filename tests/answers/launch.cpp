@@ -24,11 +24,11 @@ job chat(const runtime& r, const model& m = models::llama_3_1_70b) {
 
 TEST_CASE("serving runtimes are started with their own names") {
     CHECK(launch_command(chat(runtimes::vllm), {.tensor = 4, .data = 2}, sixteen) ==
-          "vllm serve MODEL --tensor-parallel-size 4 --data-parallel-size 2 --max-model-len 8192 --max-num-seqs 16");
+          "vllm serve MODEL --tensor-parallel-size 4 --data-parallel-size 2 --max-model-len 8192");
     const layout experts{.tensor = 2, .data = 4, .expert = 8, .expert_tensor = 1};
     CHECK(launch_command(chat(runtimes::sglang, models::deepseek_v3), experts, sixteen) ==
           "python -m sglang.launch_server --model-path MODEL --tp-size 8 --dp-size 4 --enable-dp-attention --ep-size 8 "
-          "--context-length 8192 --max-running-requests 32");
+          "--context-length 8192");
     CHECK(launch_command(chat(runtimes::llama_cpp), {.pipeline = 2}, sixteen) ==
           "llama-server --model MODEL --n-gpu-layers 81 --split-mode layer --ctx-size 262144 --parallel 32");
     job by_rows = chat(runtimes::llama_cpp);
@@ -39,7 +39,7 @@ TEST_CASE("serving runtimes are started with their own names") {
     CHECK(
         launch_command(chat(runtimes::vllm), uneven, sixteen).starts_with("VLLM_PP_LAYER_PARTITION=50,30 vllm serve"));
     CHECK(launch_command(chat(runtimes::tensorrt_llm), {.tensor = 8}, sixteen) ==
-          "trtllm-serve MODEL --tp_size 8 --max_batch_size 32 --max_seq_len 8192");
+          "trtllm-serve MODEL --tp_size 8 --max_seq_len 8192");
 }
 
 TEST_CASE("an engine is told what the job sets of it, and nothing that is as in its profile") {
@@ -49,9 +49,9 @@ TEST_CASE("an engine is told what the job sets of it, and nothing that is as in 
     j.kv_cache = fp8_e4m3;
     REQUIRE(set_knob(j.runtime, j.options, "enforce_eager", 1));
     CHECK(launch_command(j, {.tensor = 4}, sixteen)
-              .ends_with(
-                  " --kv-cache-dtype fp8 --gpu-memory-utilization 0.85 --enable-lora --max-loras 4 --max-lora-rank 16 "
-                  "--enforce-eager"));
+              .ends_with(" --kv-cache-dtype fp8_e4m3 --gpu-memory-utilization 0.85 --enable-lora --max-loras 4 "
+                         "--max-lora-rank 16 "
+                         "--enforce-eager"));
     // What a profile has for large GPUs alone is set for all, also where it is what small ones have.
     j = chat(runtimes::vllm);
     REQUIRE(set_knob(j.runtime, j.options, "max_num_batched_tokens",
@@ -67,25 +67,38 @@ TEST_CASE("an engine is told what the job sets of it, and nothing that is as in 
     CHECK(launch_command(local, {}, sixteen).find("--cache-type") == std::string::npos);
 }
 
-TEST_CASE("a server of one sequence is not held to one, unless the job limits them") {
+TEST_CASE("a server is held to as many sequences as the job limits, whatever its batch") {
     job j = chat(runtimes::vllm);
-    j.batch = 1;
     CHECK(launch_command(j, {}, sixteen) == "vllm serve MODEL --max-model-len 8192");
-    j.options.max_num_seqs = 1;
-    CHECK(launch_command(j, {}, sixteen) == "vllm serve MODEL --max-model-len 8192 --max-num-seqs 1");
-    j = chat(runtimes::llama_cpp);
-    j.batch = 1;
-    CHECK(launch_command(j, {}, sixteen).ends_with(" --parallel 1"));  // its server has four slots unless told
+    j.options.max_num_seqs = 64;
+    CHECK(launch_command(j, {.data = 2}, sixteen).ends_with(" --max-model-len 8192 --max-num-seqs 64"));
+    j = chat(runtimes::sglang);
+    j.options.max_num_seqs = 48;
+    CHECK(launch_command(j, {}, sixteen).ends_with(" --max-running-requests 48"));
+}
+
+TEST_CASE("llama.cpp is told to take one GPU where there are several, and the types of keys and of values") {
+    job j = chat(runtimes::llama_cpp);
+    const auto says = [&](const cluster& c, const char* words) {
+        return launch_command(j, {}, c).find(words) != std::string::npos;
+    };
+    CHECK(says(sixteen, " --split-mode none "));
+    CHECK(!says(standard_cluster(gpus::rtx_4090, 1).value(), "--split-mode"));
+    j.kv_cache = q8_0, j.kv_cache_values = q4_0;
+    CHECK(says(sixteen, " --cache-type-k q8_0 --cache-type-v q4_0"));
+    j.max_batched_tokens = tokens(1024);
+    CHECK(says(sixteen, " --ubatch-size 1024"));
 }
 
 TEST_CASE("llama.cpp is told which experts stay on the host") {
     job j = chat(runtimes::llama_cpp, models::deepseek_v3);
     j.options.experts_on_host = true;
     CHECK(launch_command(j, {}, sixteen) ==
-          "llama-server --model MODEL --n-gpu-layers 62 --cpu-moe --ctx-size 262144 --parallel 32");
+          "llama-server --model MODEL --n-gpu-layers 62 --cpu-moe --split-mode none --ctx-size 262144 --parallel 32");
     j.options.host_expert_layers = 17;
     CHECK(launch_command(j, {}, sixteen) ==
-          "llama-server --model MODEL --n-gpu-layers 62 --n-cpu-moe 17 --ctx-size 262144 --parallel 32");
+          "llama-server --model MODEL --n-gpu-layers 62 --n-cpu-moe 17 --split-mode none --ctx-size 262144 --parallel "
+          "32");
 }
 
 TEST_CASE("training runtimes are started over nodes") {
@@ -104,7 +117,8 @@ TEST_CASE("training runtimes are started over nodes") {
     CHECK(launch_command(j, l, sixteen) ==
           "torchrun --nnodes 2 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 8 --sequence-parallel "
           "--pipeline-model-parallel-size 2 --account-for-embedding-in-pipeline-split "
-          "--account-for-loss-in-pipeline-split --use-distributed-optimizer --micro-batch-size 1 --global-batch-size "
+          "--account-for-loss-in-pipeline-split --use-distributed-optimizer --bf16 --micro-batch-size 1 "
+          "--global-batch-size "
           "64 --seq-length 8192 --recompute-granularity full --recompute-method uniform --recompute-num-layers 1");
 }
 
@@ -128,6 +142,9 @@ TEST_CASE("torchtitan's data ranks shard weights or replicate them") {
           shards + " --parallelism.fsdp_reshard_after_forward never" + end);
     CHECK(launch_command(j, {.tensor = 2, .data = 4}, sixteen) ==
           begin + "--parallelism.data_parallel_replicate_degree 4" + end);
+    CHECK(launch_command(j, {.tensor = 2, .data = 4, .zero = 3, .shard_replicas = 2}, sixteen)
+              .find(" --parallelism.data_parallel_shard_degree 2 --parallelism.data_parallel_replicate_degree 2 ") !=
+          std::string::npos);
 }
 
 TEST_CASE("torchtitan is told what is recomputed, which it does unasked, and whether layers are compiled") {
@@ -172,7 +189,7 @@ TEST_CASE("Megatron-LM is told what a first and a last stage have, and where exp
           "torchrun --nnodes 4 --nproc-per-node 8 pretrain_gpt.py --tensor-model-parallel-size 2 "
           "--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 30 --decoder-last-pipeline-num-layers "
           "31 --context-parallel-size 2 --expert-model-parallel-size 4 --expert-tensor-parallel-size 1 "
-          "--micro-batch-size 1 --global-batch-size 4 --seq-length 4096 --recompute-granularity selective");
+          "--bf16 --micro-batch-size 1 --global-batch-size 4 --seq-length 4096 --recompute-granularity selective");
     CHECK(launch_command(j, {.pipeline = 2, .virtual_pipeline = 4}, sixteen)
               .find(" --num-virtual-stages-per-pipeline-rank 4 ") != std::string::npos);
 }
@@ -183,7 +200,7 @@ TEST_CASE("vLLM is told of experts on ranks, of weights that it casts and of an 
     j.kv_cache = fp8_e4m3;
     CHECK(launch_command(j, {.tensor = 2, .pipeline = 2, .expert = 2}, sixteen) ==
           "vllm serve MODEL --tensor-parallel-size 2 --pipeline-parallel-size 2 --enable-expert-parallel "
-          "--max-model-len 8192 --max-num-seqs 32 --quantization fp8 --kv-cache-dtype fp8");
+          "--max-model-len 8192 --quantization fp8 --kv-cache-dtype fp8_e4m3");
     // A checkpoint that is fp8 says so itself.
     CHECK(launch_command(chat(runtimes::vllm, models::deepseek_v3), {}, sixteen).find("quantization") ==
           std::string::npos);

@@ -43,6 +43,7 @@ inline const runtime* profile_of(const runtime& r) {
 struct launched {
     const job& j;
     const layout& l;
+    const cluster& c;
     const dealt_layers* dealt = nullptr;  ///< layers that were dealt to GPUs that differ
 
     /// Whether stages have as many layers each as the launcher gives them unasked.
@@ -79,8 +80,9 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::virtual_stages: return l.virtual_pipeline;
         case figure::data_ranks: return l.all_data_ranks();
         case figure::data_shares_experts: return deals_experts && l.data > 1;
-        case figure::data_ranks_sharded: return l.zero > 0 ? l.all_data_ranks() : 0;
-        case figure::data_ranks_replicated: return l.zero > 0 ? 0 : l.all_data_ranks();
+        case figure::data_ranks_sharded: return l.zero > 0 ? l.all_data_ranks() / l.shard_replicas : 0;
+        case figure::data_ranks_replicated:
+            return l.zero == 0 ? l.all_data_ranks() : l.shard_replicas > 1 ? l.shard_replicas : 0;
         case figure::expert_ranks: return l.expert;
         case figure::deals_experts: return deals_experts;
         case figure::expert_tensor_ranks: return deals_experts ? l.expert_tensor_ranks() : 0;
@@ -95,7 +97,6 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::loss_as_layer: return l.loss_as_layer;
         case figure::context: return context_of(j).in(tokens);
         case figure::context_of_all: return context_of(j).in(tokens)*sequences_per_rank(j, l);
-        case figure::sequences: return sequences_held(j, l);
         case figure::sequences_of_rank: return sequences_per_rank(j, l);
         case figure::training_sequence: return sequence_of(j).in(tokens);
         case figure::micro_batch: return j.micro_batch;
@@ -105,7 +106,7 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::no_recomputation: return j.recompute == recompute::none;
         case figure::compiled_layers: return j.runtime.kernels.compilation.layers;
         case figure::weights_cast_to_fp8: return casts_to_fp8(j);
-        case figure::fp8_cache: return j.kv_cache && *j.kv_cache == fp8_e4m3;
+        case figure::fp8_cache: return j.kv_cache && (*j.kv_cache == fp8_e4m3 || *j.kv_cache == fp8_e5m2);
         case figure::gpu_layers: return j.options.gpu_layers.value_or(j.model.layers.size + 1);
         case figure::host_expert_layers: return j.options.host_expert_layers;
         case figure::all_experts_on_host: return j.options.experts_on_host && j.options.host_expert_layers <= 0;
@@ -126,10 +127,11 @@ inline std::int64_t batched_tokens_set(const llmres::serving_step& step, const l
                : step.max_batched_tokens.in(tokens);
 }
 
-/// Whether the KV cache is in another format than ggml's own 16 bits.
-inline bool has_cache_type(const job& j) {
-    const precision& format = kv_cache_of(j);
-    return !(format == bf16) && !(format == fp16);
+/// Whether a cache is in another format than ggml's own 16 bits.
+inline bool has_type(const precision& format) { return !(format == bf16) && !(format == fp16); }
+
+inline const precision& cached_values_of(const job& j) {
+    return j.kv_cache_values ? *j.kv_cache_values : kv_cache_of(j);
 }
 
 inline std::int64_t launched::setting(launch_figure f) const {
@@ -144,9 +146,17 @@ inline std::int64_t launched::setting(launch_figure f) const {
     switch (f) {
         case figure::cache_fraction:
             return r.cache.fraction && r.cache.fraction != profile.cache.fraction
-                       ? std::llround(*r.cache.fraction * 1e4)
+                       ? std::llround(*r.cache.fraction * 1e6)
                        : 0;
-        case figure::batched_tokens: return batched_tokens_set(r.step, profile.step);
+        case figure::batched_tokens:
+            return j.max_batched_tokens > token_count{} ? j.max_batched_tokens.in(tokens)
+                                                        : batched_tokens_set(r.step, profile.step);
+        case figure::batch_of_steps: {
+            constexpr std::int64_t usual_batch = 2048;  // llama.cpp, common/common.h: n_batch
+            const std::int64_t step = setting(figure::batched_tokens);
+            return step > usual_batch ? step : 0;
+        }
+        case figure::sequences_set: return o.max_num_seqs;
         case figure::cache_block: return r.cache.block == profile.cache.block ? 0 : r.cache.block.in(tokens);
         case figure::cache_bytes: return o.cache_bytes.in(bytes);
         case figure::cache_tokens: return o.cache_tokens.in(tokens);
@@ -160,22 +170,26 @@ inline std::int64_t launched::setting(launch_figure f) const {
         case figure::no_flash_attention: return flash_is_set && !*flash;
         case figure::whole_windows: return r.cache.windows != profile.cache.windows;
         case figure::copied_weights: return profile.loading.maps_weights && !r.loading.maps_weights;
-        case figure::cache_type: return has_cache_type(j);
+        case figure::key_type: return has_type(kv_cache_of(j));
+        case figure::value_type: return has_type(cached_values_of(j));
+        case figure::optimizer_copies: return l.zero > 0 ? l.shard_replicas : 1;
+        case figure::bf16_weights: return weights_of(j) == bf16;
+        case figure::fp16_weights: return weights_of(j) == fp16;
+        case figure::one_gpu_of_several: return l.gpus() == 1 && c.gpus > 1;
         default: return 0;
     }
 }
 
-/// The name of a cache's format as ggml has it.
-inline std::string cache_type_of(const job& j) {
-    const precision& format = kv_cache_of(j);
+/// The name of a format of caches, as ggml has it where that is another one.
+inline std::string format_name(const precision& format) {
     return format == fp32 ? "f32" : std::string{format.name.view()};
 }
 
-/// A part of a whole, without zeros at its end: 8500 is 0.85.
-inline std::string ten_thousandths(std::int64_t part) {
-    std::string digits = std::to_string(part % 10'000 + 10'000).substr(1);
+/// A part of a whole, without zeros at its end: 850,000 is 0.85.
+inline std::string millionths(std::int64_t part) {
+    std::string digits = std::to_string(part % 1'000'000 + 1'000'000).substr(1);
     while (digits.size() > 1 && digits.back() == '0') digits.pop_back();
-    return std::to_string(part / 10'000) + "." + digits;
+    return std::to_string(part / 1'000'000) + "." + digits;
 }
 
 /// The words of a command and their figure; empty where there is nothing to say.
@@ -186,10 +200,11 @@ inline std::string launched::words(const launch_word& w) const {
         case launch_form::words: return says != 0 ? words : "";
         case launch_form::some: return says != 0 ? words + " " + std::to_string(says) : "";
         case launch_form::degree: return says > 1 ? words + " " + std::to_string(says) : "";
-        case launch_form::several:
-            return says > 1 || j.options.max_num_seqs > 0 ? words + " " + std::to_string(says) : "";
-        case launch_form::part: return says != 0 ? words + " " + ten_thousandths(says) : "";
-        case launch_form::format: return says != 0 ? words + " " + cache_type_of(j) : "";
+        case launch_form::part: return says != 0 ? words + " " + millionths(says) : "";
+        case launch_form::format: {
+            const bool of_values = w.figure == launch_figure::value_type;
+            return says != 0 ? words + " " + format_name(of_values ? cached_values_of(j) : kv_cache_of(j)) : "";
+        }
         case launch_form::layers_of_stages: return deals_evenly() ? "" : words + " " + layers_of_stages(says);
         case launch_form::number: break;
     }
@@ -204,12 +219,12 @@ inline std::string torchrun(const layout& l, const cluster& c) {
            std::to_string(each) + " ";
 }
 
-inline std::string launch_command(const launched& what, const cluster& c) {
+inline std::string launch_command(const launched& what) {
     const launcher& with = *what.j.runtime.identity.launcher;
     std::string line;
     if (!with.stage_variable.empty() && !what.deals_evenly())
         line.append(with.stage_variable).append("=").append(what.layers_of_stages(0)).append(" ");
-    if (with.started_by == process_starter::torchrun) line += torchrun(what.l, c);
+    if (with.started_by == process_starter::torchrun) line += torchrun(what.l, what.c);
     line += with.program;
     for (const launch_word& w : with) line += what.words(w);
     return line;
@@ -218,7 +233,7 @@ inline std::string launch_command(const launched& what, const cluster& c) {
 }  // namespace detail
 
 inline std::string launch_command(const job& j, const layout& l, const cluster& c) {
-    return j.runtime.identity.launcher == nullptr ? "" : detail::launch_command(detail::launched{j, l}, c);
+    return j.runtime.identity.launcher == nullptr ? "" : detail::launch_command(detail::launched{j, l, c});
 }
 
 inline std::string launch_command(const job& j, const dealt_layers& dealt) {
@@ -228,7 +243,8 @@ inline std::string launch_command(const job& j, const dealt_layers& dealt) {
     if (dealt.on_host > 0)
         placed.options.gpu_layers = j.model.layers.size - dealt.on_host + (dealt.head_on_host ? 0 : 1);
     const layout one_after_another{.pipeline = static_cast<std::int32_t>(dealt.gpus)};
-    return detail::launch_command(detail::launched{placed, one_after_another, &dealt}, {});
+    const cluster several{.gpus = static_cast<std::int32_t>(dealt.gpus)};
+    return detail::launch_command(detail::launched{placed, one_after_another, several, &dealt});
 }
 
 }  // namespace llmres::inline v0

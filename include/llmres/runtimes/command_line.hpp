@@ -115,7 +115,6 @@ enum class launch_figure : std::uint8_t {
     loss_as_layer,            ///< 1 where the loss counts as a layer of its stage
     context,                  ///< tokens that a sequence may reach
     context_of_all,           ///< tokens of all sequences of a rank
-    sequences,                ///< sequences at once
     sequences_of_rank,        ///< sequences at once on a data rank
     training_sequence,        ///< tokens of a sequence that is trained on
     micro_batch,              ///< sequences in a micro-batch
@@ -125,7 +124,7 @@ enum class launch_figure : std::uint8_t {
     no_recomputation,         ///< 1 where nothing is recomputed
     compiled_layers,          ///< 1 where layers are compiled
     weights_cast_to_fp8,      ///< 1 where a checkpoint of another format is loaded as fp8
-    fp8_cache,                ///< 1 where the KV cache is fp8
+    fp8_cache,                ///< 1 where the KV cache is fp8, of either kind
     gpu_layers,               ///< layers on GPUs, the head as one more
     host_expert_layers,       ///< first layers whose routed experts are on the host
     all_experts_on_host,      ///< 1 where the routed experts of all layers are
@@ -133,8 +132,9 @@ enum class launch_figure : std::uint8_t {
     split_by_rows,            ///< 1 where GPUs share the rows of each matrix
     head_on_gpu,              ///< 1 where the head is on a GPU
     // What a job sets of its engine; 0 where that is as in the engine's profile.
-    cache_fraction,      ///< ten thousandths of a GPU that the engine takes
+    cache_fraction,      ///< millionths of a GPU that the engine takes
     batched_tokens,      ///< prompt tokens in one step
+    batch_of_steps,      ///< the same, where it is more than llama.cpp's batch, which it divides into steps
     cache_block,         ///< tokens of a cache block
     cache_bytes,         ///< bytes of the pool of caches
     cache_tokens,        ///< tokens of the pool of caches
@@ -148,7 +148,13 @@ enum class launch_figure : std::uint8_t {
     no_flash_attention,  ///< 1 where it is not
     whole_windows,       ///< 1 where windowed layers keep the whole context
     copied_weights,      ///< 1 where what stays on the host is not mapped from its file
-    cache_type,          ///< 1 where the KV cache is in another format than the engine's own
+    sequences_set,       ///< sequences of a step
+    key_type,            ///< 1 where cached keys are in another format than the engine's own
+    value_type,          ///< 1 where cached values are
+    optimizer_copies,    ///< groups of data ranks, of which each shards the optimizer's states
+    bf16_weights,        ///< 1 where weights are trained in bf16
+    fp16_weights,        ///< 1 where they are in fp16
+    one_gpu_of_several,  ///< 1 where the job takes one of the GPUs that are there
 };
 
 /// In which form a command says a figure.
@@ -157,9 +163,7 @@ enum class launch_form : std::uint8_t {
     number,  ///< the words and the figure
     some,    ///< the words and the figure, where it is not 0
     degree,  ///< the words and the figure, where it is more than 1, which launchers take it to be
-    /// The words and the figure, where it is more than 1 or the job limits sequences: a server takes one or more.
-    several,
-    part,    ///< the words and the figure over ten thousand, where it is not 0
+    part,    ///< the words and the figure over a million, where it is not 0
     format,  ///< the words and the name of the KV cache's format, where the figure is not 0
     /// The words, and the layers of each stage with commas between them, of which the last has the figure more; where
     /// stages differ.

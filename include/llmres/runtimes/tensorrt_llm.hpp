@@ -23,7 +23,7 @@ inline constexpr std::array tensorrt_llm_words{
     launch_word{"--tp_size", launch_figure::tensor_ranks, launch_form::degree},
     launch_word{"--pp_size", launch_figure::pipeline_stages, launch_form::degree},
     launch_word{"--ep_size", launch_figure::expert_ranks, launch_form::degree},
-    launch_word{"--max_batch_size", launch_figure::sequences_of_rank, launch_form::several},
+    launch_word{"--max_batch_size", launch_figure::sequences_set, launch_form::some},
     launch_word{"--max_seq_len", launch_figure::context},
     launch_word{"--kv_cache_free_gpu_memory_fraction", launch_figure::cache_fraction, launch_form::part},
     launch_word{"--max_num_tokens", launch_figure::batched_tokens, launch_form::some},

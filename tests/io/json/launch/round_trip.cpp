@@ -46,6 +46,7 @@ document random_served(dice& d, std::string_view engine) {
         sometimes("num_gpu_blocks_override", d.pick({1000, 2000}));
         sometimes("max_loras", d.pick({1, 4}));
         if (runtime.contains("max_loras")) sometimes("max_lora_rank", d.pick({8, 64}));
+        sometimes("max_num_seqs", d.pick({4, 64}));
         sometimes("enforce_eager", d.chance(50));
         sometimes("enable_prefix_caching", d.chance(50));
         if (d.chance(30)) j["kv_cache"] = "fp8_e4m3";
@@ -54,11 +55,13 @@ document random_served(dice& d, std::string_view engine) {
         sometimes("chunked_prefill_size", d.pick({2048, 8192}));
         sometimes("page_size", d.pick({1, 16, 64}));
         sometimes("max_total_tokens", d.pick({100'000, 400'000}));
+        sometimes("max_running_requests", d.pick({4, 64}));
         sometimes("disable_cuda_graph", d.chance(50));
         if (d.chance(30)) j["kv_cache"] = "fp8_e4m3";
     } else if (engine == "tensorrt-llm") {
         sometimes("free_gpu_memory_fraction", d.pick({0.5, 0.85}));
         sometimes("max_num_tokens", d.pick({2048, 16384}));
+        sometimes("max_batch_size", d.pick({4, 64}));
     } else {
         j["weights"] = d.pick({"q4_k_m", "q8_0"});
         sometimes("ubatch_size", d.pick({128, 1024}));
@@ -67,7 +70,9 @@ document random_served(dice& d, std::string_view engine) {
         sometimes("gpu_layers", d.pick({5, 20}));
         sometimes("flash_attn", d.chance(50));
         if (d.chance(30)) j["kv_cache"] = d.pick({"q8_0", "q4_0", "fp16"});
+        if (d.chance(10)) j["kv_cache_values"] = "q4_0";
     }
+    if (d.chance(10)) j["max_batched_tokens"] = d.pick({1024, 3072});
     j["runtime"] = runtime;
     j["layout"] = l;
     std::int64_t gpus = 1;
@@ -84,10 +89,9 @@ document completed(document read, const document& asked) {
     return read;
 }
 
-/// The document with the most sequences of a step, which every line says.
-document with_sequences_of(document asked, const document& read) {
-    for (const char* knob : {"max_num_seqs", "max_running_requests", "max_batch_size", "parallel"})
-        if (read["runtime"].contains(knob)) asked["runtime"][knob] = read["runtime"][knob];
+/// The document with the slots of llama.cpp's server, which its line always says.
+document with_slots_of(document asked, const document& read) {
+    if (read["runtime"].contains("parallel")) asked["runtime"]["parallel"] = read["runtime"]["parallel"];
     return asked;
 }
 
@@ -116,7 +120,7 @@ TEST_CASE("the command of a planned job, pasted, is the same job on the same ran
             REQUIRE(pasted);
             CAPTURE(pasted->document.dump());
             CHECK(pasted->notes.empty());
-            const result<plan_request> asked = read_job(with_sequences_of(random, pasted->document));
+            const result<plan_request> asked = read_job(with_slots_of(random, pasted->document));
             const result<plan_request> again = read_job(completed(pasted->document, random));
             REQUIRE(asked);
             REQUIRE(again);
