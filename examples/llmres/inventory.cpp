@@ -67,7 +67,11 @@ std::vector<node_row> typed_rows(const std::string& typed) {
         const std::string word = typed.substr(begin, end - begin);
         const std::size_t colon = std::min(word.find(':'), word.size());
         nlohmann::json row{{"gpu", word.substr(0, colon)}};
-        if (colon < word.size()) row["free"] = nlohmann::json::parse(word.substr(colon + 1), nullptr, false);
+        if (colon < word.size()) {
+            const std::string free = word.substr(colon + 1);
+            const nlohmann::json number = nlohmann::json::parse(free, nullptr, false);
+            row["free"] = number.is_discarded() ? nlohmann::json(free) : number;
+        }
         rows.push_back(row_of(rows.size(), row));
         begin = end + 1;
     }

@@ -70,7 +70,6 @@ bool takes_gpu_behind_model(std::string_view command) {
 void refuse_rest(const CLI::App& command) {
     std::vector<std::string> known;
     for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
-    // CLI11 lists the arguments that nothing takes from last to first.
     const std::vector<std::string> rest = command.remaining();
     for (const std::string& argument : rest) {
         if (!argument.starts_with('-')) continue;
@@ -80,11 +79,11 @@ void refuse_rest(const CLI::App& command) {
     }
     if (rest.empty()) return;
     if (typed_words.size() > 1) refuse_other_command(typed_words[1]);  // llmres plan finetune MODEL
-    if (command.get_name() == "fit")
-        accept(llmres::find_gpu(fmt::format("{}", fmt::join(rest.rbegin(), rest.rend(), " ")), "gpu"));
-    throw refusal{llmres::refused(
-        llmres::error_code::unknown, "argument", rest.front(),
-        takes_gpu_behind_model(command.get_name()) ? "a GPU of `llmres gpus`, or nothing more" : "nothing more")};
+    if (command.get_name() == "fit") accept(llmres::find_gpu(fmt::format("{}", fmt::join(rest, " ")), "gpu"));
+    if (takes_gpu_behind_model(command.get_name()))
+        throw refusal{llmres::refused(llmres::error_code::unknown, "argument", fmt::format("{}", fmt::join(rest, " ")),
+                                      "a GPU of `llmres gpus`, or nothing more")};
+    throw refusal{llmres::refused(llmres::error_code::unknown, "argument", rest.front(), "nothing more")};
 }
 
 void add_model(CLI::App& app, int& exit) {

@@ -57,6 +57,9 @@ TEST_CASE("a GPU may stand behind the model, in as many words as its name has") 
     const outcome neither = run({"plan", "llama-3.2-1b", "no-such-card"});
     CHECK(neither.exit == 2);
     CHECK(neither.err.find("no-such-card") != std::string::npos);
+    const outcome extra = run({"qwen3-8b", "l4", "extra"});
+    CHECK(extra.exit == 2);
+    CHECK(extra.err.find("argument is l4 extra; expected a GPU") != std::string::npos);
     const outcome no_model = run({"no-such-model", "3060"});
     CHECK(no_model.exit == 2);
     CHECK(no_model.err.find("command is no-such-model") != std::string::npos);

@@ -104,7 +104,7 @@ TEST_CASE("a job that no kind holds is told what would place it on the kind near
 TEST_CASE("nodes and jobs that may not be are refused by name") {
     refused(chat, {"free is absent", "--nodes"});
     refused(chat + arguments{"--free", "l4:0"}, {"nodes[0].free is 0", "1 to 1024"});
-    refused(chat + arguments{"--free", "l4:x"}, {"nodes[0].free"});
+    refused(chat + arguments{"--free", "l4:x"}, {"nodes[0].free is \"x\"", "1 to 1024"});
     refused(chat + arguments{"--free", "l4,"}, {"nodes[1]", "gpu"});
     refused(chat + arguments{"--free", "l5:2"}, {"nodes[0]", "l5"});
     refused(chat + arguments{"--free", "l4/any"}, {"l4", "multi-instance"});
