@@ -40,7 +40,7 @@ inline std::string content_of(const fs::path& file) {
 /// against its schema.
 inline void keep_answer(const std::vector<std::string>& arguments, const outcome& o) {
     const char* folder = std::getenv("LLMRES_ANSWERS");
-    if (folder == nullptr || o.exit < 0 || o.exit > 2) return;
+    if (folder == nullptr || o.exit < 0 || o.exit > 2 || o.out.empty()) return;
     if (std::find(arguments.begin(), arguments.end(), "--json") == arguments.end()) return;
     std::error_code ignored;
     fs::create_directories(folder, ignored);

@@ -44,7 +44,7 @@ TEST_CASE("the command that starts a planned job is read as that job") {
     struct started {
         runtime engine;
         layout split;
-        const char* batch;
+        const char* limit;  ///< the engine's name of the most sequences of a step
     };
     const started all[] = {{runtimes::vllm, {.tensor = 2, .data = 2, .expert = 4, .expert_tensor = 1}, "max_num_seqs"},
                            {runtimes::vllm, {.tensor = 4, .pipeline = 2}, "max_num_seqs"},
@@ -53,6 +53,7 @@ TEST_CASE("the command that starts a planned job is read as that job") {
     for (const started& s : all) {
         job j = chat;
         j.runtime = s.engine;
+        j.options.max_num_seqs = 24;
         const std::string line = launch_command(j, s.split, node);
         CAPTURE(line);
         const auto asked = read_launch_line(line);
@@ -61,7 +62,7 @@ TEST_CASE("the command that starts a planned job is read as that job") {
         CHECK(asked->document["layout"]["tensor"] == s.split.tensor);
         CHECK(asked->document["layout"]["pipeline"] == s.split.pipeline);
         CHECK(asked->document["layout"].value("expert", 1) == s.split.expert);
-        CHECK(asked->document["runtime"][s.batch] == 16 / s.split.data);
+        CHECK(asked->document["runtime"].value(s.limit, 0) == 24);
         CHECK(asked->notes.empty());
     }
     job local = chat;

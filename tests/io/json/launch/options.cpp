@@ -9,6 +9,7 @@
 #include <llmres/runtimes/all.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 
 using namespace llmres;
 
@@ -67,7 +68,11 @@ TEST_CASE("the words of launch commands are options, which say something") {
         if (runtime->identity.launcher == nullptr) continue;
         for (const launch_word& w : *runtime->identity.launcher) {
             CAPTURE(w.words);
-            const detail::launch_option* row = t.options.find(w.words.substr(0, w.words.find(' ')));
+            const std::string_view option = w.words.substr(0, w.words.find(' '));
+            const detail::launch_option* row = t.options.find(option);
+            // A switch is turned off by its name behind "no".
+            if (row == nullptr && option.starts_with("--no-"))
+                row = t.options.find("--" + std::string{option.substr(5)});
             REQUIRE(row != nullptr);
             CHECK(row->use > detail::option_use::unmodelled);
         }
