@@ -62,7 +62,7 @@ struct launched {
         return sizes;
     }
     std::int64_t figure(launch_figure f) const;
-    /// What the job sets of its engine, where it is not as in the engine's profile.
+    /// A setting of the engine that the job makes; 0 where it is as in the engine's profile.
     std::int64_t setting(launch_figure f) const;
     std::string words(const launch_word& w) const;
 };
@@ -127,7 +127,7 @@ inline std::int64_t batched_tokens_set(const llmres::serving_step& step, const l
                : step.max_batched_tokens.in(tokens);
 }
 
-/// Whether a cache is in another format than ggml's own 16 bits.
+/// True of a cache in another format than ggml's own 16 bits.
 inline bool has_type(const precision& format) { return !(format == bf16) && !(format == fp16); }
 
 inline const precision& cached_values_of(const job& j) {

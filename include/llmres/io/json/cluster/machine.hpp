@@ -150,7 +150,7 @@ inline std::string rocm_name(std::string_view series) {
     return std::string{product.empty() ? series : product};
 }
 
-/// What a tool says of a card under a key; sizes in MiB, or in bytes where the key says so.
+/// Takes a value that a tool lists of a card under a key; sizes in MiB, or in bytes where the key says so.
 inline void take_value(std::string_view key, std::string_view value, machine_gpu& one) {
     const auto size = [&] { return key.ends_with("(B)") ? size_in(value, bytes(1)) : mib_of(value); };
     if (key == "name" || key == "gpu_name") one.name = value;
