@@ -121,7 +121,8 @@ inline document random_serving_job(dice& d) {
     j["context"] = d.pick({256, 1024, 2048, 4096, 8192, 16384});
     j["batch"] = d.power(64);
     if (d.chance(30)) j["attention"] = d.pick({"eager", "sdpa", "flash"});
-    if (d.chance(20)) j["kv_cache"] = d.pick({"bf16", "fp8_e4m3", "fp16"});
+    const char* const narrow = caches_in(r.loading, fp8_e4m3) ? "fp8_e4m3" : "fp32";
+    if (d.chance(20)) j["kv_cache"] = d.pick({"bf16", narrow, "fp16"});
     if (d.chance(15)) j["max_batched_tokens"] = d.pick({512, 2048, 8192});
     j["weights"] = d.pick({"fp32", "bf16", "fp16"});
     document l = document::object();

@@ -163,8 +163,8 @@ TEST_CASE(
                 j.options.speculates_ahead = true;
                 j.options.draft_weights = mib(1001);
                 j.options.draft_kv = bytes_per_token::from_base(1023);
-                j.kv_cache = fp8_e4m3;
-                j.kv_cache_values = bf16;
+                j.kv_cache = caches_in(r->loading, fp8_e4m3) ? fp8_e4m3 : fp16;
+                j.kv_cache_values = fp32;
                 check_sums(all, j, l, h100s);
             }
     all.arise(20, {"llama-3.1-8b", "deepseek-v3", "glm-4.5-air", "vllm", "sglang", "transformers", "autoawq"});

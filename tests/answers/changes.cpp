@@ -364,6 +364,10 @@ TEST_CASE("weights of a GGUF mix have its format, and caches are narrowed to wha
     CHECK_FALSE(offered({j, {}, one_3090}, change::kind::narrower_cache));
     j.kv_cache = {};
     j.runtime = runtimes::exllama;
+    CHECK(offered({j, {}, one_3090}, change::kind::narrower_cache)->format == q8_0);
+    j.runtime = runtimes::exllama_v1;  // has none
+    CHECK_FALSE(offered({j, {}, one_3090}, change::kind::narrower_cache));
+    j.runtime = runtimes::llama_cpp_2024;  // quantises no values without flash attention
     CHECK_FALSE(offered({j, {}, one_3090}, change::kind::narrower_cache));
 }
 

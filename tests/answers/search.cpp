@@ -13,6 +13,7 @@
 #include <llmres/models/others.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/plan.hpp>
+#include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <string>
 #include <vector>
@@ -329,4 +330,19 @@ TEST_CASE("more memory never makes a job that fits one that does not") {
         }
         CHECK(fitted);
     }
+}
+
+TEST_CASE("a search refuses formats to choose among that the runtime has not") {
+    job j = serving(models::llama_3_1_8b, 1);
+    j.runtime = runtimes::llama_cpp;
+    j.weights = q8_0;
+    const auto refused_field = [&](const search_space& space) {
+        std::array<found_layout, 1> best;
+        const auto found = search(j, {.gpu = gpus::rtx_3090, .gpus = 1}, {.space = space}, best);
+        return found ? text<63>{} : found.error().field;
+    };
+    CHECK(refused_field({.weights = {.list = {q8_0, q4_0}, .count = 2}, .kv_cache = {.list = {q8_0}, .count = 1}}) ==
+          "");
+    CHECK(refused_field({.weights = {.list = {q8_0, mlx(4, 64)}, .count = 2}}) == "weights");
+    CHECK(refused_field({.kv_cache = {.list = {q8_0, fp8_e4m3}, .count = 2}}) == "kv_cache");
 }

@@ -276,6 +276,38 @@ TEST_CASE("a cache in NVFP4 is for the compute capabilities that the runtime's k
     }
 }
 
+TEST_CASE("a cache is refused in a format that the engine has none in, by the field that names it") {
+    job j{.model = models::llama_3_1_8b, .task = task::serving, .context = tokens(4096)};
+    j.runtime = runtimes::llama_cpp;
+    for (const precision& format : {q8_0, q4_0, fp16, bf16}) {
+        j.kv_cache = format;
+        CHECK(validate(j));
+    }
+    for (const precision& format : {fp8_e4m3, int8, q4_k}) {
+        j.kv_cache = format;
+        CHECK(validate(j).error().field == "kv_cache");
+    }
+    j.kv_cache = q8_0;
+    j.kv_cache_values = fp8_e4m3;
+    CHECK(validate(j).error().field == "kv_cache_values");
+}
+
+// llama-context.cpp, llama_init_from_model(): "V cache quantization requires flash_attn"; keys alone may be narrow.
+TEST_CASE("llama.cpp quantises cached values with flash attention alone") {
+    job j{.model = models::llama_3_1_8b, .task = task::serving, .context = tokens(4096)};
+    j.runtime = runtimes::llama_cpp;
+    j.kv_cache = q8_0;
+    CHECK(validate(j));
+    j.runtime.serving_kernels.flash_attention = false;
+    CHECK(validate(j).error().field == "kv_cache");
+    j.kv_cache_values = fp16;
+    CHECK(validate(j));
+    j.kv_cache_values = q4_0;
+    CHECK(validate(j).error().field == "kv_cache_values");
+    j.runtime = runtimes::llama_cpp_2024;  // -fa is off where nobody asks for it
+    CHECK_FALSE(validate(j));
+}
+
 TEST_CASE("one sequence a step over two data ranks does not go round") {
     job j = training();
     j.micro_batch = j.global_batch = 1;
@@ -518,6 +550,7 @@ TEST_CASE("compressed attention is trained by no runtime and served by none on g
     CHECK(plan(j, {}, one));
     j.kv_cache = fp8_e5m2;
     CHECK(plan(j, {}, one));
+    j.kv_cache = q8_0;
     for (const runtime* r : {&runtimes::llama_cpp, &runtimes::ollama}) {
         j.runtime = *r;
         REQUIRE_FALSE(plan(j, {}, one));

@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include <llmres/runtimes/all.hpp>
+#include <llmres/values/find_precision.hpp>
+#include <vector>
 
 using namespace llmres;
 
@@ -35,6 +37,42 @@ TEST_CASE("vLLM and SGLang follow what a checkpoint says of its cache from the v
     CHECK(follows("sglang@0.5.2") == by::none);
     CHECK(follows("tensorrt-llm") == by::modelopt);
     CHECK(follows("lmdeploy") == by::none);
+}
+
+TEST_CASE("an engine keeps a cache in the formats that its own option takes, and in 16 bits and more") {
+    const auto caches = [](const char* name, const char* format) {
+        return caches_in(find_runtime(name)->loading, *find_precision("kv_cache", format));
+    };
+    struct kept {
+        const char* engine;
+        std::vector<const char*> in, not_in;
+    };
+    const std::vector<kept> engines{
+        // common/arg.cpp: kv_cache_types, which has no 8-bit float, K-quant or MXFP4
+        {"llama.cpp",
+         {"q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"},
+         {"fp8", "int8", "q6_0", "q4_k", "mxfp4_gguf"}},
+        {"ollama", {"q8_0", "q4_0"}, {"fp8", "int4", "iq4_xs"}},
+        {"ik_llama.cpp", {"q8_0", "q6_0"}, {"fp8", "q4_k", "iq4_k"}},
+        {"vllm", {"fp8_e4m3", "fp8_e5m2", "nvfp4", "int8_row"}, {"q8_0", "mxfp4", "fp8_block128", "mlx_int4_g64"}},
+        {"sglang", {"fp8_e4m3", "fp8_e5m2", "nvfp4"}, {"q8_0", "int8"}},
+        {"tensorrt-llm", {"fp8", "int8", "nvfp4"}, {"q8_0"}},
+        {"lmdeploy", {"int8_row", "int4", "fp8_e5m2"}, {"nvfp4", "q8_0"}},
+        {"tgi", {"fp8_e4m3", "fp8_e5m2"}, {"int8", "q8_0"}},
+        {"mlx", {"mlx_int8_g64", "mlx_int4_g64"}, {"int8", "fp8", "q8_0"}},
+        {"transformers", {"int8", "int4"}, {"fp8", "q8_0"}},
+        {"exllamav2", {"q8_0", "q6_0", "q4_0"}, {"int8", "q4_k", "fp8"}},
+        {"exllama@v1", {}, {"q8_0", "fp8"}},
+        {"ctranslate2", {}, {"int8", "fp8"}},
+        {"autoawq", {}, {"int8", "fp8", "q8_0"}},
+        {"none", {"q4_k", "fp8", "int8", "mxfp4"}, {}}};
+    for (const kept& e : engines) {
+        CAPTURE(e.engine);
+        for (const char* format : {"fp16", "bf16", "fp32"}) CHECK(caches(e.engine, format));
+        for (const char* format : e.in) CHECK_MESSAGE(caches(e.engine, format), format);
+        for (const char* format : e.not_in) CHECK_MESSAGE(!caches(e.engine, format), format);
+    }
+    CHECK(cache_examples_of(runtimes::tgi.loading) == "fp16, bf16, fp32, fp8_e4m3, fp8_e5m2");
 }
 
 TEST_CASE("a profile that says nothing of loading holds each weight once, as it is stored") {

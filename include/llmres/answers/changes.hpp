@@ -169,12 +169,13 @@ constexpr bool for_each_narrower_format(const job& j, const Visit& visit) {
     return names_no_engine && for_each_mix(visit);
 }
 
-/// The format of a narrower cache: fp8 where engines of servers have it, q8_0 under llama.cpp. The other runtimes'
-/// profiles know none.
+/// The format of a narrower cache: the first of fp8 and q8_0 that the runtime keeps a cache in, with what the job sets.
 constexpr maybe<precision> narrower_cache(const job& j) {
-    const precision& format = serves_gguf(j.runtime) ? q8_0 : fp8_e4m3;
-    if (bits_per_element(format) >= bits_per_element(kv_cache_of(j))) return {};
-    if (!loads(j.runtime.loading, family_of(format))) return {};
+    const precision& format = caches_in(j.runtime.loading, fp8_e4m3) ? fp8_e4m3 : q8_0;
+    if (bits_per_element(format) >= bits_per_element(kv_cache_of(j)) || !caches_in(j.runtime.loading, format))
+        return {};
+    const bool by_flash_alone = j.runtime.loading.caches.narrow_values_by_flash && !j.kv_cache_values;
+    if (by_flash_alone && serving_attention_of(j) != attention_kernel::flash) return {};
     return format;
 }
 

@@ -328,11 +328,27 @@ constexpr void walk(running_search<Watch>& running, const layout_space& space, c
     for_each_choice(running.r.space, j, tried, all);
 }
 
+/// Refuses formats to choose among that the job's runtime does not load, or does not keep a cache in.
+constexpr status validate_formats(const search_space& space, const job& given) {
+    if (trains(given)) return done{};
+    for (std::int32_t w = 0; w < space.weights.count; ++w) {
+        const stored_format weights{space.weights.list[static_cast<std::size_t>(w)]};
+        if (const status s = validate_format(given.runtime, weights); !s) return s;
+    }
+    job tried = given;
+    for (std::int32_t k = 0; k < space.kv_cache.count; ++k) {
+        tried.kv_cache = space.kv_cache.list[static_cast<std::size_t>(k)];
+        if (const status s = validate_cache(tried); !s) return s;
+    }
+    return done{};
+}
+
 /// The layouts that a search walks; an error where the request, the job or the cluster is out of its bounds.
 constexpr result<layout_space> layouts_of(const search_request& r, const job& j, const cluster& c) {
     if (const status s = validate(j); !s) return s.error();
     if (const status s = validate(c); !s) return s.error();
     if (const status s = validate_objective(r.objective, j, c, r.prices); !s) return s.error();
+    if (const status s = validate_formats(r.space, j); !s) return s.error();
     layout_space space = r.space.layouts;
     if (const status s = validate_degrees(space.given); !s) return s.error();
     if (r.limits.one_node && (space.most_gpus == 0 || space.most_gpus > c.node_size())) space.most_gpus = c.node_size();

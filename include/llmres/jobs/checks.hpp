@@ -226,6 +226,23 @@ constexpr status validate(const layout& l, const model& m) {
     return detail::validate_partition(l, m);
 }
 
+namespace detail {
+
+/// Refuses formats of the cache that the runtime does not keep it in.
+constexpr status validate_cache(const job& j) {
+    if (j.kv_cache)
+        if (const status s = validate_cache_format(j.runtime, "kv_cache", *j.kv_cache); !s) return s;
+    if (j.kv_cache_values)
+        if (const status s = validate_cache_format(j.runtime, "kv_cache_values", *j.kv_cache_values); !s) return s;
+    const precision& values = j.kv_cache_values ? *j.kv_cache_values : kv_cache_of(j);
+    const bool flash = serving_attention_of(j) == attention_kernel::flash;
+    if (!j.runtime.loading.caches.narrow_values_by_flash || flash || is_wide(values)) return done{};
+    return refused(error_code::unsupported, j.kv_cache_values ? "kv_cache_values" : "kv_cache", values.name,
+                   "fp16 values without flash attention: name runtime.flash_attn or another format of values");
+}
+
+}  // namespace detail
+
 /// Refuses a job whose numbers are out of their bounds or contradict each other. What a layout or a cluster cannot do
 /// is refused by the other functions here.
 constexpr status validate(const job& j) {
@@ -237,6 +254,7 @@ constexpr status validate(const job& j) {
     if (const status s = detail::all_in_range(detail::reals_of(j)); !s) return s;
     if (!trains(j)) {
         if (const status s = validate(j.runtime, j.options, stored_format_of(j)); !s) return s;
+        if (const status s = detail::validate_cache(j); !s) return s;
         if (const status s = detail::all_in_range(detail::serving_numbers_of(j)); !s) return s;
         if (j.output > token_count{} && !generates(j.model))
             return refused(error_code::unsupported, "output", j.output.in(tokens),

@@ -199,6 +199,12 @@ constexpr const precision& kv_cache_of(const job& j) {
     if (j.kv_cache) return *j.kv_cache;
     return caches_as_calibrated(j) ? j.model.mixed.cache.format : j.compute;
 }
+/// How attention is computed when serving: by the runtime's kernels, or as the job says.
+constexpr attention_kernel serving_attention_of(const job& j) {
+    const maybe<bool>& flash = j.runtime.serving_kernels.flash_attention;
+    if (!flash) return j.attention;
+    return *flash ? attention_kernel::flash : attention_kernel::eager;
+}
 /// Format of the gradients.
 constexpr const precision& gradients_of(const job& j) {
     if (j.gradients) return *j.gradients;

@@ -70,6 +70,16 @@ constexpr status validate_format(const runtime& r, const stored_format& weights)
     return refused(error_code::unsupported, "weights", weights.name.view(), expected);
 }
 
+/// Refuses a format that the runtime's cache cannot be in. `field`: what names it in a document.
+constexpr status validate_cache_format(const runtime& r, std::string_view field, const precision& format) {
+    if (caches_in(r.loading, format)) return done{};
+    text<191> expected{"what "};
+    for (const std::string_view part : {r.identity.name.view(), std::string_view{" caches in: "}})
+        expected.append(part);
+    expected.append(cache_examples_of(r.loading));
+    return refused(error_code::unsupported, field, format.name, expected);
+}
+
 /// Refuses what sizes the pool of caches where it is out of bounds, by the software's own name of it.
 constexpr status validate_pool(const runtime& r, const serving_options& asked) {
     struct size {

@@ -19,7 +19,7 @@ inline constexpr runtime ctranslate2{
     .process{.context = {mib(300), mib(600), mib(1000)}, .workspace = {mib(0), mib(1100), mib(2500)}},
     .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.5, 1.0, 1.5}},
-    .loading{.formats = {format_family::eight_bit}},
+    .loading{.formats = {format_family::eight_bit}, .caches{.formats = {}}},
     .cache{.windows = window_cells::whole},
     .step{.logits{.bytes = {2.0, 4.0, 8.0}}},
     .serving_kernels{.score_bytes = 8},

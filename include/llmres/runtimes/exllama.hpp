@@ -32,8 +32,11 @@ inline constexpr runtime exllama_base{
     },
     .allocator{.fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.8, 1.0, 1.3}},
-    .loading{.formats = {format_family::gptq_words, format_family::exllama2, format_family::exllama3},
-             .embedding_on_host = true},
+    .loading{
+        .formats = {format_family::gptq_words, format_family::exllama2, format_family::exllama3},
+        // cache.py: 16 bits, and groups of 32 values in 4, 6 and 8 bits with a scale of 16, as large as GGUF's types
+        .caches{.formats = {format_family::gguf, format_family::gguf_ik}},
+        .embedding_on_host = true},
     .cache{.pool = cache_pool::allotted, .block = tokens(256), .windows = window_cells::whole},
     .step{
         .max_batched_tokens = tokens(2048),  // max_input_len
@@ -89,6 +92,7 @@ constexpr runtime exllama_third() {
 /// GPU.
 constexpr runtime exllama_first() {
     runtime r = exllama_base;
+    r.loading.caches.formats = {};
     r.cache.block = {};
     r.step.profiles = false;
     r.serving_kernels.flash_attention = false;

@@ -45,6 +45,8 @@ inline constexpr runtime huggingface_base{
     .loading{
         .formats = all_formats.without({format_family::mlx, format_family::gguf, format_family::gguf_ik,
                                         format_family::exllama2, format_family::exllama3}),
+        // cache_utils.py: QuantizedCache, of integers in 2 to 8 bits
+        .caches{.formats = {format_family::eight_bit}},
         .head_again = true,
         // AutoAWQ holds 1.6 GiB beside a 13B and 2 beside a 34B, AutoGPTQ's kernels 0.7 beside a 7B (their own tables).
         .repacked = 0.15,
@@ -108,6 +110,7 @@ constexpr runtime huggingface_tuples() {
 constexpr runtime autoawq_fused(window_cells windows) {
     runtime r = huggingface_all_logits();
     r.identity.name = "autoawq";
+    r.loading.caches.formats = {};  // awq/modules/fused/cache.py: WindowedCache
     r.process = {.context = {mib(300), mib(500), mib(900)}, .workspace = {mib(8), mib(32), mib(400)}};
     r.loading.formats = {format_family::awq_words};
     r.cache.windows = windows;

@@ -82,6 +82,7 @@ inline constexpr runtime llama_cpp_base{
     .accuracy{.activations = {0.98, 1.0, 1.04}},
     .loading{
         .formats = {format_family::gguf},
+        .caches{.formats = {format_family::gguf}, .narrow_values_by_flash = true},
         .embedding_on_host = true,
         .maps_weights = true,
         .host_experts{
@@ -241,6 +242,7 @@ constexpr runtime ik_llama_cpp_as(std::string_view versions, std::int32_t since,
     r.identity.knobs = ik_llama_cpp_knobs;
     r.identity.launcher = nullptr;
     r.loading.formats = {format_family::gguf, format_family::gguf_ik};
+    r.loading.caches = {.formats = r.loading.formats};  // latent attention caches quantised latents without -fa
     r.cache.windows = window_cells::whole;
     r.cache.latent_values = false;
     r.serving_kernels.graph = {.laid_out = true, .flash_block = tokens(256)};

@@ -37,7 +37,9 @@ inline constexpr runtime lmdeploy{
     .allocator{.code = allocator_code::stream_ordered},  // TurboMind's CudaMemPoolAllocator (core/allocator.cc)
     .accuracy{.activations = {0.7, 1.0, 1.4}},           // assumed: TurboMind lays its buffers out itself
     .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
-                         format_family::gptq_words, format_family::awq_words}},
+                         format_family::gptq_words, format_family::awq_words},
+             // messages.py: QuantPolicy, without TurboQuant
+             .caches{.formats = {format_family::eight_bit_float, format_family::eight_bit}}},
     .cache{
         .pool = cache_pool::share_of_free,
         // of what is free (messages.py: TurbomindEngineConfig); 0.5 of all until 0.2.0. Free is what the driver says

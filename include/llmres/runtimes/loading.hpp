@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/models/format_families.hpp>
+#include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
+#include <string_view>
 
 /// How a runtime holds a model's weights once they are loaded: fused, repacked, twice, or on the host.
 namespace llmres::inline v0 {
@@ -41,9 +45,19 @@ struct mxfp4_experts {
     bool pads_values = false;
 };
 
-/// How loaded weights are held.
+/// Formats of the cache.
+struct cache_formats {
+    /// Families of formats that the cache may be in, of those that caches have (is_cache_format()); 16 bits and more
+    /// always.
+    format_set formats = all_formats;
+    /// Without flash attention values are cached in 16 bits and more alone. (llama.cpp: llama_init_from_model().)
+    bool narrow_values_by_flash = false;
+};
+
+/// How loaded weights are held, and in which formats a cache may be.
 struct runtime_loading {
     format_set formats = all_formats;  ///< Families of formats that checkpoints may be in; 16 bits and more always.
+    cache_formats caches{};            ///< Formats that the cache may be in.
     rope_tables rope = rope_tables::computed;  ///< Tables of rotary positions that stay on the GPU.
     bool embedding_on_host = false;            ///< The token embedding is read from main memory.
     /// Weights that stay on the host are pages of the file itself. (llama.cpp: mmap.) Where main memory is short, the
@@ -75,5 +89,54 @@ struct runtime_loading {
 
 /// True if weights of that family's formats can be loaded.
 constexpr bool loads(const runtime_loading& r, format_family family) { return r.formats.contains(family); }
+
+/// Whether caches are kept in a format by any engine: floating point and integers of 4 and 8 bits, with a scale a
+/// vector or none, NVFP4, MLX's groups, and of GGUF's types those in blocks of 32 values that llama.cpp takes
+/// (common/arg.cpp: kv_cache_types) and ik_llama.cpp's Q6_0.
+constexpr bool is_cache_format(const precision& format) {
+    switch (family_of(format)) {
+        case format_family::plain:
+        case format_family::eight_bit:
+        case format_family::mlx: return true;
+        case format_family::eight_bit_float: return format.element_bytes == 1;
+        case format_family::microscaling: return format.name.starts_with("nvfp4");
+        case format_family::gguf:
+            for (const std::string_view type : {"q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"})
+                if (format.name == type) return true;
+            return false;
+        case format_family::gguf_ik: return format.name == "q6_0";
+        default: return false;
+    }
+}
+
+/// Whether a cache may be in a format under a runtime.
+constexpr bool caches_in(const runtime_loading& r, const precision& format) {
+    if (r.caches.formats == all_formats || is_wide(format)) return true;
+    const format_family family = family_of(format);
+    // int4 has no family of its own: it is kept where int8 is.
+    return is_cache_format(format) &&
+           r.caches.formats.contains(family == format_family::plain ? format_family::eight_bit : family);
+}
+
+/// The formats that a runtime's cache may be in, as examples: "bf16, fp8_e4m3, int8".
+constexpr text<191> cache_examples_of(const runtime_loading& r) {
+    struct example {
+        format_family family;
+        std::string_view formats;
+    };
+    constexpr std::array known{example{format_family::eight_bit_float, "fp8_e4m3, fp8_e5m2"},
+                               example{format_family::eight_bit, "int8, int4"},
+                               example{format_family::microscaling, "nvfp4"},
+                               example{format_family::gguf, "q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl"},
+                               example{format_family::gguf_ik, "q6_0"},
+                               example{format_family::mlx, "mlx_int8_g64, mlx_int4_g64"}};
+    text<191> names{"fp16, bf16, fp32"};
+    for (const example& e : known) {
+        if (!r.caches.formats.contains(e.family)) continue;
+        names.append(", ");
+        names.append(e.formats);
+    }
+    return names;
+}
 
 }  // namespace llmres::inline v0

@@ -46,6 +46,7 @@ constexpr runtime mlx_lm() {
     r.serving_kernels.widest_fused_head = 128;
     r.serving_kernels.score_bytes = 2;
     r.loading.formats = {format_family::mlx, format_family::microscaling};
+    r.loading.caches.formats = {format_family::mlx};  // mlx_lm/generate.py: --kv-bits
     r.loading.head_again = false;
     r.loading.repacked = 0.0;
     r.step.max_batched_tokens = tokens(2048);

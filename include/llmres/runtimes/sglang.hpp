@@ -291,6 +291,8 @@ inline constexpr runtime sglang_base{
     .accuracy{.activations = {0.9, 1.0, 1.15}},  // assumed: no log prints its activations
     .loading{.formats = all_formats.without({format_family::mlx, format_family::exllama2, format_family::exllama3,
                                              format_family::gguf_ik, format_family::half_quadratic}),
+             // server_args.py: kv_cache_dtype
+             .caches{.formats = {format_family::eight_bit_float, format_family::microscaling}},
              .rope = rope_tables::shared,
              .projections = projection_tensors::fused,
              .calibrated = cache_calibrator::modelopt},  // mem_cache/kv_cache_dtype.py: configure_kv_cache_dtype

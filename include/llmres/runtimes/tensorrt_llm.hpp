@@ -58,9 +58,12 @@ inline constexpr runtime tensorrt_llm_base{
     },
     .allocator{.code = allocator_code::stream_ordered, .fragmentation = {0.0, 0.0, 0.02}},  // assumed
     .accuracy{.activations = {0.6, 1.0, 1.5}},  // assumed: the compiler lays its buffers out itself
-    .loading{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
-                         format_family::gptq_words, format_family::awq_words},
-             .calibrated = cache_calibrator::modelopt},  // llmapi/llm_args.py: KvCacheConfig.dtype is "auto"
+    .loading{
+        .formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling,
+                    format_family::gptq_words, format_family::awq_words},
+        // llmapi/llm_args.py: KvCacheConfig.dtype; int8 of the first engines (examples/quantization)
+        .caches{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling}},
+        .calibrated = cache_calibrator::modelopt},  // llmapi/llm_args.py: KvCacheConfig.dtype is "auto"
     .cache{
         .pool = cache_pool::share_of_free,
         .fraction = 0.9,

@@ -28,7 +28,9 @@ inline constexpr runtime tgi{
     .allocator{.fragmentation = {0.0, 0.01, 0.05}},
     .accuracy{.activations = {0.9, 1.0, 1.2}},
     .loading{.formats = {format_family::eight_bit_float, format_family::gptq_words, format_family::awq_words,
-                         format_family::packed, format_family::bitsandbytes, format_family::exllama2}},
+                         format_family::packed, format_family::bitsandbytes, format_family::exllama2},
+             // launcher/src/main.rs: KVCacheDtype
+             .caches{.formats = {format_family::eight_bit_float}}},
     .cache{
         .pool = cache_pool::share_of_free,
         .fraction = 0.95,  // TGI_WIGGLE_ROOM; times cuda_memory_fraction, which is 1

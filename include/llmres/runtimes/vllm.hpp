@@ -95,6 +95,8 @@ inline constexpr runtime vllm_base{
     .loading{
         .formats = all_formats.without(
             {format_family::mlx, format_family::exllama2, format_family::exllama3, format_family::gguf_ik}),
+        // config/cache.py: CacheDType, without those of 2026 that have names of their own (TurboQuant and others)
+        .caches{.formats = {format_family::eight_bit_float, format_family::eight_bit, format_family::microscaling}},
         // RotaryEmbedding.cos_sin_cache: what Llama 3.1 loads beyond its parameters, to 0.1 MiB
         .rope = rope_tables::shared,
         .mxfp4{.padded = true},

@@ -59,11 +59,6 @@ constexpr interval<byte_count> scaled(byte_count size, const interval<double>& f
     return {scaled_up(size, factors.low), scaled_up(size, factors.expected), scaled_up(size, factors.high)};
 }
 
-constexpr attention_kernel kernel_of(const job& j, const runtime& r) {
-    if (!r.serving_kernels.flash_attention) return j.attention;
-    return *r.serving_kernels.flash_attention ? attention_kernel::flash : attention_kernel::eager;
-}
-
 /// Whether prompts are cut into chunks: some engines do so from a length on.
 constexpr bool chunks(const job& j, const runtime& r) { return context_of(j) > r.step.chunked_beyond; }
 
@@ -145,7 +140,7 @@ struct serving_step {
           layout{l},
           split{l},
           shape{step_shape(j, r, l)},
-          kernel{kernel_of(j, r)},
+          kernel{serving_attention_of(j)},
           rows{logit_rows(j, r, l, shape)},
           hidden{size_of(format(), 1, product(shape.all(), j.model.hidden))} {}
     serving_step(const llmres::job&, const llmres::runtime&,

@@ -172,7 +172,7 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                 .expert_load = j.expert_load,
                 .decode = true,
                 .copies_cache = j.runtime.launches.copies_cache};
-    const bool eager = kernel_of(j, j.runtime) == attention_kernel::eager;
+    const bool eager = serving_attention_of(j) == attention_kernel::eager;
     const pair_scores scores = eager ? pair_scores::fused_softmax : pair_scores::in_registers;
     const auto chunk = [&](std::int64_t sequences, double& times) {
         const std::int64_t part = ceil_quotient(tokens_of_chunk(j, product(length, sequences)), sequences);

@@ -71,6 +71,7 @@ document random_served(dice& d, std::string_view engine) {
         sometimes("flash_attn", d.chance(50));
         if (d.chance(30)) j["kv_cache"] = d.pick({"q8_0", "q4_0", "fp16"});
         if (d.chance(10)) j["kv_cache_values"] = "q4_0";
+        if (!runtime.value("flash_attn", true)) j["kv_cache_values"] = "fp16";
     }
     if (d.chance(10)) j["max_batched_tokens"] = d.pick({1024, 3072});
     j["runtime"] = runtime;
