@@ -80,6 +80,7 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     // Training: transformers, TRL, axolotl, LLaMA-Factory, DeepSpeed, torchtitan, Megatron-LM
     {"method finetuning_type train_type tuner_type", "method"},
     {"stage", "task"},
+    {"num_labels", "labels"},
     {"pure_bf16", "weights=bf16"},
     {"seq seq_len seq_length sequence_length sequence_len max_seq_length max_seq_len model_max_length cutoff_len "
      "tokenizer.max_seq_len training.seq_len", "context", "sequence"},
@@ -143,6 +144,12 @@ struct word_alias {
 };
 inline constexpr auto word_rows = std::to_array<word_alias>({
     {"task", "serve|inference", "task=serving"},
+    {"task", "embedding|embed|embeddings", "task=serving head=embedding"},
+    {"task", "reranking|rerank|score", "task=serving head=reranking"},
+    {"task", "classification|classify", "task=serving head=classification"},
+    {"head", "embed|pooling", "head=embedding"},
+    {"head", "rerank|reranker|reward", "head=reranking"},
+    {"head", "classify|classifier", "head=classification"},
     {"task", "sft|finetune|fine_tuning|fine_tune", "task=finetuning"},
     {"task", "full", "task=finetuning adapter_kind=none"},
     {"task", "lora", "task=finetuning adapter_kind=lora"},

@@ -71,8 +71,9 @@ void print_time(const llmres::job_plan& p, const llmres::job& j) {
         const bool generates = p.speed.step.expected() > llmres::duration{};
         const std::string of =
             generates ? fmt::format("to the first token of a prompt of {} tokens", prompt_of(j).in(llmres::tokens))
-                      : "for one input";
+                      : fmt::format("for one input of {} tokens", prompt_of(j).in(llmres::tokens));
         fmt::print("time     {}{} {}\n", condition, bounds(p.speed.prefill.total()), of);
+        if (!generates) fmt::print("         {:.4g} inputs/s\n", inputs_per_second(p.speed, j));
         if (generates) fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));
     }
     fmt::print("         {} in all, {:.1f} % of the GPUs' arithmetic; most of it is {}\n",

@@ -114,7 +114,7 @@ std::optional<std::string> task_of_document(const std::vector<std::string>& type
         const auto read = llmres::parse_json_object(*content);
         if (!read) continue;
         const nlohmann::json document = llmres::document_in(read->root);
-        if (document.contains("task")) return document["task"].dump();
+        if (document.contains("task")) return document["task"].is_string() ? document["task"].get<std::string>() : "";
     }
     return std::nullopt;
 }
@@ -141,18 +141,29 @@ bool names_stack(const std::vector<std::string>& typed) {
     return llmres::detail::find_training_stack(runtime_named(typed)) != nullptr;
 }
 
+/// Whether a task is serving, by its name or by a word for it.
+bool is_served(const std::string& task) {
+    if (task.starts_with("serv")) return true;
+    return std::any_of(word_rows.begin(), word_rows.end(), [&](const word_alias& alias) {
+        const std::string words = "|" + std::string{alias.typed} + "|";
+        return alias.flag == "task" && alias.means.starts_with("task=serving") &&
+               words.find("|" + task + "|") != std::string::npos;
+    });
+}
+
 /// Whether the arguments ask for training, by the task or the adapter they name or that of the job document they name.
 bool asks_for_training(const std::vector<std::string>& typed) {
     for (std::size_t i = 0; i < typed.size(); ++i) {
         const bool joined = typed[i].starts_with("--task=");
         if (joined || (typed[i] == "--task" && i + 1 < typed.size())) {
             const std::string task = normal(joined ? typed[i].substr(7) : typed[i + 1]);
-            return !task.starts_with("serv") && !task.starts_with("infer");
+            return !is_served(task);
         }
         if (names_method(typed[i]) || makes_adapter(typed[i])) return true;
     }
     if (names_stack(typed) && !task_of_document(typed)) return true;
-    return task_of_document(typed).value_or("\"serving\"") != "\"serving\"";
+    const std::optional<std::string> task = task_of_document(typed);
+    return task && !is_served(normal(*task));
 }
 
 std::string trimmed(const std::string& text) {

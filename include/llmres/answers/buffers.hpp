@@ -212,7 +212,7 @@ constexpr gradients_held gradients_after_layers(const stage_step& in) {
     const training_stage& s = in.stage;
     return {.layers_outside = true,
             .layers = {s.holds.layers.last, s.holds.layers.last},
-            .table = in.folded.job.model.tied_head && s.last};
+            .table = shares_embedding(in.folded.job.model) && s.last};
 }
 
 /// When the backward pass of a kind's last or first layer begins: gradients of all that follows it.
@@ -308,7 +308,7 @@ constexpr void write_gradients(const stage_step& in, const gradients_held& held,
     const job& j = in.folded.job;
     const weight_training& how = in.folded.weights;
     const placement& here = in.stage.holds;
-    const weight_role head = j.model.tied_head ? weight_role::embed_tokens : weight_role::lm_head;
+    const weight_role head = shares_embedding(j.model) ? weight_role::embed_tokens : weight_role::lm_head;
     byte_count narrower = held.narrower;
     byte_count towers;
     for_each_trained_weight(how, in.folded.layout, here, named_by(to), [&](const trained_weight& w) {

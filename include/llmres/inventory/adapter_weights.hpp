@@ -48,6 +48,8 @@ constexpr void for_each_adapter_weight(const adapter& a, const modeling& code, c
         return;
     }
     if (w.columns <= 1 || w.rows <= 1) return;
+    // peft leaves the scores of a classifier to be trained as they are (utils/constants.py: SEQ_CLS_HEAD_NAMES).
+    if (w.role == weight_role::classifier && w.rows != w.columns) return;
     if (a.adapts(w.role, w.routed)) {
         if (!detail::shares_input_matrix(w.role, a, code)) {
             weight down = w;

@@ -122,7 +122,7 @@ template <class Passes, class Visit>
 constexpr void for_each_head_operation(const model& m, const operation_formats& formats, const Passes& passes,
                                        const layer_split& over, Visit&& visit) {
     const weight head{.role = weight_role::lm_head,
-                      .rows = m.vocabulary,
+                      .rows = scored_vocabulary(m),
                       .columns = embedding_width_of(m),
                       .split = weight_split::rows};
     detail::visit_projection(head, formats, passes, over, detail::projection_place::head, visit);
@@ -130,7 +130,8 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
         if (!passes[p].training) continue;
         // The loss in fp32: a copy, its softmax and the sum read and write the logits about six times, a fused loss
         // twice; and so does the backward pass.
-        const byte_count logits = size_of(fp32, passes[p].scored, detail::ceil_quotient(m.vocabulary, over.tensor));
+        const byte_count logits =
+            size_of(fp32, passes[p].scored, detail::ceil_quotient(scored_vocabulary(m), over.tensor));
         visit(operation{.kind = operation_kind::elementwise,
                         .read = formats.fused_loss ? div_up(logits, 2) : logits * 2,
                         .written = formats.fused_loss ? div_up(logits, 2) : logits},

@@ -159,7 +159,7 @@ constexpr placement training_placement(const job& j, const layout& l, std::int32
     const bool last = stage == l.last_stage();
     const bool predicts = j.mtp_layers > 0 && stage == prediction_stage(l);
     placement p{.stage = stage,
-                .embeddings = first || predicts || (last && j.model.tied_head) ? 1 : 0,
+                .embeddings = first || predicts || (last && shares_embedding(j.model)) ? 1 : 0,
                 .beside_embedding = first,
                 .output = last,
                 .predictions = predicts ? depths_held(j) : 0};

@@ -197,7 +197,13 @@ inline constexpr double most_money = 1e12;
 
 // clang-format off
 inline constexpr std::array all{
-    by_hand("", "Job", "task", text, "serving, pretraining or finetuning; default: serving"),
+    by_hand("", "Job", "task", text,
+        "serving, pretraining or finetuning; embedding, reranking or classification: serving with that head; default: "
+        "serving"),
+    by_hand("", "Job", "head", text,
+        "what the model makes of its last layer: embedding, classification, reranking or masked_lm; default: as its "
+        "files say"),
+    by_hand("", "Job", "labels", integer, 1, 1 << 20, "classes of head classification; default: 2"),
     by_hand("", "Job", "weights", text,
         "precision of the weights, or a GGUF mix such as q4_k_m; default: as published, but q4_k_m under llama.cpp and "
         "Ollama"),

@@ -13,6 +13,7 @@
 #include <llmres/io/json/job/cost_reader.hpp>
 #include <llmres/io/json/job/training_stacks.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/io/json/model_head.hpp>
 #include <llmres/io/json/runtime/profile_reader.hpp>
 #include <llmres/io/json/runtime/reader.hpp>
 #include <llmres/io/model_source.hpp>
@@ -406,6 +407,18 @@ inline result<device_file> find_no_device(std::string_view path) {
 
 namespace detail {
 
+/// The task, and what the model is for. A document may name a task by the head that serves it: "embedding".
+inline status read_task(job_reader& read, job& j) {
+    std::string_view usual;
+    if (read.fields().holds_text("task"))
+        for (const std::string_view head : {"embedding", "reranking", "classification"})
+            if (read.fields().text_or("task", "") == head) usual = head;
+    if (usual.empty()) read.value("task", j.task);
+    if (const status s = read.checked(); !s) return s;
+    if (j.task == task::pretraining) j.model = with_pretraining_head(j.model);
+    return take_head(read.fields(), j.model, usual);
+}
+
 /// The job of a document in which nothing is left to a training stack.
 inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources) {
     if (const status s = known_keys(
@@ -427,8 +440,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     j.model = described->model;
 
     job_reader read{document, ""};
-    read.value("task", j.task);
-    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = read_task(read, j); !s) return s.error();
     if (const status s = of_its_task(document, j); !s) return s.error();
     if (!trains(j) && !read.fields().has("weights")) j.gguf = described->gguf;
     if (trains(j) && described->gguf) j.model.weights = bf16;  // a GGUF file's weights are converted to be trained

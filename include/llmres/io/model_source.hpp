@@ -7,6 +7,7 @@
 #include <llmres/io/hf/published.hpp>
 #include <llmres/io/hf_config.hpp>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/model_head.hpp>
 #include <llmres/io/json/shape.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/models/all.hpp>
@@ -46,9 +47,8 @@ inline result<model_source> find_preset(std::string_view name);
 /// A MODEL as JSON: its name; or what a config.json of transformers holds, as an object with "model_type"; or {"from":
 /// NAME} with what is other than in that model: "layers": n cuts it to its first n layers, "max_position_embeddings" is
 /// another longest context (RoPE scaling), "tie_word_embeddings": false says that the head is loaded beside the
-/// embedding, and "head": "masked_lm" gives an encoder the head that predicts masked tokens, "pooled" takes a decoder's
-/// off. A shape, {"hidden", "vocabulary", "layers", "attention": {...}, "feed_forward": {...}, ...}, has the names of
-/// models/layer.hpp's fields.
+/// embedding, and "head" says what the model makes of its last layer (io/json/model_head.hpp). A shape, {"hidden",
+/// "vocabulary", "layers", "attention": {...}, "feed_forward": {...}, ...}, has the names of models/layer.hpp's fields.
 inline result<model_source> read_model_source(const nlohmann::json& value, const model_finder& find = find_preset);
 
 /// The mix of a GGUF file by the name that llama.cpp's quantiser gives it, in either case: q4_k_m. A name that is a
@@ -192,26 +192,6 @@ inline result<model_source> preset_or(std::string_view name, std::string_view ex
     return refusal;
 }
 
-/// The model with the head that the document names.
-inline result<model_source> with_head(model_source source, config_fields& fields) {
-    if (!fields.has("head")) return source;
-    const std::string_view head = fields.text_or("head", "");
-    if (!fields.ok()) return fields.error();
-    if (head == name_of(head_kind::pooled)) {
-        if (source.model.encoders[0].layers > 0)
-            return refused(error_code::unsupported, "model.head", head, "a decoder of texts alone");
-        source.model = pooled(source.model);
-        return source;
-    }
-    if (head != "masked_lm") return refused(error_code::unknown, "model.head", head, "masked_lm or pooled");
-    const maybe<model> with = with_masked_lm_head(source.model);
-    if (!with)
-        return refused(error_code::unsupported, "model.head", head,
-                       "an encoder whose config.json names a ForMaskedLM class");
-    source.model = *with;
-    return source;
-}
-
 /// A config.json of transformers that stands in a document itself.
 inline result<model_source> inline_config(const nlohmann::json& config) {
     const result<model> read = hf::read_config(config);
@@ -225,10 +205,10 @@ inline result<model_source> inline_config(const nlohmann::json& config) {
 inline result<model_source> altered_model(const nlohmann::json& value, const model_finder& find) {
     config_fields fields{value, "model"};
     for (const auto& [key, unused] : value.items())
-        if (key != "from" && key != "layers" && key != "head" && key != "max_position_embeddings" &&
+        if (key != "from" && key != "layers" && key != "head" && key != "labels" && key != "max_position_embeddings" &&
             key != "tie_word_embeddings")
             return refused(error_code::unknown, "model." + key, shown(unused),
-                           "from, layers, head, max_position_embeddings or tie_word_embeddings");
+                           "from, layers, head, labels, max_position_embeddings or tie_word_embeddings");
     const std::string_view from = fields.text_or("from", "");
     if (!fields.ok()) return fields.error();
     if (from.empty()) return refused(error_code::missing, "model.from", "absent", "a name or a path");
@@ -240,7 +220,8 @@ inline result<model_source> altered_model(const nlohmann::json& value, const mod
     m.tied_head = fields.flag_or("tie_word_embeddings", m.tied_head);
     if (!fields.ok()) return fields.error();
     m.layers = m.layers.first(static_cast<std::int32_t>(kept));
-    return with_head(std::move(*found), fields);
+    if (const status s = take_head(fields, m); !s) return s.error();
+    return found;
 }
 
 }  // namespace detail

@@ -43,6 +43,12 @@ namespace detail {
 
 inline constexpr family unknown_family{};
 /// Qwen3-Next's modules.
+inline constexpr modeling roberta_modules{
+    .norms = {.after_sum = true},
+    .attention = {.causal = false, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
+    .loss = {.fp32_logits = false},
+    .dropout = {.embedding = true, .classifier = true},
+    .saved_indices = 1};
 inline constexpr modeling qwen3_next_modules{.norms = {.form = norm_form::wide_weight},
                                              .attention = {.gated_queries = true, .heads_first = true},
                                              .feed_forward = {.shared_first = true}};
@@ -163,13 +169,10 @@ inline constexpr std::array all_families{
                      .frames = {.embeddings = 2, .frees_normed = true},
                      .saved_indices = 1,
                      .fixed_positions = true}},
-    family{.architecture = "roberta",
-           .modules =
-               modeling{.norms = {.after_sum = true},
-                        .attention = {.causal = false, .softmax = softmax_format::as_autocast_has_it, .rotary = false},
-                        .loss = {.fp32_logits = false},
-                        .dropout = {.embedding = true},
-                        .saved_indices = 1}},
+    family{.architecture = "roberta", .modules = roberta_modules},
+    // modeling_xlm_roberta.py and modeling_camembert.py are made from modeling_roberta.py.
+    family{.architecture = "xlm-roberta", .modules = roberta_modules},
+    family{.architecture = "camembert", .modules = roberta_modules},
     family{.architecture = "glm",
            .modules = modeling{.attention = {.heads_first = true}, .feed_forward = {.joined = true}},
            .gguf = {.joined_gate = true}},

@@ -118,10 +118,11 @@ enum class head_kind : std::uint8_t {
     next_token,  ///< generates: the next token is predicted from keys and values that are cached
     pooled,      ///< a decoder that embeds or scores a whole text: each token sees those before it, none is generated
     encoder,     ///< every token or patch sees all others: nothing is generated, and no runtime caches anything
+    masked_lm,   ///< an encoder that predicts the tokens that are masked, as it was pretrained
 };
 /// The names of the kinds, in their order.
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<head_kind>{"next_token", "pooled", "encoder"};
+inline constexpr std::array<std::string_view, 4> names_of<head_kind>{"next_token", "pooled", "encoder", "masked_lm"};
 
 /// The end of a model.
 struct output_head {
@@ -222,17 +223,52 @@ constexpr maybe<model> with_masked_lm_head(model m) {
     for (std::int32_t i = kept; i < m.extra_count; ++i) m.extras[static_cast<std::size_t>(i)] = {};
     m.extra_count = kept;
     m.published = {};
+    m.head.kind = head_kind::masked_lm;
     return found ? maybe<model>{m} : maybe<model>{};
 }
 
 /// Whether a model predicts tokens one after another. One that does not, embeds, scores or classifies its whole input.
 constexpr bool generates(const model& m) { return m.head.kind == head_kind::next_token; }
 
+/// Rows of the head that scores tokens: the vocabulary of a model that predicts some, else 0.
+constexpr std::int64_t scored_vocabulary(const model& m) {
+    return generates(m) || m.head.kind == head_kind::masked_lm ? m.vocabulary : 0;
+}
+
+/// Whether the head that scores tokens is the token embedding.
+constexpr bool shares_embedding(const model& m) { return m.tied_head && scored_vocabulary(m) > 0; }
+
 /// A decoder without its head, which embeds or scores texts.
 constexpr model pooled(model m) {
     if (generates(m)) m.head.kind = head_kind::pooled;
     m.tied_head = true;
     m.published = {};
+    return m;
+}
+
+/// Whether tensors after the layers score the classes of a whole input. (A square one transforms what they read.)
+constexpr bool scores_classes(const model& m, const extra_weight& e) {
+    return e.role == weight_role::classifier && e.part == model_part::output && e.rows != m.hidden;
+}
+
+/// Classes that a model scores of a whole input; 0: it is no classifier.
+constexpr std::int64_t classes_of(const model& m) {
+    for (const extra_weight& e : m.extra_weights())
+        if (scores_classes(m, e)) return e.rows;
+    return 0;
+}
+
+/// The model as a classifier of whole inputs, or with one class as a reranker or reward model: transformers'
+/// ForSequenceClassification. A decoder's scores have no bias (modeling_layers.py: GenericForSequenceClassification).
+constexpr model classifier(model m, std::int64_t classes) {
+    m = pooled(m);
+    for (extra_weight& e : m.extras)
+        if (scores_classes(m, e)) return e.rows = classes, m;
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = m.head.kind == head_kind::encoder,
+           .rows = classes,
+           .columns = m.hidden});
     return m;
 }
 

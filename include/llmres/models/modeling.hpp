@@ -109,6 +109,7 @@ struct dropout_modeling {
     bool inner = false;         ///< of the feed-forward, before its last product
     bool embedding = false;     ///< of the embedding
     bool final = false;         ///< after the last norm
+    bool classifier = false;    ///< of the token that the first linear layer of a classifier reads
 };
 
 /// How the modules of one architecture are written.

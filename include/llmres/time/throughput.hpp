@@ -27,6 +27,11 @@ namespace llmres::inline v0 {
 constexpr job_speed speed_of(const job& j, const layout& l, const cluster& c, const memory_breakdown& held,
                              const efficiency& e = default_efficiency);
 
+/// Inputs that a model which generates nothing embeds, scores or classifies in a second, over all GPUs.
+constexpr double inputs_per_second(const job_speed& speed, const job& j) {
+    return speed.tokens_per_second.in(tokens_per_s) / static_cast<double>(computed_prompt_of(j).in(tokens));
+}
+
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {

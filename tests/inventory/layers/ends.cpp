@@ -72,8 +72,10 @@ TEST_CASE(
         INFO(run);
         const job j = pytorch_runs::job_of(pytorch_runs::row{runs[run]});
         const std::int64_t ours = outside_layers(j).in(bytes);
-        CHECK(static_cast<double>(ours) == doctest::Approx(static_cast<double>(size))
-                                               .epsilon(run.starts_with("vit") ? 0.003 : 2e-4));  // a thousand scores
+        // Not counted: a thousand scores of an image; of a text, what its one token leaves behind the first product.
+        const bool small = run.starts_with("vit") || run.starts_with("bert_classify");
+        const double left_out = small ? 0.003 : run.starts_with("roberta_classify") ? 0.006 : 2e-4;
+        CHECK(static_cast<double>(ours) == doctest::Approx(static_cast<double>(size)).epsilon(left_out));
     }
 }
 
@@ -136,13 +138,14 @@ TEST_CASE(
     CHECK(detail::predictions_in_flight({.pipeline = 4, .stages = read_stages("15|15|16m|15").value()}, 32) == 2);
 }
 
-TEST_CASE("an adapter beside a classifier has copies of its factors under autocast, which reads one token a sequence") {
-    job j{.model = find_model("vit-base-patch16-224").value(), .task = task::finetuning, .weights = fp32};
+TEST_CASE(
+    "an adapter stands beside the transform of a classifier's token, and has copies under autocast; not beside "
+    "scores") {
+    job j{.model = find_model("bert-base").value(), .task = task::finetuning, .weights = fp32};
+    j.model = classifier(j.model, 1000);
     j.sequence = tokens(197), j.micro_batch = 3, j.autocast = true;
     j.adapter = {.kind = adapter_kind::lora, .rank = 8, .targets = {weight_role::classifier, weight_role::q_proj}};
     j.runtime = runtimes::huggingface;
-    j.model.extras[static_cast<std::size_t>(j.model.extra_count++)] = {
-        .role = weight_role::classifier, .part = model_part::output, .rows = 1000, .columns = 768};
     const auto elements = [&](activation_role role) {
         const training_context context{j, {}};
         std::vector<std::int64_t> found;
@@ -151,8 +154,8 @@ TEST_CASE("an adapter beside a classifier has copies of its factors under autoca
         });
         return found;
     };
-    // A thousand classes of 768 features, and of three images one token each.
-    CHECK(elements(activation_role::weight) == std::vector<std::int64_t>{8 * (1000 + 768)});
+    // The pooler's 768 x 768, and of three texts one token each; none of the thousand classes.
+    CHECK(elements(activation_role::weight) == std::vector<std::int64_t>{8 * (768 + 768)});
     const std::vector<std::int64_t> read = elements(activation_role::adapter);
     CHECK(std::find(read.begin(), read.end(), 3 * 768) != read.end());
     j.adapter.targets = {weight_role::q_proj};

@@ -40,7 +40,7 @@ def targets(row: dict[str, str]) -> str:
     """The linear layers with an adapter."""
     names: list[str] = []
     for module in row["target_modules"].split():
-        if module == "dense" and row["family"] in ("bert", "roberta"):
+        if module == "dense" and row["family"].removesuffix("_classify") in ("bert", "roberta"):
             names += ["o_proj", "up_proj", "down_proj", "classifier"]  # it calls all of these so
         else:
             names += MODULES.get(module, module).split(",")

@@ -156,8 +156,11 @@ constexpr void list_output_activations(const model& m, const training_context& c
     const std::int64_t n = context.tokens.all();
     save_final_dropout(m.hidden, save);
     save_extra_norms(m, model_part::output, n, save);
+    bool pooled = false;  // behind another classifier
     for (const extra_weight& e : m.extra_weights()) {
         if (e.part != model_part::output || e.role != weight_role::classifier) continue;
+        const bool scores = e.rows != m.hidden;
+        if (context.frozen && scores) continue;  // no adapter stands beside them
         if (!context.frozen && context.autocast && context.formats.fp32_stream)
             save.put(activation_role::weight, e.rows * e.columns, context.formats.compute, activation_split::whole,
                      backward_point::output);
@@ -165,15 +168,20 @@ constexpr void list_output_activations(const model& m, const training_context& c
             !(context.formats.adapters == context.formats.compute))
             save.put(activation_role::weight, context.adapter.rank * (e.rows + e.columns), context.formats.compute,
                      activation_split::whole, backward_point::output);
-        // A classifier over classes reads one token of each sequence: a view of all tokens, or a copy.
-        const bool one_token = context.casts(m.final_norm) && m.vocabulary == 0;
+        // An encoder's classifier reads one token of each sequence: a view of all tokens, or a copy, and what follows
+        // it reads that one alone. A decoder's scores every token.
+        const bool copies = context.casts(m.final_norm) || context.autocast || pooled ||
+                            (context.dropout && context.code.dropout.classifier) ||
+                            (context.frozen && !(context.formats.adapters == context.formats.compute));
+        const bool one_token = m.head.kind == head_kind::encoder && copies;
+        pooled = true;
         save.products(at_point(backward_point::output,
                                products_of({}, whole_operand(operand_name::normed, m.hidden),
                                            {whole_operand(operand_name::mixed, m.hidden)}, {weight_role::classifier})),
                       {.elements = one_token ? context.tokens.sequences * m.hidden : n * m.hidden,
                        .n = n,
                        .casts = context.casts(m.final_norm)});
-        if (e.rows == m.hidden)
+        if (e.rows == m.hidden && m.head.kind != head_kind::encoder)
             save.put(activation_role::up, n * m.hidden, context.formats.outputs, activation_split::sequence,
                      backward_point::output);
     }

@@ -249,15 +249,15 @@ constexpr std::int64_t logit_positions(const model& m, const training_context& c
     const std::int64_t all = context.tokens.all();
     if (context.runtime.kernels.loss.code == loss_code::chunked) return ceil_quotient(all, loss_parts(context));
     if (context.runtime.kernels.loss.code != loss_code::fused_linear) return all;
-    const std::int64_t each = ceil_quotient(all, ceil_quotient(m.vocabulary, embedding_width_of(m)));
+    const std::int64_t each = ceil_quotient(all, ceil_quotient(scored_vocabulary(m), embedding_width_of(m)));
     const auto part = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(each)));
     return part < all ? part : all;
 }
 
 /// Whether the head's weight is cast for its product. Beside quantised layers heads stay as they are, and are cast
 /// where they are fp32.
-constexpr bool casts_head(const training_context& context) {
-    return context.autocast &&
+constexpr bool casts_head(const model& m, const training_context& context) {
+    return scored_vocabulary(m) > 0 && context.autocast &&
            (is_packed(context.formats.weights) ? context.formats.fp32_stream
                                                : !(context.formats.weights == context.formats.compute));
 }
@@ -335,13 +335,14 @@ constexpr const precision& format_of(loss_format format, const training_context&
 constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const training_context& context) {
     const std::int64_t n = context.tokens.all();
     switch (t.extent) {
-        case loss_extent::logits: return product(t.copies * n, m.vocabulary);
-        case loss_extent::part: return product(t.copies * logit_positions(m, context), m.vocabulary);
-        case loss_extent::all_and_part: return product(t.copies * (n + logit_positions(m, context)), m.vocabulary);
+        case loss_extent::logits: return product(t.copies * n, scored_vocabulary(m));
+        case loss_extent::part: return product(t.copies * logit_positions(m, context), scored_vocabulary(m));
+        case loss_extent::all_and_part:
+            return product(t.copies * (n + logit_positions(m, context)), scored_vocabulary(m));
         case loss_extent::hidden: return t.copies * n * embedding_width_of(m);
         case loss_extent::head: break;
     }
-    return product(m.vocabulary, embedding_width_of(m));
+    return product(scored_vocabulary(m), embedding_width_of(m));
 }
 
 /// Receives the tensors of the loss.
@@ -364,18 +365,19 @@ constexpr void list_head_activations(const model& m, const training_context& con
     if (!context.frozen && m.embedding_width > 0)
         saved.put(activation_role::linear_input, n * m.hidden, context.formats.compute, by_sequence,
                   backward_point::output);
-    if (!context.frozen && m.vocabulary > 0)  // a head that is differentiated at once does not keep its input
+    if (!context.frozen && scored_vocabulary(m) > 0)  // a head that is differentiated at once does not keep its input
         visit(activation{activation_role::linear_input, n * width, context.formats.compute, whole},
               context.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
     // Autocast remembers casts of weights that require a gradient (ATen/autocast_mode.cpp, cached_cast): of a frozen
     // one each part of the loss has its own.
     const bool each = context.frozen && context.runtime.kernels.loss.code == loss_code::chunked;
-    if (casts_head(context) && m.vocabulary > 0)
-        visit(activation{activation_role::weight, product(m.vocabulary, width * (each ? loss_parts(context) : 1)),
-                         context.formats.compute, activation_split::tensor},
-              loss_point::saved);
+    if (casts_head(m, context))
+        visit(
+            activation{activation_role::weight, product(scored_vocabulary(m), width * (each ? loss_parts(context) : 1)),
+                       context.formats.compute, activation_split::tensor},
+            loss_point::saved);
     // Token numbers of 64 bits: the labels, shifted; a decoder's own, or token types, for the embedding's gradient.
-    if (context.code.loss.fp32_logits || (!context.frozen && m.vocabulary > 0))
+    if (scored_vocabulary(m) > 0 && (context.code.loss.fp32_logits || !context.frozen))
         saved.put(activation_role::mask, 8 * n, int8, whole, backward_point::output);
 }
 

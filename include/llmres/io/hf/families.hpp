@@ -457,6 +457,18 @@ inline head_kind head_kind_of(config_fields& outer, std::string_view type, const
     return head_kind::next_token;
 }
 
+/// The scores of a decoder that classifies: of its last token without a bias, of each token with one
+/// (transformers/modeling_layers.py: GenericForSequenceClassification, GenericForTokenClassification).
+inline void add_scores(config_fields& outer, config_fields& inner, model& m) {
+    const bool of_tokens = is_architecture(outer, "ForTokenClassification");
+    if (!of_tokens && !is_architecture(outer, "ForSequenceClassification")) return;
+    m.add({.role = weight_role::classifier,
+           .part = model_part::output,
+           .bias = of_tokens,
+           .rows = label_count(inner),
+           .columns = m.hidden});
+}
+
 /// The format of routed experts that are stored in fewer bits than the other matrices (DeepSeek-V4: `expert_dtype`;
 /// NVIDIA's copies of it: `moe_quant_algo`).
 inline void read_expert_format(config_fields& c, model& m) {
@@ -507,7 +519,10 @@ inline result<model> read_config(const nlohmann::json& document) {
     }
 
     m.head.kind = head_kind_of(outer, type, m);
-    if (m.head.kind == head_kind::pooled) m.tied_head = true;
+    if (m.head.kind == head_kind::pooled) {
+        m.tied_head = true;
+        add_scores(outer, inner, m);
+    }
     m.rope = read_rope_factors(inner, m);
     read_rotated(inner, m);
     if (!inner.ok()) return inner.error();

@@ -175,6 +175,7 @@ inline json_value time_to_json(const job_plan& p, const job& j) {
                                      {"tokens_per_second", steady.tokens_per_second.in(tokens_per_s)},
                                      {"in_flight", steady.in_flight}});
     }
+    if (!trains(j) && !generates(j.model)) time["inputs_per_second"] = inputs_per_second(p.speed, j);
     time["tokens_per_second"] = p.speed.tokens_per_second.in(tokens_per_s);
     time["mfu"] = p.speed.mfu;
     return time;

@@ -5,6 +5,7 @@
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/io/json/field_writer.hpp>
+#include <llmres/io/json/model_head.hpp>
 #include <llmres/io/json/runtime/knobs.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
@@ -101,6 +102,8 @@ inline json_value to_json(const job& j) {
                              {"weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()}},
                              {"compute", nullptr},
                              {"attention", nullptr}});
+    if (const std::string_view head = head_name(j.model); !head.empty()) out["head"] = head;
+    if (const std::int64_t classes = classes_of(j.model); classes > 0) out["labels"] = classes;
     if (trains(j)) {
         const maybe<precision> master = master_weights_of(j);
         out["gradients"] = gradients_of(j).name.view();

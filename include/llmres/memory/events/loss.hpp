@@ -105,7 +105,7 @@ private:
     /// Of the logits as the head multiplies them.
     constexpr byte_count size_of_product() const {
         const training_context& context = to_.folded.context;
-        const std::int64_t all = product(context.tokens.all(), to_.folded.job.model.vocabulary);
+        const std::int64_t all = product(context.tokens.all(), scored_vocabulary(to_.folded.job.model));
         return local_bytes({activation_role::logits, all, context.formats.compute, activation_split::tensor},
                            to_.folded.split);
     }
@@ -128,7 +128,7 @@ private:
     }
     /// Tensors of logits that the table sums up.
     constexpr std::int64_t tensors_in(const activation& a) const {
-        const std::int64_t whole = product(to_.folded.context.tokens.all(), to_.folded.job.model.vocabulary);
+        const std::int64_t whole = product(to_.folded.context.tokens.all(), scored_vocabulary(to_.folded.job.model));
         return whole > 0 && a.elements % whole == 0 ? a.elements / whole : 1;
     }
     /// What becomes of a needed tensor that is not there.

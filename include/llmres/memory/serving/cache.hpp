@@ -39,7 +39,7 @@ struct allotment {
 /// attention has no KV cache spec; llama.cpp, llama_model::create_memory: BERT's kin have no memory).
 constexpr std::int64_t cached_sequences_of(const job& j, const runtime& r, std::int64_t sequences) {
     if (generates(j.model)) return sequences;
-    if (j.model.head.kind == head_kind::encoder || r.cache.pool == cache_pool::grows) return 0;
+    if (j.model.head.kind != head_kind::pooled || r.cache.pool == cache_pool::grows) return 0;
     if (r.cache.pool == cache_pool::allotted) return sequences;
     const token_count step = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
     const std::int64_t at_once = step.in(tokens) / context_of(j).in(tokens);

@@ -43,7 +43,7 @@ constexpr byte_count deferred_head(const model& m, const training_context& conte
     return local_bytes(
                {activation_role::linear_input, n * m.hidden, context.formats.compute, activation_split::sequence}, l) *
                others +
-           local_bytes({activation_role::logits_gradient, product(n, m.vocabulary), context.formats.compute,
+           local_bytes({activation_role::logits_gradient, product(n, scored_vocabulary(m)), context.formats.compute,
                         activation_split::tensor},
                        l) *
                gradients;

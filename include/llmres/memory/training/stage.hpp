@@ -39,10 +39,17 @@
 /// What one pipeline stage holds on a GPU: its weights, and what its micro-batches save for their backward passes.
 namespace llmres::inline v0::detail {
 
-/// What the final norm holds of its own when it is differentiated step by step; one kernel takes less than the layer
-/// before it, whose activations are all there.
+/// What the final norm holds of its own when it is differentiated: a layer norm's kernel the gradients of its output
+/// and input, a norm of several operations what these make. One kernel of an RMS norm takes less than the layer before
+/// it, whose activations are all there.
 constexpr byte_count final_norm_backward(const model& m, const training_context& context, const layer_split& l) {
     byte_count held;
+    if (m.final_norm == norm_kind::layer) {
+        for (const precision* of : {&context.normed(m.final_norm), &context.formats.stream})
+            held += local_bytes(
+                {activation_role::gradient, context.tokens.all() * m.hidden, *of, activation_split::sequence}, l);
+        return held;
+    }
     if (m.final_norm != norm_kind::rms || context.runtime.kernels.fuses_norms()) return held;
     const auto add = [&](const activation& a) {
         if (a.until == backward_point::norm) held += local_bytes(a, l);

@@ -214,12 +214,15 @@ constexpr runtime_launches launches_of(const job& j, launch_mode mode) {
     return by;
 }
 
-/// The passes whose times a job asks for: the prompts of all sequences together where it generates tokens after them.
+/// Whether the prompts of all sequences are computed together: before tokens are generated, or where none are.
+constexpr bool computes_prompts_together(const job& j) { return j.output > token_count{} || !generates(j.model); }
+
+/// The passes whose times a job asks for: with the prompts of all sequences together where they are computed so.
 constexpr token_passes priced_passes_of(const job& j, const serving_passes& p) {
     token_passes asked;
     asked.push(p.decode);
     asked.push(p.prompt);
-    if (j.output > token_count{} && p.sequences > 1) asked.push(p.prompts);
+    if (computes_prompts_together(j) && p.sequences > 1) asked.push(p.prompts);
     return asked;
 }
 
@@ -351,7 +354,7 @@ constexpr serving_work serving_work_anew(const job& j, const layout& l, const pr
     for (interval<duration>& term : work.prefill.terms)
         term = {term.low * launches.prompts.low, term.expected * launches.prompts.expected,
                 term.high * launches.prompts.high};
-    if (j.output > token_count{})
+    if (computes_prompts_together(j))
         work.together = all[passes.size() - 1].terms(with.reach, of_prompts).expected() * launches.prompts.expected;
     work.step[time_term::launch] += launches.step;
     work.prefill[time_term::launch] += launches.step;
@@ -399,13 +402,14 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
     if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill);
 
     const std::int64_t sequences = sequences_held(j, l);
-    if (!generates(j.model)) {  // each rank computes one input after another, and that is all
-        const duration prompt = speed.prefill.expected();
-        const std::int64_t ranks = l.all_data_ranks() < sequences ? l.all_data_ranks() : sequences;
+    if (!generates(j.model)) {  // each rank computes its inputs together, and that is all
+        const auto inputs = static_cast<double>(sequences);
+        const auto counted = static_cast<double>(prompts_before_token(j, l));  // inputs that `work` has the FLOPs of
         speed.step = {};
-        speed.tokens_per_second = approx(computed_prompt_of(j)) * static_cast<double>(ranks) / prompt;
-        speed.flops = work.flops * static_cast<double>(ranks);
-        speed.mfu = work.at_peak / prompt / static_cast<double>(l.pipeline);
+        speed.tokens_per_second = approx(computed_prompt_of(j)) * inputs / together;
+        speed.flops = work.flops * (inputs / counted);
+        speed.mfu = work.at_peak * (inputs / counted / static_cast<double>(l.all_data_ranks())) / together /
+                    static_cast<double>(l.pipeline);
         return speed;
     }
     // Prompts are computed together; then every step makes one token of each sequence.

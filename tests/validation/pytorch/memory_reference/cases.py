@@ -249,11 +249,27 @@ def _few_logits() -> Iterator[Case]:
                 yield _case(FAMILIES[name], shape=shape, batch=2, sequence=2048, **values)
 
 
+def _classified(family: Family) -> Iterator[Case]:
+    """A label a sequence in place of logits over the vocabulary."""
+    for precision in ("bf16", "autocast", "fp32"):
+        for recompute in ("none", "full"):
+            yield _case(family, precision=precision, recompute=recompute, batch=4)
+    yield _case(family, attention="eager", batch=4)
+    yield _case(family, precision="autocast", batch=8, sequence=256, optimizer="sgd")
+    yield _case(family, precision="autocast", accumulate=2)
+    yield _case(family, batch=2, sequence=1024, precision="fp32", optimizer="adamw_fused")
+    yield _case(family, method="lora", lora_rank=16, lora_targets="linear", batch=4)
+    yield _case(family, method="lora", lora_rank=8, lora_targets="attention", precision="bf16_autocast", recompute="full")
+    yield _case(family, shape=DEEP[family.name.removesuffix("_classify")], sequence=256, precision="autocast", recompute="full")
+
+
 def all_cases() -> list[Case]:
     """Every case once, in a stable order. Liger replaces functions of transformers' modules for good: its cases come last."""
     found: dict[str, Case] = {}
     for family in FAMILIES.values():
-        for case in _wider(family) if family.name in WIDER else (*_methods(family), *_sizes(family)):
+        classifies = family.name.endswith("_classify")
+        for case in (_classified(family) if classifies else _wider(family) if family.name in WIDER
+                     else (*_methods(family), *_sizes(family))):
             found.setdefault(case.run_id, case)
     for case in (*_optimizers(), *_gpus(), *_experts(), *_quantised(), *_later_optimizers(), *_adapters(), *_recomputation(),
                  *_kernels(), *_steps(), *_deep(), *_few_logits()):

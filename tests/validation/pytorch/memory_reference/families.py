@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import torch
@@ -74,6 +74,12 @@ def _causal(shape: Shape, batch: int, sequence: int, device: str) -> Inputs:
 
 def _bert_inputs(shape: Shape, batch: int, sequence: int, device: str) -> Inputs:
     return _causal(shape, batch, sequence, device)
+
+
+def _labelled(shape: Shape, batch: int, sequence: int, device: str) -> Inputs:
+    """One label a sequence, which ends with a token that is no padding."""
+    return {"input_ids": _ids(shape.vocab - 1, batch, sequence, device) + 1,
+            "labels": torch.zeros(batch, dtype=torch.int64, device=device)}
 
 
 def _vision_inputs(shape: Shape, batch: int, sequence: int, device: str) -> Inputs:
@@ -328,6 +334,29 @@ FAMILIES: dict[str, Family] = {f.name: f for f in (
            (Shape(2048, 4, 16, 2, 256, 5120, 32000, 32, 4, 512, 512, state=128, conv_kernel=4, ssm_heads=32,
                   ssm_head_dim=128, ssm_groups=16),), _causal, linear_targets=("q_proj", "k_proj", "v_proj", "o_proj")),
 )}
+
+
+def _classified(config: Callable[[Shape], Any]) -> Callable[[Shape], Any]:
+    """The same with two labels a sequence."""
+
+    def make(s: Shape) -> Any:
+        made = config(s)
+        made.num_labels = 2
+        made.pad_token_id = 0
+        return made
+
+    return make
+
+
+CLASSIFIED = {"bert": "BertForSequenceClassification", "roberta": "RobertaForSequenceClassification",
+              "llama": "LlamaForSequenceClassification", "qwen3": "Qwen3ForSequenceClassification",
+              "gemma2": "Gemma2ForSequenceClassification", "gpt2": "GPT2ForSequenceClassification"}
+"""Families that are fine-tuned as classifiers, too: rerankers and reward models are of this kind."""
+
+FAMILIES |= {f"{name}_classify": replace(FAMILIES[name], name=f"{name}_classify", model_class=model_class,
+                                         config=_classified(FAMILIES[name].config), shapes=FAMILIES[name].shapes[:1],
+                                         inputs=_labelled)
+             for name, model_class in CLASSIFIED.items()}
 
 
 def config_for(family: Family, shape: Shape, attention: str) -> Any:

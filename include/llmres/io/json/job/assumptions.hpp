@@ -3,6 +3,7 @@
 
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/job_json.hpp>
+#include <llmres/io/json/model_head.hpp>
 #include <llmres/io/json/writer.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/jobs/job.hpp>
@@ -82,6 +83,7 @@ inline void assume_defaults_of(assumption_list& a, const nlohmann::json& documen
 inline void assume_training(assumption_list& a, const nlohmann::json& document, const job& j) {
     const training_stack* const stack = stack_of(document);
     a.add("sequence", sequence_of(j).in(tokens));
+    if (const std::string_view head = head_name(j.model); !head.empty()) a.add("head", head);
     a.add("micro_batch", j.micro_batch);
     a.add("optimizer", j.optimizer.name.view());
     const maybe<precision> master = j.adapter.trains() ? maybe<precision>{} : master_weights_of(j);

@@ -140,7 +140,7 @@ constexpr byte_count second_gradient(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     if (context.frozen || context.runtime.kernels.linear != linear_code::plain || in.folded.layout.pipeline > 1 ||
-        !m.tied_head)
+        !shares_embedding(m))
         return {};
     return head_in(in.folded, gradients_of(in.folded.job));
 }
@@ -240,15 +240,22 @@ constexpr peak_candidate at_adapter_recomputation(const stage_step& in, peak_poi
 /// is itself a sum: of a chunked loss's parts. A gradient of earlier micro-batches stands beside the sum.
 constexpr byte_count summed_gradients(const stage_step& in) {
     const training_context& context = in.folded.context;
-    const bool in_place = casts_head(context) || context.runtime.kernels.loss.code == loss_code::chunked;
+    const bool in_place =
+        casts_head(in.folded.job.model, context) || context.runtime.kernels.loss.code == loss_code::chunked;
     return second_gradient(in) * ((in_place ? 1 : 2) + (in.folded.micro_batches > 1 && in.folded.layout.zero < 2));
+}
+
+/// The gradient of an embedding that is read once, until it is added to that of earlier micro-batches.
+constexpr byte_count added_table(const stage_step& in) {
+    const bool apart = in.adds_gradients && !shares_embedding(in.folded.job.model) && in.stage.first;
+    return apart ? table_gradient(in.folded.weights, in.stage.holds) : byte_count{};
 }
 
 /// The last gradient: the embedding's, beside the gradient of the embedding's output.
 constexpr peak_candidate at_embedding_gradient(const stage_step& in) {
     const encoder_memory& encoder = in.stage.encoder;
     tensor_memory t = in.held;
-    t.gradients = gradients_of_all(in) + (encoder.kept == byte_count{} ? summed_gradients(in)
+    t.gradients = gradients_of_all(in) + (encoder.kept == byte_count{} ? summed_gradients(in) + added_table(in)
                                           : encoder.reads_tokens       ? second_gradient(in) + waiting_gradient(in)
                                                                        : byte_count{});
     t.activations = in.residual + (encoder.kept == byte_count{} ? byte_count{} : shared_cross_bias(in));

@@ -100,7 +100,8 @@ constexpr byte_count at_final_norm(const stage_step& in) {
 constexpr byte_count loss_frames(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
-    if (m.vocabulary == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear) return {};
+    const bool reads_all = scored_vocabulary(m) > 0 || m.head.kind == head_kind::pooled;
+    if (!reads_all || context.runtime.kernels.loss.code == loss_code::fused_linear) return {};
     byte_count held;
     if (context.frozen || context.casts(m.final_norm)) held += tokens_in(in.folded, context.normed(m.final_norm));
     if (m.encoders[0].layers > 0 && !context.recomputes) held += encoder_output(in);
@@ -117,7 +118,7 @@ constexpr peak_candidate at_layers_forward(const stage_step& in) {
     t.activations =
         s.saved.all + cached_casts(in) + ends.after_layers + ends.loss.saved + at_final_norm(in) + model_frames(in);
     t.logits = {};
-    if (casts_head(context) && in.folded.job.model.vocabulary > 0)  // the head's own cast is made by the head
+    if (casts_head(in.folded.job.model, context))  // the head's own cast is made by the head
         t.activations -= head_in(in.folded, context.formats.compute);
     t.communication = in.gathered_in_loss;
     return {peak_point::layers_forward, 0, t};
@@ -180,10 +181,10 @@ constexpr peak_candidate at_loss_forward(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     const peak_candidate at_the_loss = at_loss(in, peak_point::loss_forward);
-    const bool in_parts = m.vocabulary == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear ||
+    const bool in_parts = scored_vocabulary(m) == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear ||
                           context.runtime.kernels.loss.code == loss_code::chunked;
     if (in_parts || !context.frozen || !context.casts(m.final_norm)) return at_the_loss;
-    const std::int64_t rows = ceil_quotient(m.vocabulary, in.folded.layout.tensor);
+    const std::int64_t rows = ceil_quotient(scored_vocabulary(m), in.folded.layout.tensor);
     peak_candidate at_head = at_the_loss;
     at_head.tensors.activations += size_of(context.formats.compute, context.tokens.all(), m.hidden);
     at_head.tensors.logits =
@@ -205,7 +206,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
     byte_count beside;  // gradients of the head beside the one that is kept
     if (!context.frozen) {
         if (f.job.optimizer.in_backward)
-            beside += m.tied_head ? s.weights.input.gradients.whole : s.weights.output.gradients.whole;
+            beside += shares_embedding(m) ? s.weights.input.gradients.whole : s.weights.output.gradients.whole;
         if (context.runtime.kernels.loss.code == loss_code::chunked) {
             // One part's gradient of the head, to be added. The first sum is a tensor of its own, when the logits'
             // gradients of two parts are gone.
@@ -214,7 +215,7 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
             beside += s.weights.ends.largest;
             if (others + s.weights.ends.largest > loss.head) {
                 t.logits = others + s.weights.prediction.logits + beside + s.weights.ends.largest;
-                if (casts_head(context) && !in.accumulates && plain)  // 16 bits until the last sum
+                if (casts_head(m, context) && !in.accumulates && plain)  // 16 bits until the last sum
                     t.gradients -= div_up(t.gradients, 2);
                 return {peak_point::head_backward, 0, t};
             }
@@ -224,15 +225,15 @@ constexpr peak_candidate at_head_backward(const stage_step& in) {
         if (in.shards_tensors) t.communication += s.weights.output.gradients.whole;
         if (!plain) beside += s.weights.ends.largest;
     }
-    if (!context.frozen && f.micro_batches > 1 && plain && f.layout.zero < 2 && m.vocabulary > 0) {
+    if (!context.frozen && f.micro_batches > 1 && plain && f.layout.zero < 2 && scored_vocabulary(m) > 0) {
         // Beside the gradient of earlier micro-batches this one's is made: under autocast in 16 bits, and cast to fp32
         // when the logits' gradient and the cast of the head are freed.
         const byte_count made = head_in(f, context.formats.compute);
         const byte_count cast = head_in(f, gradients_of(f.job));
         t.logits += made;
-        if (casts_head(context) && cast > t.logits) t.logits = cast;
+        if (casts_head(m, context) && cast > t.logits) t.logits = cast;
     }
-    if (casts_head(context) && !context.frozen && !in.accumulates && plain && f.layout.zero < 2) {
+    if (casts_head(m, context) && !context.frozen && !in.accumulates && plain && f.layout.zero < 2) {
         // The gradient is made in 16 bits beside that of the logits, and cast to fp32 when they are freed: the cast
         // and the logits' gradient are not alive together.
         const byte_count in_16_bits = head_in(f, context.formats.compute);
@@ -264,8 +265,8 @@ constexpr peak_candidate at_logits_returned(const stage_step& in) {
     tensor_memory t = in.held;
     t.gradients = earlier_gradients(in);
     t.activations = in.stage.saved.all;
-    t.logits = size_of(context.formats.compute, context.tokens.all(), m.vocabulary);
-    if (!context.formats.fp32_compute) t.logits += size_of(fp32, context.tokens.all(), m.vocabulary);
+    t.logits = size_of(context.formats.compute, context.tokens.all(), scored_vocabulary(m));
+    if (!context.formats.fp32_compute) t.logits += size_of(fp32, context.tokens.all(), scored_vocabulary(m));
     t.communication = in.gathered_in_loss;
     return {peak_point::logits_returned, 0, t};
 }

@@ -145,10 +145,10 @@ constexpr byte_count tokens_in(const folded_job& f, const precision& format) {
                        f.split);
 }
 
-/// A tensor of a tensor rank's part of the head, or of the embedding, in a format.
+/// A tensor of a tensor rank's part of the head that scores tokens, which may be the embedding's, in a format.
 constexpr byte_count head_in(const folded_job& f, const precision& format) {
     const model& m = f.job.model;
-    return size_of(format, ceil_quotient(m.vocabulary, f.layout.tensor), embedding_width_of(m));
+    return size_of(format, ceil_quotient(scored_vocabulary(m), f.layout.tensor), embedding_width_of(m));
 }
 
 /// Transformer Engine's dummies of gradients, where products add to a buffer beside.
@@ -178,7 +178,7 @@ constexpr byte_count ddp_buckets(const folded_job& f, const training_stage& s) {
 
 /// Gradients of the head, and of a table that is the head's too; in buckets, no more than a stage keeps.
 constexpr byte_count head_gradients_of(const folded_job& f, const training_stage& s) {
-    const bool tied = f.job.model.tied_head && s.last;
+    const bool tied = shares_embedding(f.job.model) && s.last;
     const byte_count made =
         s.weights.output.gradients.kept + (tied ? table_gradient(f.weights, s.holds) : byte_count{});
     const byte_count kept = s.weights.all.gradients.kept;
@@ -230,8 +230,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                     .dummies = dummies,
                     .bucketed = bucketed}};
     if (by_parameter)
-        in.gathered =
-            gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest, j.model.tied_head);
+        in.gathered = gathering_of(f.context, s.weights.input, s.weights.output, s.weights.ends, f.widest,
+                                   shares_embedding(j.model));
     const gathered_units units = shards ? gathered_units_of(f, s, in.gathered, by_parameter) : gathered_units{};
     in.gathered_in_loss = in.resident + units.in_loss;
     in.gathered_in_backward = in.resident + units.in_backward;
