@@ -460,6 +460,7 @@ inline head_kind head_kind_of(config_fields& outer, std::string_view type, const
 /// The scores of a decoder that classifies: of its last token without a bias, of each token with one
 /// (transformers/modeling_layers.py: GenericForSequenceClassification, GenericForTokenClassification).
 inline void add_scores(config_fields& outer, config_fields& inner, model& m) {
+    if (classes_of(m) > 0) return;  // the reader of its type has counted them
     const bool of_tokens = is_architecture(outer, "ForTokenClassification");
     if (!of_tokens && !is_architecture(outer, "ForSequenceClassification")) return;
     m.add({.role = weight_role::classifier,
