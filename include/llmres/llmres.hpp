@@ -41,6 +41,7 @@
 #include <llmres/hardware/live_cluster.hpp>
 #include <llmres/hardware/mig.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/hardware/storage.hpp>
 #include <llmres/inventory/activation.hpp>
 #include <llmres/inventory/activations.hpp>
 #include <llmres/inventory/adapter_weights.hpp>
@@ -69,6 +70,7 @@
 #include <llmres/jobs/upcast.hpp>
 #include <llmres/memory/block_pool.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/checkpoint.hpp>
 #include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/pool.hpp>

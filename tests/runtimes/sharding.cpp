@@ -51,3 +51,31 @@ TEST_CASE(
         CHECK(r->pipeline.keeps_stage_outputs == (name == "deepspeed" || name == "megatron_deepspeed"));
     }
 }
+
+TEST_CASE("a runtime of which nothing is said writes shards, waits for the storage, and can gather") {
+    constexpr runtime_checkpoints nothing_said;
+    CHECK(nothing_said.files == checkpoint_files::sharded);
+    CHECK(nothing_said.last_mode == checkpoint_mode::sync);
+    CHECK(nothing_said.shares_replicas);
+    CHECK_FALSE(nothing_said.copies_unshared);
+    CHECK_FALSE(nothing_said.optimizer_in_ranks);
+    CHECK_FALSE(nothing_said.weights_twice);
+    CHECK_FALSE(nothing_said.tied_head_again);
+    CHECK_FALSE(nothing_said.master_alone);
+    CHECK_FALSE(nothing_said.model_with_adapter);
+    CHECK(nothing_said.largest_file == byte_count{});
+    CHECK(writes(nothing_said, checkpoint_files::gathered));
+}
+
+TEST_CASE("a runtime writes its usual files, and others where it has both") {
+    CHECK(writes(runtimes::huggingface.checkpoints, checkpoint_files::gathered));
+    CHECK(writes(runtimes::huggingface.checkpoints, checkpoint_files::sharded));
+    CHECK_FALSE(writes(runtimes::litgpt.checkpoints, checkpoint_files::sharded));
+    CHECK_FALSE(writes(runtimes::megatron.checkpoints, checkpoint_files::gathered));
+    CHECK_FALSE(writes(runtimes::torchtitan.checkpoints, checkpoint_files::gathered));
+}
+
+TEST_CASE("before transformers 5.0 a file of weights had 5 GB at most") {
+    CHECK(runtimes::huggingface.checkpoints.largest_file == gb(50));
+    CHECK(runtimes::huggingface_4_57.checkpoints.largest_file == gb(5));
+}

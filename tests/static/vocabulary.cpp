@@ -52,11 +52,11 @@ static_assert(
                prediction, rope_factors, mixed_formats, calibrated_cache, model, norm_modeling, attention_modeling,
                feed_forward_modeling, loss_modeling, dropout_modeling, weight, weight_formats, weight_format_view,
                kv_shape, state_shape, state_formats, gguf_mix, unet, flow_transformer>);
-static_assert(
-    are_values<runtime_version, runtime_identity, runtime_process, runtime_allocator, runtime_cache, serving_step,
-               serving_logits, device_default, runtime_loading, host_experts, mxfp4_experts, serving_kernels,
-               latent_kernels, training_kernels, training_loss, checkpointing, compilation, fp8_training,
-               training_sharding, optimizer_step, training_pipeline, runtime_accuracy, runtime, format_set, knob_list>);
+static_assert(are_values<runtime_version, runtime_identity, runtime_process, runtime_allocator, runtime_cache,
+                         serving_step, serving_logits, device_default, runtime_loading, host_experts, mxfp4_experts,
+                         serving_kernels, latent_kernels, training_kernels, training_loss, checkpointing, compilation,
+                         fp8_training, training_sharding, optimizer_step, training_pipeline, runtime_checkpoints,
+                         runtime_accuracy, runtime, format_set, knob_list>);
 static_assert(are_values<job, layout, stage_range, stage_list, optimizer, adapter, role_set, offload, layer_part_set,
                          serving_options>);
 static_assert(are_values<token_shape, attention_context, expert_context, quantised_context, operation, exchange,

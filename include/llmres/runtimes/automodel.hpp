@@ -25,6 +25,9 @@ inline constexpr runtime automodel = [] {
     // components/distributed/parallelizer.py, _fully_shard_untied_input_output_embeddings
     r.sharding.separate_ends = true;
     r.sharding.upcasts = false;  // model.torch_dtype is the checkpoint's (_transformers/auto_model.py)
+    // nemo_automodel 0.7, components/checkpoint: torch.distributed.checkpoint, weights as safetensors; is_async stages
+    // in page-locked memory (DefaultStager()).
+    r.checkpoints = {.both = false, .last_mode = checkpoint_mode::async_with_pinned_mem};
     r.pipeline.naive = false;
     // Layers of pipeline stages stay gathered (FSDP2Config.reshard_after_forward), which is ZeRO 2.
     r.layouts = {.virtual_pipeline = true,

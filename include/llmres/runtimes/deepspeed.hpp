@@ -48,6 +48,10 @@ inline constexpr runtime deepspeed{
     .pipeline{.keeps_stage_outputs = true, .partitions_sends = true},
     // runtime/pipe/module.py partitions layers by parameters; PipelineEngine asserts ZeRO 1 at most (pipe/engine.py);
     // sequence/layer.py splits sequences (Ulysses). Tensor ranks are those of the caller's mpu.
+    // DeepSpeed 0.16.5, runtime/engine.py: _save_checkpoint writes 16-bit weights on the first data rank,
+    // _save_zero_checkpoint the partitions of fp32 weights and moments on each; under ZeRO 3 parameters are partitioned
+    // when the module's states are asked for, and hold nothing.
+    .checkpoints{.shares_replicas = false, .optimizer_in_ranks = true},
     .layouts{.context_parallel = true,
              .uneven_stages = true,
              .untried{.sequence_parallel = true},

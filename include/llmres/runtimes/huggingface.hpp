@@ -66,6 +66,18 @@ inline constexpr runtime huggingface{
               .upcasts = true,
               .adapted_layers = adapted_layer_units::by_trained_matrix},
     .pipeline{.naive = true},
+    // transformers 5.24, trainer.py: model.safetensors and optimizer.pt of one process; under FSDP save_model() writes
+    // the
+    // gathered weights to the former and save_fsdp_model() to pytorch_model_fsdp.bin (accelerate 1.15, fsdp_utils.py).
+    // Shards come to main memory first (ShardedStateDictConfig(offload_to_cpu=True)), and none are written without the
+    // optimizer's ("save_only_model option is not compatible"). safetensors copies a file at once, of 50 GB at most
+    // (modeling_utils.py, max_shard_size; 5 GB before 5.0).
+    .checkpoints{.files = checkpoint_files::gathered,
+                 .sharded_copy = checkpoint_copy::part,
+                 .shares_replicas = false,
+                 .weights_twice = true,
+                 .tied_head_again = true,
+                 .largest_file = gb(50)},
     // Trainer: DDP, FSDP or DeepSpeed over data ranks, or one process over several GPUs (device_map).
     .layouts{.tensor = false,
              .expert = false,
@@ -93,6 +105,7 @@ constexpr runtime huggingface_as(std::string_view versions, runtime_version sinc
         e.kernels.loss.code =
             loss_code::eager_shifted;  // labels are, since loss/loss_utils.py's ForCausalLMLoss of 4.50
     if (before <= runtime_version{5}) e.layouts.untried.expert = false;
+    if (before <= runtime_version{5}) e.checkpoints.largest_file = gb(5);
     if (before <= runtime_version{4, 50}) {
         e.layouts.untried = {};
         e.layouts.source = "training_args.py: fsdp and deepspeed over data ranks, or one process with a device_map";

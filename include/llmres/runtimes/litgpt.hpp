@@ -41,6 +41,12 @@ inline constexpr runtime litgpt{
     // finetune/*.py and pretrain.py: fabric.no_backward_sync(model, enabled=is_accumulating), which is FSDP's and DDP's
     // no_sync (lightning_fabric/strategies/fsdp.py, ddp.py); DDPStrategy leaves torch's default of bucket views.
     .sharding{.code = sharding_code::fsdp1, .gradient_as_bucket_view = false, .sync_each_batch = false},
+    // litgpt 0.5.13, pretrain.py and finetune/full.py: fabric.save(file, state) with state_dict_type="full" (lightning
+    // 2.6.6, strategies/fsdp.py: model and optimizer are gathered on rank 0's CPU, and then saved).
+    .checkpoints{.files = checkpoint_files::gathered,
+                 .both = false,
+                 .gathered_copy = checkpoint_copy::all,
+                 .shares_replicas = false},
     .layouts{.tensor = false,
              .pipeline = false,
              .expert = false,

@@ -91,6 +91,11 @@ inline constexpr runtime megatron{
     .sharding{.keeps_gradients = true},
     // training/arguments.py: interleaving, sequence and context parallelism, and the embedding and the loss as layers.
     // Its distributed optimizer is ZeRO 1; what it calls FSDP goes to 3, without stages.
+    // Megatron-Core 0.20, dist_checkpointing/strategies: torch_dist, saved in parallel over data ranks
+    // (training_config.py,
+    // fully_parallel_save). Also a synchronous save copies all tensors first (filesystem_async.py, preload_tensors).
+    // distrib_optimizer.py saves fp32 main parameters beside the moments; the model is saved in 16 bits.
+    .checkpoints{.both = false, .sharded_copy = checkpoint_copy::all, .last_mode = checkpoint_mode::async},
     .layouts{.virtual_pipeline = true,
              .sequence_parallel = true,
              .context_parallel = true,

@@ -32,6 +32,9 @@ inline constexpr runtime nanotron = [] {
     r.optimizer.foreach_tensors = false;
     r.optimizer.gradients = fp32;
     r.sharding = {.keeps_gradients = true};
+    // serialize/weights.py and optimizer.py: a file for each weight from the first data rank, states from each that has
+    // any
+    r.checkpoints = {.both = false, .shares_replicas = false, .optimizer_in_ranks = true};
     r.devices = cuda_alone;
     r.devices.amd = device_support::unmeasured;
     r.devices.least = {8, 0};

@@ -28,6 +28,9 @@ inline constexpr runtime pytorch{
     .sharding{.gradient_as_bucket_view = false},  // torch/nn/parallel/distributed.py
     // torch.distributed: DTensor's ColwiseParallel and SequenceParallel, pipelining's ScheduleInterleaved1F1B with
     // stages that the caller cuts, context_parallel, and FSDP.
+    // torch 2.11, torch.distributed.checkpoint: replicas are written once, by the rank that has least to write
+    // (_dedup_save_plans.py); StateDictOptions(full_state_dict=True, cpu_offload=True) gathers on rank 0.
+    .checkpoints{.last_mode = checkpoint_mode::async_with_pinned_mem, .tied_head_again = true},
     .layouts{.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true},
 };
 

@@ -48,12 +48,13 @@ struct runtime {
     serving_step step{};                        ///< The largest step of serving.
     llmres::serving_kernels serving_kernels{};  ///< What kernels keep alive when serving.
 
-    training_kernels kernels{};    ///< How training computes a model's modules.
-    optimizer_step optimizer{};    ///< How the optimizer's step is taken.
-    training_sharding sharding{};  ///< How training shards over data ranks.
-    training_pipeline pipeline{};  ///< How pipeline stages work together when training.
-    layout_rules layouts{};        ///< The layouts that the runtime runs.
-    runtime_devices devices{};     ///< The devices that the runtime starts on.
+    training_kernels kernels{};         ///< How training computes a model's modules.
+    optimizer_step optimizer{};         ///< How the optimizer's step is taken.
+    training_sharding sharding{};       ///< How training shards over data ranks.
+    training_pipeline pipeline{};       ///< How pipeline stages work together when training.
+    runtime_checkpoints checkpoints{};  ///< How checkpoints are written that training continues from.
+    layout_rules layouts{};             ///< The layouts that the runtime runs.
+    runtime_devices devices{};          ///< The devices that the runtime starts on.
 
     /// Profiles are told apart by name and versions.
     friend constexpr bool operator==(const runtime& a, const runtime& b) { return a.identity == b.identity; }
@@ -79,6 +80,7 @@ inline constexpr runtime no_runtime{
     .identity = {.name = "none"},
     .launches = {.small_kernels = 4, .joined = true, .stages = stage_overlap::both},
     .serving_kernels = {.without_bf16 = bf16_code::takes_fp16},
+    .checkpoints = {.last_mode = checkpoint_mode::async_with_pinned_mem},
     .layouts = {.virtual_pipeline = true, .sequence_parallel = true, .context_parallel = true, .uneven_stages = true}};
 
 }  // namespace llmres::inline v0

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
+#include <string_view>
 
-/// How a runtime shards what it trains over ranks, takes the optimizer's step, and computes a pipeline.
+/// How a runtime shards what it trains over ranks, takes the optimizer's step, computes a pipeline, and writes the
+/// checkpoints that training continues from.
 namespace llmres::inline v0 {
 
 /// The implementation that shards what is trained.
@@ -118,5 +122,60 @@ struct training_pipeline {
     /// the first GPU receives the logits. (transformers with accelerate's device_map.)
     bool naive = false;
 };
+
+/// Which process writes the tensors that ranks share.
+enum class checkpoint_files : std::uint8_t {
+    gathered,  ///< one process writes them whole, and gathers what others hold in its main memory (FULL_STATE_DICT)
+    sharded,   ///< each process writes its part (torch.distributed.checkpoint, Megatron-Core's torch_dist)
+};
+/// The names of the ways, in their order.
+template <>
+inline constexpr std::array<std::string_view, 2> names_of<checkpoint_files>{"gathered", "sharded"};
+
+/// Whether training waits for the storage.
+enum class checkpoint_mode : std::uint8_t {
+    sync,   ///< until everything is written
+    async,  ///< until everything is copied to main memory, from where it is written beside the next steps
+    /// As async, and the copy lies in page-locked memory, which stays from one checkpoint to the next; it is made
+    /// beside the next step.
+    async_with_pinned_mem,
+};
+/// The names of the modes, torchtitan's, in their order.
+template <>
+inline constexpr std::array<std::string_view, 3> names_of<checkpoint_mode>{"sync", "async", "async_with_pinned_mem"};
+
+/// What a process has in main memory at once, of what lies on a GPU, while it writes.
+enum class checkpoint_copy : std::uint8_t {
+    tensor,  ///< one tensor after the other (torch.save of CUDA tensors: serialization.py, storage.cpu())
+    part,    ///< the weights, and after them the optimizer's states
+    all,     ///< both
+};
+
+/// The checkpoints that a runtime writes: files that training continues from. (What recomputation keeps is
+/// llmres::checkpointing, another thing.)
+struct runtime_checkpoints {
+    /// Who writes tensors that ranks share, where nobody asks for anything else.
+    checkpoint_files files = checkpoint_files::sharded;
+    bool both = true;                                        ///< The other files can be asked for.
+    checkpoint_copy gathered_copy = checkpoint_copy::part;   ///< What is copied first of gathered tensors.
+    checkpoint_copy sharded_copy = checkpoint_copy::tensor;  ///< What each process copies first of its own part.
+    checkpoint_mode last_mode = checkpoint_mode::sync;       ///< The last mode that there is; those before it are, too.
+    bool shares_replicas = true;      ///< What several ranks have whole, each of them writes a part of.
+    bool copies_unshared = false;     ///< gathered_copy is made of tensors that no rank shares, too.
+    bool optimizer_in_ranks = false;  ///< Weights are written by the first data rank, states by each rank that has any.
+    /// Under FSDP gathered weights are in two files, and shards are never written without the optimizer's states.
+    /// (transformers, trainer.py: save_model, _save_optimizer_and_scheduler, save_only_model.)
+    bool weights_twice = false;
+    /// FSDP's state dict has a tied head beside the embedding, and both are written.
+    bool tied_head_again = false;
+    bool master_alone = false;        ///< Where there are fp32 weights, the 16-bit ones are copies that nobody writes.
+    bool model_with_adapter = false;  ///< The whole model with the adapter merged is written beside an adapter.
+    /// Weights that no rank shares are copied to main memory file by file, of at most so many bytes; zero: tensor by
+    /// tensor.
+    byte_count largest_file{};
+};
+
+/// Whether a runtime writes such files.
+constexpr bool writes(const runtime_checkpoints& r, checkpoint_files files) { return r.both || r.files == files; }
 
 }  // namespace llmres::inline v0

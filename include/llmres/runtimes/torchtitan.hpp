@@ -73,6 +73,11 @@ inline constexpr runtime torchtitan{
     },
     .optimizer{.foreach_tensors = false},
     .sharding{.code = sharding_code::fsdp2, .separate_streams = true, .separate_ends = true},
+    // torchtitan 0.3.0, components/checkpointer/dcp.py: torch.distributed.checkpoint, of fp32 parameters
+    .checkpoints{.both = false,
+                 .last_mode = checkpoint_mode::async_with_pinned_mem,
+                 .tied_head_again = true,
+                 .master_alone = true},
     // distributed/parallel_dims.py; beside stages FSDP keeps weights gathered (fsdp_reshard_after_forward "default"),
     // which is ZeRO 2.
     .layouts{.virtual_pipeline = true,

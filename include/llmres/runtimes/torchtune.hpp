@@ -29,6 +29,15 @@ inline constexpr runtime torchtune{
         .compilation{.loss_with_layers = loss_compiling::chunked},
     },
     .optimizer{.steps_weights = true},
+    // torchtune 0.6.1, training/checkpointing/_checkpoint_client.py: gather_cpu_state_dict and
+    // get_full_optimizer_state_dict on rank 0, and then one save; enable_async_checkpointing writes shards. A model
+    // with its adapter merged is written unless save_adapter_weights_only (recipes/lora_finetune_distributed.py).
+    .checkpoints{.files = checkpoint_files::gathered,
+                 .gathered_copy = checkpoint_copy::all,
+                 .last_mode = checkpoint_mode::async,
+                 .shares_replicas = false,
+                 .copies_unshared = true,
+                 .model_with_adapter = true},
     .layouts{.tensor = false,
              .pipeline = false,
              .expert = false,
