@@ -153,6 +153,7 @@
 #include <llmres/time/kernels.hpp>
 #include <llmres/time/plan_cost.hpp>
 #include <llmres/time/roofline.hpp>
+#include <llmres/time/storage_times.hpp>
 #include <llmres/time/tariff.hpp>
 #include <llmres/time/throughput.hpp>
 #include <llmres/time/token_times.hpp>

@@ -209,3 +209,20 @@ TEST_CASE("a plan's step is that of which the tokens are those of a step") {
     CHECK(t.total.low < t.total.expected);
     CHECK(t.total.expected < t.total.high);
 }
+
+TEST_CASE("no checkpoint begins before the last one is written") {
+    // Daly's interval of checkpoints of 1 s and failures an hour apart is 84.5 s; they are written for 100.
+    const training_run r{.trained = tokens(8'000'000), .mtbf = seconds(3600), .checkpoint = seconds(1)};
+    CHECK(time_of(r).checkpoint_interval->in(seconds) == doctest::Approx(84.5).epsilon(0.01));
+    CHECK(time_of(r).checkpoint == seconds(1));
+    training_run beside = r;
+    beside.written = seconds(100);
+    CHECK(time_of(beside).checkpoint_interval == seconds(100));
+    CHECK(time_of(beside).goodput < time_of(r).goodput);
+    beside.checkpoint_interval = seconds(99);
+    CHECK(refusal_of(beside).field == "run.checkpoint_interval");
+    CHECK(refusal_of(beside).expected == "at least the seconds that a checkpoint is written for, 100");
+    beside.checkpoint_interval = seconds(200);
+    CHECK(time_of(beside).checkpoint_interval == seconds(200));
+    CHECK_FALSE(time_of({.trained = tokens(8'000'000)}).checkpoint);
+}

@@ -28,6 +28,7 @@ struct training_run {
     maybe<duration> mtbf{};       ///< mean time between failures of all GPUs together
     maybe<duration> gpu_mtbf{};   ///< mean time between failures of one GPU; they fail independently of each other
     maybe<duration> checkpoint{};           ///< for which training stands still while a checkpoint is written
+    duration written{};                     ///< of a checkpoint written beside training: none begins before it is there
     maybe<duration> checkpoint_interval{};  ///< of training between two checkpoints; default: best_interval()
     duration restart{};                     ///< from a failure until the last checkpoint is loaded and training goes on
 };
@@ -39,6 +40,7 @@ struct training_time {
     token_count rounded_up{};               ///< how many of them were not asked for
     interval<duration> computing{};         ///< all steps, without checkpoints and failures
     interval<duration> total{};             ///< with them: computing / goodput
+    maybe<duration> checkpoint{};           ///< for which training stands still at each; absent where none is written
     double goodput = 1;                     ///< the part of the total in which steps are computed that are not lost
     maybe<duration> checkpoint_interval{};  ///< of training between two checkpoints; absent where none is written
     maybe<duration> mtbf{};                 ///< of all GPUs together
@@ -158,8 +160,13 @@ constexpr status interrupt(training_time& t, const training_run& r) {
     if (r.checkpoint_interval && *r.checkpoint_interval > all)
         return refused(error_code::out_of_range, "run.checkpoint_interval", whole_seconds(*r.checkpoint_interval),
                        "at most the seconds of the run, ", whole_seconds(all));
+    if (r.checkpoint_interval && *r.checkpoint_interval < r.written)
+        return refused(error_code::out_of_range, "run.checkpoint_interval", whole_seconds(*r.checkpoint_interval),
+                       "at least the seconds that a checkpoint is written for, ", rounded_up(r.written).base());
     duration between = r.checkpoint_interval ? *r.checkpoint_interval : best_interval(written, *t.mtbf);
+    if (between < r.written) between = r.written;
     if (between > all) between = all;
+    t.checkpoint = r.checkpoint;
     t.checkpoint_interval = between;
     t.goodput = goodput_of(between, written, r.restart, t.mtbf);
     if (t.mtbf && !(t.goodput > 1e-6))
