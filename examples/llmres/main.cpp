@@ -147,7 +147,10 @@ void add_job(CLI::App& command, plan_options& job, int& exit, Run run) {
 
 /// Adds the job or model that a command takes first.
 CLI::Option* add_source(CLI::App& command, plan_options& job) {
-    return command.add_option("JOB", job.source, std::string{"a job (JSON), or a model: "} + model_help)->type_name("");
+    return command
+        .add_option("JOB", job.source,
+                    std::string{"a job (JSON), a trainer's settings (YAML, TOML), or a model: "} + model_help)
+        ->type_name("");
 }
 
 /// Adds the options of one group of a command's help: option(flags, value, help, type).
@@ -492,10 +495,15 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     if (typed.front() == "fit") name_option_of_gpu(before, 0);
     std::vector<std::string> words;
     if (line != typed.end()) words = launch_words({line + 1, typed.end()});
-    std::vector<std::string> trained = options_of_trainer(words, gpus_in(before), notes);
-    const bool is_trained = !trained.empty();
-    trained.insert(trained.end(), before.begin(), before.end());
-    std::vector<std::string> own = own_spelling(trained, flags, notes);
+    trained_job trained = job_of_line(words, gpus_in(before));
+    if (words.empty() && !before.empty() && is_config_file(before.front())) {
+        trained = job_in_file(before.front(), {.gpus = gpus_in(before)});
+        before.erase(before.begin());
+    }
+    const bool is_trained = !trained.options.empty();
+    notes.insert(notes.end(), trained.notes.begin(), trained.notes.end());
+    trained.options.insert(trained.options.end(), before.begin(), before.end());
+    std::vector<std::string> own = own_spelling(trained.options, flags, notes);
     if (is_trained) keep_last(own);
     own.insert(own.begin(), typed.front());
     if (!words.empty() && !is_trained) add_launch_line(std::move(words), own, notes);

@@ -67,28 +67,88 @@ struct option {
     std::string value;
 };
 
+/// What a command line starts.
+enum class started_trainer : std::uint8_t { script, trl, axolotl, llama_factory, torchtune, torchtitan };
+
+/// Modules, and scripts by their paths as modules' names, of trainers that read their settings from a file.
+struct trainer_module {
+    std::string_view name;
+    started_trainer trainer;
+};
+constexpr std::array trainer_modules{trainer_module{"axolotl.cli.train", started_trainer::axolotl},
+                                     trainer_module{"scripts.finetune", started_trainer::axolotl},
+                                     trainer_module{"torchtitan.train", started_trainer::torchtitan},
+                                     trainer_module{"llamafactory.launcher", started_trainer::llama_factory}};
+
 /// Reads the options of a line from a word on, up to one that ends them.
 class trainer_line {
 public:
-    trainer_line(const std::vector<std::string>& words, std::int64_t gpus) : words_{words}, gpus_{gpus} {}
+    trainer_line(const std::vector<std::string>& words, std::int64_t gpus) : words_{words} { by_.gpus = gpus; }
 
-    std::vector<std::string> options(std::vector<std::string>& notes) {
+    trained_job job() {
         if (!find_script()) return {};
-        std::map<std::string, std::string> said;
+        const bool starts_itself = trainer_ == started_trainer::axolotl || trainer_ == started_trainer::llama_factory;
+        if (by_.processes == 0 && (!starts_itself || gpus_per_node_ * nodes_ > 1))
+            by_.processes = gpus_per_node_ * nodes_;
+        switch (trainer_) {
+            case started_trainer::axolotl: return job_of_axolotl(with_file("config"), by_);
+            case started_trainer::llama_factory: return job_of_llama_factory(with_file("config"), by_);
+            case started_trainer::torchtune: return job_of_torchtune(script_, with_file("config"), by_);
+            case started_trainer::torchtitan: return job_of_torchtitan(with_file("job.config_file"), by_);
+            case started_trainer::script:
+            case started_trainer::trl: break;
+        }
+        std::map<std::string, std::string> said, in_file;
         while (at_ < words_.size()) {
             const option o = next();
-            if (o.name.empty() && !names_trainer_) continue;  // of another program
+            if (o.name.empty() && trainer_ == started_trainer::script) continue;  // of another program
             if (o.name.empty())
-                throw refusal{llmres::refused(llmres::error_code::unsupported, "argument", o.value,
-                                              "options on the line itself: files of options are not read")};
-            said[o.name] = o.value;
+                throw refusal{
+                    llmres::refused(llmres::error_code::unsupported, "argument", o.value, "options, or --config FILE")};
+            if (trainer_ == started_trainer::trl && o.name == "config")
+                for (const auto& [name, value] : read_config_file(o.value)) in_file[name] = value;
+            else
+                said[o.name] = o.value;
         }
-        if (!said.contains("model_name_or_path")) return {};
-        if (script_.starts_with("pretrain_")) return {};
-        return in_own_words(said, notes);
+        said.merge(in_file);
+        if (!said.contains("model_name_or_path") || script_.starts_with("pretrain_")) return {};
+        trained_job written;
+        written.options = in_own_words(said, written.notes);
+        return written;
     }
 
 private:
+    /// The settings of the file that the arguments name, under an option of that name or without one, and those of the
+    /// arguments, which go over them.
+    given_settings with_file(const std::string& name) {
+        given_settings said;
+        const auto first = words_.begin() + static_cast<std::ptrdiff_t>(at_),
+                   last = std::find(first, words_.end(), "--");
+        const std::vector<std::string> others = take_arguments(said, {first, last});
+        at_ = static_cast<std::size_t>(last - words_.begin());
+        for (const std::string& word : std::vector<std::string>(last, words_.end()))
+            if (word == "--") ++at_;
+        while (at_ < words_.size()) take(next());  // of the launcher: axolotl train FILE -- --nproc_per_node 8
+        if (gpus_per_node_ * nodes_ > 1) by_.processes = gpus_per_node_ * nodes_;
+        std::string file;
+        if (const auto named = said.find(name); named != said.end()) {
+            file = named->second.value;
+            said.erase(named);
+        } else if (!others.empty()) {
+            file = others.front();
+        } else if (const auto set = by_.environment.find("CONFIG_FILE"); set != by_.environment.end()) {
+            file = set->second;
+        }
+        given_settings given = file.empty() ? given_settings{} : given_by(file);
+        for (auto& [path, setting] : said) {
+            // --compile.no_enable is compile.enable = false.
+            const std::size_t key = path.find('.') + 1;
+            const bool denies = path.compare(key, 3, "no_") == 0 && setting.value == "true";
+            given[denies ? path.substr(0, key) + path.substr(key + 3) : path] =
+                denies ? given_setting{"false", setting.written} : setting;
+        }
+        return given;
+    }
     /// The next option, or a word that is none, as a value without a name.
     option next() {
         const std::string& word = words_[at_++];
@@ -101,7 +161,13 @@ private:
             o.value += (o.value.empty() ? "" : ",") + words_[at_];
         return o;
     }
-    bool ends_options(const std::string& word) const { return of_launcher_ && (word.ends_with(".py") || word == "-m"); }
+    bool ends_options(const std::string& word) const {
+        return of_launcher_ && (word.ends_with(".py") || word == "-m" || is_recipe(word));
+    }
+    bool is_recipe(const std::string& word) const {
+        return trainer_ == started_trainer::torchtune &&
+               (word.ends_with("_distributed") || word.ends_with("_single_device"));
+    }
 
     /// A whole number of at least 1, at most one that products of three of hold. `named` is the option.
     static std::int64_t number(const std::string& named, const std::string& text) {
@@ -123,36 +189,50 @@ private:
     /// Takes what a launcher says of processes and sharding.
     void take(const option& o) {
         // torchrun's words for all GPUs of the machine.
-        if (o.name == "nproc_per_node" && (o.value == "gpu" || o.value == "auto") && gpus_ > 0) return;
+        if (o.name == "nproc_per_node" && (o.value == "gpu" || o.value == "auto") && by_.gpus > 0) return;
         if (o.name == "nproc_per_node" || o.name == "num_gpus") gpus_per_node_ = number("--" + o.name, o.value);
         if (o.name == "nnodes" || o.name == "num_nodes") nodes_ = number("--" + o.name, o.value);
-        if (o.name == "num_processes") processes_ = number("--" + o.name, o.value);
+        if (o.name == "num_processes") by_.processes = number("--" + o.name, o.value);
         if (o.name == "zero_stage") own_.push_back("--zero=" + o.value);
         if (o.name == "use_deepspeed" || o.name == "zero_stage") of_deepspeed_ = true;
         if (o.name == "use_fsdp") own_.emplace_back("--zero=3");
         if (o.name == "mixed_precision") own_.push_back("--mixed_precision=" + o.value);
-        if (o.name == "config_file") unread_ = o.value;
+        if (o.name == "config_file") take_accelerate_file(o.value, by_);
     }
     /// Finds the script that a launcher starts, and the first of its options.
     bool find_script() {
         for (; at_ < words_.size(); ++at_) {
             const std::string name = base_name(words_[at_]);
+            const std::string next = at_ + 1 < words_.size() ? words_[at_ + 1] : "";
+            const std::string& word = words_[at_];
+            if (const std::size_t equals = word.find('='); equals != std::string::npos && !word.starts_with('-'))
+                by_.environment[word.substr(0, equals)] = word.substr(equals + 1);
+            if (name == "trl" && !next.empty()) return starts(started_trainer::trl, next);
+            if (name == "axolotl" && next == "train") return starts(started_trainer::axolotl, next);
+            if (name == "llamafactory-cli" && next == "train") return starts(started_trainer::llama_factory, next);
+            if (name == "run_train.sh") {
+                gpus_per_node_ = 8;
+                if (const auto set = by_.environment.find("NGPU"); set != by_.environment.end())
+                    gpus_per_node_ = number("NGPU", set->second);
+                return starts(started_trainer::torchtitan, name, 1);
+            }
+            if (name == "tune" && next == "run") {
+                trainer_ = started_trainer::torchtune;
+                ++at_;
+                return behind_launcher();
+            }
             const bool is_python = name.starts_with("python");
-            if (name == "trl" && at_ + 1 < words_.size()) {
-                of_trl_ = names_trainer_ = true;
-                script_ = words_[at_ + 1];
-                at_ += 2;
-                return true;
-            }
-            if (name == "llamafactory-cli" && at_ + 1 < words_.size() && words_[at_ + 1] == "train") {
-                names_trainer_ = true;
-                at_ += 2;
-                return true;
-            }
             if (!is_python && name != "torchrun" && name != "accelerate" && name != "deepspeed") continue;
             return behind_launcher();
         }
         return false;
+    }
+    /// A trainer whose options begin behind so many words.
+    bool starts(started_trainer which, const std::string& script, std::size_t words = 2) {
+        trainer_ = which;
+        script_ = script;
+        at_ += words;
+        return true;
     }
     bool behind_launcher() {
         of_launcher_ = true;
@@ -167,9 +247,8 @@ private:
                 at_ += 2;
                 break;
             }
-            if (word.ends_with(".py")) {
-                script_ = base_name(word);
-                of_trl_ = word.find("trl/") != std::string::npos;
+            if (word.ends_with(".py") || is_recipe(word)) {
+                script_ = word;
                 ++at_;
                 break;
             }
@@ -179,17 +258,27 @@ private:
                 ++at_;
         }
         of_launcher_ = false;
+        if (trainer_ != started_trainer::torchtune) name_trainer();
         return !script_.empty();
+    }
+    /// Which trainer the script is of.
+    void name_trainer() {
+        std::string module = script_.ends_with(".py") ? script_.substr(0, script_.size() - 3) : script_;
+        std::ranges::replace(module, '/', '.');
+        for (const trainer_module& known : trainer_modules)
+            if (module.ends_with(known.name)) trainer_ = known.trainer;
+        const bool reads_file = at_ < words_.size() && is_config_file(words_[at_]);
+        if (trainer_ == started_trainer::script && reads_file)
+            trainer_ = started_trainer::llama_factory;  // src/train.py
+        of_trl_ = script_.find("trl/") != std::string::npos;
+        script_ = base_name(script_);
     }
 
     std::vector<std::string> in_own_words(std::map<std::string, std::string>& said, std::vector<std::string>& notes) {
-        if (!unread_.empty()) notes.push_back(fmt::format("what {} says is not read (--config_file)", unread_));
-        const std::int64_t launched = processes_ > 0 ? processes_ : gpus_per_node_ * nodes_;
-        const std::int64_t gpus = number("gpus", std::to_string(gpus_ > 0 ? gpus_ : launched));
         std::string task = "finetuning";
         for (const std::string_view method : other_methods)
             if (has_part(script_, method)) task = method;
-        if (of_trl_) default_as_trl(said);
+        if (of_trl_ || trainer_ == started_trainer::trl) default_as_trl(said);
         const auto taken = [&](const char* name, const char* otherwise) {
             const auto found = said.find(name);
             const std::string value = found == said.end() ? otherwise : found->second;
@@ -198,15 +287,14 @@ private:
         };
         const std::int64_t micro = taken("per_device_train_batch_size", "8");
         const std::int64_t steps = taken("gradient_accumulation_steps", "1");
-        const std::int64_t sequences = number("global_batch", std::to_string(micro * steps * gpus));
         own_.push_back("--task=" + task);
-        if (!of_deepspeed_ && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
+        const bool by_deepspeed = by_.told.text("type") == "deepspeed";
+        if (!of_deepspeed_ && !by_deepspeed && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
         if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");
-        own_.push_back(fmt::format("--gpus={}", gpus));
-        own_.push_back(fmt::format("--data={}", gpus));
-        own_.push_back(fmt::format("--micro_batch={}", micro));
-        own_.push_back(fmt::format("--global_batch={}", sequences));
-        trained(said, sequences);
+        const trained_job launched = job_of_launched(by_, micro, steps);
+        own_.insert(own_.end(), launched.options.begin(), launched.options.end());
+        notes.insert(notes.end(), launched.notes.begin(), launched.notes.end());
+        trained(said, launched.sequences);
         for (const auto& [name, value] : said) {
             if (is_in(silent_options, name)) continue;
             std::string written = "--" + name + (value.empty() ? "" : "=" + value);
@@ -217,6 +305,9 @@ private:
                                    ? written.replace(2, name.size(), "bnb_4bit_use_double_quant")
                                    : written);
         }
+        const std::string compute = by_.told.text("compute");
+        if (!compute.empty() && !is_true(said, "bf16") && !is_true(said, "fp16"))
+            own_.push_back("--compute=" + compute);
         return own_;
     }
     /// What is trained in all: --max_steps of so many sequences, else --num_train_epochs of what the caller knows.
@@ -256,28 +347,25 @@ private:
     }
 
     const std::vector<std::string>& words_;
-    std::int64_t gpus_ = 0;  ///< that stand before the line; 0: none do
     std::size_t at_ = 0;
     bool of_launcher_ = false;
     bool of_trl_ = false;
     bool of_deepspeed_ = false;
-    bool names_trainer_ = false;  ///< the program is a trainer and nothing else
+    started_trainer trainer_ = started_trainer::script;
     std::string script_{};
-    std::string unread_{};
-    std::int64_t gpus_per_node_ = 1, nodes_ = 1, processes_ = 0;
+    std::int64_t gpus_per_node_ = 1, nodes_ = 1;
+    launched_processes by_{};
     std::vector<std::string> own_{};
 };
 
 }  // namespace
 
-std::vector<std::string> options_of_trainer(const std::vector<std::string>& line, std::int64_t gpus,
-                                            std::vector<std::string>& notes) {
-    if (line.size() != 1) return trainer_line{line, gpus}.options(notes);
+trained_job job_of_line(const std::vector<std::string>& line, std::int64_t gpus) {
+    if (line.size() != 1) return trainer_line{line, gpus}.job();
     const auto commands = llmres::split_launch_line(line[0]);
     if (!commands) return {};  // whatever reads it as a server's says why not
     for (const std::vector<std::string>& words : *commands)
-        if (std::vector<std::string> options = trainer_line{words, gpus}.options(notes); !options.empty())
-            return options;
+        if (trained_job job = trainer_line{words, gpus}.job(); !job.options.empty()) return job;
     return {};
 }
 

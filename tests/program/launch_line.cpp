@@ -126,7 +126,8 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     CHECK(trained["layout"]["data"] == 4);
     CHECK(trained["layout"]["zero"] == 3);
     refused({"plan", "--gpu", "h100", "--", "trl", "dpo", "--model_name_or_path", "qwen3-8b"}, {"task", "dpo"});
-    refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "a.yaml"}, {"argument", "a.yaml", "not read"});
+    refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "/nowhere/a.yaml"},
+            {"config", "a.yaml", "read"});
     refused({"plan", "--gpu", "h100", "--", "trl", "sft", "--model_name_or_path", "qwen3-8b", "--max_lenght", "2"},
             {"--max_lenght"});
 }

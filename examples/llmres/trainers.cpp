@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: MIT
+// The jobs of trainers that read their settings from a file: axolotl, LLaMA-Factory, torchtune and torchtitan, and what
+// accelerate's own file says of their processes.
+#include "trainers.hpp"
+
+#include "commands.hpp"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <llmres/io/json/launch/given.hpp>
+#include <llmres/values/text.hpp>
+#include <system_error>
+
+namespace program {
+namespace {
+
+// clang-format off
+using enum setting_use;
+constexpr auto axolotl_settings = std::to_array<trainer_setting>({
+#include "trainers/axolotl.inc"
+});
+constexpr auto llama_factory_settings = std::to_array<trainer_setting>({
+#include "trainers/llama_factory.inc"
+});
+constexpr auto torchtune_settings = std::to_array<trainer_setting>({
+#include "trainers/torchtune.inc"
+});
+constexpr auto torchtitan_settings = std::to_array<trainer_setting>({
+#include "trainers/torchtitan.inc"
+});
+constexpr auto accelerate_settings = std::to_array<trainer_setting>({
+#include "trainers/accelerate.inc"
+});
+constexpr trainer axolotl{"axolotl", axolotl_settings};
+constexpr trainer llama_factory{"LLaMA-Factory", llama_factory_settings};
+constexpr trainer torchtune{"torchtune", torchtune_settings};
+constexpr trainer torchtitan{"torchtitan", torchtitan_settings};
+constexpr trainer accelerate{"accelerate", accelerate_settings};
+
+/// What a trainer calls a model, and the preset that it is.
+struct model_alias {
+    std::string_view name;
+    std::string_view preset;
+};
+/// Builders of torchtune/models, without the words before and behind that say how the model is trained.
+constexpr auto torchtune_models = std::to_array<model_alias>({
+    {"llama2_7b", "llama-2-7b"}, {"llama2_13b", "llama-2-13b"}, {"llama2_70b", "llama-2-70b"},
+    {"llama3_8b", "llama-3-8b"}, {"llama3_70b", "llama-3-70b"}, {"llama3_1_8b", "llama-3.1-8b"},
+    {"llama3_1_70b", "llama-3.1-70b"}, {"llama3_1_405b", "llama-3.1-405b"}, {"llama3_2_1b", "llama-3.2-1b"},
+    {"llama3_2_3b", "llama-3.2-3b"}, {"llama3_2_vision_11b", "llama-3.2-11b-vision"},
+    {"llama3_2_vision_90b", "llama-3.2-90b-vision"}, {"llama3_3_70b", "llama-3.3-70b"},
+    {"llama4_scout_17b_16e", "llama-4-scout"}, {"llama4_maverick_17b_128e", "llama-4-maverick"},
+    {"mistral_7b", "mistral-7b-v0.1"}, {"phi3_mini", "phi-3-mini-4k"}, {"phi4_14b", "phi-4"},
+    {"gemma_2b", "gemma-2b"}, {"gemma_7b", "gemma-7b"}, {"gemma2_2b", "gemma-2-2b"}, {"gemma2_9b", "gemma-2-9b"},
+    {"gemma2_27b", "gemma-2-27b"}, {"qwen2_7b", "qwen2-7b"},
+    {"qwen2_5_0_5b", "qwen2.5-0.5b"}, {"qwen2_5_1_5b", "qwen2.5-1.5b"}, {"qwen2_5_3b", "qwen2.5-3b"},
+    {"qwen2_5_7b", "qwen2.5-7b"}, {"qwen2_5_14b", "qwen2.5-14b"}, {"qwen2_5_32b", "qwen2.5-32b"},
+    {"qwen2_5_72b", "qwen2.5-72b"}, {"qwen3_0_6b", "qwen3-0.6b"}, {"qwen3_1_7b", "qwen3-1.7b"},
+    {"qwen3_4b", "qwen3-4b"}, {"qwen3_8b", "qwen3-8b"}, {"qwen3_14b", "qwen3-14b"}, {"qwen3_32b", "qwen3-32b"}});
+/// Families and flavors of torchtitan/models.
+constexpr auto torchtitan_models = std::to_array<model_alias>({
+    {"llama3 8B", "llama-3.1-8b"}, {"llama3 70B", "llama-3.1-70b"}, {"llama3 405B", "llama-3.1-405b"},
+    {"llama4 17bx16e", "llama-4-scout"}, {"llama4 17bx128e", "llama-4-maverick"},
+    {"deepseek_v3 16B", "deepseek-v2-lite"}, {"deepseek_v3 236B", "deepseek-v2"}, {"deepseek_v3 671B", "deepseek-v3"},
+    {"qwen3 0.6B", "qwen3-0.6b"}, {"qwen3 1.7B", "qwen3-1.7b"}, {"qwen3 4B", "qwen3-4b"}, {"qwen3 8B", "qwen3-8b"},
+    {"qwen3 14B", "qwen3-14b"}, {"qwen3 32B", "qwen3-32b"}, {"qwen3 30B-A3B", "qwen3-30b-a3b"},
+    {"qwen3 235B-A22B", "qwen3-235b-a22b"}, {"gpt_oss 20b", "gpt-oss-20b"}, {"gpt_oss 120b", "gpt-oss-120b"}});
+// clang-format on
+
+template <std::size_t Size>
+std::string preset_of(const std::array<model_alias, Size>& models, std::string_view key, std::string_view name) {
+    std::string known;
+    for (const model_alias& m : models) {
+        if (m.name == name) return std::string{m.preset};
+        known += (known.empty() ? "" : ", ") + std::string{m.name};
+    }
+    throw refusal{llmres::refused(llmres::error_code::unknown, key, name, "a model that is known here"), ": " + known};
+}
+
+/// Writes the options of a job.
+class job_options {
+public:
+    job_options(told_settings told, const launched_processes& by) : told_{std::move(told)}, by_{by} {
+        job_.options = std::move(told_.options);
+        job_.notes = std::move(told_.notes);
+    }
+
+    const told_settings& told() const { return told_; }
+    void note(std::string sentence) { job_.notes.push_back(std::move(sentence)); }
+    void set(std::string_view option, std::string_view value) {
+        job_.options.push_back(fmt::format("--{}={}", option, value));
+    }
+    void set(std::string_view option, std::int64_t value) { set(option, std::to_string(value)); }
+    void set_kept(std::string_view option, std::string_view kept) {
+        if (const std::string value = told_.text(kept); !value.empty()) set(option, value);
+    }
+    /// The model by its name, which must be given under the setting of that name.
+    void name_model(std::string_view setting) {
+        const std::string model = told_.text("model");
+        if (model.empty())
+            throw refusal{llmres::refused(llmres::error_code::missing, setting, "absent", "the name of a model")};
+        name(model);
+    }
+    void name(const std::string& model) { job_.options.push_back(model); }
+    /// The degrees of the layout, of which a setting may be unsaid, or -1: all ranks that others leave. `visible`: GPUs
+    /// where nobody says how many there are. Returns the data-parallel ranks.
+    std::int64_t lay_out(std::int64_t visible) {
+        const std::int64_t tensor = degree("tensor"), pipeline = degree("pipeline"), context = degree("context");
+        const std::int64_t shard = of_both("shard", -1), replicate = degree("replicate");
+        const std::int64_t within = tensor * pipeline * context;
+        std::int64_t gpus = by_.known();
+        if (gpus == 0) gpus = shard > 0 ? within * shard * replicate : std::max(visible, within * replicate);
+        if (gpus % within != 0)
+            throw refusal{llmres::refused(
+                llmres::error_code::inconsistent, "gpus", std::to_string(gpus),
+                fmt::format("a multiple of the tensor, pipeline and context-parallel ranks: {}", within))};
+        const std::int64_t data = gpus / within;
+        if (shard > 0 ? shard * replicate != data : data % replicate != 0)
+            throw refusal{llmres::refused(llmres::error_code::inconsistent, "gpus", std::to_string(gpus),
+                                          fmt::format("{}, as all degrees of parallelism multiply to",
+                                                      within * std::max<std::int64_t>(shard, 1) * replicate))};
+        set("gpus", gpus);
+        set("data", data);
+        for (const auto& [option, ranks] :
+             {std::pair{"tensor", tensor}, std::pair{"pipeline", pipeline}, std::pair{"context_parallel", context},
+              std::pair{"expert", degree("expert")}})
+            if (ranks > 1) set(option, ranks);
+        if (replicate > 1 && shard != 1) set("shard_replicas", replicate);
+        return data;
+    }
+    /// What a step computes. `micro_batch`: the trainer's own, where none is said.
+    std::int64_t batch(std::int64_t micro_batch, std::int64_t data) {
+        set_kept("micro_batch", "micro_batch");
+        const std::int64_t sequences =
+            in_range(told_.number("micro_batch", micro_batch)) * in_range(told_.number("accumulation", 1)) * data;
+        set("global_batch", sequences);
+        job_.sequences = sequences;
+        return sequences;
+    }
+    /// What is trained in all: so many steps, else passes over samples of which the caller knows the number.
+    void trained(std::int64_t sequences, std::string_view epochs) {
+        const std::int64_t steps = told_.number("steps", 0);
+        if (steps > 0) {
+            set("samples", in_range(steps) * sequences);
+            set("epochs", "1");
+        } else {
+            const std::string said = told_.text("epochs");
+            set("epochs", said.empty() ? epochs : said);
+        }
+    }
+    /// A low-rank adapter, unless it is "none".
+    void adapter() {
+        const std::string kind = told_.text("adapter");
+        if (kind.empty()) return;
+        set("adapter_kind", told_.is("dora") ? "dora" : told_.is("rslora") ? "rslora" : kind);
+        if (kind == "none") return;
+        set_kept("adapter_rank", "rank");
+        set_kept("adapter_dropout", "dropout");
+        const std::string targets = told_.text("targets");
+        if (targets == "all" || targets == "all-linear")
+            set("adapter_targets", "all-linear");
+        else
+            set_kept("adapter_targets", "targets");
+    }
+    /// FSDP, of the trainer's own settings or of accelerate's. `strategy`: one of FULL_SHARD, SHARD_GRAD_OP, ... or the
+    /// number that accelerate knows it by; empty: FULL_SHARD.
+    void shard(std::string strategy, const told_settings& from) {
+        for (char& c : strategy) c = llmres::detail::lower_case(c);
+        const std::string reshard = from.text("fsdp_reshard");
+        const bool of_gradients = strategy.find("shard_grad_op") != std::string::npos || strategy == "2" ||
+                                  reshard == "false" || reshard == "False" || reshard == "SHARD_GRAD_OP";
+        const bool is_off = strategy.find("no_shard") != std::string::npos || strategy == "3";
+        set("zero", is_off ? "0" : of_gradients ? "2" : "3");
+        if (strategy.find("hybrid") != std::string::npos)
+            note("HYBRID_SHARD repeats the shards on each node: --shard_replicas N says how many there are");
+        if (from.is("fsdp_offload") || strategy.find("offload") != std::string::npos) {
+            set("offload_parameters", "host");
+            set("offload_optimizer", "host");
+        }
+        if (from.is("fsdp_recompute")) set("recompute", "full");
+        set("fully_shard", from.number("fsdp_version", 1) == 2 ? "true" : "false");
+    }
+    /// DeepSpeed's own configuration. One that is not here is taken for what its name says.
+    void shard_by_deepspeed(const std::string& file) {
+        if (std::error_code none; std::filesystem::exists(file, none) || !file.ends_with(".json"))
+            return set("deepspeed", file);
+        const std::string name = file.substr(file.find_last_of("/\\") + 1);
+        const std::size_t stage = name.find_first_of("123");
+        if (stage == std::string::npos || stage == 0 || (name[stage - 1] != 'z' && !name.starts_with("zero")))
+            return set("deepspeed", file);  // whatever reads it says why not
+        const std::string word = fmt::format("zero{}", name[stage]);
+        set("deepspeed", word);
+        const bool offloads = name.find("offload") != std::string::npos;
+        if (offloads && name[stage] == '3') set("offload_parameters", "host");
+        if (offloads && name.find("params") == std::string::npos) set("offload_optimizer", "host");
+        note(fmt::format("{} is not here: it is taken for {}, by its name", file, word));
+    }
+    /// What accelerate's file says of sharding.
+    void shard_by_accelerate() {
+        const told_settings& from = by_.told;
+        job_.options.insert(job_.options.end(), from.options.begin(), from.options.end());
+        if (from.text("type") == "fsdp") shard(from.text("fsdp_strategy"), from);
+        if (from.text("type") != "deepspeed") return;
+        if (const std::string file = from.text("deepspeed"); !file.empty()) return shard_by_deepspeed(file);
+        set("deepspeed", fmt::format("zero{}", from.number("zero", 2)));
+    }
+    /// The arithmetic that accelerate's file names, where nothing else does.
+    void compute_by_accelerate() {
+        const auto says = [](const std::string& option) { return option.starts_with("--compute="); };
+        const std::string compute = by_.told.text("compute");
+        if (!compute.empty() && std::ranges::none_of(job_.options, says)) set("compute", compute);
+    }
+    trained_job finished() { return std::move(job_); }
+
+    /// A number of which products of three hold.
+    static std::int64_t in_range(std::int64_t number) {
+        constexpr std::int64_t most = std::int64_t{1} << 20;
+        if (number < 1 || number > most)
+            throw refusal{llmres::refused(llmres::error_code::out_of_range, "number", std::to_string(number),
+                                          "a whole number from 1 to 1048576")};
+        return number;
+    }
+
+private:
+    std::int64_t of_both(std::string_view name, std::int64_t otherwise) const {
+        return told_.number(name, by_.told.number(name, otherwise));
+    }
+    /// A degree; one that is not said, or said to be 0 or -1, is 1.
+    std::int64_t degree(std::string_view name) const { return in_range(std::max<std::int64_t>(of_both(name, 1), 1)); }
+
+    told_settings told_;
+    const launched_processes& by_;
+    trained_job job_{};
+};
+
+/// GPUs that CUDA_VISIBLE_DEVICES names, or that another variable counts; `otherwise` where neither does.
+std::int64_t visible_gpus(const launched_processes& by, std::string_view variable, std::int64_t otherwise) {
+    if (const auto set = by.environment.find(variable); set != by.environment.end()) {
+        std::int64_t number = 0;
+        if (llmres::detail::whole_number(set->second, llmres::detail::multipliers::none, number) && number > 0)
+            return number;
+    }
+    const auto seen = by.environment.find("CUDA_VISIBLE_DEVICES");
+    if (seen == by.environment.end() || seen->second.empty()) return otherwise;
+    return 1 + std::ranges::count(seen->second, ',');
+}
+
+/// The name behind the last dot.
+std::string last_part(const std::string& path) { return path.substr(path.find_last_of('.') + 1); }
+
+}  // namespace
+
+trained_job job_of_axolotl(const given_settings& given, const launched_processes& by) {
+    job_options job{told_by(axolotl, given), by};
+    const told_settings& told = job.told();
+    if (const std::string method = told.text("rl"); !method.empty() && method != "false")
+        throw refusal{
+            llmres::refused(llmres::error_code::unsupported, "rl", method,
+                            "no rl: a reference model beside the trained one, and generation, are not planned")};
+    job.name_model("base_model");
+    job.set("task", "finetuning");
+    job.set("runtime", "axolotl");
+    const std::int64_t data = job.lay_out(visible_gpus(by, "WORLD_SIZE", 1));
+    const std::int64_t sequences = job.batch(1, data);
+    job.trained(sequences, "1");
+    job.adapter();
+    const bool is_adapter = told.text("adapter") == "lora";
+    if (is_adapter && told.is("targets_linear")) job.set("adapter_targets", "all-linear");
+    if (told.is("four_bits")) job.set("weights", told.text("double_quant") == "false" ? "nf4" : "nf4_double");
+    if (told.is("eight_bits")) job.set("weights", "bnb_int8");
+    if (told.text("plugins").find("cut_cross_entropy") != std::string::npos &&
+        told.text("cut_cross_entropy") != "false")
+        job.set("loss", "fused_linear");
+    // loaders/patch_manager.py and utils/schemas/config.py: check_auto_enable_lora_kernels.
+    const bool of_fsdp = !told.text("fsdp").empty() ||
+                         std::ranges::any_of(given, [](const auto& g) { return g.first.starts_with("fsdp_config."); });
+    const bool by_fsdp_1 = of_fsdp && told.number("fsdp_version", 1) != 2;
+    const auto names_kernel = [&](const char* kernel) { return !told.text(kernel).empty(); };
+    const bool says_kernels = names_kernel("mlp_kernel") || names_kernel("qkv_kernel") || names_kernel("o_kernel") ||
+                              names_kernel("embedding_kernel");
+    const bool has_none = told.is("remote_code") || told.is("eight_bits") || (by_fsdp_1 && data > 1);
+    if (is_adapter && (says_kernels || has_none)) {
+        const bool all = told.is("mlp_kernel") && told.is("qkv_kernel") && told.is("o_kernel");
+        if (!all) job.set("fused_adapters", "false");
+        if (!told.is("mlp_kernel")) job.set("fused_gates", "false");
+    }
+    if (const std::string file = told.text("deepspeed"); !file.empty()) job.shard_by_deepspeed(file);
+    if (of_fsdp) job.shard(told.text("fsdp") + told.text("fsdp_strategy"), told);
+    if (!of_fsdp && told.text("deepspeed").empty()) job.shard_by_accelerate();
+    job.compute_by_accelerate();
+    return job.finished();
+}
+
+trained_job job_of_llama_factory(const given_settings& given, const launched_processes& by) {
+    job_options job{told_by(llama_factory, given), by};
+    const told_settings& told = job.told();
+    job.name_model("model_name_or_path");
+    job.set("task", told.text("task").empty() ? "finetuning" : told.text("task"));
+    job.set("runtime", "llama-factory");
+    const std::int64_t data = job.lay_out(visible_gpus(by, "NPROC_PER_NODE", 1));
+    job.trained(job.batch(8, data), "3");
+    job.adapter();
+    if (const std::int64_t bits = told.number("bits", 0); bits == 4 && told.text("double_quant") == "false")
+        job.set("weights", "nf4");
+    else if (bits != 0)
+        job.set("quantization_bit", bits);
+    const std::string fsdp = told.text("fsdp"), deepspeed = told.text("deepspeed");
+    if (!deepspeed.empty()) job.shard_by_deepspeed(deepspeed);
+    if (!fsdp.empty() && fsdp != "false") job.shard(fsdp, told);
+    if (deepspeed.empty() && fsdp.empty()) job.shard_by_accelerate();
+    job.compute_by_accelerate();
+    return job.finished();
+}
+
+trained_job job_of_torchtune(const std::string& recipe, const given_settings& given, const launched_processes& by) {
+    job_options job{told_by(torchtune, given), by};
+    const told_settings& told = job.told();
+    std::string builder = last_part(told.text("model"));
+    if (builder.empty())
+        throw refusal{llmres::refused(llmres::error_code::missing, "model._component_", "absent",
+                                      "a model of torchtune, such as torchtune.models.llama3_1.llama3_1_8b")};
+    const bool is_packed = builder.starts_with("qlora_") || told.is("four_bits");
+    const bool is_adapter = builder.starts_with("qlora_") || builder.starts_with("lora_");
+    if (is_adapter) builder.erase(0, builder.find('_') + 1);
+    for (const std::string_view end : {"_instruct", "_base"})
+        if (builder.ends_with(end)) builder.resize(builder.size() - end.size());
+    job.name(preset_of(torchtune_models, "model._component_", builder));
+    const std::int64_t data = job.lay_out(1);
+    const bool several = data > 1 || told.number("tensor", 1) > 1;
+    job.set("recipe", !recipe.empty() ? recipe
+                                      : fmt::format("{}_finetune_{}", is_adapter ? "lora" : "full",
+                                                    several ? "distributed" : "single_device"));
+    const std::int64_t sequences = job.batch(1, data);
+    if (const std::int64_t steps = told.number("epoch_steps", 0); steps > 0)
+        job.set("samples", job_options::in_range(steps) * sequences);
+    job.set("epochs", told.text("epochs").empty() ? "1" : told.text("epochs"));
+    if (is_adapter) {
+        job.set("adapter_kind", told.is("dora") ? "dora" : "lora");
+        job.set_kept("adapter_rank", "rank");
+        job.set_kept("adapter_dropout", "dropout");
+        std::string targets = told.text("attention_targets");
+        if (const std::size_t output = targets.find("output_proj"); output != std::string::npos)
+            targets.replace(output, std::string_view{"output_proj"}.size(), "o_proj");
+        if (told.is("mlp_targets")) targets += ",gate_proj,up_proj,down_proj";
+        if (told.is("output_target")) job.note("an adapter of the output head (apply_lora_to_output) is not planned");
+        if (!targets.empty()) job.set("adapter_targets", targets.substr(targets.starts_with(',') ? 1 : 0));
+    }
+    if (is_packed) job.set("weights", "nf4_double");  // modules/low_precision: torchao's NF4 packs its scales, too
+    const bool fuses = told.is("fused_optimizer");
+    if (const std::string optimizer = told.text("optimizer"); fuses && last_part(optimizer) == "AdamW")
+        job.set("optimizer", "adamw_fused");
+    else if (!optimizer.empty())
+        job.set("optim", optimizer);
+    if (told.text("fsdp_reshard") == "false" && several) job.set("zero", "2");
+    return job.finished();
+}
+
+trained_job job_of_torchtitan(const given_settings& given, const launched_processes& by) {
+    job_options job{told_by(torchtitan, given), by};
+    const told_settings& told = job.told();
+    const auto said = [&](const char* name, const char* otherwise) {
+        const std::string text = told.text(name);
+        return text.empty() ? std::string{otherwise} : text;
+    };
+    job.name(
+        preset_of(torchtitan_models, "model.flavor", said("family", "llama3") + " " + said("flavor", "debugmodel")));
+    job.set("task", "pretraining");
+    job.set("runtime", "torchtitan");
+    job.set("sequence", told.number("sequence", 2048));
+    const std::int64_t data = job.lay_out(1);
+    const std::int64_t stages = told.number("pipeline", 1), local = told.number("local_batch", 8);
+    const std::int64_t micro_batch = stages > 1 ? told.number("pipeline_micro_batch", 1) : local;
+    job.set("micro_batch", micro_batch);
+    const std::int64_t whole = told.number("global_batch", -1);
+    const std::int64_t sequences = whole > 0 ? whole : job_options::in_range(local) * data;
+    job.set("global_batch", sequences);
+    job.set("samples", job_options::in_range(told.number("steps", 10'000)) * sequences);
+    job.set("epochs", "1");
+    // Beside stages weights stay gathered, unless it is said otherwise (distributed/parallel_dims.py).
+    const std::string reshard = told.text("reshard");
+    const bool is_sharded = told.number("shard", -1) != 1 || told.number("replicate", 1) <= 1;
+    const bool keeps_weights = reshard == "never" || (reshard.empty() && stages > 1);
+    job.set("zero", !is_sharded ? "0" : keeps_weights ? "2" : "3");
+    if (told.number("tensor", 1) > 1) job.set("sequence_parallel", "true");
+    if (told.number("expert", 1) > 1)
+        job.set("expert_tensor", std::max<std::int64_t>(told.number("expert_tensor", 1), 1));
+    if (told.number("context", 1) > 1) job.set("cp_comm_type", said("cp_comm_type", "all_gather"));
+    if (stages > 1) {
+        const std::string schedule = said("schedule", "1f1b");
+        const bool interleaves = schedule == "interleaved" || schedule == "zb_v";
+        if (interleaves) job.set("virtual_pipeline", "2");
+        if (schedule != "interleaved") job.set("schedule", schedule);
+    }
+    job.set("weights", said("dtype", "fp32"));
+    const std::string converters = told.text("converters");
+    const bool in_fp8 = converters.find("float8") != std::string::npos;
+    if (!converters.empty() && !in_fp8)
+        job.note(fmt::format("model.converters: {} changes memory or speed, and is not modelled", converters));
+    job.set("compute", in_fp8 ? "fp8_e4m3" : said("compute", "bf16"));
+    job.set("optimizer",
+            said("optimizer", "adamw") + (told.kept.contains("fused") ? told.text("fused") : std::string{"_fused"}));
+    const std::string recompute = said("recompute", "selective"), part = said("selective", "2");
+    job.set("recompute", recompute == "selective" && part != "op" ? "full" : recompute);
+    if (recompute == "selective" && part != "op")
+        job.set("recompute_every", job_options::in_range(told.number("selective", 2)));
+    if (told.is("compiled")) {
+        const std::string parts = said("components", "model,loss");
+        const bool layers = parts.find("model") != std::string::npos;
+        job.set(layers ? "compiled" : "compiled_loss", "true");
+    }
+    return job.finished();
+}
+
+trained_job job_in_file(const std::string& file, const launched_processes& by) {
+    const given_settings given = given_by(file);
+    const auto has = [&](std::string_view name) { return given.contains(name); };
+    if (has("base_model")) return job_of_axolotl(given, by);
+    if (has("model._component_")) return job_of_torchtune("", given, by);
+    if (has("model.name") && has("model.flavor")) return job_of_torchtitan(given, by);
+    if (has("model_name_or_path") && (has("stage") || has("finetuning_type") || has("cutoff_len")))
+        return job_of_llama_factory(given, by);
+    const bool of_launcher = has("distributed_type") || has("compute_environment");
+    throw refusal{llmres::refused(llmres::error_code::unknown, "config", file,
+                                  of_launcher
+                                      ? "a trainer's file: accelerate's own is said behind -- accelerate launch "
+                                        "--config_file, with the script"
+                                      : "the settings of axolotl, LLaMA-Factory, torchtune or torchtitan; of "
+                                        "others the command line behind --")};
+}
+
+void take_accelerate_file(const std::string& file, launched_processes& by) {
+    by.told = told_by(accelerate, given_by(file));
+    if (const std::int64_t processes = by.told.number("processes", 0); processes > 0 && by.processes == 0)
+        by.processes = processes;
+}
+
+trained_job job_of_launched(const launched_processes& by, std::int64_t micro_batch, std::int64_t accumulation) {
+    told_settings told;
+    told.notes = by.told.notes;
+    told.kept["micro_batch"] = std::to_string(micro_batch);
+    told.kept["accumulation"] = std::to_string(accumulation);
+    job_options job{std::move(told), by};
+    const std::int64_t data = job.lay_out(1);
+    job.batch(micro_batch, data);
+    job.shard_by_accelerate();
+    return job.finished();
+}
+
+}  // namespace program

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// Files of settings that trainers read, and the command lines that name them.
+#include <doctest/doctest.h>
+
+#include "../program_checks.hpp"
+
+#include <cstddef>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace program_checks;
+using nlohmann::json;
+
+namespace {
+
+using named_files = std::vector<std::pair<std::string, std::string>>;
+
+/// What the program says in a folder that has some files.
+outcome asked(const named_files& files, const arguments& words) {
+    const run_program::scratch folder;
+    for (const auto& [name, content] : files) folder.file(name, content);
+    return run(words, folder.path().string());
+}
+
+/// What `llmres plan` says of a command line in such a folder.
+outcome of_line(const named_files& files, const std::string& line, const arguments& before = {}) {
+    return asked(files, arguments{"plan", "--gpu", "h200-sxm5-141gb", "--json"} + before + arguments{"--", line});
+}
+
+/// Whether the program was built with what reads YAML and TOML; else there is nothing to test but what it says.
+bool reads_files() {
+    const outcome yaml = asked({{"a.yaml", "a: 1\n"}}, {"plan", "a.yaml"});
+    const outcome toml = asked({{"a.toml", "a = 1\n"}}, {"plan", "a.toml"});
+    const bool lacks = yaml.err.find("libyaml-cpp-dev") != std::string::npos ||
+                       toml.err.find("libtomlplusplus-dev") != std::string::npos;
+    if (lacks) CHECK(yaml.exit == bad_input);
+    return !lacks;
+}
+
+const std::string small = "base_model: Qwen/Qwen3-0.6B\nmicro_batch_size: 2\nsequence_len: 1024\n";
+
+/// Exit code 2 and a message with these words.
+void refused_with(const named_files& files, const arguments& words, const std::vector<std::string>& parts) {
+    const outcome o = asked(files, words);
+    CAPTURE(o.err);
+    CHECK(o.exit == bad_input);
+    for (const std::string& part : parts) {
+        CAPTURE(part);
+        CHECK(o.err.find(part) != std::string::npos);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("published files of trainers become the jobs that they train") {
+    if (!reads_files()) return;
+    std::ifstream lines{LLMRES_SOURCE_DIR "/tests/data/trainer_lines.jsonl"};
+    int all = 0;
+    for (std::string row; std::getline(lines, row); ++all) {
+        const json expected = json::parse(row);
+        CAPTURE(expected["source"]);
+        CAPTURE(expected["line"]);
+        named_files files;
+        for (const auto& [name, content] : expected["files"].items()) files.emplace_back(name, content);
+        arguments before;
+        if (expected.contains("gpus")) before = {"--gpus", std::to_string(expected["gpus"].get<int>())};
+        const outcome answer = of_line(files, expected["line"], before);
+        CAPTURE(answer.err);
+        REQUIRE(answer.exit != bad_input);
+        json job = expected["job"];
+        job["cluster"]["gpu"] = "h200-sxm5-141gb";
+        CHECK(answer.json()["document"] == job);
+        std::string notes;
+        for (const json& note : expected["notes"]) notes += "llmres: " + note.get<std::string>() + "\n";
+        const std::size_t tight = answer.err.find("llmres: tight"), end = answer.err.find('\n', tight);
+        CHECK((tight == std::string::npos ? answer.err : answer.err.substr(end + 1)) == notes);
+    }
+    CHECK(all >= 38);
+}
+
+TEST_CASE("a file that says which trainer it is of is planned by its name") {
+    if (!reads_files()) return;
+    const arguments plan{"plan", "a.yaml", "--gpu", "h100-sxm5-80gb", "--gpus", "4", "--json"};
+    const outcome axolotl = asked({{"a.yaml", small}}, plan);
+    CHECK(axolotl.json()["document"]["runtime"] == "axolotl");
+    CHECK(axolotl.json()["document"]["global_batch"] == 8);
+    // What the file does not say is the trainer's own.
+    CHECK(axolotl.json()["assumed"]["optimizer"] == "adamw_fused");
+    CHECK(axolotl.json()["assumed"]["defaults_of"].get<std::string>().starts_with("axolotl"));
+    const outcome behind = asked({{"a.yaml", small}}, {"plan", "a.yaml", "h100-sxm5-80gb", "--json"});
+    CHECK(behind.json()["document"]["cluster"]["gpus"] == 1);
+    const outcome tune = asked({{"a.yaml",
+                                 "model:\n  _component_: torchtune.models.qwen3.lora_qwen3_0_6b_instruct\n"
+                                 "batch_size: 1\n"}},
+                               plan);
+    CHECK(tune.json()["document"]["layout"] == json{{"data", 4}, {"zero", 3}});
+    CHECK(tune.json()["document"]["adapter"]["kind"] == "lora");
+    const outcome titan = asked({{"a.toml", "[model]\nname = \"qwen3\"\nflavor = \"0.6B\"\n"}},
+                                {"plan", "a.toml", "--gpu", "h100-sxm5-80gb", "--json"});
+    // torchtitan's own defaults.
+    CHECK(titan.json()["document"]["recompute_every"] == 2);
+    CHECK(titan.json()["document"]["micro_batch"] == 8);
+    CHECK(titan.json()["document"]["sequence"] == 2048);
+    refused_with({{"a.yaml", "distributed_type: FSDP\n"}}, plan, {"config", "a.yaml", "accelerate launch"});
+    refused_with({{"a.yaml", "a: 1\n"}}, plan, {"config", "a.yaml", "axolotl, LLaMA-Factory"});
+    refused_with({}, plan, {"config", "a.yaml", "can be read"});
+}
+
+TEST_CASE("what stands before the line goes over it, and epochs are of as many samples as are said") {
+    if (!reads_files()) return;
+    const named_files files{{"a.yaml", small + "num_epochs: 4\ngradient_accumulation_steps: 2\n"}};
+    const json plan =
+        of_line(files, "axolotl train a.yaml", {"--gpus", "2", "--samples", "1000", "--sequence", "512"}).json();
+    CHECK(plan["document"]["sequence"] == 512);
+    CHECK(plan["document"]["global_batch"] == 8);
+    CHECK(plan["run"]["tokens"] == 4 * 1000 * 512);
+    CHECK_FALSE(of_line(files, "axolotl train a.yaml").json().contains("run"));
+    const json four = of_line(files, "axolotl train a.yaml --launcher torchrun -- --nproc_per_node 4").json();
+    CHECK(four["document"]["layout"]["data"] == 4);
+    const json trl = of_line({{"sft.yaml",
+                               "model_name_or_path: Qwen/Qwen3-0.6B\nper_device_train_batch_size: 4\n"
+                               "dataset_name: x\n"}},
+                             "trl sft --config sft.yaml --max_length 512")
+                         .json();
+    CHECK(trl["document"]["micro_batch"] == 4);
+    CHECK(trl["document"]["sequence"] == 512);
+}
+
+TEST_CASE("a setting is used, passed over or named, and a wrong value names the setting") {
+    if (!reads_files()) return;
+    const auto planned = [](const std::string& more) {
+        const outcome o = of_line({{"a.yaml", small + more}}, "axolotl train a.yaml");
+        CAPTURE(o.err);
+        CHECK(o.exit == fits);
+        return o.err;
+    };
+    CHECK(planned("lora_alpha: 16\nwandb_project: x\ndatasets:\n  - path: a\n").empty());
+    CHECK(planned("tiled_mlp: true\n") == "llmres: tiled_mlp: true changes memory or speed, and is not modelled\n");
+    CHECK(planned("tiled_mlp: false\n").empty());
+    CHECK(planned("sequence_length: 5\n").find("sequence_length: 5 is no setting of axolotl's") != std::string::npos);
+    CHECK(planned("sequence_length: 5\n").find("is it sequence_len?") != std::string::npos);
+    const auto wrong = [](const std::string& file, const std::string& line, const std::vector<std::string>& parts) {
+        refused_with({{"a.yaml", file}}, {"plan", "--gpu", "h100", "--", line}, parts);
+    };
+    wrong("base_model: qwen3-8b\nsequence_len: 4k8\n", "axolotl train a.yaml", {"sequence_len", "4k8", "whole number"});
+    wrong("base_model: qwen3-8b\ngradient_checkpointing: ture\n", "axolotl train a.yaml",
+          {"gradient_checkpointing", "ture", "offload"});
+    wrong("base_model: qwen3-8b\nsample_packing: maybe\n", "axolotl train a.yaml",
+          {"sample_packing", "maybe", "true or false"});
+    wrong("base_model: qwen3-8b\nrl: dpo\n", "axolotl train a.yaml", {"rl", "dpo", "reference model"});
+    wrong("sequence_len: 1\n", "axolotl train a.yaml", {"base_model", "absent"});
+    wrong(small, "axolotl train a.yaml --micro-bach-size 2", {"--micro-bach-size", "micro_batch_size"});
+    wrong("model_name_or_path: qwen3-8b\nfinetuning_type: lara\n", "llamafactory-cli train a.yaml",
+          {"finetuning_type", "lara", "lora"});
+    wrong("model_name_or_path: qwen3-8b\nstage: dpo\n", "llamafactory-cli train a.yaml", {"task", "dpo"});
+    wrong("a: [1\n", "axolotl train a.yaml", {"config", "a.yaml", "line", "YAML"});
+    refused_with({{"a.toml", "[model]\nname = \"llama3\"\nflavor = \"9B\"\n"}}, {"plan", "a.toml", "--gpu", "h100"},
+                 {"model.flavor", "llama3 9B", "llama3 8B"});
+    refused_with({{"a.toml", "[model\n"}}, {"plan", "a.toml", "--gpu", "h100"}, {"a.toml, line 1", "TOML"});
+    refused_with({{"a.yaml", "model: {_component_: torchtune.models.qwen3.qwen3_9b}\n"}},
+                 {"plan", "a.yaml", "--gpu", "h100"}, {"model._component_", "qwen3_9b", "qwen3_8b"});
+    refused_with({{"a.yaml", small + "tensor_parallel_size: 3\n"}}, {"plan", "a.yaml", "--gpu", "h100", "--gpus", "4"},
+                 {"gpus", "4", "multiple", "3"});
+    // Of torchtune's own names of files none is here.
+    wrong("a: 1\n", "tune run full_finetune_single_device --config llama3_1/8B_full", {"config", "llama3_1/8B_full"});
+}
+
+TEST_CASE("anchors, aliases and merged keys of YAML are read, and a bomb is refused soon") {
+    if (!reads_files()) return;
+    const json merged = asked({{"a.yaml",
+                                "x: &x {base_model: Qwen/Qwen3-0.6B, micro_batch_size: 4}\n<<: *x\n"
+                                "sequence_len: &n 2048\neval_sequence_len: *n\n"}},
+                              {"plan", "a.yaml", "--gpu", "h100-sxm5-80gb", "--json"})
+                            .json();
+    CHECK(merged["document"]["micro_batch"] == 4);
+    std::string aliases = "a: &a [1,1,1,1,1,1,1,1,1]\n";
+    for (char c = 'b'; c < 'j'; ++c) {
+        const std::string before = std::string{"*"} + static_cast<char>(c - 1);
+        aliases += std::string{c} + ": &" + c + " [" + before;
+        for (int i = 0; i < 8; ++i) aliases += "," + before;
+        aliases += "]\n";
+    }
+    std::string dots = "a";
+    for (int i = 0; i < 200'000; ++i) dots += ".a";
+    std::string numbers = "1";
+    for (int i = 0; i < 400'000; ++i) numbers += ",1";
+    const std::vector<std::pair<std::string, std::string>> bombs{
+        {"a.yaml", aliases},
+        {"a.yaml", "a: " + std::string(500'000, '[')},
+        {"a.yaml", "a: [" + numbers + "]\n"},
+        {"a.yaml", std::string(2'000'000, 'x')},
+        {"a.yaml", std::string(300'000, '?')},
+        {"a.toml", "a = " + std::string(400'000, '[')},
+        {"a.toml", "a = [" + numbers + "]\n"},
+        {"a.toml", dots + " = 1\n"},
+    };
+    for (const auto& [name, content] : bombs) {
+        const double before = run_program::seconds_of_cpu();
+        refused_with({{name, content}}, {"plan", name, "--gpu", "h100"}, {"config", name});
+        CHECK(run_program::seconds_of_cpu() - before < (sanitized || counts_lines ? 5 : 0.5));
+    }
+}
+
+TEST_CASE("a file stands for the options that a person would write") {
+    if (!reads_files()) return;
+    const auto memory = [](const outcome& o) {
+        CAPTURE(o.err);
+        REQUIRE(o.exit != bad_input);
+        return o.json()["memory"];
+    };
+    const arguments gpu{"--gpu", "h100-sxm5-80gb", "--json"};
+    const auto typed = [&](const arguments& words) { return memory(run(arguments{"plan"} + words + gpu)); };
+    const auto from = [&](const std::string& name, const std::string& content, const arguments& words) {
+        return memory(asked({{name, content}}, arguments{"plan", name} + words + gpu));
+    };
+    CHECK(from("a.yaml",
+               "base_model: Qwen/Qwen3-8B\nadapter: qlora\nload_in_4bit: true\nlora_r: 16\nlora_target_linear: true\n"
+               "sequence_len: 2048\nmicro_batch_size: 2\ngradient_checkpointing: true\noptimizer: paged_adamw_8bit\n",
+               {}) == typed({"qwen3-8b",    "--runtime",  "axolotl",     "--qlora",          "--lora_r",
+                             "16",          "--sequence", "2048",        "--micro_batch",    "2",
+                             "--recompute", "full",       "--optimizer", "paged_adamw_8bit", "--gpus",
+                             "1",           "--data",     "1",           "--global_batch",   "2"}));
+    CHECK(from("a.yaml",
+               "base_model: Qwen/Qwen3-8B\nsequence_len: 4096\nmicro_batch_size: 1\nbf16: true\nfsdp_version: 2\n"
+               "fsdp_config: {reshard_after_forward: true, offload_params: true}\n",
+               {"--gpus", "8"}) == typed({"qwen3-8b", "--runtime", "axolotl", "--zero", "3", "--data", "8", "--gpus",
+                                          "8", "--sequence", "4096", "--offload_parameters", "host",
+                                          "--offload_optimizer", "host", "--fully_shard", "--global_batch", "8"}));
+    CHECK(from("a.yaml",
+               "model_name_or_path: Qwen/Qwen3-8B\nstage: sft\nfinetuning_type: lora\nlora_rank: 8\nlora_target: all\n"
+               "cutoff_len: 2048\nper_device_train_batch_size: 1\nbf16: true\n",
+               {}) == typed({"qwen3-8b", "--runtime", "llama-factory", "--micro_batch", "1", "--sequence", "2048",
+                             "--gpus", "1", "--global_batch", "1", "--data", "1"}));
+    CHECK(from("a.yaml",
+               "model: {_component_: torchtune.models.llama3_1.llama3_1_8b}\nbatch_size: 2\ndtype: bf16\n"
+               "tokenizer: {max_seq_len: 4096}\nenable_activation_checkpointing: True\n"
+               "optimizer: {_component_: torch.optim.AdamW, fused: True}\n"
+               "loss: {_component_: torchtune.modules.loss.LinearCrossEntropyLoss}\n",
+               {"--gpus", "2"}) == typed({"llama-3.1-8b",
+                                          "--task",
+                                          "finetuning",
+                                          "--runtime",
+                                          "torchtune",
+                                          "--zero",
+                                          "3",
+                                          "--data",
+                                          "2",
+                                          "--gpus",
+                                          "2",
+                                          "--micro_batch",
+                                          "2",
+                                          "--global_batch",
+                                          "4",
+                                          "--sequence",
+                                          "4096",
+                                          "--recompute",
+                                          "full",
+                                          "--optimizer",
+                                          "adamw_fused",
+                                          "--loss",
+                                          "chunked"}));
+    CHECK(
+        from("a.toml",
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[training]\nlocal_batch_size = 1\nseq_len = 8192\n"
+             "[activation_checkpoint]\nmode = \"selective\"\nselective_ac_option = \"op\"\n[compile]\nenable = true\n",
+             {"--gpus", "8"}) == typed({"llama-3.1-8b",
+                                        "--task",
+                                        "pretraining",
+                                        "--runtime",
+                                        "torchtitan",
+                                        "--zero",
+                                        "3",
+                                        "--data",
+                                        "8",
+                                        "--gpus",
+                                        "8",
+                                        "--micro_batch",
+                                        "1",
+                                        "--global_batch",
+                                        "8",
+                                        "--sequence",
+                                        "8192",
+                                        "--recompute",
+                                        "selective",
+                                        "--weights",
+                                        "fp32",
+                                        "--compute",
+                                        "bf16",
+                                        "--optimizer",
+                                        "adamw_fused",
+                                        "--compiled"}));
+}
