@@ -112,6 +112,8 @@ std::vector<std::string> launch_words(std::vector<std::string> words);
 /// -- vllm serve MODEL`): words, or one word that is a whole line. `gpus` are those that are said beside it. Returns
 /// what is to be said of it.
 std::vector<std::string> take_launch_line(std::vector<std::string> words, std::int64_t gpus);
+/// Takes a document of a command line in the same way.
+void take_launched(std::vector<std::string> words, nlohmann::json document);
 /// Those words; empty where none were taken.
 const std::vector<std::string>& launch_line_words();
 /// The table of prices in a file.

@@ -157,8 +157,12 @@ std::vector<std::string> take_launch_line(std::vector<std::string> words, std::i
         accept(words.size() == 1 ? llmres::read_launch_line(words[0], gpus) : llmres::read_launch_line(words, gpus));
     name_absent_file(read.document, "model", read.notes);
     name_absent_file(read.document["runtime"], "draft", read.notes);
-    asked() = {std::move(words), std::move(read.document)};
+    take_launched(std::move(words), std::move(read.document));
     return std::move(read.notes);
+}
+
+void take_launched(std::vector<std::string> words, nlohmann::json document) {
+    asked() = {std::move(words), std::move(document)};
 }
 
 const std::vector<std::string>& launch_line_words() { return asked().words; }

@@ -505,6 +505,10 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     trained.options.insert(trained.options.end(), before.begin(), before.end());
     std::vector<std::string> own = own_spelling(trained.options, flags, notes);
     if (is_trained) keep_last(own);
+    if (!trained.model.is_null()) {
+        own.emplace_back("-");
+        take_launched(words, {{"model", trained.model}});
+    }
     own.insert(own.begin(), typed.front());
     if (!words.empty() && !is_trained) add_launch_line(std::move(words), own, notes);
     return own;

@@ -3,6 +3,7 @@
 #include "trainer_line.hpp"
 
 #include "commands.hpp"
+#include "script.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -68,7 +69,7 @@ struct option {
 };
 
 /// What a command line starts.
-enum class started_trainer : std::uint8_t { script, trl, axolotl, llama_factory, torchtune, torchtitan };
+enum class started_trainer : std::uint8_t { script, trl, axolotl, llama_factory, torchtune, torchtitan, megatron_lm };
 
 /// Modules, and scripts by their paths as modules' names, of trainers that read their settings from a file.
 struct trainer_module {
@@ -87,7 +88,10 @@ public:
 
     trained_job job() {
         if (!find_script()) return {};
-        const bool starts_itself = trainer_ == started_trainer::axolotl || trainer_ == started_trainer::llama_factory;
+        const bool by_others =
+            trainer_ == started_trainer::megatron_lm && of_python_;  // srun starts a process for each GPU
+        const bool starts_itself =
+            by_others || trainer_ == started_trainer::axolotl || trainer_ == started_trainer::llama_factory;
         if (by_.processes == 0 && (!starts_itself || gpus_per_node_ * nodes_ > 1))
             by_.processes = gpus_per_node_ * nodes_;
         switch (trainer_) {
@@ -95,6 +99,7 @@ public:
             case started_trainer::llama_factory: return job_of_llama_factory(with_file("config"), by_);
             case started_trainer::torchtune: return job_of_torchtune(script_, with_file("config"), by_);
             case started_trainer::torchtitan: return job_of_torchtitan(with_file("job.config_file"), by_);
+            case started_trainer::megatron_lm: return of_options_alone();
             case started_trainer::script:
             case started_trainer::trl: break;
         }
@@ -118,6 +123,16 @@ public:
     }
 
 private:
+    /// Megatron's job, whose options are all on the line.
+    trained_job of_options_alone() {
+        given_settings given;
+        const auto first = words_.begin() + static_cast<std::ptrdiff_t>(at_);
+        const std::vector<std::string> others = take_arguments(given, {first, words_.end()}, words_taken::all);
+        if (!others.empty())
+            throw refusal{llmres::refused(llmres::error_code::unsupported, "argument", others.front(),
+                                          "options of Megatron-LM: variables are not expanded")};
+        return job_of_megatron(given, by_);
+    }
     /// The settings of the file that the arguments name, under an option of that name or without one, and those of the
     /// arguments, which go over them.
     given_settings with_file(const std::string& name) {
@@ -222,6 +237,7 @@ private:
                 return behind_launcher();
             }
             const bool is_python = name.starts_with("python");
+            of_python_ = is_python;
             if (!is_python && name != "torchrun" && name != "accelerate" && name != "deepspeed") continue;
             return behind_launcher();
         }
@@ -240,6 +256,7 @@ private:
             const std::string& word = words_[at_];
             if ((word == "-m" || word == "--module") && at_ + 1 < words_.size()) {
                 if (words_[at_ + 1].starts_with("torch.distributed") || words_[at_ + 1].starts_with("accelerate")) {
+                    of_python_ = false;
                     at_ += 2;
                     continue;
                 }
@@ -267,11 +284,14 @@ private:
         std::ranges::replace(module, '/', '.');
         for (const trainer_module& known : trainer_modules)
             if (module.ends_with(known.name)) trainer_ = known.trainer;
+        const std::string name = base_name(script_);
+        if (name == "pretrain_gpt.py" || name == "pretrain_hybrid.py" || name == "pretrain_mamba.py")
+            trainer_ = started_trainer::megatron_lm;
         const bool reads_file = at_ < words_.size() && is_config_file(words_[at_]);
         if (trainer_ == started_trainer::script && reads_file)
             trainer_ = started_trainer::llama_factory;  // src/train.py
         of_trl_ = script_.find("trl/") != std::string::npos;
-        script_ = base_name(script_);
+        script_ = name;
     }
 
     std::vector<std::string> in_own_words(std::map<std::string, std::string>& said, std::vector<std::string>& notes) {
@@ -349,6 +369,7 @@ private:
     const std::vector<std::string>& words_;
     std::size_t at_ = 0;
     bool of_launcher_ = false;
+    bool of_python_ = false;  ///< nothing but python starts the script
     bool of_trl_ = false;
     bool of_deepspeed_ = false;
     started_trainer trainer_ = started_trainer::script;
@@ -364,8 +385,19 @@ trained_job job_of_line(const std::vector<std::string>& line, std::int64_t gpus)
     if (line.size() != 1) return trainer_line{line, gpus}.job();
     const auto commands = llmres::split_launch_line(line[0]);
     if (!commands) return {};  // whatever reads it as a server's says why not
-    for (const std::vector<std::string>& words : *commands)
-        if (trained_job job = trainer_line{words, gpus}.job(); !job.options.empty()) return job;
+    std::vector<std::string> notes;
+    for (const std::vector<std::string>& words : with_own_variables(*commands, notes)) {
+        try {
+            trained_job job = trainer_line{words, gpus}.job();
+            if (job.options.empty()) continue;
+            job.notes.insert(job.notes.begin(), notes.begin(), notes.end());
+            return job;
+        } catch (refusal& refused) {
+            // What is absent may be there.
+            for (const std::string& note : notes) refused.names += "; " + note;
+            throw;
+        }
+    }
     return {};
 }
 

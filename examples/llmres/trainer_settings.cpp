@@ -117,12 +117,13 @@ private:
                 if (!said) other_than(path, setting, "true or false");
                 std::string_view rest = row->says;
                 const std::string_view if_true = llmres::detail::taken_before(rest, "|");
-                if (row->says.starts_with(':') && rest.empty()) return say(if_true, *said ? "true" : "false");
+                if (row->says.find('=') == std::string_view::npos) return say(if_true, *said ? "true" : "false");
                 return set(*said ? if_true : rest);
             }
             case setting_use::text:
                 if (value.find('$') != std::string::npos) other_than(path, setting, "its value");
                 return say(row->says, value);
+            case setting_use::path: return say(row->says, value);
             case setting_use::word: return word(*row, path, setting);
         }
     }

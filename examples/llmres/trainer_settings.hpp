@@ -22,6 +22,7 @@ enum class setting_use : std::uint8_t {
     real,        ///< a number
     yes,         ///< true or false
     text,        ///< a word, or several with commas between them
+    path,        ///< a text that may be of any kind, also a variable
     word,        ///< one of the words that `says` has
 };
 

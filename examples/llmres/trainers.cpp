@@ -4,15 +4,15 @@
 #include "trainers.hpp"
 
 #include "commands.hpp"
+#include "job_options.hpp"
 
 #include <fmt/format.h>
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <llmres/io/json/launch/given.hpp>
 #include <llmres/values/text.hpp>
-#include <system_error>
+#include <utility>
 
 namespace program {
 namespace {
@@ -80,162 +80,6 @@ std::string preset_of(const std::array<model_alias, Size>& models, std::string_v
     throw refusal{llmres::refused(llmres::error_code::unknown, key, name, "a model that is known here"), ": " + known};
 }
 
-/// Writes the options of a job.
-class job_options {
-public:
-    job_options(told_settings told, const launched_processes& by) : told_{std::move(told)}, by_{by} {
-        job_.options = std::move(told_.options);
-        job_.notes = std::move(told_.notes);
-    }
-
-    const told_settings& told() const { return told_; }
-    void note(std::string sentence) { job_.notes.push_back(std::move(sentence)); }
-    void set(std::string_view option, std::string_view value) {
-        job_.options.push_back(fmt::format("--{}={}", option, value));
-    }
-    void set(std::string_view option, std::int64_t value) { set(option, std::to_string(value)); }
-    void set_kept(std::string_view option, std::string_view kept) {
-        if (const std::string value = told_.text(kept); !value.empty()) set(option, value);
-    }
-    /// The model by its name, which must be given under the setting of that name.
-    void name_model(std::string_view setting) {
-        const std::string model = told_.text("model");
-        if (model.empty())
-            throw refusal{llmres::refused(llmres::error_code::missing, setting, "absent", "the name of a model")};
-        name(model);
-    }
-    void name(const std::string& model) { job_.options.push_back(model); }
-    /// The degrees of the layout, of which a setting may be unsaid, or -1: all ranks that others leave. `visible`: GPUs
-    /// where nobody says how many there are. Returns the data-parallel ranks.
-    std::int64_t lay_out(std::int64_t visible) {
-        const std::int64_t tensor = degree("tensor"), pipeline = degree("pipeline"), context = degree("context");
-        const std::int64_t shard = of_both("shard", -1), replicate = degree("replicate");
-        const std::int64_t within = tensor * pipeline * context;
-        std::int64_t gpus = by_.known();
-        if (gpus == 0) gpus = shard > 0 ? within * shard * replicate : std::max(visible, within * replicate);
-        if (gpus % within != 0)
-            throw refusal{llmres::refused(
-                llmres::error_code::inconsistent, "gpus", std::to_string(gpus),
-                fmt::format("a multiple of the tensor, pipeline and context-parallel ranks: {}", within))};
-        const std::int64_t data = gpus / within;
-        if (shard > 0 ? shard * replicate != data : data % replicate != 0)
-            throw refusal{llmres::refused(llmres::error_code::inconsistent, "gpus", std::to_string(gpus),
-                                          fmt::format("{}, as all degrees of parallelism multiply to",
-                                                      within * std::max<std::int64_t>(shard, 1) * replicate))};
-        set("gpus", gpus);
-        set("data", data);
-        for (const auto& [option, ranks] :
-             {std::pair{"tensor", tensor}, std::pair{"pipeline", pipeline}, std::pair{"context_parallel", context},
-              std::pair{"expert", degree("expert")}})
-            if (ranks > 1) set(option, ranks);
-        if (replicate > 1 && shard != 1) set("shard_replicas", replicate);
-        return data;
-    }
-    /// What a step computes. `micro_batch`: the trainer's own, where none is said.
-    std::int64_t batch(std::int64_t micro_batch, std::int64_t data) {
-        set_kept("micro_batch", "micro_batch");
-        const std::int64_t sequences =
-            in_range(told_.number("micro_batch", micro_batch)) * in_range(told_.number("accumulation", 1)) * data;
-        set("global_batch", sequences);
-        job_.sequences = sequences;
-        return sequences;
-    }
-    /// What is trained in all: so many steps, else passes over samples of which the caller knows the number.
-    void trained(std::int64_t sequences, std::string_view epochs) {
-        const std::int64_t steps = told_.number("steps", 0);
-        if (steps > 0) {
-            set("samples", in_range(steps) * sequences);
-            set("epochs", "1");
-        } else {
-            const std::string said = told_.text("epochs");
-            set("epochs", said.empty() ? epochs : said);
-        }
-    }
-    /// A low-rank adapter, unless it is "none".
-    void adapter() {
-        const std::string kind = told_.text("adapter");
-        if (kind.empty()) return;
-        set("adapter_kind", told_.is("dora") ? "dora" : told_.is("rslora") ? "rslora" : kind);
-        if (kind == "none") return;
-        set_kept("adapter_rank", "rank");
-        set_kept("adapter_dropout", "dropout");
-        const std::string targets = told_.text("targets");
-        if (targets == "all" || targets == "all-linear")
-            set("adapter_targets", "all-linear");
-        else
-            set_kept("adapter_targets", "targets");
-    }
-    /// FSDP, of the trainer's own settings or of accelerate's. `strategy`: one of FULL_SHARD, SHARD_GRAD_OP, ... or the
-    /// number that accelerate knows it by; empty: FULL_SHARD.
-    void shard(std::string strategy, const told_settings& from) {
-        for (char& c : strategy) c = llmres::detail::lower_case(c);
-        const std::string reshard = from.text("fsdp_reshard");
-        const bool of_gradients = strategy.find("shard_grad_op") != std::string::npos || strategy == "2" ||
-                                  reshard == "false" || reshard == "False" || reshard == "SHARD_GRAD_OP";
-        const bool is_off = strategy.find("no_shard") != std::string::npos || strategy == "3";
-        set("zero", is_off ? "0" : of_gradients ? "2" : "3");
-        if (strategy.find("hybrid") != std::string::npos)
-            note("HYBRID_SHARD repeats the shards on each node: --shard_replicas N says how many there are");
-        if (from.is("fsdp_offload") || strategy.find("offload") != std::string::npos) {
-            set("offload_parameters", "host");
-            set("offload_optimizer", "host");
-        }
-        if (from.is("fsdp_recompute")) set("recompute", "full");
-        set("fully_shard", from.number("fsdp_version", 1) == 2 ? "true" : "false");
-    }
-    /// DeepSpeed's own configuration. One that is not here is taken for what its name says.
-    void shard_by_deepspeed(const std::string& file) {
-        if (std::error_code none; std::filesystem::exists(file, none) || !file.ends_with(".json"))
-            return set("deepspeed", file);
-        const std::string name = file.substr(file.find_last_of("/\\") + 1);
-        const std::size_t stage = name.find_first_of("123");
-        if (stage == std::string::npos || stage == 0 || (name[stage - 1] != 'z' && !name.starts_with("zero")))
-            return set("deepspeed", file);  // whatever reads it says why not
-        const std::string word = fmt::format("zero{}", name[stage]);
-        set("deepspeed", word);
-        const bool offloads = name.find("offload") != std::string::npos;
-        if (offloads && name[stage] == '3') set("offload_parameters", "host");
-        if (offloads && name.find("params") == std::string::npos) set("offload_optimizer", "host");
-        note(fmt::format("{} is not here: it is taken for {}, by its name", file, word));
-    }
-    /// What accelerate's file says of sharding.
-    void shard_by_accelerate() {
-        const told_settings& from = by_.told;
-        job_.options.insert(job_.options.end(), from.options.begin(), from.options.end());
-        if (from.text("type") == "fsdp") shard(from.text("fsdp_strategy"), from);
-        if (from.text("type") != "deepspeed") return;
-        if (const std::string file = from.text("deepspeed"); !file.empty()) return shard_by_deepspeed(file);
-        set("deepspeed", fmt::format("zero{}", from.number("zero", 2)));
-    }
-    /// The arithmetic that accelerate's file names, where nothing else does.
-    void compute_by_accelerate() {
-        const auto says = [](const std::string& option) { return option.starts_with("--compute="); };
-        const std::string compute = by_.told.text("compute");
-        if (!compute.empty() && std::ranges::none_of(job_.options, says)) set("compute", compute);
-    }
-    trained_job finished() { return std::move(job_); }
-
-    /// A number of which products of three hold.
-    static std::int64_t in_range(std::int64_t number) {
-        constexpr std::int64_t most = std::int64_t{1} << 20;
-        if (number < 1 || number > most)
-            throw refusal{llmres::refused(llmres::error_code::out_of_range, "number", std::to_string(number),
-                                          "a whole number from 1 to 1048576")};
-        return number;
-    }
-
-private:
-    std::int64_t of_both(std::string_view name, std::int64_t otherwise) const {
-        return told_.number(name, by_.told.number(name, otherwise));
-    }
-    /// A degree; one that is not said, or said to be 0 or -1, is 1.
-    std::int64_t degree(std::string_view name) const { return in_range(std::max<std::int64_t>(of_both(name, 1), 1)); }
-
-    told_settings told_;
-    const launched_processes& by_;
-    trained_job job_{};
-};
-
 /// GPUs that CUDA_VISIBLE_DEVICES names, or that another variable counts; `otherwise` where neither does.
 std::int64_t visible_gpus(const launched_processes& by, std::string_view variable, std::int64_t otherwise) {
     if (const auto set = by.environment.find(variable); set != by.environment.end()) {
@@ -254,7 +98,12 @@ std::string last_part(const std::string& path) { return path.substr(path.find_la
 }  // namespace
 
 trained_job job_of_axolotl(const given_settings& given, const launched_processes& by) {
-    job_options job{told_by(axolotl, given), by};
+    told_settings read = told_by(axolotl, given);
+    // Experts have ranks of their own beside the shards, which hold all other weights once more
+    // (integrations/expert_parallel).
+    if (const std::int64_t expert = read.number("expert", 1); expert > 1)
+        read.kept["replicate"] = std::to_string(job_options::in_range(expert) * read.number("replicate", 1));
+    job_options job{std::move(read), by};
     const told_settings& told = job.told();
     if (const std::string method = told.text("rl"); !method.empty() && method != "false")
         throw refusal{
@@ -264,8 +113,10 @@ trained_job job_of_axolotl(const given_settings& given, const launched_processes
     job.set("task", "finetuning");
     job.set("runtime", "axolotl");
     const std::int64_t data = job.lay_out(visible_gpus(by, "WORLD_SIZE", 1));
-    const std::int64_t sequences = job.batch(1, data);
-    job.trained(sequences, "1");
+    // utils/config/__init__.py: of a batch of all micro-batches follow the steps of accumulation.
+    const std::int64_t all = told.number("batch_size", 0),
+                       micro = std::max<std::int64_t>(told.number("micro_batch", 1), 1);
+    job.trained(job.batch(1, data, std::max<std::int64_t>(all / micro, 1)), "1");
     job.adapter();
     const bool is_adapter = told.text("adapter") == "lora";
     if (is_adapter && told.is("targets_linear")) job.set("adapter_targets", "all-linear");
@@ -283,8 +134,8 @@ trained_job job_of_axolotl(const given_settings& given, const launched_processes
                               names_kernel("embedding_kernel");
     const bool has_none = told.is("remote_code") || told.is("eight_bits") || (by_fsdp_1 && data > 1);
     if (is_adapter && (says_kernels || has_none)) {
-        const bool all = told.is("mlp_kernel") && told.is("qkv_kernel") && told.is("o_kernel");
-        if (!all) job.set("fused_adapters", "false");
+        const bool are_all = told.is("mlp_kernel") && told.is("qkv_kernel") && told.is("o_kernel");
+        if (!are_all) job.set("fused_adapters", "false");
         if (!told.is("mlp_kernel")) job.set("fused_gates", "false");
     }
     if (const std::string file = told.text("deepspeed"); !file.empty()) job.shard_by_deepspeed(file);
@@ -318,6 +169,10 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
 trained_job job_of_torchtune(const std::string& recipe, const given_settings& given, const launched_processes& by) {
     job_options job{told_by(torchtune, given), by};
     const told_settings& told = job.told();
+    for (const std::string_view other : {"ref_checkpointer", "teacher_model", "policy_model", "value_checkpointer"})
+        if (const auto first = given.lower_bound(other); first != given.end() && first->first.starts_with(other))
+            throw refusal{llmres::refused(llmres::error_code::unsupported, first->first, first->second.value,
+                                          "one model: a reference, a teacher and generation are not planned")};
     std::string builder = last_part(told.text("model"));
     if (builder.empty())
         throw refusal{llmres::refused(llmres::error_code::missing, "model._component_", "absent",
@@ -439,7 +294,6 @@ void take_accelerate_file(const std::string& file, launched_processes& by) {
 
 trained_job job_of_launched(const launched_processes& by, std::int64_t micro_batch, std::int64_t accumulation) {
     told_settings told;
-    told.notes = by.told.notes;
     told.kept["micro_batch"] = std::to_string(micro_batch);
     told.kept["accumulation"] = std::to_string(accumulation);
     job_options job{std::move(told), by};

@@ -40,6 +40,9 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
 trained_job job_of_torchtitan(const given_settings& given, const launched_processes& by);
 trained_job job_of_torchtune(const std::string& recipe, const given_settings& given, const launched_processes& by);
 
+/// The job of Megatron-LM's pretrain_gpt.py or pretrain_hybrid.py, whose options are all that is given.
+trained_job job_of_megatron(const given_settings& given, const launched_processes& by);
+
 /// The job of the trainer whose settings a file has, by their names: `llmres plan config.yaml`. Refused where they are
 /// of none.
 trained_job job_in_file(const std::string& file, const launched_processes& by);
