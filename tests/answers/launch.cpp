@@ -5,6 +5,7 @@
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/jobs/knobs.hpp>
+#include <llmres/models/all.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/qwen.hpp>
@@ -271,4 +272,14 @@ TEST_CASE("SGLang's ranks of attention are its data ranks where these share expe
     CHECK(words(1).find("--enable-dp-attention") == std::string::npos);
     CHECK(words(2).find("--tp-size 8 --dp-size 2 --enable-dp-attention --ep-size 8") != std::string::npos);
     CHECK(words(4).find("--tp-size 16 --dp-size 4 --enable-dp-attention --ep-size 16") != std::string::npos);
+}
+
+TEST_CASE("the command of a decoder that embeds says so, where the engine would have it generate") {
+    const auto words = [](const runtime& r, const model& m) { return launch_command(chat(r, m), {}, sixteen); };
+    const model embeds = pooled(models::llama_3_1_8b);
+    CHECK(words(runtimes::vllm, embeds).find(" --runner pooling") != std::string::npos);
+    CHECK(words(runtimes::sglang, embeds).find(" --is-embedding") != std::string::npos);
+    CHECK(words(runtimes::llama_cpp, embeds).find(" --embedding") != std::string::npos);
+    CHECK(words(runtimes::vllm, models::llama_3_1_8b).find("pooling") == std::string::npos);
+    CHECK(words(runtimes::vllm, *find_model("bert-base")).find("pooling") == std::string::npos);  // by its class
 }

@@ -155,6 +155,7 @@ enum class launch_figure : std::uint8_t {
     bf16_weights,        ///< 1 where weights are trained in bf16
     fp16_weights,        ///< 1 where they are in fp16
     one_gpu_of_several,  ///< 1 where the job takes one of the GPUs that are there
+    pools,               ///< 1 where a decoder embeds or scores whole texts
 };
 
 /// In which form a command says a figure.

@@ -244,6 +244,7 @@ inline constexpr std::array sglang_knobs{
 /// Names are those of server_args.py. With whole experts on ranks the ranks of attention count among its tensor ranks
 /// (--enable-dp-attention).
 inline constexpr std::array sglang_words{
+    launch_word{"--is-embedding", launch_figure::pools, launch_form::words},
     launch_word{"--tp-size", launch_figure::tensor_ranks_and_shared, launch_form::degree},
     launch_word{"--pp-size", launch_figure::pipeline_stages, launch_form::degree},
     launch_word{"--dp-size", launch_figure::data_ranks, launch_form::degree},

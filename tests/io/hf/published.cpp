@@ -99,6 +99,26 @@ TEST_CASE("encoders' files count the number of each position, too") {
         CHECK(found(embeds).head.kind == head_kind::pooled);
 }
 
+TEST_CASE("encoders count as transformers' own classes do, with their poolers") {
+    const struct {
+        const char* repository;
+        std::int64_t parameters;
+    } counted[] = {{"FacebookAI/roberta-large", 355'359'744},
+                   {"FacebookAI/xlm-roberta-base", 278'043'648},
+                   {"FacebookAI/xlm-roberta-large", 559'890'432},
+                   {"BAAI/bge-large-en-v1.5", 335'141'888},
+                   {"mixedbread-ai/mxbai-embed-large-v1", 335'141'888}};
+    for (const auto& c : counted) {
+        CHECK(count(count_parameters(found(c.repository))) == c.parameters);
+        CHECK(found(c.repository).head.kind == head_kind::encoder);
+    }
+    // A classifier's dense layer is as large as the pooler, and one score has a bias.
+    CHECK(count(count_parameters(found("BAAI/bge-reranker-large"))) == 559'890'432 + 1024 + 1);
+    // Mistral 7B without its head.
+    CHECK(count(count_parameters(found("intfloat/e5-mistral-7b-instruct"))) == 7'241'732'096 - 32'000 * 4096);
+    CHECK(found("intfloat/e5-mistral-7b-instruct").head.kind == head_kind::pooled);
+}
+
 TEST_CASE("counts are those that their publishers give in three digits, of all parameters and of active ones") {
     const struct {
         const char* repository;

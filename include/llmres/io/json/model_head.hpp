@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <llmres/io/json/fields.hpp>
+#include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
@@ -41,8 +42,10 @@ inline result<model> with_head(const model& m, std::string_view head, std::int64
     const bool embeds = head == "embedding" || head == "pooled";
     if (!embeds && head != "classification" && head != "reranking")
         return refused(error_code::unknown, "head", head, "embedding, classification, reranking or masked_lm");
-    if (generates(m) && m.encoders[0].layers > 0)
-        return refused(error_code::unsupported, "head", head, "a decoder or an encoder of texts alone");
+    for (const layer& kind : m.layers.distinct())
+        if (generates(m) && kind.attention.cross != cross_attention::none)
+            return refused(error_code::unsupported, "head", head,
+                           "a decoder that reads no encoder, or an encoder alone");
     if (embeds) return pooled(m);
     return classifier(m, head == "reranking" ? 1 : classes);
 }

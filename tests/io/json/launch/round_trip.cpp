@@ -73,6 +73,7 @@ document random_served(dice& d, std::string_view engine) {
         if (d.chance(10)) j["kv_cache_values"] = "q4_0";
         if (!runtime.value("flash_attn", true)) j["kv_cache_values"] = "fp16";
     }
+    if (engine != "tensorrt-llm" && d.chance(10)) j["head"] = "embedding";
     if (d.chance(10)) j["max_batched_tokens"] = d.pick({1024, 3072});
     j["runtime"] = runtime;
     j["layout"] = l;

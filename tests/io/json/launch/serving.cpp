@@ -62,6 +62,17 @@ TEST_CASE("precisions: a cast is one, the checkpoint's own format is not") {
     CHECK_FALSE(job("vllm serve qwen3-8b --dtype auto --kv-cache-dtype auto").contains("kv_cache"));
 }
 
+TEST_CASE("servers of embeddings, rerankers and classifiers say what their model makes") {
+    CHECK(job("vllm serve Qwen/Qwen3-Embedding-0.6B --runner pooling")["head"] == "embedding");
+    CHECK(job("vllm serve qwen3-8b --task embed")["head"] == "embedding");
+    CHECK(job("vllm serve qwen3-8b --runner pooling --convert classify")["head"] == "classification");
+    CHECK(job("vllm serve BAAI/bge-reranker-v2-m3 --task score")["head"] == "reranking");
+    CHECK_FALSE(job("vllm serve qwen3-8b --runner auto --task generate").contains("head"));
+    CHECK(job("python -m sglang.launch_server --model-path qwen3-8b --is-embedding")["head"] == "embedding");
+    CHECK(job("llama-server -m bge-m3-Q8_0.gguf --embedding")["head"] == "embedding");
+    CHECK(job("llama-server -m bge-reranker-v2-m3-Q8_0.gguf --reranking")["head"] == "reranking");
+}
+
 TEST_CASE("adapters, longer contexts and fewer layers") {
     CHECK(knobs("vllm serve qwen3-8b --enable-lora")["max_lora_rank"] == 16);
     CHECK(knobs("vllm serve qwen3-8b --enable-lora --max-loras 4 --max-lora-rank 64")["max_loras"] == 4);

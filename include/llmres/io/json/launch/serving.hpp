@@ -188,6 +188,18 @@ private:
         if (!cache.empty() && cache != "auto") put("kv_cache", cache);
         quantise();
     }
+    /// What the model makes of its last layer, where it generates no tokens. (vLLM, config/model.py: RunnerOption,
+    /// ConvertOption, and the tasks of before.)
+    void head() {
+        const std::string runner = lower(given_.text(":runner")), adapted = lower(given_.text(":convert"));
+        const std::string task = lower(given_.text(":task"));
+        if (adapted == "classify" || task == "classify")
+            put("head", "classification");
+        else if (task == "score" || given_.is(":reranks"))
+            put("head", "reranking");
+        else if (runner == "pooling" || adapted == "embed" || task.starts_with("embed") || given_.is(":embeds"))
+            put("head", "embedding");
+    }
     /// Adapters that may be resident; the engine's own defaults where a number is not given.
     void adapters(std::int64_t count, std::int64_t rank) {
         if (!given_.is(":lora")) return;
@@ -276,6 +288,7 @@ private:
         }
         stages("VLLM_PP_LAYER_PARTITION");
         precisions();
+        head();
         adapters(1, 16);
         overrides();
         nlohmann::json said = given_.value(":speculation");
@@ -316,6 +329,7 @@ private:
         put("layout.data", shares && !routes() ? 1 : data);
         stages("SGLANG_PP_LAYER_PARTITION");
         precisions();
+        head();
         adapters(8, 16);
         overrides();
         const nlohmann::json said = given_.value(":speculation");
@@ -436,6 +450,7 @@ private:
                              given_.values.contains("runtime.attn_max_batch") ||
                              given_.values.contains("runtime.run_time_repack");
         put("runtime.name", is_fork ? "ik_llama.cpp" : "llama.cpp");
+        head();
         slots(slot_context::divided);
         flash_attention();
         // Each of both has its own default, f16.
