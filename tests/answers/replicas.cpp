@@ -145,6 +145,8 @@ TEST_CASE("a load that cannot be is refused by its field") {
     CHECK(field(j, load) == "prompt");
     j.task = task::finetuning;
     CHECK(field(j, load) == "task");
+    CHECK(field({.model = pooled(models::llama_3_1_8b), .prompt = tokens(512), .context = tokens(512)}, load) ==
+          "model");
 }
 
 TEST_CASE("a limit of no time is refused by name, and one that is not given limits nothing") {

@@ -67,8 +67,8 @@ struct replica_set {
 /// Under random arrivals the number in flight varies as a Poisson variable does (M/G/infinity): a replica is given so
 /// many requests that the mean and two standard deviations are n.
 ///
-/// Errors: a job that does not serve, or does not give its `prompt` and `output`; no requests; a field of job or
-/// cluster out of its bounds; limits of time that no layout keeps, with the least that one reaches.
+/// Errors: a job that does not serve, or generates no tokens, or does not give its `prompt` and `output`; no requests;
+/// a field of job or cluster out of its bounds; limits of time that no layout keeps, with the least that one reaches.
 constexpr result<std::size_t> replicas_for(const job& j, const cluster& c, const request_load& load,
                                            const layout_space& layouts, std::span<replica_set> best);
 
@@ -83,6 +83,10 @@ inline constexpr double most_requests = 1e9;
 
 constexpr status validate_load(const job& j, const request_load& load) {
     if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving");
+    if (!generates(j.model))
+        return refused(
+            error_code::unsupported, "model", j.model.name,
+            "a model that generates tokens: of this one, requests_per_second over a plan's inputs_per_second");
     if (j.prompt <= token_count{})
         return refused(error_code::missing, "prompt", j.prompt.in(tokens), "tokens of a request's prompt");
     if (j.output <= token_count{})
