@@ -128,7 +128,8 @@ inline std::string runtime_with(const job_field& f) {
 inline json with(const job_field& f, const json& value) {
     json document = minimal();
     const std::string name{f.name};
-    if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run")
+    if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run" ||
+        f.object == "checkpoint")
         document["task"] = "pretraining";
     if (f.object.empty() || name == "runtime")
         document[name] = value;
@@ -153,6 +154,7 @@ inline json with(const job_field& f, const json& value) {
         document["run"]["tokens"] = 1'000'000'000;
     if (name == "mtbf" || name == "gpu_mtbf" || name == "checkpoint_interval" || name == "restart")
         document["run"]["checkpoint"] = 1;
+    if (f.object == "storage") document["storage"].emplace("bandwidth", 1e9);
     if (name == "checkpoint") document["run"]["checkpoint_interval"] = 1;
     if (name == "restart") document["run"]["mtbf"] = 1000;
     if (name == "gpu_price") document["cost"]["gpu_life"] = 4;
@@ -173,9 +175,10 @@ inline json held(const job_field& f, plan_request asked) {
     const auto in = [&](auto& owner) {
         return f.place.owner == &rows::id_of<std::remove_reference_t<decltype(owner)>> ? f.place.in(&owner) : nullptr;
     };
-    for (void* at : {in(asked.job), in(asked.layout.value), in(asked.job.adapter), in(asked.job.offload),
-                     in(asked.cluster), in(asked.cluster.host), in(asked.job.runtime), in(asked.job.options),
-                     in(asked.run.value), in(asked.cost.value)})
+    for (void* at :
+         {in(asked.job), in(asked.layout.value), in(asked.job.adapter), in(asked.job.offload), in(asked.cluster),
+          in(asked.cluster.host), in(asked.job.runtime), in(asked.job.options), in(asked.run.value),
+          in(asked.cost.value), in(asked.stored.storage.value), in(asked.stored.checkpoint.value)})
         if (at != nullptr) return json::parse(detail::value_to_json(*f.place.type, at).dump());
     return "no such struct";
 }

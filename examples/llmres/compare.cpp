@@ -130,7 +130,7 @@ bool names_any_gpu(const plan_options& asked) {
 void ask_for_energy(row& r) {
     llmres::plan_request& asked = r.answer->request;
     ask_for(asked, llmres::objective::energy_per_token);
-    r.answer->priced = accept(run_and_cost_of(asked.run, asked.cost, asked.job, r.plan(), asked.cluster));
+    r.answer->priced = accept(run_and_cost_of(asked.stored, asked.run, asked.cost, asked.job, r.plan(), asked.cluster));
 }
 
 /// The formats that `--weights any` stands for: GGUF mixes where an engine reads them unless told otherwise, and those
@@ -331,7 +331,7 @@ llmres::json_value to_json(const row& r, const std::vector<axis>& axes) {
     const llmres::plan_request& request = r.answer->request;
     // Of a layout that was found, as of those of `llmres search`.
     out.update(llmres::to_json(llmres::found_layout{.plan = r.plan()}, request.job, request.cluster));
-    add_to(out, r.answer->priced, request.cost, request.job);
+    add_to(out, r.answer->priced, request.stored, request.cost, request.job);
     out["verdict"] = name_of(r.answer->planned.verdict());
     out["profile"] = llmres::runtime_to_json(request);
     out["assumed"] = r.answer->assumed;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How long a run takes and what it costs, as text.
+// What a plan saves and loads, how long a run takes and what it costs, as text.
 #include "cost.hpp"
 
 #include "commands.hpp"
@@ -7,11 +7,17 @@
 #include <fmt/format.h>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <llmres/memory/checkpoint.hpp>
+#include <llmres/runtimes/sharding.hpp>
 #include <llmres/time/plan_cost.hpp>
+#include <llmres/time/storage_times.hpp>
 #include <llmres/time/tariff.hpp>
 #include <llmres/time/training_run.hpp>
 #include <llmres/values/to_string.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace program {
@@ -69,9 +75,56 @@ void print_run(const llmres::training_time& t, const llmres::training_run& asked
                number(t.gpu_time().low.in(llmres::hours)), number(t.gpu_time().high.in(llmres::hours)));
     if (!t.checkpoint_interval) return;
     fmt::print("         goodput {:.1f} %: a checkpoint of {} after each {}{}\n", 100 * t.goodput,
-               to_string(*asked.checkpoint), to_string(*t.checkpoint_interval),
+               to_string(*t.checkpoint), to_string(*t.checkpoint_interval),
                asked.checkpoint_interval ? "" : " (chosen: least time lost)");
     if (t.mtbf) fmt::print("         {} failures, one in {}\n", number(t.failures), to_string(*t.mtbf));
+}
+
+/// A size as storage is sold and filled: powers of ten.
+std::string decimal(llmres::byte_count size) {
+    const auto number_of_bytes = static_cast<double>(size.in(llmres::bytes));
+    double unit = 1e3;
+    std::string_view name = "kB";
+    for (const auto& [larger, its_name] : {std::pair{1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}, {1e15, "PB"}})
+        if (number_of_bytes >= larger * 0.9995) unit = larger, name = its_name;
+    return fmt::format("{} {}", number(number_of_bytes / unit), name);
+}
+
+/// What a checkpoint consists of, beside its size.
+std::string parts_of(const llmres::checkpoint_bytes& c) {
+    std::string text;
+    const auto part = [&](llmres::byte_count size, const char* what) {
+        if (size > llmres::byte_count{}) text += (text.empty() ? "" : ", ") + decimal(size) + what;
+    };
+    part(c.weights, " of weights");
+    part(c.again, " of weights again");
+    part(c.states, " of optimizer states");
+    return text;
+}
+
+void print_checkpoint(const llmres::storage_answer& made, const llmres::storage_request& asked) {
+    const llmres::checkpoint_bytes& c = *made.checkpoint;
+    const std::string by = c.writers == 1 ? "by one process" : fmt::format("by {} processes", c.writers);
+    fmt::print("saves    a checkpoint of {}, {} {}: {}\n", decimal(c.total()), name_of(c.files), by, parts_of(c));
+    fmt::print("         a node writes up to {}, and takes {} of main memory for it\n", decimal(c.node),
+               to_string(c.host));
+    if (made.saving) {
+        const std::string written = to_string(made.saving->written);
+        if (c.mode == llmres::checkpoint_mode::sync)
+            fmt::print("         training waits {} or longer for it\n", written);
+        else
+            fmt::print("         written in {} or longer beside training, which waits {} for copies to main memory\n",
+                       written, to_string(made.saving->stall));
+    }
+    if (!asked.checkpoint || asked.checkpoint->keep == 0) return;
+    const std::int32_t keep = asked.checkpoint->keep;
+    fmt::print("         {} of them are {}, {} while the next is written\n", keep, decimal(c.total() * keep),
+               decimal(c.total() * (keep + 1)));
+}
+
+void print_loading(const llmres::load_time& t) {
+    fmt::print("loads    {} of weights in {} or longer from the storage, in {} or longer from the page cache\n",
+               decimal(t.files), to_string(t.storage), to_string(t.page_cache));
 }
 
 /// The parts of an expense in one line, each with its name where there are several.
@@ -126,6 +179,8 @@ void print_cost(const llmres::plan_cost& cost, const llmres::tariff& t, const ll
 }  // namespace
 
 void print_run_and_cost(const llmres::run_and_cost& made, const llmres::plan_request& request) {
+    if (made.stored.loading) print_loading(*made.stored.loading);
+    if (made.stored.checkpoint) print_checkpoint(made.stored, request.stored);
     if (made.run) print_run(*made.run, *request.run);
     if (made.cost) print_cost(*made.cost, *request.cost, request.job);
 }

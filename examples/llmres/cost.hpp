@@ -8,7 +8,7 @@
 
 namespace program {
 
-/// Prints how long the run of a document takes and what its plan costs, as far as it asks.
+/// Prints what a plan loads or saves, how long its run takes and what it costs, as far as the document asks.
 void print_run_and_cost(const llmres::run_and_cost& made, const llmres::plan_request& request);
 
 /// What a table says of a plan's run and cost: the heads of its columns, and a row's texts under them; none where the

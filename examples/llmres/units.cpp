@@ -42,6 +42,20 @@ constexpr std::array rate_units{unit{"m", 1e6},       unit{"g", 1e9},       unit
                                 unit{"mb/s", 1e6},    unit{"gb/s", 1e9},    unit{"tb/s", 1e12},   unit{"gib/s", gi},
                                 unit{"tib/s", ti},    unit{"gflops", 1e9},  unit{"tflops", 1e12}, unit{"pflops", 1e15},
                                 unit{"gflop/s", 1e9}, unit{"tflop/s", 1e12}};
+constexpr std::array storage_units{unit{"mb/s", 1e6},
+                                   unit{"gb/s", 1e9},
+                                   unit{"tb/s", 1e12},
+                                   unit{"mib/s", mi},
+                                   unit{"gib/s", gi},
+                                   unit{"tib/s", ti},
+                                   unit{"mbit/s", 1e6 / 8},
+                                   unit{"gbit/s", 1e9 / 8},
+                                   unit{"mbps", 0, "MB/s (bytes) or Mbit/s (bits)"},
+                                   unit{"gbps", 0, "GB/s (bytes) or Gbit/s (bits)"},
+                                   unit{"g", 0, "GB/s (bytes) or Gbit/s (bits)"},
+                                   unit{"gb", 0, "GB/s (bytes) or Gbit/s (bits)"},
+                                   unit{"m", 0, "MB/s (bytes) or Mbit/s (bits)"},
+                                   unit{"mb", 0, "MB/s (bytes) or Mbit/s (bits)"}};
 constexpr std::array part_units{unit{"%", 0.01}};
 constexpr std::array count_units{unit{"k", 1e3}, unit{"m", 1e6}, unit{"b", 1e9}, unit{"g", 1e9}, unit{"t", 1e12}};
 constexpr std::array time_units{unit{"us", 1e-6}, unit{"s", 1},
@@ -89,6 +103,10 @@ double factor_of(std::string_view flag, const std::string& typed, std::string_vi
     if (is_size(flag)) return factor_in(size_units, flag, typed, suffix);
     if (is_one_of(flag, {"host_bandwidth", "gpu_bandwidth", "gpu_flops"}))
         return factor_in(rate_units, flag, typed, suffix);
+    if (is_one_of(flag, {"storage_bandwidth", "storage_total_bandwidth"})) {
+        const bool bits = typed.find("Gb/s") != std::string::npos || typed.find("Mb/s") != std::string::npos;
+        return factor_in(storage_units, flag, typed, bits ? suffix.substr(0, 1) : suffix);
+    }
     if (is_part(flag)) return factor_in(part_units, flag, typed, suffix);
     if (is_one_of(flag, {"tokens", "samples"})) return factor_in(count_units, flag, typed, suffix);
     if (is_one_of(flag, {"max_time_to_first_token", "max_time_per_token", "mtbf", "gpu_mtbf", "checkpoint",

@@ -43,8 +43,12 @@ inline constexpr auto answer_words = std::to_array<answer_word>({
             "GPUs in the arithmetic of the job); arXiv 2204.02311, appendix B"},
     {"pool|caches|admitted", "the pool of KV-cache blocks that an engine fills its share of the GPU with, and how many sequences "
                              "of the context it admits at once"},
-    {"checkpoint|checkpoints", "with recompute full, the inputs of layers that are kept for the backward pass: part of the term "
-        "activations; on disk, weights (and, to go on training, master weights and optimizer states) of all ranks"},
+    {"checkpoint|checkpoints", "in storage, weights (and, to go on training, master weights and optimizer states) of all ranks: the "
+        "answer's line `saves`; with recompute full another thing, the inputs of layers that are kept for the backward pass"},
+    {"saves|saving|gathered|sharded", "the checkpoint that a training job writes (--storage_bandwidth, --checkpoint_files): gathered, "
+        "one process writes whole tensors, and holds in main memory what other ranks have of them; sharded, each writes its part"},
+    {"loads|loading", "the bytes of weights that an engine reads when it starts, and the seconds that storage or the link from main "
+        "memory take for them at least (--storage_bandwidth)"},
     {"assumed", "fields of the job that nobody named, with the values that were taken for them"},
     {"why|reason|reasons", "what makes the verdict, with the figures that forbid the job or that it depends on"},
     {"helps|remedies|remedy", "changes of the job with which it fits, each planned; the command runs as printed"},

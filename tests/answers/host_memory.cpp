@@ -2,10 +2,12 @@
 // Does a node's main memory have room for what a job leaves there?
 #include <doctest/doctest.h>
 
+#include <cstddef>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/memory/checkpoint.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/all.hpp>
@@ -70,4 +72,31 @@ TEST_CASE("where nobody says how much main memory there is, a job that offloads 
     CHECK(unknown.host_memory.expected > gib(80));
     c.host.memory = gib(1024);
     CHECK(plan(j, {.data = 8, .zero = 2}, c)->verdict == verdict::fits);
+}
+
+TEST_CASE("a checkpoint that main memory has no room for makes a job not fit, where its size is known") {
+    cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();
+    const job j{.model = models::llama_3_1_8b,
+                .task = task::finetuning,
+                .sequence = tokens(2048),
+                .runtime = runtimes::huggingface};
+    const layout l{.data = 16, .zero = 3};
+    const checkpoint_bytes gathered = checkpoint_of({}, j, l, c).value();  // 64 GB of moments on rank 0
+    const auto judged = [&](byte_count memory, const checkpoint_bytes& saved) {
+        c.host.memory = memory;
+        job_plan p = plan(j, l, c).value();
+        judge_checkpoint(p, saved, c);
+        return p;
+    };
+    CHECK(judged({}, gathered).verdict == verdict::fits);  // not known
+    CHECK(judged(gb(128), gathered).verdict == verdict::fits);
+    CHECK(judged(gathered.host, gathered).verdict == verdict::fits);
+    const job_plan narrow = judged(gb(32), gathered);
+    CHECK(narrow.verdict == verdict::does_not_fit);
+    REQUIRE(says(narrow, reason_code::checkpoint_exceeded));
+    const reason& why = narrow.reasons[static_cast<std::size_t>(narrow.reason_count - 1)];
+    CHECK(why.needed == gathered.host);
+    CHECK(why.available == gb(32));
+    const checkpoint_bytes sharded = checkpoint_of({.files = checkpoint_files::sharded}, j, l, c).value();
+    CHECK(judged(gb(33), sharded).verdict == verdict::fits);  // half of the moments
 }

@@ -111,6 +111,8 @@ const std::map<std::string, turn>& turns() {
     const json on_cpu = object({{"gpu", "cpu"}, {"host", object({{"memory", std::int64_t{64} << 30}, {"cores", 8}})}});
     const auto run = [](const json& of) { return training(object({{"run", of}})); };
     const auto cost = [](const json& of) { return serving(object({{"cost", of}})); };
+    const json saved = training(both(zero3, object({{"checkpoint", json::object()}})));
+    const json loaded = serving(object({{"storage", object({{"bandwidth", 1e9}})}}));
     const json interrupted = object({{"tokens", 1'000'000'000}, {"checkpoint", 30}, {"checkpoint_interval", 600}});
     static const std::map<std::string, turn> all{
         {".task",
@@ -287,6 +289,12 @@ const std::map<std::string, turn>& turns() {
         {"run.mtbf", {run(interrupted), 10'000}},
         {"run.gpu_mtbf", {run(interrupted), 10'000}},
         {"run.checkpoint", {run(interrupted), 60}},
+        {"storage.bandwidth", {loaded, 2e9}},
+        {"storage.total_bandwidth", {loaded, 1e8}},
+        {"checkpoint.files", {saved, "sharded"}},
+        {"checkpoint.weights_only", {saved, true}},
+        {"checkpoint.mode", {both(saved, by("torchtitan")), "async"}},
+        {"checkpoint.keep", {saved, 5}},
         {"run.checkpoint_interval", {run(interrupted), 300}},
         {"run.restart", {run(both(interrupted, object({{"mtbf", 10'000}}))), 300}},
         {"cost.currency", {cost(object({{"gpu_hour", 2}})), "EUR"}},
@@ -317,9 +325,9 @@ json figures(const json& document) {
         to_json(job_documents::planned(asked), asked.job, asked.cluster, layout_choice_of(asked.layout), asked.lengths)
             .dump());
     json_value priced = json_value::object();
-    if (const auto made =
-            run_and_cost_of(asked.run, asked.cost, asked.job, job_documents::planned(asked), asked.cluster))
-        add_to(priced, *made, asked.cost, asked.job);
+    if (const auto made = run_and_cost_of(asked.stored, asked.run, asked.cost, asked.job, job_documents::planned(asked),
+                                          asked.cluster))
+        add_to(priced, *made, asked.stored, asked.cost, asked.job);
     said.update(json::parse(priced.dump()));
     for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
     return said;

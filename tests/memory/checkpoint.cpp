@@ -98,6 +98,9 @@ TEST_CASE("DeepSpeed's ZeRO 3 writes no 16-bit weights unless they are asked for
     const checkpoint_bytes alone = saved(full(runtimes::deepspeed), sixteen, {.weights_only = true});
     CHECK(alone.total() == bytes(2 * of_70b));
     CHECK(alone.writers == 1);
+    const checkpoint_bytes first = saved(full(runtimes::deepspeed), {.data = 16, .zero = 2}, {.weights_only = true});
+    CHECK(first.total() == bytes(2 * of_70b));
+    CHECK(first.host == bytes(std::int64_t{4} * 128256 * 8192));  // the largest tensor
 }
 
 TEST_CASE("DeepSpeed without ZeRO writes one file of 14 bytes a parameter") {
@@ -232,6 +235,7 @@ TEST_CASE("a stage of DeepSpeed's ZeRO shares the optimizer's states from 1 on, 
     CHECK(shares_weights(trained_by(runtimes::huggingface), {.data = 8, .zero = 2}));
     CHECK(shares_weights(trained_by(runtimes::megatron), {.tensor = 2}));
     CHECK(shares_weights(trained_by(runtimes::megatron), {.pipeline = 2}));
+    CHECK_FALSE(shares_weights(trained_by(runtimes::huggingface), {.pipeline = 2}));  // device_map: one process
 }
 
 TEST_CASE("what a runtime does not write is refused, with its name and what it does") {

@@ -68,7 +68,8 @@ std::string key_of(std::string_view flag) {
 std::string_view task_with(std::string_view flag) {
     for (const llmres::job_field& f : llmres::job_fields)
         if (llmres::flag_of(f) == flag)
-            return f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run"
+            return f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run" ||
+                           f.object == "checkpoint"
                        ? "finetuning"
                        : "serving";
     return "serving";
@@ -226,6 +227,8 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
             check_units(program::size_units);
         else if (program::factor_of(flag, "", "tflops") != 0)
             check_units(program::rate_units);
+        else if (program::factor_of(flag, "", "gbit/s") != 0)
+            check_units(program::storage_units);
         else if (program::factor_of(flag, "", "%") != 0)
             check_units(program::part_units);
         else if (program::factor_of(flag, "", "t") != 0)

@@ -58,17 +58,20 @@ enum class reason_code : std::uint8_t {
     /// (memory/memory.hpp, start_refused()).
     start_refused,
     attention_unmeasured,  ///< no run of a model with such attention was measured here
+    /// Writing a checkpoint takes `needed` bytes of a node's main memory, which has `available` beside what the job
+    /// keeps there (memory/checkpoint.hpp).
+    checkpoint_exceeded,
 };
 /// The names of the codes, in their order.
 template <>
-inline constexpr std::array<std::string_view, 26> names_of<reason_code>{
-    "memory_exceeded",         "weights_exceed",      "memory_tight",        "flash_attention_unsupported",
-    "host_memory_exceeded",    "format_emulated",     "host_memory_unknown", "not_described",
-    "sequence_assumed",        "context_extended",    "weights_dequantised", "power_unknown",
-    "multiprocessors_unknown", "pool_exceeded",       "experts_left_out",    "from_tensors",
-    "buffer_exceeded",         "states_evicted",      "layout_not_run",      "layout_unproven",
-    "gpu_not_supported",       "gpu_unmeasured",      "groups_cut",          "states_exceeded",
-    "start_refused",           "attention_unmeasured"};
+inline constexpr std::array<std::string_view, 27> names_of<reason_code>{
+    "memory_exceeded",         "weights_exceed",       "memory_tight",        "flash_attention_unsupported",
+    "host_memory_exceeded",    "format_emulated",      "host_memory_unknown", "not_described",
+    "sequence_assumed",        "context_extended",     "weights_dequantised", "power_unknown",
+    "multiprocessors_unknown", "pool_exceeded",        "experts_left_out",    "from_tensors",
+    "buffer_exceeded",         "states_evicted",       "layout_not_run",      "layout_unproven",
+    "gpu_not_supported",       "gpu_unmeasured",       "groups_cut",          "states_exceeded",
+    "start_refused",           "attention_unmeasured", "checkpoint_exceeded"};
 
 /// Why a job does not fit, or may not.
 struct reason {

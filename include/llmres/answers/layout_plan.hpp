@@ -12,6 +12,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/layouts.hpp>
 #include <llmres/memory/breakdown.hpp>
+#include <llmres/memory/checkpoint.hpp>
 #include <llmres/memory/largest_buffer.hpp>
 #include <llmres/memory/memory.hpp>
 #include <llmres/memory/pool.hpp>
@@ -35,6 +36,10 @@ class prepared_job;
 
 /// A job on a cluster, both checked once, for the plans of many layouts. It refers to both, which must live as long.
 constexpr prepared_job prepare(const job& j, const cluster& c);
+
+/// Makes the plan of a job one that does not fit where a node's main memory, of which the size is known, has no room
+/// for what writing a checkpoint takes of it, beside what the job keeps there: the process would be killed as it saves.
+constexpr void judge_checkpoint(job_plan& p, const checkpoint_bytes& saved, const cluster& c);
 
 /// True if the plan exists and its verdict is `fits`; quicker than the plan, since it asks for no times.
 constexpr bool fits(const job& j, const layout& l, const cluster& c);
@@ -318,6 +323,15 @@ constexpr bool fits(const job& j, const layout& l, const cluster& c) {
     detail::layout_folds folds;
     const result<job_plan> made = detail::judged(j, l, c, folds);
     return made && made->verdict == verdict::fits;
+}
+
+constexpr void judge_checkpoint(job_plan& p, const checkpoint_bytes& saved, const cluster& c) {
+    const bool shared = shares_host_memory(c.gpu);
+    const byte_count whole = shared ? beyond(usable_memory(c.gpu), p.memory.total().low) : c.host.memory;
+    const byte_count room = beyond(whole, p.host_memory.low);
+    if (whole == byte_count{} || saved.host <= room) return;
+    p.verdict = verdict::does_not_fit;
+    p.because({.code = reason_code::checkpoint_exceeded, .gpu = p.gpu, .needed = saved.host, .available = room});
 }
 
 }  // namespace llmres::inline v0

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
+#include <llmres/hardware/storage.hpp>
 #include <llmres/io/json/runtime/constant_ref.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
@@ -12,6 +13,7 @@
 #include <llmres/jobs/offload.hpp>
 #include <llmres/jobs/runtime_checks.hpp>
 #include <llmres/jobs/serving_options.hpp>
+#include <llmres/memory/checkpoint.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/time/tariff.hpp>
 #include <llmres/time/training_run.hpp>
@@ -49,7 +51,7 @@ struct field_place {
 /// A key of the job document, what it holds and where.
 struct job_field {
     /// The object that holds the key: "" for the document itself, "lengths", "adapter", "offload", "layout", "cluster",
-    /// "host" (in the cluster), "runtime", "run" or "cost".
+    /// "host" (in the cluster), "runtime", "storage", "checkpoint", "run" or "cost".
     literal object;
     literal group;                          ///< the heading of its flag in the help
     literal name;                           ///< its key, and its flag
@@ -88,6 +90,10 @@ template <>
 inline constexpr owner_id id_of<training_run>{"run"};
 template <>
 inline constexpr owner_id id_of<tariff>{"cost"};
+template <>
+inline constexpr owner_id id_of<checkpoint_request>{"checkpoint"};
+template <>
+inline constexpr owner_id id_of<storage>{"storage"};
 
 template <class Owner, class Value>
 Owner owner_of(Value Owner::*);
@@ -153,6 +159,8 @@ inline constexpr auto runtime_reals = reals_of(serving_options{});
 inline constexpr auto serving_numbers = serving_numbers_of(job{});
 inline constexpr auto training_numbers = training_numbers_of(job{});
 inline constexpr auto job_reals = reals_of(job{});
+inline constexpr auto storage_reals = reals_of(storage{});
+inline constexpr auto checkpoint_numbers = numbers_of(checkpoint_request{});
 
 /// The row of a C++ field, whose bounds validate() does not have.
 consteval job_field field(const field_place& place, literal group, literal name, double low, double high,
@@ -164,10 +172,10 @@ void number_without_bounds();
 consteval job_field field(const field_place& place, literal group, literal name, literal help) {
     job_field f = field(place, group, name, 0, 0, help);
     if (f.type == field_type::flag || f.type == field_type::text) return f;
-    const bool bounded = take_bounds(f, layout_numbers) || take_bounds(f, cluster_numbers) ||
-                         take_bounds(f, runtime_numbers) || take_bounds(f, runtime_reals) ||
-                         take_bounds(f, serving_numbers) || take_bounds(f, training_numbers) ||
-                         take_bounds(f, job_reals);
+    const bool bounded =
+        take_bounds(f, layout_numbers) || take_bounds(f, cluster_numbers) || take_bounds(f, runtime_numbers) ||
+        take_bounds(f, runtime_reals) || take_bounds(f, serving_numbers) || take_bounds(f, training_numbers) ||
+        take_bounds(f, job_reals) || take_bounds(f, storage_reals) || take_bounds(f, checkpoint_numbers);
     if (!bounded) number_without_bounds();
     return f;
 }
@@ -510,6 +518,21 @@ inline constexpr std::array all{
     field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime",
         "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
+    field(at<&storage::bandwidth>, "Storage", "bandwidth",
+        "bytes per second (2GB/s) of the storage, for one node: the answer says how long weights are loaded from it, "
+        "and checkpoints written to it"),
+    field(at<&storage::total_bandwidth>, "Storage", "total_bandwidth",
+        "bytes per second (40GB/s) of a file system that all nodes share; default: each node has its own"),
+    field(at<&checkpoint_request::files>, "Storage", "files",
+        "training: the process that writes what ranks share of a checkpoint: gathered (one, in whole tensors: "
+        "FULL_STATE_DICT) or sharded (each its part); default: the runtime's"),
+    field(at<&checkpoint_request::weights_only>, "Storage", "weights_only",
+        "training: checkpoints without the optimizer's states (transformers: save_only_model)"),
+    field(at<&checkpoint_request::mode>, "Storage", "mode",
+        "training: until when a checkpoint stops it: sync (it is written), async or async_with_pinned_mem (it is in "
+        "main memory); default: sync"),
+    field(at<&checkpoint_request::keep>, "Storage", "keep",
+        "training: the last so many checkpoints are kept (save_total_limit, keep_latest_k)"),
     field(at<&training_run::trained>, "Run", "tokens", 1, most_trained,
         "tokens to train on, 15T: the answer says how many steps, days and GPU hours they take"),
     field(at<&training_run::epochs>, "Run", "epochs", 0, 1e9, "passes over the samples; default: 1"),
@@ -522,7 +545,7 @@ inline constexpr std::array all{
     field(at<&training_run::gpu_mtbf>, "Run", "gpu_mtbf", 0, most_seconds,
         "in place of mtbf: seconds between two failures of one GPU on average"),
     field(at<&training_run::checkpoint>, "Run", "checkpoint", 0, most_seconds,
-        "seconds that training stands still for each checkpoint"),
+        "seconds that training stands still for each checkpoint; default: as storage_bandwidth writes it"),
     field(at<&training_run::checkpoint_interval>, "Run", "checkpoint_interval", 0, most_seconds,
         "seconds of training between two checkpoints; default: the best for mtbf (Daly)"),
     field(at<&training_run::restart>, "Run", "restart", 0, most_seconds,
@@ -563,7 +586,8 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
 /// not say enough.
 inline std::string flag_of(const job_field& f) {
     const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload" ||
-                            f.object == "lengths" || f.object == "gpu";
+                            f.object == "lengths" || f.object == "gpu" || f.object == "storage" ||
+                            f.object == "checkpoint";
     return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 

@@ -27,6 +27,7 @@
 #include <llmres/jobs/offload.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <llmres/time/storage_times.hpp>
 #include <llmres/time/tariff.hpp>
 #include <llmres/time/training_run.hpp>
 #include <llmres/values/error.hpp>
@@ -36,7 +37,7 @@
 #include <string_view>
 
 /// Jobs as JSON: {"model", "task", ...job fields, "layout": {...}, "cluster": {...}, "runtime": NAME or {"name", ...},
-/// "run": {...}, "cost": {...}}.
+/// "storage": {...}, "checkpoint": {...}, "run": {...}, "cost": {...}}.
 /// A key is the name of the C++ field and of the command-line flag. Unknown keys and names are refused, with the
 /// nearest known one. Nothing is opened here: io/files.hpp does that.
 namespace llmres::inline v0 {
@@ -57,10 +58,13 @@ struct plan_request {
     /// (answers/disaggregated.hpp).
     maybe<pool_request> prefill{};
     maybe<training_run> run{};  ///< a whole run: the answer says its days and GPU hours
-    maybe<tariff> cost{};       ///< what GPUs cost and take: the answer says it of tokens and of the run
-    std::string warning{};      ///< what a person should know of how the model was read; empty: nothing
-    std::string model_name{};   ///< the model's name as the document has it; empty: it gives no name
-    std::string device{};       ///< the device file that the cluster's GPU was read from; empty if it is from a table
+    /// The checkpoints that it writes, and the storage that these and weights lie in: the answer says bytes and
+    /// seconds.
+    storage_request stored{};
+    maybe<tariff> cost{};      ///< what GPUs cost and take: the answer says it of tokens and of the run
+    std::string warning{};     ///< what a person should know of how the model was read; empty: nothing
+    std::string model_name{};  ///< the model's name as the document has it; empty: it gives no name
+    std::string device{};      ///< the device file that the cluster's GPU was read from; empty if it is from a table
     /// The runtime's profile, without the knobs that the job turns, and where its constants come from.
     runtime_profile profile{.runtime = no_runtime};
     /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
@@ -209,7 +213,9 @@ inline status of_its_task(const nlohmann::json& document, const job& j) {
     for (const std::string_view object : trains(j) ? std::array<std::string_view, 2>{"lengths", "prefill"}
                                                    : std::array<std::string_view, 2>{"adapter", "offload"})
         if (const status s = refuse(object); !s) return s;
-    return trains(j) ? status{done{}} : refuse("run");
+    if (trains(j)) return done{};
+    if (const status s = refuse("checkpoint"); !s) return s;
+    return refuse("run");
 }
 
 /// Reads an object of the document into a field, where it is there.
@@ -419,11 +425,26 @@ inline status read_task(job_reader& read, job& j) {
     return take_head(read.fields(), j.model, usual);
 }
 
+/// Reads what a document asks beside the plan: checkpoints, loading, a run and its cost.
+inline status read_beside_plan(job_reader& read, plan_request& request) {
+    if (const status s = read_part(read, "storage", request.stored.storage, read_storage); !s) return s;
+    if (const status s = read_part(read, "checkpoint", request.stored.checkpoint, read_checkpoint); !s) return s;
+    const auto read_own_run = [&](const nlohmann::json& object) {
+        return read_run(object, request.stored.storage ? checkpoint_seconds::of_storage : checkpoint_seconds::given);
+    };
+    if (const status s = read_part(read, "run", request.run, read_own_run); !s) return s;
+    const auto read_cost = [&](const nlohmann::json& object) { return read_tariff(object, request.cluster); };
+    if (const status s = read_part(read, "cost", request.cost, read_cost); !s) return s;
+    if (request.cost && request.prefill)
+        return refused(error_code::unsupported, "cost", "given", "one cluster: prompts have GPUs of their own");
+    return done{};
+}
+
 /// The job of a document in which nothing is left to a training stack.
 inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources) {
-    if (const status s = known_keys(
-            document, "",
-            {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill", "runtime", "run", "cost"});
+    if (const status s = known_keys(document, "",
+                                    {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill",
+                                     "runtime", "storage", "checkpoint", "run", "cost"});
         !s)
         return s.error();
 
@@ -473,11 +494,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
         return read_pool(object, j.model.layers.size, sources.device);
     };
     if (const status s = read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
-    if (const status s = read_part(read, "run", request.run, read_run); !s) return s.error();
-    const auto read_cost = [&](const nlohmann::json& object) { return read_tariff(object, request.cluster); };
-    if (const status s = read_part(read, "cost", request.cost, read_cost); !s) return s.error();
-    if (request.cost && request.prefill)
-        return refused(error_code::unsupported, "cost", "given", "one cluster: prompts have GPUs of their own");
+    if (const status s = read_beside_plan(read, request); !s) return s.error();
     return request;
 }
 

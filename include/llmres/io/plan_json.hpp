@@ -162,21 +162,21 @@ inline void ask_for(plan_request& r, objective by) {
 }
 
 /// The run and the cost of each layout that a search found, as far as its document asks for them. A layout that the
-/// run's checkpoints and failures do not allow has no run, where they allow another. Errors: those of time_of_run(),
-/// where no layout has a run.
+/// run's checkpoints and failures do not allow has no run, where they allow another, and one in which such checkpoints
+/// are not written has none of these either. Errors: those of run_and_cost_of(), where no layout has a run.
 inline result<std::vector<run_and_cost>> runs_and_costs_of(std::span<const found_layout> best, const plan_request& r) {
     std::vector<run_and_cost> all;
     maybe<error> first;
     bool runs = false;
     for (const found_layout& found : best) {
         const job chosen = with_choice(r.job, found.choice);
-        const auto priced = [&](const maybe<training_run>& run) {
-            return run_and_cost_of(run, r.cost, chosen, found.plan, r.cluster);
+        const auto priced = [&](const storage_request& stored, const maybe<training_run>& run) {
+            return run_and_cost_of(stored, run, r.cost, chosen, found.plan, r.cluster);
         };
-        const result<run_and_cost> asked = priced(r.run);
+        const result<run_and_cost> asked = priced(r.stored, r.run);
         runs = runs || asked;
         if (!asked && !first) first = asked.error();
-        all.push_back(asked ? *asked : *priced({}));
+        all.push_back(asked ? *asked : *priced({}, {}));
     }
     if (first && !runs) return *first;
     return all;
@@ -189,7 +189,7 @@ inline result<json_value> to_json(const std::vector<found_layout>& best, const p
     json_value list = json_value::array();
     for (std::size_t i = 0; i < best.size(); ++i) {
         list.push_back(to_json(best[i], r.job, r.cluster));
-        add_to(list.back(), (*priced)[i], r.cost, with_choice(r.job, best[i].choice));
+        add_to(list.back(), (*priced)[i], r.stored, r.cost, with_choice(r.job, best[i].choice));
     }
     return list;
 }
@@ -270,11 +270,13 @@ inline job_sources remembered(const job_sources& sources);
 inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources) {
     const result<plan_request> request = read_job(document, sources);
     if (!request) return request.error();
-    const result<requested_plan> planned = plan(*request);
+    result<requested_plan> planned = plan(*request);
     if (!planned) return planned.error();
     const result<run_and_cost> priced =
-        run_and_cost_of(request->run, request->cost, request->job, planned->plan, request->cluster);
+        run_and_cost_of(request->stored, request->run, request->cost, request->job, planned->plan, request->cluster);
     if (!priced) return priced.error();
+    if (const maybe<checkpoint_bytes>& saved = priced->stored.checkpoint)
+        judge_checkpoint(planned->plan, *saved, request->cluster);
     return job_answer{*request, *planned, assumptions_of(document, *request, planned->plan), document, *priced};
 }
 
@@ -335,7 +337,7 @@ inline json_value to_json(const std::vector<document_remedy>& help) {
 inline json_value to_json(const job_answer& given, const std::vector<document_remedy>& help) {
     json_value answer = detail::json_object({{"schema", plan_schema}});
     answer.update(detail::requested_to_json(given.planned, given.request));
-    add_to(answer, given.priced, given.request.cost, given.request.job);
+    add_to(answer, given.priced, given.request.stored, given.request.cost, given.request.job);
     const std::string launch = launch_command(given);
     answer["launch"] = launch.empty() ? json_value(nullptr) : json_value(launch);
     answer["assumed"] = given.assumed;

@@ -137,8 +137,16 @@ inline std::string start_sentence(const reason& r, const job& j, const cluster& 
                     {std::string{j.runtime.cache.fraction_name.view()}, to_string(r.needed), to_string(r.available)});
 }
 
-/// How much main memory offloading takes, of what is there or is not known.
+/// How much main memory offloading, evicted states or a checkpoint take, of what is there or is not known.
 inline std::string host_memory(const reason& r) {
+    if (r.code == reason_code::states_evicted)
+        return sentence(
+            "the driver moves up to {} of the optimizer's states to a node's main memory and back in each step, which "
+            "the times leave out",
+            {to_string(r.needed)});
+    if (r.code == reason_code::checkpoint_exceeded)
+        return sentence("writing a checkpoint takes {} of a node's main memory, which has {} for it",
+                        {to_string(r.needed), to_string(r.available)});
     const std::string needed = sentence("offloading takes up to {} of a node's main memory", {to_string(r.needed)});
     return r.code == reason_code::host_memory_unknown ? sentence("{}; say how much it has (host memory)", {needed})
                                                       : sentence("{}, which has {}", {needed, to_string(r.available)});
@@ -162,6 +170,8 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight: return detail::tight_memory(r, where, p, j, c);
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
+        case reason_code::states_evicted:
+        case reason_code::checkpoint_exceeded:
         case reason_code::host_memory_exceeded:
         case reason_code::host_memory_unknown: return detail::host_memory(r);
         case reason_code::format_emulated: return detail::converted_format(j, c.gpu);
@@ -184,11 +194,6 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
             return "not described: planned from its stored tensors, with bounds as wide as other architectures differ "
                    "from Llama's";
         case reason_code::attention_unmeasured: return "no run with compressed attention was measured here";
-        case reason_code::states_evicted:
-            return detail::sentence(
-                "the driver moves up to {} of the optimizer's states to a node's main memory and back in "
-                "each step, which the times leave out",
-                {to_string(r.needed)});
         case reason_code::multiprocessors_unknown:
             return "the number of this GPU's multiprocessors is not known, so that times have wider bounds";
         case reason_code::buffer_exceeded:

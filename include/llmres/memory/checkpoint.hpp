@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/jobs/job.hpp>
@@ -32,10 +33,19 @@ struct checkpoint_request {
     std::int32_t keep = 0;                         ///< the last so many are kept; 0: not asked
 };
 
-/// Whether several ranks have a part each of what a checkpoint holds.
+namespace detail {
+
+/// The numbers of a request with their bounds, for those who check them, read them and describe them.
+constexpr std::array<bounded_field, 1> numbers_of(const checkpoint_request& r) {
+    return {{{"checkpoint.keep", r.keep, 0, 1'000'000}}};
+}
+
+}  // namespace detail
+
+/// Whether several processes have a part each of what a checkpoint holds. A naive pipeline is one process.
 constexpr bool shares_weights(const job& j, const layout& l) {
-    return l.zero >= (j.runtime.sharding.code == sharding_code::deepspeed ? 1 : 2) || l.tensor > 1 || l.pipeline > 1 ||
-           l.expert > 1;
+    const bool sharded = l.zero >= (j.runtime.sharding.code == sharding_code::deepspeed ? 1 : 2);
+    return sharded || l.tensor > 1 || (l.pipeline > 1 && !j.runtime.pipeline.naive) || l.expert > 1;
 }
 
 /// Who writes the tensors that ranks share: as the caller says; asynchronously torchtune and others write shards alone;
@@ -54,8 +64,7 @@ constexpr status validate(const checkpoint_request& r, const job& j, const layou
     const runtime_checkpoints& how = j.runtime.checkpoints;
     const auto name = j.runtime.identity.name;
     if (!trains(j)) return refused(error_code::inconsistent, "checkpoint", "given", "task pretraining or finetuning");
-    if (const status s = detail::all_in_range(detail::bounded_field{"checkpoint.keep", r.keep, 0, 1'000'000}); !s)
-        return s;
+    if (const status s = detail::all_in_range(detail::numbers_of(r)); !s) return s;
     if (r.mode > how.last_mode) {
         text<191> expected{"sync"};
         if (how.last_mode == checkpoint_mode::async) expected.append(" or async");
@@ -181,6 +190,7 @@ constexpr byte_count host_of_shards(const checkpoint_bytes& c, const job& j, con
     if (how.sharded_copy == checkpoint_copy::part)
         return part_of(c.weights > c.states ? c.weights : c.states, ranks, of);
     if (j.runtime.sharding.code != sharding_code::deepspeed) return part_of(largest_saved(j, c.total()), ranks, of);
+    if (c.states == byte_count{}) return largest_saved(j, c.weights);
     // The largest tensor of a rank is its flat partition of fp32 weights, or of one of the moments, as large (zero/
     // stage_1_and_2.py, single_partition_of_fp32_groups), no more than all of its states; ZeRO 3 has one for each
     // sub-group.

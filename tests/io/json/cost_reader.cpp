@@ -92,3 +92,29 @@ TEST_CASE("a run that cannot be is refused when it is read") {
     CHECK(detail::read_run(json::parse(R"({"token": 15})")).error().field == "run.token");
     CHECK(detail::read_run(json::parse(R"({"tokens": 15e12})"))->trained == tokens(15'000'000'000'000));
 }
+
+TEST_CASE("storage and checkpoints are read, and refused with the field that is wrong") {
+    const auto storage_of = [](const char* text) { return detail::read_storage(json::parse(text)); };
+    CHECK(storage_of(R"({"bandwidth": 2e9, "total_bandwidth": 4e10})")->total_bandwidth == gb_per_s(40));
+    for (const char* wrong : {R"({"bandwidth": 0})", R"({"bandwidth": -2e9})", R"({"bandwidth": 1e18})", "{}"}) {
+        CAPTURE(wrong);
+        CHECK(storage_of(wrong).error().field == "storage.bandwidth");
+    }
+    CHECK(storage_of(R"({"bandwidth": 2e9, "total_bandwidth": -1})").error().field == "storage.total_bandwidth");
+    CHECK(storage_of(R"({"bandwith": 2e9})").error().field == "storage.bandwith");
+
+    const auto checkpoint_of = [](const char* text) { return detail::read_checkpoint(json::parse(text)); };
+    CHECK(checkpoint_of(R"({"files": "gathered", "mode": "async", "keep": 5})")->files == checkpoint_files::gathered);
+    CHECK(checkpoint_of("{}")->mode == checkpoint_mode::sync);
+    CHECK(checkpoint_of(R"({"files": "zipped"})").error().field == "checkpoint.files");
+    CHECK(checkpoint_of(R"({"mode": "later"})").error().field == "checkpoint.mode");
+    CHECK(checkpoint_of(R"({"keep": -1})").error().field == "checkpoint.keep");
+}
+
+TEST_CASE("a run whose checkpoints the storage times needs no seconds of them") {
+    const json run = json::parse(R"({"tokens": 15e12, "mtbf": 100})");
+    CHECK(detail::read_run(run, detail::checkpoint_seconds::of_storage)->mtbf == seconds(100));
+    CHECK_FALSE(detail::read_run(run, detail::checkpoint_seconds::of_storage)->checkpoint);
+    const json alone = json::parse(R"({"tokens": 15e12, "restart": 100})");
+    CHECK(detail::read_run(alone, detail::checkpoint_seconds::of_storage).error().field == "run.mtbf");
+}

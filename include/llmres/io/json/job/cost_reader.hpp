@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/gpus/all.hpp>
+#include <llmres/hardware/storage.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job_reader.hpp>
+#include <llmres/memory/checkpoint.hpp>
 #include <llmres/time/tariff.hpp>
 #include <llmres/time/training_run.hpp>
 #include <llmres/values/error.hpp>
@@ -20,7 +22,7 @@
 #include <string>
 #include <string_view>
 
-/// The objects `run` and `cost` of a job document, and tables of prices:
+/// The objects `storage`, `checkpoint`, `run` and `cost` of a job document, and tables of prices:
 ///
 ///     {"currency": "EUR", "electricity": 0.2, "pue": 1.3, "carbon": 400,
 ///      "gpus": {"l40s": {"price": 9000, "life": 4, "power": 450, "slots": 8}, "rtx-4090": 1800},
@@ -187,15 +189,43 @@ inline result<tariff> read_tariff(const nlohmann::json& object, const cluster& c
     return t;
 }
 
+/// The storage of a document.
+inline result<storage> read_storage(const nlohmann::json& object) {
+    if (const status s = known_keys(object, "storage", {}); !s) return s.error();
+    storage made;
+    job_reader read{object, "storage"};
+    read.members(made);
+    if (const status s = read.checked(); !s) return s.error();
+    if (const status s = validate(made); !s) return s.error();
+    return made;
+}
+
+/// The checkpoints of a document.
+inline result<checkpoint_request> read_checkpoint(const nlohmann::json& object) {
+    if (const status s = known_keys(object, "checkpoint", {}); !s) return s.error();
+    checkpoint_request made;
+    job_reader read{object, "checkpoint"};
+    read.members(made);
+    if (const status s = read.checked(); !s) return s.error();
+    return made;
+}
+
+/// Where the seconds of a checkpoint come from that a run does not give.
+enum class checkpoint_seconds : std::uint8_t { given, of_storage };
+
 /// The training run of a document.
-inline result<training_run> read_run(const nlohmann::json& object) {
+inline result<training_run> read_run(const nlohmann::json& object,
+                                     checkpoint_seconds seconds_of = checkpoint_seconds::given) {
     if (const status s = known_keys(object, "run", {}); !s) return s.error();
     training_run r;
     job_reader read{object, "run"};
     read.members(r);
     if (const status s = read.checked(); !s) return s.error();
     if (const status s = validate_size(r); !s) return s.error();
-    if (const status s = validate_interruptions(r); !s) return s.error();
+    training_run complete = r;
+    const bool is_written = r.mtbf || r.gpu_mtbf || r.checkpoint_interval;
+    if (is_written && !r.checkpoint && seconds_of == checkpoint_seconds::of_storage) complete.checkpoint = seconds(1);
+    if (const status s = validate_interruptions(complete); !s) return s.error();
     return r;
 }
 
