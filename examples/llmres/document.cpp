@@ -53,6 +53,7 @@ nlohmann::json read_document() {
 struct asked_line {
     std::vector<std::string> words;
     nlohmann::json document;
+    bool on_input = false;  ///< it is that of standard input
 };
 /// Replaces a GGUF file that is not here by what its name says.
 void name_absent_file(nlohmann::json& object, const std::string& key, std::vector<std::string>& notes) {
@@ -148,7 +149,8 @@ std::vector<std::string> launch_words(std::vector<std::string> words) {
     if (words.empty())
         throw refusal{llmres::refused(llmres::error_code::missing, "line", "absent",
                                       "a command line such as vllm serve MODEL behind --")};
-    if (words.size() == 1 && words[0] == "-") words[0] = read_input(1);
+    asked().on_input = words.size() == 1 && words[0] == "-";
+    if (asked().on_input) words[0] = read_input(1);
     return words;
 }
 
@@ -162,7 +164,9 @@ std::vector<std::string> take_launch_line(std::vector<std::string> words, std::i
 }
 
 void take_launched(std::vector<std::string> words, nlohmann::json document) {
-    asked() = {std::move(words), std::move(document)};
+    // A whole script is not printed once more.
+    asked().words = asked().on_input ? std::vector<std::string>{"-"} : std::move(words);
+    asked().document = std::move(document);
 }
 
 const std::vector<std::string>& launch_line_words() { return asked().words; }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <llmres/values/text.hpp>
 #include <string>
 #include <string_view>
@@ -46,10 +47,12 @@ public:
     /// where nobody says how many there are. Returns the data-parallel ranks.
     std::int64_t lay_out(std::int64_t visible) {
         const std::int64_t tensor = degree("tensor"), pipeline = degree("pipeline"), context = degree("context");
-        const std::int64_t shard = of_both("shard", -1), replicate = degree("replicate");
-        const std::int64_t within = tensor * pipeline * context;
+        const std::int64_t shard = of_both("shard", -1) > 0 ? degree("shard") : -1, replicate = degree("replicate");
+        const std::int64_t within = product({tensor, pipeline, context});
+        const std::int64_t named = product({within, std::max<std::int64_t>(shard, 1), replicate});
         std::int64_t gpus = by_.known();
-        if (gpus == 0) gpus = shard > 0 ? within * shard * replicate : std::max(visible, within * replicate);
+        if (gpus == 0) gpus = shard > 0 ? named : std::max(visible, named);
+        in_range(gpus, "gpus");
         if (gpus % within != 0)
             throw refusal{llmres::refused(
                 llmres::error_code::inconsistent, "gpus", std::to_string(gpus),
@@ -57,8 +60,7 @@ public:
         const std::int64_t data = gpus / within;
         if (shard > 0 ? shard * replicate != data : data % replicate != 0)
             throw refusal{llmres::refused(llmres::error_code::inconsistent, "gpus", std::to_string(gpus),
-                                          fmt::format("{}, as all degrees of parallelism multiply to",
-                                                      within * std::max<std::int64_t>(shard, 1) * replicate))};
+                                          fmt::format("{}, as all degrees of parallelism multiply to", named))};
         set("gpus", gpus);
         set("data", data);
         for (const auto& [option, ranks] :
@@ -71,8 +73,8 @@ public:
     /// What a step computes. `micro_batch` and `accumulation`: the trainer's own, where none is said.
     std::int64_t batch(std::int64_t micro_batch, std::int64_t data, std::int64_t accumulation = 1) {
         set_kept("micro_batch", "micro_batch");
-        const std::int64_t sequences = in_range(told_.number("micro_batch", micro_batch)) *
-                                       in_range(told_.number("accumulation", accumulation)) * data;
+        const std::int64_t sequences = in_range(told_.number("micro_batch", micro_batch), "micro_batch") *
+                                       in_range(told_.number("accumulation", accumulation), "accumulation") * data;
         set("global_batch", sequences);
         job_.sequences = sequences;
         return sequences;
@@ -81,16 +83,18 @@ public:
     void trained(std::int64_t sequences, std::string_view epochs) {
         const std::int64_t steps = told_.number("steps", 0);
         if (steps > 0) {
-            set("samples", in_range(steps, most_steps) * sequences);
+            set("samples", all_of(steps, sequences));
             set("epochs", "1");
         } else {
             const std::string said = told_.text("epochs");
             set("epochs", said.empty() ? epochs : said);
         }
     }
-    /// A low-rank adapter, unless it is "none".
-    void adapter() {
-        const std::string kind = told_.text("adapter");
+    /// A low-rank adapter, unless it is "none". `unsaid`: the trainer's own, where nothing but its settings are said.
+    void adapter(std::string_view unsaid = "") {
+        std::string kind = told_.text("adapter");
+        for (const char* part : {"rank", "dropout", "targets", "dora", "rslora"})
+            if (kind.empty() && told_.kept.contains(part)) kind = unsaid;
         if (kind.empty()) return;
         set("adapter_kind", told_.is("dora") ? "dora" : told_.is("rslora") ? "rslora" : kind);
         if (kind == "none") return;
@@ -165,13 +169,18 @@ public:
     }
     trained_job finished() { return std::move(job_); }
 
-    static constexpr std::int64_t most_steps = std::int64_t{1} << 32;
     /// A number of which products of three hold.
-    static std::int64_t in_range(std::int64_t number, std::int64_t most = std::int64_t{1} << 20) {
+    static std::int64_t in_range(std::int64_t number, std::string_view name,
+                                 std::int64_t most = std::int64_t{1} << 20) {
         if (number < 1 || number > most)
-            throw refusal{llmres::refused(llmres::error_code::out_of_range, "number", std::to_string(number),
+            throw refusal{llmres::refused(llmres::error_code::out_of_range, name, std::to_string(number),
                                           fmt::format("a whole number from 1 to {}", most))};
         return number;
+    }
+    /// The sequences of so many steps.
+    static std::int64_t all_of(std::int64_t steps, std::int64_t sequences) {
+        return in_range(steps, "steps", std::int64_t{1} << 32) *
+               in_range(sequences, "global_batch", std::int64_t{1} << 28);
     }
 
 private:
@@ -179,7 +188,14 @@ private:
         return told_.number(name, by_.told.number(name, otherwise));
     }
     /// A degree; one that is not said, or said to be 0 or -1, is 1.
-    std::int64_t degree(std::string_view name) const { return in_range(std::max<std::int64_t>(of_both(name, 1), 1)); }
+    std::int64_t degree(std::string_view name) const {
+        return in_range(std::max<std::int64_t>(of_both(name, 1), 1), name);
+    }
+    static std::int64_t product(std::initializer_list<std::int64_t> degrees) {
+        std::int64_t all = 1;
+        for (const std::int64_t one : degrees) all = in_range(all * one, "gpus");
+        return all;
+    }
 
     told_settings told_;
     const launched_processes& by_;

@@ -496,15 +496,22 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     std::vector<std::string> words;
     if (line != typed.end()) words = launch_words({line + 1, typed.end()});
     trained_job trained = job_of_line(words, gpus_in(before));
-    if (words.empty() && !before.empty() && is_config_file(before.front())) {
-        trained = job_in_file(before.front(), {.gpus = gpus_in(before)});
-        before.erase(before.begin());
+    const auto file = std::ranges::find_if(
+        before, [](const std::string& word) { return !word.starts_with('-') && is_config_file(word); });
+    if (words.empty() && file != before.end()) {
+        trained = job_in_file(*file, {.gpus = gpus_in(before)});
+        before.erase(file);
     }
     const bool is_trained = !trained.options.empty();
     notes.insert(notes.end(), trained.notes.begin(), trained.notes.end());
     trained.options.insert(trained.options.end(), before.begin(), before.end());
     std::vector<std::string> own = own_spelling(trained.options, flags, notes);
-    if (is_trained) keep_last(own);
+    if (is_trained) {
+        keep_last(own);
+        // The job stands behind the term that explain takes first.
+        const auto model = std::ranges::find_if(own, [](const auto& o) { return !o.empty() && o.front() != '-'; });
+        if (model != own.end()) std::rotate(model, model + 1, own.end());
+    }
     if (!trained.model.is_null()) {
         own.emplace_back("-");
         take_launched(words, {{"model", trained.model}});
@@ -569,12 +576,12 @@ int parse(CLI::App& app, std::vector<std::string> arguments) {
                                   fmt::format("one of {} (see --help)", fmt::join(commands, ", ")))};
 }
 
-/// Whether the words begin with a model in place of a command: `llmres qwen3-8b 3060`.
+/// Whether the words begin with a model, or a trainer's file, in place of a command: `llmres qwen3-8b 3060`.
 bool begin_with_model(const CLI::App& app, const std::vector<std::string>& words) {
     if (words.empty() || words.front().starts_with('-')) return false;
     for (const CLI::App* command : app.get_subcommands({}))
         if (command->get_name() == words.front()) return false;
-    return llmres::find_model_source(words.front()).has_value();
+    return is_config_file(words.front()) || llmres::find_model_source(words.front()).has_value();
 }
 
 /// Answers what was typed behind the program's name. Returns: the exit code.

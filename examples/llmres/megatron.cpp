@@ -22,7 +22,7 @@ constexpr auto megatron_settings = std::to_array<trainer_setting>({
 #include "trainers/megatron.inc"
 });
 // clang-format on
-constexpr trainer megatron{"Megatron-LM", megatron_settings};
+constexpr trainer megatron_trainer{"Megatron-LM", megatron_settings};
 
 /// A rate that is said, and Megatron's own where it is not.
 bool drops(const told_settings& told, const char* name) {
@@ -48,12 +48,13 @@ std::int64_t vocabulary_of(const told_settings& told, const given_settings& give
     if (words == 0)
         throw refusal{llmres::refused(llmres::error_code::missing, "--vocab-size", "absent",
                                       "the tokenizer's number of words: its file is not opened")};
-    const std::int64_t part = job_options::in_range(told.number("divisible", 128)) * tensor;
+    const std::int64_t part =
+        job_options::in_range(told.number("divisible", 128), "--make-vocab-size-divisible-by") * tensor;
     return (words + part - 1) / part * part;
 }
 
 nlohmann::json attention_of(const told_settings& told, std::int64_t hidden) {
-    const std::int64_t heads = job_options::in_range(told.number("heads", 0));
+    const std::int64_t heads = job_options::in_range(told.number("heads", 0), "--num-attention-heads");
     nlohmann::json attention{{"heads", heads}};
     if (told.is("latent_attention")) {
         attention["kv_rank"] = told.number("kv_rank", 32);
@@ -113,7 +114,7 @@ nlohmann::json shape_of(const told_settings& told, const given_settings& given, 
          {std::pair{"hidden", "--hidden-size"}, std::pair{"heads", "--num-attention-heads"}})
         if (told.text(kept).empty())
             throw refusal{llmres::refused(llmres::error_code::missing, option, "absent", "it, of Megatron's options")};
-    const std::int64_t hidden = job_options::in_range(told.number("hidden", 0));
+    const std::int64_t hidden = job_options::in_range(told.number("hidden", 0), "--hidden-size");
     nlohmann::json model{{"hidden", hidden}, {"vocabulary", vocabulary_of(told, given, tensor, notes)}};
     model["attention"] = attention_of(told, hidden);
     model["feed_forward"] = feed_forward_of(told, hidden);
@@ -132,7 +133,7 @@ nlohmann::json shape_of(const told_settings& told, const given_settings& given, 
         if (letters.size() < pattern.size())
             model["prediction"] = {{"layers", std::ranges::count(pattern, '/')},
                                    {"block", pattern.substr(pattern.find_last_of('/') + 1)}};
-        const std::int64_t head_dim = job_options::in_range(told.number("mamba_head_dim", 64));
+        const std::int64_t head_dim = job_options::in_range(told.number("mamba_head_dim", 64), "--mamba-head-dim");
         model["recurrent"] = {{"heads", told.number("mamba_heads", 2 * hidden / head_dim)},
                               {"head_dim", head_dim},
                               {"key_heads", told.number("mamba_groups", 8)},
@@ -158,12 +159,12 @@ nlohmann::json shape_of(const told_settings& told, const given_settings& given, 
 }  // namespace
 
 trained_job job_of_megatron(const given_settings& given, const launched_processes& by) {
-    job_options job{told_by(megatron, given), by};
+    job_options job{told_by(megatron_trainer, given), by};
     const told_settings& told = job.told();
     job.set("task", "pretraining");
     job.set("runtime", "megatron");
     const std::int64_t data = job.lay_out(1);
-    const std::int64_t micro_batch = job_options::in_range(told.number("micro_batch", 1));
+    const std::int64_t micro_batch = job_options::in_range(told.number("micro_batch", 1), "--micro-batch-size");
     job.set("micro_batch", micro_batch);
     const std::int64_t sequences = told.number("global_batch", micro_batch * data);
     job.set("global_batch", sequences);
@@ -171,7 +172,7 @@ trained_job job_of_megatron(const given_settings& given, const launched_processe
         job.set("samples", samples);
         job.set("epochs", "1");
     } else if (told.number("steps", 0) > 0) {
-        job.trained(job_options::in_range(sequences), "1");
+        job.trained(sequences, "1");
     }
     const std::int64_t tensor = told.number("tensor", 1), stages = told.number("pipeline", 1);
     if (told.is("sequence_parallel") && tensor > 1) job.set("sequence_parallel", "true");

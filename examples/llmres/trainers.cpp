@@ -34,11 +34,11 @@ constexpr auto torchtitan_settings = std::to_array<trainer_setting>({
 constexpr auto accelerate_settings = std::to_array<trainer_setting>({
 #include "trainers/accelerate.inc"
 });
-constexpr trainer axolotl{"axolotl", axolotl_settings};
-constexpr trainer llama_factory{"LLaMA-Factory", llama_factory_settings};
-constexpr trainer torchtune{"torchtune", torchtune_settings};
-constexpr trainer torchtitan{"torchtitan", torchtitan_settings};
-constexpr trainer accelerate{"accelerate", accelerate_settings};
+constexpr trainer axolotl_trainer{"axolotl", axolotl_settings};
+constexpr trainer llama_factory_trainer{"LLaMA-Factory", llama_factory_settings};
+constexpr trainer torchtune_trainer{"torchtune", torchtune_settings};
+constexpr trainer torchtitan_trainer{"torchtitan", torchtitan_settings};
+constexpr trainer accelerate_trainer{"accelerate", accelerate_settings};
 
 /// What a trainer calls a model, and the preset that it is.
 struct model_alias {
@@ -98,11 +98,13 @@ std::string last_part(const std::string& path) { return path.substr(path.find_la
 }  // namespace
 
 trained_job job_of_axolotl(const given_settings& given, const launched_processes& by) {
-    told_settings read = told_by(axolotl, given);
+    told_settings read = told_by(axolotl_trainer, given);
     // Experts have ranks of their own beside the shards, which hold all other weights once more
     // (integrations/expert_parallel).
     if (const std::int64_t expert = read.number("expert", 1); expert > 1)
-        read.kept["replicate"] = std::to_string(job_options::in_range(expert) * read.number("replicate", 1));
+        read.kept["replicate"] =
+            std::to_string(job_options::in_range(expert, "expert_parallel_size") *
+                           job_options::in_range(read.number("replicate", 1), "dp_replicate_size"));
     job_options job{std::move(read), by};
     const told_settings& told = job.told();
     if (const std::string method = told.text("rl"); !method.empty() && method != "false")
@@ -146,14 +148,14 @@ trained_job job_of_axolotl(const given_settings& given, const launched_processes
 }
 
 trained_job job_of_llama_factory(const given_settings& given, const launched_processes& by) {
-    job_options job{told_by(llama_factory, given), by};
+    job_options job{told_by(llama_factory_trainer, given), by};
     const told_settings& told = job.told();
     job.name_model("model_name_or_path");
     job.set("task", told.text("task").empty() ? "finetuning" : told.text("task"));
     job.set("runtime", "llama-factory");
     const std::int64_t data = job.lay_out(visible_gpus(by, "NPROC_PER_NODE", 1));
     job.trained(job.batch(8, data), "3");
-    job.adapter();
+    job.adapter("lora");
     if (const std::int64_t bits = told.number("bits", 0); bits == 4 && told.text("double_quant") == "false")
         job.set("weights", "nf4");
     else if (bits != 0)
@@ -167,7 +169,7 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
 }
 
 trained_job job_of_torchtune(const std::string& recipe, const given_settings& given, const launched_processes& by) {
-    job_options job{told_by(torchtune, given), by};
+    job_options job{told_by(torchtune_trainer, given), by};
     const told_settings& told = job.told();
     for (const std::string_view other : {"ref_checkpointer", "teacher_model", "policy_model", "value_checkpointer"})
         if (const auto first = given.lower_bound(other); first != given.end() && first->first.starts_with(other))
@@ -190,7 +192,7 @@ trained_job job_of_torchtune(const std::string& recipe, const given_settings& gi
                                                     several ? "distributed" : "single_device"));
     const std::int64_t sequences = job.batch(1, data);
     if (const std::int64_t steps = told.number("epoch_steps", 0); steps > 0)
-        job.set("samples", job_options::in_range(steps) * sequences);
+        job.set("samples", job_options::all_of(steps, sequences));
     job.set("epochs", told.text("epochs").empty() ? "1" : told.text("epochs"));
     if (is_adapter) {
         job.set("adapter_kind", told.is("dora") ? "dora" : "lora");
@@ -214,7 +216,7 @@ trained_job job_of_torchtune(const std::string& recipe, const given_settings& gi
 }
 
 trained_job job_of_torchtitan(const given_settings& given, const launched_processes& by) {
-    job_options job{told_by(torchtitan, given), by};
+    job_options job{told_by(torchtitan_trainer, given), by};
     const told_settings& told = job.told();
     const auto said = [&](const char* name, const char* otherwise) {
         const std::string text = told.text(name);
@@ -230,9 +232,9 @@ trained_job job_of_torchtitan(const given_settings& given, const launched_proces
     const std::int64_t micro_batch = stages > 1 ? told.number("pipeline_micro_batch", 1) : local;
     job.set("micro_batch", micro_batch);
     const std::int64_t whole = told.number("global_batch", -1);
-    const std::int64_t sequences = whole > 0 ? whole : job_options::in_range(local) * data;
+    const std::int64_t sequences = whole > 0 ? whole : job_options::in_range(local, "training.local_batch_size") * data;
     job.set("global_batch", sequences);
-    job.set("samples", job_options::in_range(told.number("steps", 10'000)) * sequences);
+    job.set("samples", job_options::all_of(told.number("steps", 10'000), sequences));
     job.set("epochs", "1");
     // Beside stages weights stay gathered, unless it is said otherwise (distributed/parallel_dims.py).
     const std::string reshard = told.text("reshard");
@@ -260,7 +262,8 @@ trained_job job_of_torchtitan(const given_settings& given, const launched_proces
     const std::string recompute = said("recompute", "selective"), part = said("selective", "2");
     job.set("recompute", recompute == "selective" && part != "op" ? "full" : recompute);
     if (recompute == "selective" && part != "op")
-        job.set("recompute_every", job_options::in_range(told.number("selective", 2)));
+        job.set("recompute_every",
+                job_options::in_range(told.number("selective", 2), "activation_checkpoint.selective_ac_option"));
     if (told.is("compiled")) {
         const std::string parts = said("components", "model,loss");
         const bool layers = parts.find("model") != std::string::npos;
@@ -287,7 +290,7 @@ trained_job job_in_file(const std::string& file, const launched_processes& by) {
 }
 
 void take_accelerate_file(const std::string& file, launched_processes& by) {
-    by.told = told_by(accelerate, given_by(file));
+    by.told = told_by(accelerate_trainer, given_by(file));
     if (const std::int64_t processes = by.told.number("processes", 0); processes > 0 && by.processes == 0)
         by.processes = processes;
 }

@@ -63,6 +63,16 @@ TEST_CASE("a line may be one word or standard input, and says on stderr what it 
     }
 }
 
+TEST_CASE("what would help a line on standard input is asked for with standard input") {
+    const run_program::scratch folder;
+    const std::string in = folder.file("line.sh", "vllm serve Qwen/Qwen3-32B \\\n  --max-model-len 32k\n");
+    const std::string out = folder.file("out", "");
+    const std::string command =
+        std::string{"'"} + LLMRES_PROGRAM + "' plan --gpu rtx-3060 -- - <'" + in + "' >'" + out + "' 2>&1";
+    CHECK(WEXITSTATUS(std::system(command.c_str())) == does_not_fit);
+    CHECK(run_program::content_of(out).find(" -- -\n") != std::string::npos);
+}
+
 TEST_CASE("a file that is not here is planned by its name") {
     const outcome answer = run({"plan", "--gpu", "rtx-4090", "--json", "--", "llama-server", "-m",
                                 "/nowhere/Qwen3-8B-Q4_K_M.gguf", "-c", "8192"});

@@ -89,6 +89,9 @@ TEST_CASE("a file that says which trainer it is of is planned by its name") {
     // What the file does not say is the trainer's own.
     CHECK(axolotl.json()["assumed"]["optimizer"] == "adamw_fused");
     CHECK(axolotl.json()["assumed"]["defaults_of"].get<std::string>().starts_with("axolotl"));
+    CHECK(asked({{"a.yaml", small}}, {"explain", "weights", "a.yaml", "--gpu", "h100-sxm5-80gb"}).exit == fits);
+    CHECK(asked({{"a.yaml", small}}, {"compare", "--gpu", "h100-sxm5-80gb,l4", "a.yaml"}).exit == fits);
+    CHECK(asked({{"a.yaml", small}}, {"a.yaml", "h100-sxm5-80gb"}).exit == fits);
     const outcome behind = asked({{"a.yaml", small}}, {"plan", "a.yaml", "h100-sxm5-80gb", "--json"});
     CHECK(behind.json()["document"]["cluster"]["gpus"] == 1);
     const outcome tune = asked({{"a.yaml",
@@ -163,6 +166,7 @@ TEST_CASE("a setting is used, passed over or named, and a wrong value names the 
                  {"plan", "a.yaml", "--gpu", "h100"}, {"model._component_", "qwen3_9b", "qwen3_8b"});
     refused_with({{"a.yaml", small + "tensor_parallel_size: 3\n"}}, {"plan", "a.yaml", "--gpu", "h100", "--gpus", "4"},
                  {"gpus", "4", "multiple", "3"});
+    wrong(small + "tensor_parallel_size: 9000000000000\n", "axolotl train a.yaml", {"tensor", "9000000000000"});
     // Of torchtune's own names of files none is here.
     wrong("a: 1\n", "tune run full_finetune_single_device --config llama3_1/8B_full", {"config", "llama3_1/8B_full"});
 }
