@@ -128,3 +128,21 @@ TEST_CASE("inputs that wait together are computed together") {
     CHECK(together < 64.1 * alone);  // and each input is computed
     CHECK(rate("reranking", 64) == doctest::Approx(together).epsilon(0.01));
 }
+
+TEST_CASE("more inputs that wait make no step slower") {
+    for (const char* runtime : {"none", "vllm", "sglang", "llama.cpp", "transformers"})
+        for (const char* model : {"bert-base", "qwen3-embedding-0.6b"}) {
+            CAPTURE(runtime);
+            CAPTURE(model);
+            double before = 0;
+            for (const std::int64_t batch : {1, 2, 8, 24, 64, 256, 1024}) {
+                const job j = read({{"model", model}, {"runtime", runtime}, {"context", 512}, {"batch", batch}});
+                const auto p = plan(j, {}, {.gpu = gpus::h100_sxm5_80gb, .gpus = 1});
+                REQUIRE(p);
+                const double rate = inputs_per_second(p->speed, j);
+                CHECK(rate >= before * (1 - 1e-9));
+                CHECK(p->speed.mfu <= 1);
+                before = rate;
+            }
+        }
+}

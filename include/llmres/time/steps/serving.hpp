@@ -185,7 +185,15 @@ constexpr serving_passes serving_passes_of(const job& j, const layout& l) {
                           .widest_fused_head = j.runtime.serving_kernels.widest_fused_head};
     };
     p.prompt = chunk(prompts_before_token(j, l), p.prompt_chunks);
-    p.prompts = chunk(p.sequences, p.prompts_chunks);
+    if (generates(j.model)) {
+        p.prompts = chunk(p.sequences, p.prompts_chunks);
+        return p;
+    }
+    // A step takes as many whole inputs as its tokens have room for.
+    const std::int64_t room = length > 0 ? tokens_of_chunk(j, product(length, p.sequences)) / length : p.sequences;
+    const std::int64_t inputs = room > 1 ? room : 1;
+    p.prompts = chunk(inputs, p.prompts_chunks);
+    p.prompts_chunks *= static_cast<double>(p.sequences) / static_cast<double>(inputs);
     return p;
 }
 
