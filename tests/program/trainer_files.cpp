@@ -152,6 +152,11 @@ TEST_CASE("a setting is used, passed over or named, and a wrong value names the 
           {"gradient_checkpointing", "ture", "offload"});
     wrong("base_model: qwen3-8b\nsample_packing: maybe\n", "axolotl train a.yaml",
           {"sample_packing", "maybe", "true or false"});
+    wrong("base_model: qwen3-8b\nadapter: loraa\n", "axolotl train a.yaml", {"adapter", "loraa", "lora, qlora"});
+    const char* const accelerated = "accelerate launch --config_file a.yaml train.py --model_name_or_path qwen3-8b";
+    wrong("distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: FULLSHARD}\n", accelerated,
+          {"fsdp_sharding_strategy", "FULLSHARD", "full_shard"});
+    wrong("mixed_precision: bf61\n", accelerated, {"mixed_precision", "bf61", "bf16"});
     wrong("base_model: qwen3-8b\nrl: dpo\n", "axolotl train a.yaml", {"rl", "dpo", "reference model"});
     wrong("sequence_len: 1\n", "axolotl train a.yaml", {"base_model", "absent"});
     wrong(small, "axolotl train a.yaml --micro-bach-size 2", {"--micro-bach-size", "micro_batch_size"});
@@ -161,6 +166,9 @@ TEST_CASE("a setting is used, passed over or named, and a wrong value names the 
     wrong("a: [1\n", "axolotl train a.yaml", {"config", "a.yaml", "line", "YAML"});
     refused_with({{"a.toml", "[model]\nname = \"llama3\"\nflavor = \"9B\"\n"}}, {"plan", "a.toml", "--gpu", "h100"},
                  {"model.flavor", "llama3 9B", "llama3 8B"});
+    refused_with(
+        {{"a.toml", "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[activation_checkpoint]\nmode = \"some\"\n"}},
+        {"plan", "a.toml", "--gpu", "h100"}, {"activation_checkpoint.mode", "some", "selective"});
     refused_with({{"a.toml", "[model\n"}}, {"plan", "a.toml", "--gpu", "h100"}, {"a.toml, line 1", "TOML"});
     refused_with({{"a.yaml", "model: {_component_: torchtune.models.qwen3.qwen3_9b}\n"}},
                  {"plan", "a.yaml", "--gpu", "h100"}, {"model._component_", "qwen3_9b", "qwen3_8b"});
@@ -203,7 +211,8 @@ TEST_CASE("anchors, aliases and merged keys of YAML are read, and a bomb is refu
     for (const auto& [name, content] : bombs) {
         const double before = run_program::seconds_of_cpu();
         refused_with({{name, content}}, {"plan", name, "--gpu", "h100"}, {"config", name});
-        CHECK(run_program::seconds_of_cpu() - before < (sanitized || counts_lines ? 5 : 0.5));
+        // 0.25 s by itself; up to three times that in an unoptimised build on a busy machine.
+        CHECK(run_program::seconds_of_cpu() - before < (sanitized || counts_lines ? 5 : 1.5));
     }
 }
 
