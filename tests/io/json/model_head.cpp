@@ -93,6 +93,9 @@ TEST_CASE("a task may be named by the head that serves it, and an answer names t
     CHECK(answer["head"] == "classification");
     CHECK(answer["labels"] == 9);
     CHECK_FALSE(json::parse(to_json(read({{"task", "serving"}})).dump()).contains("head"));
+    // An answer's document is read again: an encoder has been given its head for pretraining by then.
+    const json pretrains = {{"model", "bert-large"}, {"task", "pretraining"}, {"head", "masked_lm"}, {"sequence", 512}};
+    CHECK(head_name(read(pretrains).model) == "masked_lm");
     // The model may say so itself, and the document goes before it.
     const json reranks = {{"from", "llama-3.1-8b"}, {"head", "reranking"}};
     CHECK(classes_of(read({{"model", reranks}}).model) == 1);

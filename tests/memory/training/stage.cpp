@@ -522,7 +522,8 @@ TEST_CASE("a stage that holds fewer layers than are cut off has none of what tho
     CHECK(cut(one).cut == byte_count{});
 }
 
-TEST_CASE("the final norm's own tensors are those of an RMS norm in several kernels") {
+TEST_CASE(
+    "the final norm's own tensors are those of an RMS norm in several kernels, or two gradients of a layer norm's") {
     made_job m;
     const auto held = [&] { return final_norm_backward(m.asked.model, training_context{m.asked, m.cut}, m.cut); };
     // Beside what its weight multiplied and the roots of each position: nothing else passes a gradient back to what it
@@ -533,7 +534,9 @@ TEST_CASE("the final norm's own tensors are those of an RMS norm in several kern
     m.asked.runtime.kernels.norm = norm_code::fused;
     CHECK(held() == byte_count{});
     m.asked.runtime.kernels.norm = runtimes::pytorch.kernels.norm;
-    m.asked.model.final_norm = norm_kind::layer;
+    m.asked.model.final_norm = norm_kind::layer;  // of its output and of its input, both in fp32
+    CHECK(held() == bytes(4 + 4) * values);
+    m.asked.model.final_norm = norm_kind::none;
     CHECK(held() == byte_count{});
 }
 
