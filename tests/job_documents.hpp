@@ -64,6 +64,8 @@ inline const std::map<std::string, example>& examples() {
     using r = const plan_request&;
     static const std::map<std::string, example> all{
         {".task", {"finetuning", [](r q) { return q.job.task == task::finetuning; }}},
+        {".head", {"embedding", [](r q) { return !generates(q.job.model); }}},
+        {".labels", {5, [](r q) { return classes_of(q.job.model) == 5; }}},
         {".weights", {"fp8_e4m3", [](r q) { return q.job.weights == maybe<precision>{fp8_e4m3}; }}},
         {"lengths.mean", {7, [](r q) { return q.lengths && q.lengths->mean == tokens(7); }}},
         {"lengths.longest", {7, [](r q) { return q.lengths && q.lengths->longest == tokens(7); }}},
@@ -140,6 +142,7 @@ inline json with(const job_field& f, const json& value) {
     else
         document[std::string{f.object}][name] = value;
     if (name == "device") document["cluster"].erase("gpu");
+    if (name == "labels") document["head"] = "classification";
     if (name == "experts_down") document["weights"] = "iq4_ks";
     if (name == "draft_tokens") document["runtime"]["acceptance"] = 0.5;
     if (name == "acceptance") document["runtime"]["draft_tokens"] = 3;
@@ -196,7 +199,7 @@ inline json another_value(const job_field& f) {
         default: break;
     }
     if (type.kind != detail::constant_kind::choice) return "fp8_e5m2";
-    return std::string{type.names[type.names[0] == now.get<std::string>() ? 1 : 0]};
+    return std::string{type.names[now == json(type.names[0]) ? 1 : 0]};
 }
 
 }  // namespace job_documents

@@ -117,6 +117,8 @@ const std::map<std::string, turn>& turns() {
     static const std::map<std::string, turn> all{
         {".task",
          {both(serving(), object({{"context", nullptr}, {"batch", nullptr}, {"runtime", nullptr}})), "pretraining"}},
+        {".head", {serving(), "embedding"}},
+        {".labels", {training(object({{"head", "classification"}})), 1000}},
         {".weights", {training(), "fp32"}},
         {".compute", {training(object({{"weights", "bf16"}})), "fp32"}},
         {".attention", {training(), "eager"}},
