@@ -47,7 +47,7 @@ struct mxfp4_experts {
 
 /// Formats of the cache.
 struct cache_formats {
-    /// Families of formats that the cache may be in, of those that caches have (is_cache_format()); 16 bits and more
+    /// Families of formats that the cache may be in (detail::cache_families has those of each); 16 bits and more
     /// always.
     format_set formats = all_formats;
     /// Without flash attention values are cached in 16 bits and more alone. (llama.cpp: llama_init_from_model().)
@@ -90,52 +90,48 @@ struct runtime_loading {
 /// True if weights of that family's formats can be loaded.
 constexpr bool loads(const runtime_loading& r, format_family family) { return r.formats.contains(family); }
 
-/// Whether caches are kept in a format by any engine: floating point and integers of 4 and 8 bits, with a scale a
-/// vector or none, NVFP4, MLX's groups, and of GGUF's types those in blocks of 32 values that llama.cpp takes
-/// (common/arg.cpp: kv_cache_types) and ik_llama.cpp's Q6_0.
-constexpr bool is_cache_format(const precision& format) {
-    switch (family_of(format)) {
-        case format_family::plain:
-        case format_family::eight_bit:
-        case format_family::mlx: return true;
-        case format_family::eight_bit_float: return format.element_bytes == 1;
-        case format_family::microscaling: return format.name.starts_with("nvfp4");
-        case format_family::gguf:
-            for (const std::string_view type : {"q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1"})
-                if (format.name == type) return true;
-            return false;
-        case format_family::gguf_ik: return format.name == "q6_0";
-        default: return false;
-    }
-}
+namespace detail {
+
+/// Formats of a family that engines keep caches in, with blanks between them.
+struct cache_family {
+    format_family family;
+    std::string_view formats;
+};
+/// Every family with such formats: floating point and integers of 4 and 8 bits, with a scale and a zero a vector or
+/// none, NVFP4, of GGUF's types those that llama.cpp takes (common/arg.cpp: kv_cache_types) and ik_llama.cpp's Q6_0,
+/// and groups of MLX, of any size.
+inline constexpr std::array cache_families{
+    cache_family{format_family::plain, "fp16 bf16 fp32"},
+    cache_family{format_family::eight_bit_float, "fp8_e4m3 fp8_e5m2"},
+    cache_family{format_family::eight_bit, "int8 int4 int8_row int4_row"},
+    cache_family{format_family::microscaling, "nvfp4"},
+    cache_family{format_family::gguf, "q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl"},
+    cache_family{format_family::gguf_ik, "q6_0"},
+    cache_family{format_family::mlx, "mlx_int8_g64 mlx_int4_g64"},
+};
+
+}  // namespace detail
 
 /// Whether a cache may be in a format under a runtime.
 constexpr bool caches_in(const runtime_loading& r, const precision& format) {
     if (r.caches.formats == all_formats || is_wide(format)) return true;
-    const format_family family = family_of(format);
-    // int4 has no family of its own: it is kept where int8 is.
-    return is_cache_format(format) &&
-           r.caches.formats.contains(family == format_family::plain ? format_family::eight_bit : family);
+    for (const detail::cache_family& known : detail::cache_families) {
+        if (!r.caches.formats.contains(known.family)) continue;
+        if (known.family == format_family::mlx && family_of(format) == known.family) return true;
+        for (std::string_view rest = known.formats; !rest.empty();)
+            if (detail::taken_before(rest, " ") == format.name) return true;
+    }
+    return false;
 }
 
-/// The formats that a runtime's cache may be in, as examples: "bf16, fp8_e4m3, int8".
+/// The formats that a runtime's cache may be in: "fp16, bf16, fp32, fp8_e4m3, fp8_e5m2".
 constexpr text<191> cache_examples_of(const runtime_loading& r) {
-    struct example {
-        format_family family;
-        std::string_view formats;
-    };
-    constexpr std::array known{example{format_family::eight_bit_float, "fp8_e4m3, fp8_e5m2"},
-                               example{format_family::eight_bit, "int8, int4"},
-                               example{format_family::microscaling, "nvfp4"},
-                               example{format_family::gguf, "q8_0, q5_1, q5_0, q4_1, q4_0, iq4_nl"},
-                               example{format_family::gguf_ik, "q6_0"},
-                               example{format_family::mlx, "mlx_int8_g64, mlx_int4_g64"}};
-    text<191> names{"fp16, bf16, fp32"};
-    for (const example& e : known) {
-        if (!r.caches.formats.contains(e.family)) continue;
-        names.append(", ");
-        names.append(e.formats);
-    }
+    text<191> names;
+    for (const detail::cache_family& known : detail::cache_families)
+        for (std::string_view rest = r.caches.formats.contains(known.family) ? known.formats : ""; !rest.empty();) {
+            if (!names.empty()) names.append(", ");
+            names.append(detail::taken_before(rest, " "));
+        }
     return names;
 }
 
