@@ -158,8 +158,8 @@ void print_tokens(const llmres::plan_cost& cost, const llmres::tariff& t, const 
         fmt::print("           {:<22} {}\n", what, tokens_text(e, t));
     };
     line("input", cost.input);
-    line("cached input", cost.cached_input);
     if (!generates(j.model)) return;
+    line("cached input", cost.cached_input);
     line("output", cost.output);
     line("output with its prompt", cost.tokens);
 }

@@ -253,10 +253,13 @@ void print_limits(const llmres::job_plan& p, const llmres::plan_request& request
     const llmres::maybe<std::int64_t> context =
         limits.max_context ? llmres::maybe<std::int64_t>{limits.max_context->in(llmres::tokens)}
                            : llmres::maybe<std::int64_t>{};
+    const bool any =
+        limits.max_batch && *limits.max_batch >= llmres::detail::most::sequences;  // inputs that wait hold nothing
     const auto total = p.memory.total();
     fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}{}\n", trains(j) ? "micro_batch" : "batch",
-               number(limits.max_batch, ""), trains(j) ? "sequence" : "context", number(context, " tokens"),
-               number(limits.min_gpus, ""), total.low == total.high ? "" : ", all at the upper bounds");
+               any ? "any" : number(limits.max_batch, ""), trains(j) ? "sequence" : "context",
+               number(context, " tokens"), number(limits.min_gpus, ""),
+               total.low == total.high ? "" : ", all at the upper bounds");
     if (!trains(j)) print_cache_pool(p.layout, request);
 }
 

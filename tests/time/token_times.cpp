@@ -106,6 +106,14 @@ TEST_CASE("a model that generates nothing has prompts alone") {
     const token_times t = times_of(j, {}, h100(1));
     CHECK(t.output.expected == duration{});
     CHECK(t.input.expected.in(seconds) == doctest::Approx(t.with_prompt.in(seconds)));
+    // Of many that are computed together a token takes its part of all of them, and nothing is cached.
+    job many = j;
+    many.batch = 64;
+    const token_times together = times_of(many, {}, h100(1));
+    CHECK(together.input.expected.in(seconds) == doctest::Approx(together.with_prompt.in(seconds)));
+    CHECK(together.input.expected < t.input.expected);
+    CHECK(together.input.low < together.input.expected);
+    CHECK(together.cached_input.expected == duration{});
 }
 
 TEST_CASE("a million tokens at a price an hour") {

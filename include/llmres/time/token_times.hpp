@@ -19,7 +19,8 @@ namespace llmres::inline v0 {
 
 /// Time of all GPUs of a layout for each token, while they have the job's sequences in flight all the time.
 struct token_times {
-    interval<duration> input{};  ///< of a prompt that is computed: its prefill over its tokens
+    interval<duration> input{};  ///< of a prompt that is computed: its prefill over its tokens, or 1 /
+                                 ///< tokens_per_second where none is generated
     /// Of a prompt whose keys and values are in the cache (prefix caching): what attention of the tokens behind them
     /// takes longer than without them, at the job's hit rate, or at one half where it has none.
     interval<duration> cached_input{};
@@ -82,6 +83,11 @@ constexpr token_times token_times_of(const job& j, const layout& l, const cluste
     token_times t{.with_prompt = approx(tokens(1)) / speed.tokens_per_second};
     const auto in_flight = static_cast<double>(sequences_in_flight(j, l));
     t.output = detail::scaled(speed.step.total(), 1 / in_flight);
+    if (!generates(j.model)) {  // inputs are computed together, and none is cached
+        const interval<duration> one = speed.prefill.total();
+        t.input = detail::scaled(one, t.with_prompt / one.expected);
+        return t;
+    }
     if (j.prefix_hit_rate > 0) {
         const detail::prompt_times prompt = detail::prompt_times_of(j, l, c, held, speed);
         t.input = detail::scaled(prompt.alone, 1 / prompt.computed);
