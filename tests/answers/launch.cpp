@@ -281,5 +281,10 @@ TEST_CASE("the command of a decoder that embeds says so, where the engine would 
     CHECK(words(runtimes::sglang, embeds).find(" --is-embedding") != std::string::npos);
     CHECK(words(runtimes::llama_cpp, embeds).find(" --embedding") != std::string::npos);
     CHECK(words(runtimes::vllm, models::llama_3_1_8b).find("pooling") == std::string::npos);
-    CHECK(words(runtimes::vllm, *find_model("bert-base")).find("pooling") == std::string::npos);  // by its class
+    CHECK(words(runtimes::vllm, embeds).find("--convert") == std::string::npos);
+    const model scores = classifier(models::llama_3_1_8b, 1), bert = *find_model("bert-base");
+    CHECK(words(runtimes::vllm, scores).find(" --runner pooling --convert classify") != std::string::npos);
+    CHECK(words(runtimes::llama_cpp, scores).find(" --embedding --reranking") != std::string::npos);
+    CHECK(words(runtimes::llama_cpp, classifier(bert, 3)).find("--reranking") == std::string::npos);
+    CHECK(words(runtimes::llama_cpp, bert).find(" --embedding") != std::string::npos);
 }

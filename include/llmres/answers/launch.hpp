@@ -110,7 +110,9 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::gpu_layers: return j.options.gpu_layers.value_or(j.model.layers.size + 1);
         case figure::host_expert_layers: return j.options.host_expert_layers;
         case figure::all_experts_on_host: return j.options.experts_on_host && j.options.host_expert_layers <= 0;
-        case figure::pools: return j.model.head.kind == head_kind::pooled;
+        case figure::pools: return !generates(j.model);
+        case figure::classifies: return classes_of(j.model);
+        case figure::reranks: return classes_of(j.model) == 1;
         case figure::split_by_layers: return in_turn && !splits_rows(j);
         case figure::split_by_rows: return in_turn && splits_rows(j);
         case figure::head_on_gpu: return !host_part_of(j).head;

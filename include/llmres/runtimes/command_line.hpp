@@ -155,7 +155,9 @@ enum class launch_figure : std::uint8_t {
     bf16_weights,        ///< 1 where weights are trained in bf16
     fp16_weights,        ///< 1 where they are in fp16
     one_gpu_of_several,  ///< 1 where the job takes one of the GPUs that are there
-    pools,               ///< 1 where a decoder embeds or scores whole texts
+    pools,               ///< 1 where the model embeds or scores whole inputs
+    classifies,          ///< the classes that it scores
+    reranks,             ///< 1 where it gives one score
 };
 
 /// In which form a command says a figure.

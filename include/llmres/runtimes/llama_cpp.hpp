@@ -53,6 +53,7 @@ inline constexpr std::array llama_cpp_words{
     launch_word{"--batch-size", launch_figure::batch_of_steps, launch_form::some},
     launch_word{"--ubatch-size", launch_figure::batched_tokens, launch_form::some},
     launch_word{"--embedding", launch_figure::pools, launch_form::words},
+    launch_word{"--reranking", launch_figure::reranks, launch_form::words},
     launch_word{"--swa-full", launch_figure::whole_windows, launch_form::words},
     launch_word{"--no-mmap", launch_figure::copied_weights, launch_form::words},
 };

@@ -56,6 +56,8 @@ inline constexpr std::array vllm_words{
     launch_word{"--enable-lora --max-loras", launch_figure::resident_adapters, launch_form::some},
     launch_word{"--max-lora-rank", launch_figure::adapter_rank, launch_form::some},
     launch_word{"--runner pooling", launch_figure::pools, launch_form::words},
+    // changes nothing of a class that classifies by itself (model_executor/models/adapters.py: as_seq_cls_model)
+    launch_word{"--convert classify", launch_figure::classifies, launch_form::words},
     launch_word{"--enforce-eager", launch_figure::eager, launch_form::words},
     launch_word{"--no-enable-prefix-caching", launch_figure::whole_prompts, launch_form::words},
     launch_word{"--enable-prefix-caching", launch_figure::shared_prefixes, launch_form::words},

@@ -67,7 +67,12 @@ TEST_CASE("servers of embeddings, rerankers and classifiers say what their model
     CHECK(job("vllm serve qwen3-8b --task embed")["head"] == "embedding");
     CHECK(job("vllm serve qwen3-8b --runner pooling --convert classify")["head"] == "classification");
     CHECK(job("vllm serve BAAI/bge-reranker-v2-m3 --task score")["head"] == "reranking");
+    CHECK(job("vllm serve qwen3-8b --task reward")["head"] == "reranking");
     CHECK_FALSE(job("vllm serve qwen3-8b --runner auto --task generate").contains("head"));
+    for (const char* wrong : {"--runner poling", "--convert clasify", "--task chat"}) {
+        const std::string line = std::string{"vllm serve qwen3-8b "} + wrong;
+        CHECK(std::string_view{wrong}.starts_with(refusal_of(line).field.view()));
+    }
     CHECK(job("python -m sglang.launch_server --model-path qwen3-8b --is-embedding")["head"] == "embedding");
     CHECK(job("llama-server -m bge-m3-Q8_0.gguf --embedding")["head"] == "embedding");
     CHECK(job("llama-server -m bge-reranker-v2-m3-Q8_0.gguf --reranking")["head"] == "reranking");

@@ -188,17 +188,35 @@ private:
         if (!cache.empty() && cache != "auto") put("kv_cache", cache);
         quantise();
     }
-    /// What the model makes of its last layer, where it generates no tokens. (vLLM, config/model.py: RunnerOption,
-    /// ConvertOption, and the tasks of before.)
-    void head() {
-        const std::string runner = lower(given_.text(":runner")), adapted = lower(given_.text(":convert"));
-        const std::string task = lower(given_.text(":task"));
+    /// The head of a model that generates no tokens. (vLLM, config/model.py: RunnerOption, ConvertOption, and the tasks
+    /// of before.)
+    status head() {
+        struct choice {
+            const char* key;
+            std::string_view option, values;
+        };
+        std::array<std::string, 3> said;
+        constexpr std::array choices{
+            choice{":runner", "--runner", "auto generate pooling draft"},
+            choice{":convert", "--convert", "auto none embed classify reward"},
+            choice{":task", "--task", "auto generate embed embedding classify score reward transcription draft"}};
+        for (std::size_t i = 0; i < choices.size(); ++i) {
+            said[i] = lower(given_.text(choices[i].key));
+            bool known = said[i].empty();
+            for (std::string_view rest = choices[i].values; !rest.empty();)
+                known = taken_before(rest, " ") == said[i] || known;
+            if (!known)
+                return refused(error_code::unknown, choices[i].option, said[i],
+                               "one of " + std::string{choices[i].values});
+        }
+        const auto& [runner, adapted, task] = said;
         if (adapted == "classify" || task == "classify")
             put("head", "classification");
-        else if (task == "score" || given_.is(":reranks"))
+        else if (task == "score" || task == "reward" || adapted == "reward" || given_.is(":reranks"))
             put("head", "reranking");
         else if (runner == "pooling" || adapted == "embed" || task.starts_with("embed") || given_.is(":embeds"))
             put("head", "embedding");
+        return done{};
     }
     /// Adapters that may be resident; the engine's own defaults where a number is not given.
     void adapters(std::int64_t count, std::int64_t rank) {
@@ -288,7 +306,7 @@ private:
         }
         stages("VLLM_PP_LAYER_PARTITION");
         precisions();
-        head();
+        if (const status read = head(); !read) return read;
         adapters(1, 16);
         overrides();
         nlohmann::json said = given_.value(":speculation");
@@ -329,7 +347,7 @@ private:
         put("layout.data", shares && !routes() ? 1 : data);
         stages("SGLANG_PP_LAYER_PARTITION");
         precisions();
-        head();
+        if (const status read = head(); !read) return read;
         adapters(8, 16);
         overrides();
         const nlohmann::json said = given_.value(":speculation");
@@ -450,7 +468,7 @@ private:
                              given_.values.contains("runtime.attn_max_batch") ||
                              given_.values.contains("runtime.run_time_repack");
         put("runtime.name", is_fork ? "ik_llama.cpp" : "llama.cpp");
-        head();
+        if (const status read = head(); !read) return read;
         slots(slot_context::divided);
         flash_attention();
         // Each of both has its own default, f16.
