@@ -156,6 +156,7 @@ inline constexpr auto word_rows = std::to_array<word_alias>({
     {"task", "qlora", "task=finetuning adapter_kind=lora weights=nf4_double"},
     {"task", "pretrain|pre_training|pt", "task=pretraining"},
     {"task", "train|training", "?task pretraining or task finetuning"},
+    {"task", "reward|rm", "?task finetuning with head reranking (one score; a value head beside logits is not planned)"},
     {"task", "dpo|kto", "?task finetuning (one model; a reference model beside it is not planned)"},
     {"task", "grpo|rloo", "?task finetuning (the policy; generation and a reference are not planned)"},
     {"task", "ppo|rlhf|rl", "?task finetuning (the policy; generation and other models are not planned)"},

@@ -305,9 +305,16 @@ private:
             if (found != said.end()) said.erase(found);
             return number(fmt::format("--{}", name), value);
         };
-        const std::int64_t micro = taken("per_device_train_batch_size", "8");
+        // A pair is two sequences, the one that is chosen and the other (trl/trainer/reward_trainer.py,
+        // DataCollatorForPreference), of a model with one score.
+        const bool is_reward = has_part(script_, "reward");
+        const std::int64_t micro = taken("per_device_train_batch_size", "8") * (is_reward ? 2 : 1);
         const std::int64_t steps = taken("gradient_accumulation_steps", "1");
         own_.push_back("--task=" + task);
+        if (is_reward) {
+            own_.emplace_back("--head=reranking");
+            notes.emplace_back("a pair is two sequences of a micro-batch");
+        }
         const bool by_deepspeed = by_.told.text("type") == "deepspeed";
         if (!of_deepspeed_ && !by_deepspeed && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
         if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");

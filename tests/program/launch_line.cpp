@@ -135,6 +135,14 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     const json trained = run({"plan", "--gpu", "h100", "--json", "--", many}).json();
     CHECK(trained["layout"]["data"] == 4);
     CHECK(trained["layout"]["zero"] == 3);
+    // A reward model has one score, and each of its pairs is two sequences.
+    const json reward = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "reward", "--model_name_or_path",
+                             "qwen3-8b", "--per_device_train_batch_size", "4"})
+                            .json();
+    CHECK(reward["job"]["head"] == "classification");
+    CHECK(reward["job"]["labels"] == 1);
+    CHECK(reward["job"]["micro_batch"] == 8);
+    CHECK(reward["memory"]["terms"]["logits"] == 0);
     refused({"plan", "--gpu", "h100", "--", "trl", "dpo", "--model_name_or_path", "qwen3-8b"}, {"task", "dpo"});
     refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "/nowhere/a.yaml"},
             {"config", "a.yaml", "read"});
