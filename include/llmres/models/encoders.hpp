@@ -236,7 +236,7 @@ inline constexpr model roberta_base{
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
                     .norm = norm_kind::layer}},
     .max_context = tokens(514), .tied_head = true, .head = {.kind = head_kind::encoder},
-    .final_norm = norm_kind::none, .weights = bf16,
+    .final_norm = norm_kind::none, .weights = fp32,
     .extras = {{{.role = weight_role::positions, .rows = 514, .columns = 768},
                 {.role = weight_role::positions, .columns = 768},
                 {.role = weight_role::norm, .columns = 768, .copies = 2},
@@ -251,7 +251,7 @@ inline constexpr model distilbert_base{
                    .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
                    .norm = norm_kind::layer}},
     .max_context = tokens(512), .tied_head = true, .head = {.kind = head_kind::encoder},
-    .final_norm = norm_kind::none, .weights = bf16,
+    .final_norm = norm_kind::none, .weights = fp32,
     .extras = {{{.role = weight_role::positions, .rows = 512, .columns = 768},
                 {.role = weight_role::norm, .columns = 768, .copies = 2}}},
     .extra_count = 2};
