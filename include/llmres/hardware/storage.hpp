@@ -6,14 +6,14 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/units.hpp>
 
-/// What is the storage that checkpoints are written to and weights are loaded from? A disk in each node, or a file
-/// system that nodes share.
+/// The storage that checkpoints are written to and weights are loaded from: a disk in each node, or a file system that
+/// nodes share.
 namespace llmres::inline v0 {
 
 /// The storage of a cluster.
 struct storage {
-    byte_rate bandwidth{};  ///< of one node, as it reads and as it writes
-    /// Of all nodes together, where they share a file system; zero: each node has its own.
+    byte_rate bandwidth{};  ///< bandwidth of one node, as it reads and as it writes
+    /// Bandwidth of all nodes together, where they share a file system; zero: each node has a storage of its own.
     byte_rate total_bandwidth{};
 };
 

@@ -144,7 +144,7 @@ enum class checkpoint_mode : std::uint8_t {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<checkpoint_mode>{"sync", "async", "async_with_pinned_mem"};
 
-/// What a process has in main memory at once, of what lies on a GPU, while it writes.
+/// The part of a checkpoint that a process holds in main memory at once while it writes what lies on a GPU.
 enum class checkpoint_copy : std::uint8_t {
     tensor,  ///< one tensor after the other (torch.save of CUDA tensors: serialization.py, storage.cpu())
     part,    ///< the weights, and after them the optimizer's states

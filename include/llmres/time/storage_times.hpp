@@ -28,8 +28,7 @@ struct checkpoint_time {
     duration stall{};
 };
 
-/// What an engine reads before it answers. What it does behind that (profiling, compiling, capturing graphs) comes on
-/// top.
+/// The loading of weights before an engine answers. Profiling, compiling and capturing graphs come on top.
 struct load_time {
     byte_count files{};     ///< of the weights, as they are stored
     byte_count node{};      ///< that a node reads from the storage at least; further ranks read the page cache
@@ -38,7 +37,7 @@ struct load_time {
     duration page_cache{};  ///< until the fullest GPU has received its bytes, at least, where main memory has the files
 };
 
-/// What a document asks of its storage.
+/// The checkpoints and the storage of a document.
 struct storage_request {
     maybe<checkpoint_request> checkpoint{};  ///< of training
     maybe<llmres::storage> storage{};        ///< of the cluster
@@ -60,7 +59,8 @@ constexpr checkpoint_time time_of(const checkpoint_bytes& saved, const storage& 
 constexpr load_time load_time_of(const job& j, const layout& l, const cluster& c, const storage& s,
                                  const memory_breakdown& m);
 
-/// What a document asks of the storage of a plan. Errors: those of validate() and checkpoint_of().
+/// The bytes and times of a plan's checkpoint, or of the loading of its weights. Errors: those of validate() and
+/// checkpoint_of().
 constexpr result<storage_answer> storage_answer_of(const storage_request& r, const job& j, const layout& l,
                                                    const cluster& c, const memory_breakdown& m);
 

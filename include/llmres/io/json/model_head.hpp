@@ -9,9 +9,9 @@
 #include <llmres/values/maybe.hpp>
 #include <string_view>
 
-/// What a model makes of its last layer, as documents name it: "embedding" (also "pooled"): one vector of a whole
-/// input; "classification": scores of its classes, "labels" many, two where it does not say; "reranking": one score;
-/// "masked_lm": an encoder predicts masked tokens, as it was pretrained.
+/// The head of a model, as documents name it: "embedding" (also "pooled") makes one vector of a whole input;
+/// "classification" scores its classes, "labels" many, two where the document does not say; "reranking" gives one
+/// score; "masked_lm" predicts the masked tokens of an encoder, as it was pretrained.
 namespace llmres::inline v0 {
 
 /// The model with a head by that name. `classes`: of a classification.

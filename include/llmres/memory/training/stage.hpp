@@ -39,9 +39,9 @@
 /// What one pipeline stage holds on a GPU: its weights, and what its micro-batches save for their backward passes.
 namespace llmres::inline v0::detail {
 
-/// What the final norm holds of its own when it is differentiated: a layer norm's kernel the gradients of its output
-/// and input, a norm of several operations what these make. One kernel of an RMS norm takes less than the layer before
-/// it, whose activations are all there.
+/// Tensors of the final norm's own when it is differentiated: of a layer norm's kernel the gradients of its output and
+/// input, of a norm of several operations those that these make. One kernel of an RMS norm takes less than the layer
+/// before it, whose activations are all there.
 constexpr byte_count final_norm_backward(const model& m, const training_context& context, const layer_split& l) {
     byte_count held;
     if (m.final_norm == norm_kind::layer) {

@@ -210,7 +210,7 @@ inline result<checkpoint_request> read_checkpoint(const nlohmann::json& object) 
     return made;
 }
 
-/// Where the seconds of a checkpoint come from that a run does not give.
+/// The source of a checkpoint's seconds where a run does not give them.
 enum class checkpoint_seconds : std::uint8_t { given, of_storage };
 
 /// The training run of a document.
