@@ -151,7 +151,7 @@ constexpr tensors_saved tensors_to_save(job j, const layout& l) {
         if (frozen && j.runtime.checkpoints.model_with_adapter) all.weights += held.weights;
         all.states += held.optimizer.states;
     }
-    if (j.runtime.checkpoints.tied_head_again && j.model.tied_head && generates(j.model) && !frozen)
+    if (j.runtime.checkpoints.tied_head_again && shares_embedding(j.model) && !frozen)
         all.head = size_of(weights_of(j), j.model.vocabulary, j.model.hidden);
     return all;
 }
