@@ -169,7 +169,7 @@ void print_title(const llmres::job& j, const llmres::purchase_request& r) {
     const std::string price = r.machine == llmres::money{} ? std::string{"whose price is not counted"}
                                                            : fmt::format("at {}{} without GPUs", sum_of(r.machine),
                                                                          r.most_machines == 1 ? "" : " each");
-    fmt::print("{}, {}, runtime {}: best by {} for {}, in {} {}\n\n", j.model.name.view(), name_of(j.task),
+    fmt::print("{}, {}, runtime {}: best by {} for {}, in {} {}\n\n", j.model.name.view(), task_text(j),
                j.runtime.identity.name.view(), name_of(r.objective), sum_of(r.budget), machines, price);
 }
 

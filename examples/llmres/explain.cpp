@@ -37,7 +37,7 @@ struct term_text {
 };
 
 /// Of memory, in the order of llmres::memory_term.
-constexpr std::array<term_text, llmres::names_of<llmres::memory_term>.size()> memory_texts{
+constexpr auto memory_texts = std::to_array<term_text>(
     {{"the model's weights that lie on the GPU, with scales and zero points, embedding and head",
       "sum over the tensors of rows x columns x bits / 8, split by tensor, pipeline and expert ranks, and by ZeRO 3",
       "arithmetic: inventory/placement.hpp, values/precision.hpp"},
@@ -77,7 +77,13 @@ constexpr std::array<term_text, llmres::names_of<llmres::memory_term>.size()> me
       "the runtime's profile (runtimes/process.hpp)"},
      {"what the allocator or a pool holds beyond what it hands out",
       "a part of what is allocated, and what a pool withholds because it is a fraction of the device",
-      "a simulation of PyTorch's allocator, and the runtime's profile (runtimes/allocator.hpp)"}}};
+      "a simulation of PyTorch's allocator, and the runtime's profile (runtimes/allocator.hpp)"},
+     {"weights of the model that preferred answers are held against (DPO, KTO); none where adapters are switched off "
+      "for "
+      "it, or its log-probabilities were computed before",
+      "as `weights`: another copy of the model, in their format and split as they are",
+      "arXiv 2305.18290; trl 1.16, trainer/dpo_trainer.py; jobs/job.hpp"}});
+static_assert(memory_texts.size() == llmres::names_of<llmres::memory_term>.size());
 
 /// Of time, in the order of llmres::time_term.
 constexpr std::array<term_text, llmres::names_of<llmres::time_term>.size()> time_texts{

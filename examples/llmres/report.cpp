@@ -23,8 +23,9 @@ namespace {
 using llmres::to_string;
 
 /// The letter of each memory_term in the bar.
-constexpr std::array<std::string_view, llmres::names_of<llmres::memory_term>.size()> marks{
-    "W", "L", "G", "O", "o", "A", "K", "S", "V", "C", "w", "r", "f"};
+constexpr auto marks =
+    std::to_array<std::string_view>({"W", "L", "G", "O", "o", "A", "K", "S", "V", "C", "w", "r", "f", "R"});
+static_assert(marks.size() == llmres::names_of<llmres::memory_term>.size());
 
 /// The memory terms to scale, as wide as a line has room, with a | where the usable memory ends.
 std::string bar(const llmres::job_plan& p) {
@@ -166,7 +167,7 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     const llmres::job& j = request.job;
     const llmres::cluster& c = request.cluster;
     const auto total = p.memory.total();
-    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(model_text(request)), name_of(j.task), c.gpus,
+    fmt::print("{}, {} on {} x {}, runtime {}: {}\n\n", plain(model_text(request)), task_text(j), c.gpus,
                c.gpu.name.view(), j.runtime.identity.name.view(), shown(p.verdict));
     print_measured(c.gpu);
     const std::string_view chosen = !request.layout             ? " (chosen: highest throughput)"
@@ -193,6 +194,12 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
     print_time(p, j);
     print_waiting(j, p.layout);
     print_reasons(p, j, c);
+}
+
+std::string task_text(const llmres::job& j) {
+    const std::string task{name_of(j.task)};
+    return j.preference == llmres::preference_method::none ? task
+                                                           : fmt::format("{} by {}", task, name_of(j.preference));
 }
 
 void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c) {

@@ -18,6 +18,9 @@ llmres::job_answer answered(const plan_options& o);
 /// Prints a plan as a page of text on stdout: verdict, layout, memory, time and reasons.
 void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 
+/// A job's task in a headline: "serving", "finetuning", or with what is learned "finetuning by dpo".
+std::string task_text(const llmres::job& j);
+
 /// Prints a plan's reasons, a line each.
 void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c);
 

@@ -118,9 +118,9 @@ void print_layouts(std::span<const llmres::found_layout> list, std::span<const l
 void print_counts(const llmres::job& j, const llmres::cluster& c, const llmres::search_counts& counts,
                   llmres::objective by) {
     fmt::print("{}, {} on {} x {}, runtime {}: {} of {} layouts fit{}, best by {}\n\n", j.model.name.view(),
-               name_of(j.task), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(),
-               counts.kept + counts.too_slow, counts.tried,
-               counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "", name_of(by));
+               task_text(j), c.gpus, c.gpu.name.view(), j.runtime.identity.name.view(), counts.kept + counts.too_slow,
+               counts.tried, counts.too_slow > 0 ? fmt::format(", {} of them too slow", counts.too_slow) : "",
+               name_of(by));
 }
 
 /// The layout nearest to fitting, where none fits, and why it does not.

@@ -51,8 +51,9 @@ constexpr std::string_view unmodelled_options =
     " parallelism_config ddp_bucket_cap_mb ddp_static_graph fsdp_config fsdp_min_num_params use_cpu model_init_kwargs"
     " padding_free loss_type lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
     " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";
-/// Methods that train with more than one model, or generate: the word of --task that is refused with the reason.
-constexpr std::array<std::string_view, 6> other_methods{"dpo", "kto", "grpo", "rloo", "ppo", "rlhf"};
+/// Methods that scripts are named after: words of --task, of which those that generate are refused with the reason.
+constexpr std::array<std::string_view, 10> other_methods{"reward", "dpo",  "kto",  "orpo", "simpo",
+                                                         "cpo",    "grpo", "rloo", "ppo",  "rlhf"};
 // clang-format on
 
 bool is_in(std::string_view list, std::string_view name) { return list.find(fmt::format(" {} ", name)) != list.npos; }
@@ -298,23 +299,23 @@ private:
         std::string task = "finetuning";
         for (const std::string_view method : other_methods)
             if (has_part(script_, method)) task = method;
-        if (of_trl_ || trainer_ == started_trainer::trl) default_as_trl(said);
+        if (of_trl_ || trainer_ == started_trainer::trl) {
+            default_as_trl(said);
+            // experimental/orpo and experimental/cpo make all logits, the other trainers none.
+            if (task != "orpo" && task != "simpo" && task != "cpo") said.emplace("loss", "fused_log_probabilities");
+            if (is_true(said, "use_liger_kernel"))  // its kernels of layers alone (trainer/sft_trainer.py)
+                said.emplace("fused_norms", "true"), said.emplace("fused_gates", "true");
+            said.erase("use_liger_kernel");
+        }
         const auto taken = [&](const char* name, const char* otherwise) {
             const auto found = said.find(name);
             const std::string value = found == said.end() ? otherwise : found->second;
             if (found != said.end()) said.erase(found);
             return number(fmt::format("--{}", name), value);
         };
-        // A pair is two sequences, the one that is chosen and the other (trl/trainer/reward_trainer.py,
-        // DataCollatorForPreference), of a model with one score.
-        const bool is_reward = has_part(script_, "reward");
-        const std::int64_t micro = taken("per_device_train_batch_size", "8") * (is_reward ? 2 : 1);
+        const std::int64_t micro = taken("per_device_train_batch_size", "8");
         const std::int64_t steps = taken("gradient_accumulation_steps", "1");
         own_.push_back("--task=" + task);
-        if (is_reward) {
-            own_.emplace_back("--head=reranking");
-            notes.emplace_back("a pair is two sequences of a micro-batch");
-        }
         const bool by_deepspeed = by_.told.text("type") == "deepspeed";
         if (!of_deepspeed_ && !by_deepspeed && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
         if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");

@@ -107,12 +107,14 @@ trained_job job_of_axolotl(const given_settings& given, const launched_processes
                            job_options::in_range(read.number("replicate", 1), "dp_replicate_size"));
     job_options job{std::move(read), by};
     const told_settings& told = job.told();
-    if (const std::string method = told.text("rl"); !method.empty() && method != "false")
-        throw refusal{
-            llmres::refused(llmres::error_code::unsupported, "rl", method,
-                            "no rl: a reference model beside the trained one, and generation, are not planned")};
+    const std::string method = told.text("rl");
+    const bool learns_tokens = method.empty() || method == "false";
+    constexpr std::array<std::string_view, 5> preferences{"dpo", "ipo", "kto", "orpo", "simpo"};
+    if (!learns_tokens && std::ranges::find(preferences, method) == preferences.end())
+        throw refusal{llmres::refused(llmres::error_code::unsupported, "rl", method,
+                                      "dpo, ipo, kto, orpo, simpo or no rl: generation is not planned")};
     job.name_model("base_model");
-    job.set("task", "finetuning");
+    job.set("task", learns_tokens ? "finetuning" : method);
     job.set("runtime", "axolotl");
     const std::int64_t data = job.lay_out(visible_gpus(by, "WORLD_SIZE", 1));
     // utils/config/__init__.py: of a batch of all micro-batches follow the steps of accumulation.
@@ -151,7 +153,11 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
     job_options job{told_by(llama_factory_trainer, given), by};
     const told_settings& told = job.told();
     job.name_model("model_name_or_path");
-    job.set("task", told.text("task").empty() ? "finetuning" : told.text("task"));
+    // hparams/finetuning_args.py: stage dpo with pref_loss orpo or simpo has no reference (use_ref_model).
+    const std::string stage = told.text("task"), loss = told.text("pref_loss");
+    const bool unreferenced = stage == "dpo" && (loss == "orpo" || loss == "simpo");
+    job.set("task", stage.empty() ? "finetuning" : unreferenced ? loss : stage);
+    if (!told.text("ref_model").empty() && !unreferenced) job.set("reference", "loaded");
     job.set("runtime", "llama-factory");
     const std::int64_t data = job.lay_out(visible_gpus(by, "NPROC_PER_NODE", 1));
     job.trained(job.batch(8, data), "3");

@@ -235,7 +235,7 @@ addEventListener('paste', (event) => {
 
 const term_names = { kv_cache: 'KV cache', recurrent_state: 'recurrent state', optimizer_scratch: 'optimizer step', fragmentation: 'reserved, unused' };
 const colours = { weights: '#0072b2', adapter: '#56b4e9', gradients: '#e69f00', optimizer: '#f0e442', optimizer_scratch: '#b8a800', activations: '#009e73', kv_cache: '#d55e00',
-  recurrent_state: '#cc79a7', logits: '#8fb0cf', communication: '#8c6d9e', workspace: '#a8a8a8', runtime: '#6d7680', fragmentation: '#c9ced6' };
+  recurrent_state: '#cc79a7', logits: '#8fb0cf', communication: '#8c6d9e', workspace: '#a8a8a8', runtime: '#6d7680', fragmentation: '#c9ced6', reference: '#004a73' };
 const verdicts = { fits: 'It fits', tight: 'It is tight', does_not_fit: 'It does not fit' };
 
 function layout_text(l) {

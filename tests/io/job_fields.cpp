@@ -119,6 +119,8 @@ const std::map<std::string, turn>& turns() {
          {both(serving(), object({{"context", nullptr}, {"batch", nullptr}, {"runtime", nullptr}})), "pretraining"}},
         {".head", {serving(), "embedding"}},
         {".labels", {training(object({{"head", "classification"}})), 1000}},
+        {".preference", {training(object({{"task", "finetuning"}})), "dpo"}},
+        {".reference", {training(object({{"task", "finetuning"}, {"preference", "dpo"}})), "precomputed"}},
         {".weights", {training(), "fp32"}},
         {".compute", {training(object({{"weights", "bf16"}})), "fp32"}},
         {".attention", {training(), "eager"}},

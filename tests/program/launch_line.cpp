@@ -135,15 +135,22 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     const json trained = run({"plan", "--gpu", "h100", "--json", "--", many}).json();
     CHECK(trained["layout"]["data"] == 4);
     CHECK(trained["layout"]["zero"] == 3);
-    // A reward model has one score, and each of its pairs is two sequences.
+    // A reward model has one score, and learns from pairs.
     const json reward = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "reward", "--model_name_or_path",
                              "qwen3-8b", "--per_device_train_batch_size", "4"})
                             .json();
     CHECK(reward["job"]["head"] == "classification");
     CHECK(reward["job"]["labels"] == 1);
-    CHECK(reward["job"]["micro_batch"] == 8);
+    CHECK(reward["job"]["micro_batch"] == 4);
+    CHECK(reward["job"]["preference"] == "reward");
     CHECK(reward["memory"]["terms"]["logits"] == 0);
-    refused({"plan", "--gpu", "h100", "--", "trl", "dpo", "--model_name_or_path", "qwen3-8b"}, {"task", "dpo"});
+    const json preferred = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "dpo", "--model_name_or_path",
+                                "qwen3-8b", "--use_peft", "--precompute_ref_log_probs", "true"})
+                               .json();
+    CHECK(preferred["job"]["preference"] == "dpo");
+    CHECK(preferred["job"]["reference"] == "precomputed");
+    CHECK(preferred["runtime"]["loss"] == "fused_log_probabilities");
+    refused({"plan", "--gpu", "h100", "--", "trl", "grpo", "--model_name_or_path", "qwen3-8b"}, {"task", "grpo"});
     refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "/nowhere/a.yaml"},
             {"config", "a.yaml", "read"});
     refused({"plan", "--gpu", "h100", "--", "trl", "sft", "--model_name_or_path", "qwen3-8b", "--max_lenght", "2"},

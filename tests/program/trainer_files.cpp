@@ -157,12 +157,12 @@ TEST_CASE("a setting is used, passed over or named, and a wrong value names the 
     wrong("distributed_type: FSDP\nfsdp_config: {fsdp_sharding_strategy: FULLSHARD}\n", accelerated,
           {"fsdp_sharding_strategy", "FULLSHARD", "full_shard"});
     wrong("mixed_precision: bf61\n", accelerated, {"mixed_precision", "bf61", "bf16"});
-    wrong("base_model: qwen3-8b\nrl: dpo\n", "axolotl train a.yaml", {"rl", "dpo", "reference model"});
+    wrong("base_model: qwen3-8b\nrl: grpo\n", "axolotl train a.yaml", {"rl", "grpo", "dpo, ipo, kto"});
     wrong("sequence_len: 1\n", "axolotl train a.yaml", {"base_model", "absent"});
     wrong(small, "axolotl train a.yaml --micro-bach-size 2", {"--micro-bach-size", "micro_batch_size"});
     wrong("model_name_or_path: qwen3-8b\nfinetuning_type: lara\n", "llamafactory-cli train a.yaml",
           {"finetuning_type", "lara", "lora"});
-    wrong("model_name_or_path: qwen3-8b\nstage: dpo\n", "llamafactory-cli train a.yaml", {"task", "dpo"});
+    wrong("model_name_or_path: qwen3-8b\nstage: ppo\n", "llamafactory-cli train a.yaml", {"task", "ppo"});
     wrong("a: [1\n", "axolotl train a.yaml", {"config", "a.yaml", "line", "YAML"});
     refused_with({{"a.toml", "[model]\nname = \"llama3\"\nflavor = \"9B\"\n"}}, {"plan", "a.toml", "--gpu", "h100"},
                  {"model.flavor", "llama3 9B", "llama3 8B"});

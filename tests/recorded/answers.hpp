@@ -114,7 +114,9 @@ inline void add_state(const training_state& s, fingerprint& all) {
         all.add(size);
 }
 inline void add_breakdown(const memory_breakdown& m, fingerprint& all) {
-    for (const auto& term : m.terms) all.add(term);
+    for (std::size_t i = 0; i < m.terms.size(); ++i)  // a reference only where there is one, as answers have it
+        if (static_cast<memory_term>(i) != memory_term::reference || m.terms[i].expected > byte_count{})
+            all.add(m.terms[i]);
     for (const byte_count size : {m.ideal, m.reduced, m.gathered, m.updated, m.evictable, m.released, m.never_both})
         all.add(size);
     all.add(m.allocated), all.add(m.reserved), all.add(m.evicted), all.add(m.releasable);

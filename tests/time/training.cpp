@@ -190,6 +190,31 @@ TEST_CASE("a fused loss passes the logits once, eager ones several times") {
     CHECK(detail::training_formats(j).fused_loss);
 }
 
+TEST_CASE("a reference costs a forward pass, and KTO's answers to other prompts two more") {
+    job j = trained();
+    j.task = task::finetuning;
+    const auto takes = [&](preference_method m, reference_model r = reference_model::by_method) {
+        job one = j;
+        one.preference = m, one.reference = r;
+        return detail::passes_beside(one);
+    };
+    CHECK(takes(preference_method::none) == 0);
+    CHECK(takes(preference_method::orpo) == 0);
+    CHECK(takes(preference_method::dpo) == 1);
+    CHECK(takes(preference_method::dpo, reference_model::precomputed) == 0);
+    CHECK(takes(preference_method::kto) == 3);
+    CHECK(takes(preference_method::kto, reference_model::precomputed) == 1);
+    // A pair computes what two sequences do, and a reference a third of that again.
+    const auto step_of = [](const job& one) { return plan(one, {.data = 16}, sixteen)->speed.step.expected(); };
+    job pairs = j;
+    pairs.micro_batch = 1, pairs.global_batch = 16, pairs.preference = preference_method::orpo;
+    CHECK(step_of(pairs) == step_of(j));
+    pairs.preference = preference_method::dpo;
+    const double more = step_of(pairs) / step_of(j);
+    CHECK(more > 1.2);
+    CHECK(more < 1.4);
+}
+
 TEST_CASE("a step exchanges what the stage has that has most of it, whichever stage holds most") {
     job j = trained();
     const layout l{.pipeline = 4, .data = 4, .zero = 1};

@@ -51,7 +51,7 @@ struct limit {
     double saved, peak;
 };
 constexpr std::array limits{
-    limit{"llama", 1.5e-5, 1.3e-4}, limit{"mistral", 1.5e-4, 3.2e-4}, limit{"qwen2", 5e-5, 1.4e-4},
+    limit{"llama", 1.6e-5, 1.3e-4}, limit{"mistral", 1.5e-4, 3.2e-4}, limit{"qwen2", 5e-5, 1.4e-4},
     limit{"qwen3", 3e-5, 2e-4},     limit{"gemma2", 2e-5, 3e-4},      limit{"gemma3", 1.1e-4, 1e-5},
     limit{"phi3", 5e-5, 4e-4},      limit{"gpt2", 5e-5, 2.5e-4},      limit{"gpt_neox", 5e-5, 5e-4},
     limit{"opt", 1e-4, 2e-4},       limit{"bert", 1e-5, 2e-4},        limit{"t5", 4e-4, 4e-4},
@@ -73,7 +73,7 @@ TEST_CASE("weights, gradients and optimizer states are those of PyTorch, to the 
         // Steps are counted in one fp32 beside each tensor; 8-bit states have tables of their own.
         CHECK(std::fabs(o.states) < 1.2e-3);
     });
-    CHECK(checked == 1357);
+    CHECK(checked == 1447);
 }
 
 TEST_CASE("every family has configurations as deep as real models are") {

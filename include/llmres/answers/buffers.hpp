@@ -282,6 +282,8 @@ constexpr gradients_held gradients_at(const stage_step& in, peak_point point, st
         case peak_point::loss_forward:
         case peak_point::loss_gradient:
         case peak_point::logits_returned:
+        case peak_point::reference_forward:
+        case peak_point::reference_loss:
             if (!in.accumulates) return {};
             break;
     }
@@ -447,8 +449,9 @@ constexpr void for_each_buffer(const job& j, const cluster& c, const job_plan& p
         detail::write_serving(detail::decode_part(j, p.layout), c, p, to);
     else
         detail::write_serving(j, c, p, to);
-    for (const memory_term term : {memory_term::activations, memory_term::logits, memory_term::communication,
-                                   memory_term::workspace, memory_term::optimizer_scratch}) {
+    for (const memory_term term :
+         {memory_term::reference, memory_term::activations, memory_term::logits, memory_term::communication,
+          memory_term::workspace, memory_term::optimizer_scratch}) {
         to.term = term;
         to.add(name_of(term), p.memory[term].expected);
     }

@@ -154,7 +154,7 @@ struct training_context {
         : code{written},
           runtime{j.runtime},
           adapter{adapter_of(j)},
-          tokens{token_shape{j.micro_batch,
+          tokens{token_shape{computed_sequences(j),
                              detail::ceil_quotient(computed_tokens(j).in(llmres::tokens), l.context_parallel),
                              computed_tokens(j).in(llmres::tokens)}},
           encoder_tokens{j.model.encoders[0].output > token_count{} ? j.model.encoders[0].output.in(llmres::tokens)

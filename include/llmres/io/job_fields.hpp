@@ -250,9 +250,16 @@ inline constexpr std::array all{
         "tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune); "
         "default: 1"),
     told(field(at<&job::micro_batch>, "Training", "micro_batch",
-        "sequences that a data-parallel rank computes at once; default: 1")),
+        "sequences that a data-parallel rank computes at once (pairs where preferences are learned); "
+        "default: 1")),
     told(field(at<&job::global_batch>, "Training", "global_batch",
-        "sequences in one optimizer step; default: one micro-batch for each data-parallel rank")),
+        "sequences (or pairs) in one optimizer step; default: one micro-batch for each data-parallel rank")),
+    field(at<&job::preference>, "Training", "preference",
+        "how preferred answers are learned, two of a prompt a sample: dpo, orpo, simpo, cpo, reward, or kto of single "
+        "answers; default: none, the next token is"),
+    field(at<&job::reference>, "Training", "reference",
+        "where dpo and kto have a reference's log-probabilities from: loaded (another model), adapters_off or "
+        "precomputed; default: adapters_off beside an adapter, else loaded"),
     by_hand("", "Training", "optimizer", text,
         "adamw, adamw_8bit, adafactor, sgd, lion, muon and others (an unknown name is answered with the nearest); "
         "default: adamw"),

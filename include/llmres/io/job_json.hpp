@@ -413,13 +413,24 @@ inline result<device_file> find_no_device(std::string_view path) {
 
 namespace detail {
 
-/// The task, and what the model is for. A document may name a task by the head that serves it: "embedding".
+/// The task, and what the model is for. A document may name a task by the head that serves it ("embedding"), or by the
+/// preferences that are learned ("dpo"); a reward model has one score.
 inline status read_task(job_reader& read, job& j) {
     std::string_view usual;
-    if (read.fields().holds_text("task"))
+    maybe<preference_method> learned;
+    if (read.fields().holds_text("task")) {
+        const std::string_view said = read.fields().text_or("task", "");
         for (const std::string_view head : {"embedding", "reranking", "classification"})
-            if (read.fields().text_or("task", "") == head) usual = head;
-    if (usual.empty()) read.value("task", j.task);
+            if (said == head) usual = head;
+        learned = preference_of(said);
+    }
+    if (learned) {
+        j.task = task::finetuning;
+        j.preference = *learned;
+        if (*learned == preference_method::reward) usual = "reranking";
+    } else if (usual.empty()) {
+        read.value("task", j.task);
+    }
     if (const status s = read.checked(); !s) return s;
     if (j.task == task::pretraining) j.model = with_pretraining_head(j.model);
     return take_head(read.fields(), j.model, usual);

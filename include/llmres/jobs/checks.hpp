@@ -346,13 +346,41 @@ constexpr status validate_compressed_cache(const job& j) {
     return done{};
 }
 
+/// Refuses a preference that is learned while nothing is finetuned, a reward without a score, references that
+/// contradict the method or the adapter, and runtimes without such losses.
+constexpr status validate_preference(const job& j) {
+    if (j.preference == preference_method::none) {
+        if (j.reference == reference_model::by_method) return done{};
+        return refused(error_code::inconsistent, "reference", name_of(j.reference),
+                       "a preference to learn, such as dpo");
+    }
+    if (j.task != task::finetuning)
+        return refused(error_code::inconsistent, "preference", name_of(j.preference), "task finetuning");
+    if (!j.runtime.kernels.loss.learns_preferences)
+        return refused(error_code::unsupported, "preference", name_of(j.preference),
+                       "none under a runtime without losses of preferences; trl, huggingface, deepspeed, torchtune and "
+                       "unsloth have them");
+    const bool scores = scored_vocabulary(j.model) == 0;
+    if (scores != (j.preference == preference_method::reward))
+        return refused(error_code::inconsistent, "preference", name_of(j.preference),
+                       scores ? "reward: the model's head makes no scores of tokens"
+                              : "a model with head reranking, which makes one score");
+    if (!has_reference(j.preference) && j.reference != reference_model::by_method)
+        return refused(error_code::inconsistent, "reference", name_of(j.reference),
+                       "absent: only dpo and kto have a reference");
+    if (j.reference == reference_model::adapters_off && !j.adapter.trains())
+        return refused(error_code::inconsistent, "reference", name_of(j.reference),
+                       "an adapter, which is switched off");
+    return done{};
+}
+
 }  // namespace detail
 
 /// Refuses what a training job cannot do in this layout on this GPU: a global batch that is no multiple of
 /// micro-batches, ZeRO 2 and 3 with pipeline stages under DeepSpeed (its PipelineEngine asserts stage 1 at most; FSDP
 /// gathers for every micro-batch), fp8 and fp4 without arithmetic units for them, offloaded weights that nothing
 /// gathers, several micro-batches under an optimizer that frees gradients in the backward pass, and layers whose
-/// backward pass no inventory describes.
+/// backward pass no inventory describes, and preferences without their losses.
 constexpr status validate_training(const job& j, const layout& l, const gpu& card) {
     if (!trains(j)) {
         if (const status s = detail::validate_serving_stages(j, l); !s) return s;
@@ -360,6 +388,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         if (const status s = detail::validate_compressed_cache(j); !s) return s;
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
+    if (const status s = detail::validate_preference(j); !s) return s;
     const std::int64_t at_once = sequences_at_once(j, l);
     if (j.global_batch > 0 && j.global_batch % at_once != 0)
         return refused(error_code::inconsistent, "global_batch", j.global_batch,

@@ -54,6 +54,42 @@ enum class recompute : std::uint8_t {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<recompute>{"none", "selective", "full"};
 
+/// How a model learns which answers are preferred.
+enum class preference_method : std::uint8_t {
+    none,    ///< it does not: it learns the next token
+    dpo,     ///< direct preference optimization, by whichever loss of log-probabilities (IPO, hinge, APO, ...)
+    kto,     ///< Kahneman-Tversky optimization: single answers, desired or not
+    orpo,    ///< odds ratio preference optimization
+    simpo,   ///< simple preference optimization
+    cpo,     ///< contrastive preference optimization
+    reward,  ///< a reward model: a score for each answer
+};
+/// The names of the methods, in their order.
+template <>
+inline constexpr std::array<std::string_view, 7> names_of<preference_method>{"none",  "dpo", "kto",   "orpo",
+                                                                             "simpo", "cpo", "reward"};
+
+/// Where the log-probabilities come from that the trained model's are held against.
+enum class reference_model : std::uint8_t {
+    by_method,  ///< the model itself where adapters are trained, else another copy of it; none where a method has none
+    loaded,     ///< another model of the same size, which is not trained
+    adapters_off,  ///< the trained model with its adapters switched off
+    precomputed,   ///< computed before training
+};
+/// The names of the kinds of references, in their order.
+template <>
+inline constexpr std::array<std::string_view, 4> names_of<reference_model>{"by_method", "loaded", "adapters_off",
+                                                                           "precomputed"};
+
+/// Whether a sample is two answers to one prompt, which are computed together.
+constexpr bool learns_from_pairs(preference_method m) {
+    return m != preference_method::none && m != preference_method::kto;
+}
+/// Whether a method holds log-probabilities against those of a reference.
+constexpr bool has_reference(preference_method m) { return m == preference_method::dpo || m == preference_method::kto; }
+/// Sequences that one sample is.
+constexpr std::int64_t sequences_of_sample(preference_method m) { return learns_from_pairs(m) ? 2 : 1; }
+
 /// Tokens of a finetuning sequence where none are given: samples are far shorter than the longest context
 /// (LLaMA-Factory's cutoff_len; trl's max_length is 1,024, torchtune's packs 4,096).
 inline constexpr token_count usual_finetuning_sequence = tokens(2048);
@@ -97,11 +133,13 @@ struct job {
     token_count sequence{};
     /// Tokens to a multiple of which each sequence is padded (the collators of transformers and torchtune).
     std::int32_t pad_to_multiple_of = 1;
-    std::int64_t micro_batch = 1;         ///< sequences a data rank computes at once
-    std::int64_t global_batch = 0;        ///< sequences in one optimizer step; default: one micro-batch a data rank
-    llmres::optimizer optimizer = adamw;  ///< the optimizer
-    attention_kernel attention = attention_kernel::sdpa;  ///< how attention is computed
-    llmres::recompute recompute = recompute::none;        ///< what is recomputed
+    std::int64_t micro_batch = 1;  ///< samples a data rank computes at once: sequences, or pairs of them (`preference`)
+    std::int64_t global_batch = 0;  ///< samples in one optimizer step; default: one micro-batch a data rank
+    preference_method preference = preference_method::none;  ///< what is learned from, where not the next token
+    reference_model reference = reference_model::by_method;  ///< what a preferred answer is held against
+    llmres::optimizer optimizer = adamw;                     ///< the optimizer
+    attention_kernel attention = attention_kernel::sdpa;     ///< how attention is computed
+    llmres::recompute recompute = recompute::none;           ///< what is recomputed
     /// The parts of a layer that selective recomputation recomputes (Megatron-Core's recompute-modules).
     layer_part_set recompute_modules{layer_part::core_attn};
     std::int32_t recompute_every = 1;  ///< with full recomputation: only every n-th layer is recomputed
@@ -128,6 +166,21 @@ struct job {
 
 /// Whether the job trains.
 constexpr bool trains(const job& j) { return j.task != task::serving; }
+/// Sequences that a data rank computes at once in training.
+constexpr std::int64_t computed_sequences(const job& j) { return j.micro_batch * sequences_of_sample(j.preference); }
+/// Where the reference's log-probabilities come from: never `by_method` where the job's method has a reference.
+constexpr reference_model reference_of(const job& j) {
+    if (!has_reference(j.preference) || j.reference != reference_model::by_method) return j.reference;
+    return j.adapter.trains() ? reference_model::adapters_off : reference_model::loaded;
+}
+/// Whether a reference's weights lie beside those that are trained.
+constexpr bool loads_reference(const job& j) {
+    return has_reference(j.preference) && reference_of(j) == reference_model::loaded;
+}
+/// Whether a training step computes a reference's log-probabilities.
+constexpr bool computes_reference(const job& j) {
+    return has_reference(j.preference) && reference_of(j) != reference_model::precomputed;
+}
 /// Whether the runtime serves in fp16 on that GPU though the job says bf16.
 constexpr bool serves_in_fp16(const job& j, const gpu& card) {
     return !trains(j) && j.runtime.serving_kernels.without_bf16 != bf16_code::converts && prefers_fp16(card) &&

@@ -26,12 +26,13 @@ enum class memory_term : std::uint8_t {
     workspace,          ///< scratch memory of libraries and kernels
     runtime,            ///< the process itself: CUDA context, CUDA graphs
     fragmentation,      ///< what the allocator or pool holds beyond what it hands out
+    reference,          ///< preference tuning: weights of the model that answers are held against
 };
 /// The names of the terms, in their order: keys of a plan's JSON.
 template <>
-inline constexpr std::array<std::string_view, 13> names_of<memory_term>{
-    "weights",         "adapter", "gradients",     "optimizer", "optimizer_scratch", "activations",  "kv_cache",
-    "recurrent_state", "logits",  "communication", "workspace", "runtime",           "fragmentation"};
+inline constexpr std::array<std::string_view, 14> names_of<memory_term>{
+    "weights",         "adapter", "gradients",     "optimizer", "optimizer_scratch", "activations",   "kv_cache",
+    "recurrent_state", "logits",  "communication", "workspace", "runtime",           "fragmentation", "reference"};
 
 /// The part of a step in which memory peaks.
 enum class phase : std::uint8_t {
@@ -43,16 +44,17 @@ enum class phase : std::uint8_t {
     decode,     ///< serving: the last token of every sequence is computed while the cache is full
     load,       ///< serving: weights are converted, beside what they are converted to, before the first step
     start,      ///< serving on unified memory: weights are read from files whose pages lie in the same memory
+    reference,  ///< preference tuning: a reference computes log-probabilities beside all that the trained model saved
 };
 /// The names of the phases, in their order.
 template <>
-inline constexpr std::array<std::string_view, 8> names_of<phase>{"prefill", "loss",   "backward", "optimizer",
-                                                                 "forward", "decode", "load",     "start"};
+inline constexpr std::array<std::string_view, 9> names_of<phase>{"prefill", "loss", "backward", "optimizer", "forward",
+                                                                 "decode",  "load", "start",    "reference"};
 
 /// A training step by its passes: the most bytes of tensors that are alive in each.
 struct training_passes {
     byte_count forward{};   ///< from the first layer to the head
-    byte_count loss{};      ///< the head and the loss
+    byte_count loss{};      ///< the head and the loss, and in preference tuning the reference
     byte_count backward{};  ///< from the gradient of the logits to that of the embedding
     byte_count step{};      ///< the optimizer's step
     friend constexpr bool operator==(const training_passes&, const training_passes&) = default;

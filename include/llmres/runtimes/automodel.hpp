@@ -13,7 +13,8 @@ namespace llmres::inline v0::runtimes {
 inline constexpr runtime automodel = [] {
     runtime r = for_versions(huggingface, "NeMo AutoModel 0.7 and later", {0, 7});
     r.identity.name = "automodel";
-    r.kernels.norm = norm_code::fused;  // components/models/common/utils.py, Float32RMSNorm: compiled
+    r.kernels.norm = norm_code::fused;          // components/models/common/utils.py, Float32RMSNorm: compiled
+    r.kernels.loss.learns_preferences = false;  // recipes/llm
     // components/moe/experts.py: tokens are dispatched to ranks, then grouped products
     r.kernels.experts = expert_code::dispatched;
     r.kernels.casts_weights = false;           // FSDP2's MixedPrecisionPolicy (components/distributed/config.py)

@@ -56,6 +56,9 @@ enum class loss_code : std::uint8_t {
     vocabulary_parallel_fused,  ///< the same, compiled by PyTorch, which keeps the exponentials in another tensor
     transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies, In-sample: from the
                          ///< slopes of megatron_b200's 24 runs)
+    /// Log-probabilities of the tokens, head and all in tiles of 4,096 tokens and 32,768 words, whose logits are
+    /// computed again for their gradient (trl since 1.15, kernels/chunked_logprob.py).
+    fused_log_probabilities,
     mean,  ///< the mean of the fp32 logits, which the caller keeps to the end: what profilers differentiate instead of
            ///< a loss
 };
@@ -141,9 +144,9 @@ inline constexpr std::array<std::string_view, 3> names_of<scan_code>{"plain", "f
 // clang-format off
 /// The names of the losses, in their order.
 template <>
-inline constexpr std::array<std::string_view, 9> names_of<loss_code>{
+inline constexpr std::array<std::string_view, 10> names_of<loss_code>{
     "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel",
-    "vocabulary_parallel_fused", "transformer_engine", "mean"};
+    "vocabulary_parallel_fused", "transformer_engine", "fused_log_probabilities", "mean"};
 // clang-format on
 
 /// Which losses are compiled with the layers.
@@ -188,6 +191,7 @@ struct training_loss {
     /// `chunked`: the model returns fp32 copies of all logits, over which the loss is computed, and which the caller
     /// holds while it is differentiated.
     bool returns_fp32 = false;
+    bool learns_preferences = true;  ///< There are losses of preferences (DPO and its kin).
     /// `fused_linear`: each part's gradient of the head is a tensor, and another in fp32, before it is added. (Liger
     /// since 0.6.2, ops/fused_linear_cross_entropy.py; before: addmm in place.)
     bool widens_head_gradient = false;

@@ -30,7 +30,7 @@ inline constexpr runtime litgpt{
         .norm = norm_code::eager,
         // finetune/*.py: lm_head_chunk_size=128, and Fabric casts what a model returns to fp32
         // (fabric/plugins/precision, convert_output).
-        .loss{.code = loss_code::chunked, .chunk_tokens = 128, .returns_fp32 = true},
+        .loss{.code = loss_code::chunked, .chunk_tokens = 128, .returns_fp32 = true, .learns_preferences = false},
         .joined_heads = joined_heads_code::views,
         .shared_heads = false,
         .fp32_adapters = false,

@@ -78,7 +78,7 @@ inline constexpr runtime megatron{
     .kernels{
         .norm = norm_code::fused,
         .gate = gate_code::fused,
-        .loss{.code = loss_code::vocabulary_parallel},
+        .loss{.code = loss_code::vocabulary_parallel, .learns_preferences = false},
         .linear = linear_code::accumulates_beside,
         .experts = expert_code::permuted,
         .scan = scan_code::fused_to_gate,  // core/ssm/mamba_mixer.py, use_mamba_mem_eff_path

@@ -27,6 +27,7 @@ inline constexpr runtime nanotron = [] {
     r.kernels.modules = module_code::own;  // src/nanotron/models, nn/activations.py
     // parallel/tensor_parallel/functional.py: fp32 logits, the same less their maximum, and the exponentials.
     r.kernels.loss.code = loss_code::eager_shifted;
+    r.kernels.loss.learns_preferences = false;
     // Reduce-scatter mode keeps what column-parallel products gathered.
     r.kernels.keeps_gathered_inputs = true;
     r.optimizer.foreach_tensors = false;

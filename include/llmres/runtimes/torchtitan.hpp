@@ -64,7 +64,7 @@ inline constexpr runtime torchtitan{
     },
     .kernels{
         .norm = norm_code::fused,
-        .loss{.code = loss_code::eager, .holds_logits = true},
+        .loss{.code = loss_code::eager, .holds_logits = true, .learns_preferences = false},
         .experts = expert_code::dispatched,
         .casts_weights = false,
         .modules = module_code::own,  // torchtitan/models

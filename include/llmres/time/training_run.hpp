@@ -55,7 +55,7 @@ struct training_time {
 
 /// Tokens of an optimizer step, the padding of samples to the sequence included.
 constexpr token_count tokens_of_step(const job& j, const layout& l) {
-    return sequence_of(j) * (sequences_at_once(j, l) * micro_batches(j, l));
+    return sequence_of(j) * (sequences_at_once(j, l) * micro_batches(j, l) * sequences_of_sample(j.preference));
 }
 
 /// The time of training between two checkpoints with the least time lost, for checkpoints of c seconds and a mean time
@@ -198,7 +198,8 @@ constexpr result<training_time> time_of_run(const training_run& r, const job& j,
     if (const status s = detail::validate_size(r); !s) return s.error();
     if (const status s = detail::validate_interruptions(r); !s) return s.error();
     const token_count each = tokens_of_step(j, l);
-    const token_count sample = r.sample_tokens > token_count{} ? r.sample_tokens : sequence_of(j);
+    const token_count sample =
+        r.sample_tokens > token_count{} ? r.sample_tokens : sequence_of(j) * sequences_of_sample(j.preference);
     const token_count asked = r.samples > 0 ? scaled_up(sample * r.samples, r.epochs) : r.trained;
     training_time t{.gpus = l.gpus()};
     t.steps = detail::ceil_quotient(asked.in(tokens), each.in(tokens));

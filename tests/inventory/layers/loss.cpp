@@ -68,7 +68,8 @@ TEST_CASE("the loss alone holds what it was tracked to hold while PyTorch comput
         const std::string family = r.text("family");
         const bool of_tokens = family != "vit" && family != "mamba2";  // (mamba2 lets its 16-bit logits go)
         const bool plain = r.text("method") == "full" && r.text("recompute") == "none" && r.text("offload").empty() &&
-                           r.text("kernels") != "liger";
+                           r.text("kernels") != "liger" &&
+                           !r.text("loss").starts_with("trl");  // a head that is called nowhere
         if (!of_tokens || !plain || !r.text("autocast_dtype").empty() || r.number("batch") != 1 ||
             r.number("accumulate") > 1)
             continue;
@@ -102,6 +103,34 @@ TEST_CASE(
     CHECK(logit_positions(j.model, training_context{j, {}}) == 1);
     j.model.vocabulary = hidden;
     CHECK(logit_positions(j.model, training_context{j, {}}) == 7);
+}
+
+TEST_CASE("TRL's head has a tile of logits, whatever the vocabulary, and gradients in fp32 (chunked_logprob.py)") {
+    job j = training(loss_code::fused_log_probabilities);
+    constexpr byte_count tile = bytes(2) * (4096 * 32768);
+    constexpr byte_count head = bytes(1) * (vocabulary * hidden);
+    // The positions that are scored are a copy, which stays with two values of each.
+    CHECK(made_at(j, loss_point::kept) == stream + bytes(2 * 4) * n);
+    CHECK(made_at(j, loss_point::forward) == stream + tile);
+    CHECK(made_at(j, loss_point::gradient) == tile + stream * 2 + stream + head * 4 + head * 2);
+    CHECK(made_at(j, loss_point::head) == stream * 2);
+    // Weights in fp32 are cast tile by tile, and the second cast is made beside the first; gradients need no copy.
+    j.weights = fp32, j.compute = bf16, j.autocast = true;
+    constexpr byte_count cast = bytes(2) * (32768 * hidden), input = bytes(2) * (4096 * hidden);
+    CHECK(made_at(j, loss_point::forward) == stream * 2 + tile + cast + input);
+    CHECK(made_at(j, loss_point::gradient) == tile + cast * 2 + input + stream * 2 + head * 4);
+    CHECK_FALSE(casts_head(j.model, training_context{j, {}}));
+    // Of few tokens and words the tile is as wide, and the head's cast is not.
+    j.sequence = tokens(100);
+    j.model.vocabulary = 1000;
+    CHECK(made_at(j, loss_point::forward) ==
+          bytes(100) * (4 * hidden + 2 * 32768 + 2 * hidden) + bytes(2) * (1000 * hidden));
+    j = training(loss_code::fused_log_probabilities);
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(made_at(j, loss_point::gradient) == tile + stream * 2 + stream);
+    // A model that makes no scores of tokens has none of it.
+    j.model.vocabulary = 0;
+    CHECK(made_at(j, loss_point::gradient) == byte_count{});
 }
 
 TEST_CASE("each way to compute the loss takes less than the one that knows less") {

@@ -69,7 +69,7 @@ def runtime(row: dict[str, str]) -> dict[str, Any]:
     if row["experts_implementation"]:
         made["experts"] = EXPERTS[row["experts_implementation"]]
     if row["loss"]:
-        made["loss"] = row["loss"]
+        made["loss"] = "fused_log_probabilities" if row["loss"].startswith("trl") else row["loss"]
     if row["kernels"] == "liger":
         made |= {"loss": "fused_linear", "fused_norms": True, "fused_gates": True}
     if row["recompute"] == "selective":
@@ -104,6 +104,8 @@ def document(row: dict[str, str]) -> dict[str, Any]:
         made["offload"] = {"activations": "host"}
     if row["dropout"]:
         made["dropout"] = True
+    if row["loss"] == "trl_dpo":
+        made["preference"] = "dpo"
     if row["method"] != "full":
         made["adapter"] = adapter(row)
     return made | {"layout": {}, "cluster": {"gpu": GPUS[row["gpu"]]}, "runtime": runtime(row)}

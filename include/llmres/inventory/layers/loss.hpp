@@ -45,16 +45,22 @@ enum class loss_variant : std::uint8_t {
     vocabulary_parallel,        ///< Megatron-Core over an fp32 copy of 16-bit logits
     vocabulary_parallel_fused,  ///< the same compiled, with the exponentials in a tensor of their own
     transformer_engine,         ///< one kernel over the 16-bit logits
+    fused_log_probabilities,    ///< head and log-probabilities in tiles, computed anew for the gradient (TRL)
     mean,                       ///< of the fp32 logits, which the caller keeps to the end
 };
 
 /// The size of a tensor of the loss.
 enum class loss_extent : std::uint8_t {
-    logits,        ///< all positions x vocabulary
-    part,          ///< logit_positions() x vocabulary
-    all_and_part,  ///< both of these together
-    hidden,        ///< all positions x hidden width: whole on every tensor rank
-    head,          ///< the head's weight
+    logits,             ///< all positions x vocabulary
+    part,               ///< logit_positions() x vocabulary
+    all_and_part,       ///< both of these together
+    tokens,             ///< one value for each position
+    hidden,             ///< all positions x hidden width: whole on every tensor rank
+    head,               ///< the head's weight
+    tile,               ///< tile_positions() x tile_words
+    tile_of_head,       ///< the head's weight for at most tile_words
+    two_tiles_of_head,  ///< the same of two tiles, where there are so many
+    tile_of_hidden,     ///< tile_positions() x hidden width
 };
 
 /// The format of a tensor of the loss.
@@ -63,6 +69,8 @@ enum class loss_format : std::uint8_t {
     fp32,
     stream,    ///< the residual stream's
     returned,  ///< that of the logits that the model returns
+    normed,    ///< that of the final norm's output
+    weights,   ///< that of the head's weight
     autocast,  ///< fp32 under autocast, else that of computation
 };
 
@@ -85,6 +93,10 @@ enum class loss_condition : std::uint8_t {
     splits_vocabulary,  ///< tensor ranks share the logits
     trains_head,
     widens_head_gradient,  ///< each part's gradient of the head is a tensor, and another in fp32
+    narrow_head,           ///< the head is trained, and its weight is narrower than fp32
+    narrow_input,          ///< the final norm's output is narrower than fp32
+    casts_head_tiles,      ///< the head's weight is wider than its products
+    casts_input_tiles,     ///< the final norm's output is
     returned_in_fp32,      ///< the caller holds fp32 copies of the logits
     returned_as_computed,  ///< it holds the logits
 };
@@ -219,6 +231,25 @@ inline constexpr std::array tensors{
     loss_tensor{transformer_engine, gradient, r::logits, 2},
     loss_tensor{transformer_engine, head, r::logits, 2},
 
+    // The positions that are scored are copied (trl/trainer/utils.py, add_fused_lm_head: hidden_states[mask]), which
+    // stays; the gradients are summed in fp32, and cast when all tiles are done (kernels/chunked_logprob.py).
+    loss_tensor{fused_log_probabilities, kept, r::linear_input, 1, f::normed, always, e::hidden},
+    loss_tensor{fused_log_probabilities, kept, r::log_probabilities, 2, f::fp32, always, e::tokens},  // and the entropy
+    loss_tensor{fused_log_probabilities, forward, r::normalised, 1, f::normed, always, e::hidden},
+    loss_tensor{fused_log_probabilities, forward, r::logits, 1, f::compute, always, e::tile},
+    loss_tensor{fused_log_probabilities, forward, r::weight, 1, f::compute, casts_head_tiles, e::tile_of_head},
+    loss_tensor{fused_log_probabilities, forward, r::linear_input, 1, f::compute, casts_input_tiles, e::tile_of_hidden},
+    loss_tensor{fused_log_probabilities, gradient, r::logits, 1, f::compute, always, e::tile},
+    // One tile's cast is there until the next one's is made.
+    loss_tensor{fused_log_probabilities, gradient, r::weight, 1, f::compute, casts_head_tiles, e::two_tiles_of_head},
+    loss_tensor{fused_log_probabilities, gradient, r::linear_input, 1, f::compute, casts_input_tiles,
+                e::tile_of_hidden},
+    loss_tensor{fused_log_probabilities, gradient, r::gradient, 1, f::fp32, always, e::hidden},
+    loss_tensor{fused_log_probabilities, gradient, r::gradient, 1, f::normed, narrow_input, e::hidden},
+    loss_tensor{fused_log_probabilities, gradient, r::gradient, 1, f::fp32, trains_head, e::head},
+    loss_tensor{fused_log_probabilities, gradient, r::gradient, 1, f::weights, narrow_head, e::head},
+    loss_tensor{fused_log_probabilities, head, r::gradient, 1, f::normed, always, e::hidden},
+
     loss_tensor{mean, forward, r::logits, 1, f::compute, logits_in_16_bits},
     loss_tensor{mean, forward, r::logits_fp32, 1, f::fp32},
     loss_tensor{mean, gradient, r::logits_gradient, 1, f::fp32},
@@ -254,9 +285,19 @@ constexpr std::int64_t logit_positions(const model& m, const training_context& c
     return part < all ? part : all;
 }
 
+/// Words whose logits one tile of TRL's head has, and positions, where a micro-batch has so many
+/// (trl/trainer/utils.py, _CHUNKED_LOGPROB_CHUNK_SIZE; kernels/chunked_logprob.py, TOKEN_CHUNK_SIZE). The tile is as
+/// wide whatever the vocabulary.
+inline constexpr std::int64_t tile_words = 32768, most_tile_positions = 4096;
+constexpr std::int64_t tile_positions(const training_context& context) {
+    return context.tokens.all() < most_tile_positions ? context.tokens.all() : most_tile_positions;
+}
+
 /// Whether the head's weight is cast for its product. Beside quantised layers heads stay as they are, and are cast
 /// where they are fp32.
 constexpr bool casts_head(const model& m, const training_context& context) {
+    // TRL's head casts a tile of it at a time.
+    if (context.runtime.kernels.loss.code == loss_code::fused_log_probabilities) return false;
     return scored_vocabulary(m) > 0 && context.autocast &&
            (is_packed(context.formats.weights) ? context.formats.fp32_stream
                                                : !(context.formats.weights == context.formats.compute));
@@ -282,6 +323,7 @@ constexpr loss_variant loss_variant_of(const training_context& context) {
             return fp32_compute ? loss_variant::fp32_parallel : loss_variant::vocabulary_parallel;
         case loss_code::vocabulary_parallel_fused: return loss_variant::vocabulary_parallel_fused;
         case loss_code::transformer_engine: return loss_variant::transformer_engine;
+        case loss_code::fused_log_probabilities: return loss_variant::fused_log_probabilities;
         case loss_code::mean: break;
     }
     return loss_variant::mean;
@@ -292,7 +334,7 @@ constexpr bool returns_logits(const training_context& context) {
     return context.runtime.kernels.loss.returns_logits && !context.code.loss.returns_fp32;
 }
 
-constexpr bool exists(loss_condition when, const training_context& context) {
+constexpr bool exists(loss_condition when, const model& m, const training_context& context) {
     const llmres::runtime& runtime = context.runtime;
     switch (when) {
         case loss_condition::always: return true;
@@ -305,15 +347,20 @@ constexpr bool exists(loss_condition when, const training_context& context) {
         case loss_condition::scales_logits: return context.code.loss.scales_logits;
         case loss_condition::caps_logits: return context.code.loss.caps_logits;
         case loss_condition::holds_logits:
-            return runtime.kernels.loss.holds_logits && !exists(loss_condition::holds_computed_outputs, context);
+            return runtime.kernels.loss.holds_logits && !exists(loss_condition::holds_computed_outputs, m, context);
         case loss_condition::holds_outputs: return runtime.kernels.loss.holds_outputs;
         case loss_condition::holds_computed_outputs:
-            return runtime.kernels.loss.holds_outputs && exists(loss_condition::returns_16_bits, context);
+            return runtime.kernels.loss.holds_outputs && exists(loss_condition::returns_16_bits, m, context);
         case loss_condition::holds_fp32_outputs:
-            return runtime.kernels.loss.holds_outputs && !exists(loss_condition::returns_16_bits, context);
+            return runtime.kernels.loss.holds_outputs && !exists(loss_condition::returns_16_bits, m, context);
         case loss_condition::whole_vocabulary: return !context.splits_vocabulary;
         case loss_condition::splits_vocabulary: return context.splits_vocabulary;
         case loss_condition::trains_head: return !context.frozen;
+        case loss_condition::narrow_head: return !context.frozen && !(context.formats.weights == fp32);
+        case loss_condition::narrow_input: return !(context.normed(m.final_norm) == fp32);
+        case loss_condition::casts_head_tiles: return context.autocast && context.formats.weights == fp32;
+        case loss_condition::casts_input_tiles:
+            return context.autocast && !(context.normed(m.final_norm) == context.formats.compute);
         case loss_condition::returned_in_fp32: return runtime.kernels.loss.returns_fp32;
         case loss_condition::returned_as_computed: return !runtime.kernels.loss.returns_fp32;
         case loss_condition::widens_head_gradient: return !context.frozen && runtime.kernels.loss.widens_head_gradient;
@@ -321,10 +368,12 @@ constexpr bool exists(loss_condition when, const training_context& context) {
     return false;
 }
 
-constexpr const precision& format_of(loss_format format, const training_context& context) {
+constexpr const precision& format_of(loss_format format, const model& m, const training_context& context) {
     switch (format) {
         case loss_format::compute: return context.formats.compute;
         case loss_format::stream: return context.formats.stream;
+        case loss_format::normed: return context.normed(m.final_norm);
+        case loss_format::weights: return context.formats.weights;
         case loss_format::returned: return returns_logits(context) ? context.formats.compute : fp32;
         case loss_format::autocast: return context.autocast ? fp32 : context.formats.compute;
         case loss_format::fp32: break;
@@ -339,7 +388,16 @@ constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const t
         case loss_extent::part: return product(t.copies * logit_positions(m, context), scored_vocabulary(m));
         case loss_extent::all_and_part:
             return product(t.copies * (n + logit_positions(m, context)), scored_vocabulary(m));
+        case loss_extent::tokens: return t.copies * n;
         case loss_extent::hidden: return t.copies * n * embedding_width_of(m);
+        case loss_extent::tile: return product(t.copies * tile_positions(context), tile_words);
+        case loss_extent::tile_of_head:
+        case loss_extent::two_tiles_of_head: {
+            const std::int64_t words = t.extent == loss_extent::tile_of_head ? tile_words : 2 * tile_words;
+            return product(t.copies * (scored_vocabulary(m) < words ? scored_vocabulary(m) : words),
+                           embedding_width_of(m));
+        }
+        case loss_extent::tile_of_hidden: return product(t.copies * tile_positions(context), embedding_width_of(m));
         case loss_extent::head: break;
     }
     return product(scored_vocabulary(m), embedding_width_of(m));
@@ -365,12 +423,14 @@ constexpr void list_head_activations(const model& m, const training_context& con
     if (!context.frozen && m.embedding_width > 0)
         saved.put(activation_role::linear_input, n * m.hidden, context.formats.compute, by_sequence,
                   backward_point::output);
-    if (!context.frozen && scored_vocabulary(m) > 0)  // a head that is differentiated at once does not keep its input
+    const loss_code loss = context.runtime.kernels.loss.code;
+    // A head that is differentiated at once does not keep its input; one in tiles has a copy of it.
+    if (!context.frozen && scored_vocabulary(m) > 0 && loss != loss_code::fused_log_probabilities)
         visit(activation{activation_role::linear_input, n * width, context.formats.compute, whole},
-              context.runtime.kernels.loss.code == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
+              loss == loss_code::fused_linear ? loss_point::forward : loss_point::saved);
     // Autocast remembers casts of weights that require a gradient (ATen/autocast_mode.cpp, cached_cast): of a frozen
     // one each part of the loss has its own.
-    const bool each = context.frozen && context.runtime.kernels.loss.code == loss_code::chunked;
+    const bool each = context.frozen && loss == loss_code::chunked;
     if (casts_head(m, context))
         visit(
             activation{activation_role::weight, product(scored_vocabulary(m), width * (each ? loss_parts(context) : 1)),
@@ -384,13 +444,14 @@ constexpr void list_head_activations(const model& m, const training_context& con
 /// Shows what the final norm, the head and the cross entropy hold.
 constexpr void list_loss_activations(const model& m, const training_context& context, const loss_visitor& visit) {
     list_head_activations(m, context, visit);
-    const loss_variant variant = loss_variant_of(context);
+    loss_variant variant = loss_variant_of(context);
+    if (variant == loss_variant::fused_log_probabilities && scored_vocabulary(m) == 0) variant = loss_variant::eager;
     const auto row = static_cast<std::size_t>(variant);
     for (std::size_t i = loss_table::first_of[row]; i < loss_table::first_of[row + 1]; ++i) {
         const loss_tensor& t = loss_table::tensors[i];
-        if (!exists(t.when, context)) continue;
+        if (!exists(t.when, m, context)) continue;
         const bool whole = t.extent == loss_extent::hidden;
-        visit(activation{t.role, elements_of(t, m, context), format_of(t.format, context),
+        visit(activation{t.role, elements_of(t, m, context), format_of(t.format, m, context),
                          whole ? activation_split::whole : activation_split::tensor},
               t.at);
     }

@@ -13,11 +13,12 @@
 /// Memory and time of a plan as JSON, by term.
 namespace llmres::inline v0 {
 
-/// Memory by term.
+/// Memory by term; a reference only where there is one.
 inline json_value to_json(const memory_breakdown& m) {
     json_value terms = json_value::object();
     for (std::size_t i = 0; i < m.terms.size(); ++i)
-        terms[name_of(static_cast<memory_term>(i))] = m.terms[i].expected.in(bytes);
+        if (static_cast<memory_term>(i) != memory_term::reference || m.terms[i].expected > byte_count{})
+            terms[name_of(static_cast<memory_term>(i))] = m.terms[i].expected.in(bytes);
     const interval<byte_count> total = m.total();
     json_value out = detail::json_object({{"low", total.low.in(bytes)},
                                           {"expected", total.expected.in(bytes)},

@@ -15,9 +15,10 @@ namespace llmres::inline v0::detail {
 
 /// One colour for each memory_term, which colour-blind people can tell from the others (Okabe and Ito 2008, with
 /// tints).
-inline constexpr std::array<std::string_view, names_of<memory_term>.size()> term_colours{
-    "#0072b2", "#56b4e9", "#e69f00", "#f0e442", "#b8a800", "#009e73", "#d55e00",
-    "#cc79a7", "#8fb0cf", "#8c6d9e", "#a8a8a8", "#6d7680", "#c9ced6"};
+inline constexpr auto term_colours =
+    std::to_array<std::string_view>({"#0072b2", "#56b4e9", "#e69f00", "#f0e442", "#b8a800", "#009e73", "#d55e00",
+                                     "#cc79a7", "#8fb0cf", "#8c6d9e", "#a8a8a8", "#6d7680", "#c9ced6", "#004a73"});
+static_assert(term_colours.size() == names_of<memory_term>.size());
 
 inline std::string_view colour_of(memory_term t) { return term_colours[static_cast<std::size_t>(t)]; }
 

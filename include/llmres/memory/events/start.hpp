@@ -29,6 +29,7 @@ public:
             move_to_buffers();
         else
             load_weights(tensor_group::lasting);
+        load_reference();
         for (std::size_t k = 0; k < to_.folded.kinds(); ++k)
             for (std::int64_t i = 0; i < to_.stage.holds.counts[k]; ++i)
                 to_.allocate(tensor_group::lasting, rotary_table(to_.folded, to_.folded.job.model.layers.kinds[k]));
@@ -46,6 +47,14 @@ private:
         to_.for_each_tensor_here([&](const training_state& kept, std::int64_t copies) {
             to_.allocate_copies(group, kept.weights, copies);
             to_.allocate_copies(group, kept.adapter, copies);
+        });
+    }
+    /// A model as large as the trained one, which is not trained.
+    constexpr void load_reference() const {
+        if (!loads_reference(to_.folded.job)) return;
+        if (to_.flat_units()) return to_.allocate(tensor_group::lasting, to_.at.held.reference);
+        to_.for_each_tensor_here([&](const training_state& kept, std::int64_t copies) {
+            to_.allocate_copies(tensor_group::lasting, kept.weights, copies);
         });
     }
     /// Megatron-Core's distributed optimizer: a buffer of all weights and one of all gradients are made beside the

@@ -43,6 +43,7 @@ public:
             forward(i, ahead, to_.layers());
             ahead = 0;
             if (to_.stage.last) loss_.forward();
+            if (computes_reference(to_.folded.job)) reference();
             if (i + 1 < whole) continue;
             if (part > 0 && i + 1 < batches) forward(i + 1, 0, ahead = part);
             backward(i + 1 - whole);
@@ -89,6 +90,21 @@ private:
         }
         if (!to_.folded.context.runtime.sharding.reshards_after_forward) return to_.release(tensor_group::frames);
         to_.release(tensor_group::even_unit), to_.release(tensor_group::odd_unit);
+        to_.release(tensor_group::frames);
+    }
+    /// A reference's forward pass, of which nothing is saved.
+    constexpr void reference() {
+        to_.allocate(tensor_group::frames, model_frames(to_.at, recorded::no));
+        for (std::int32_t i = 0; i < to_.layers(); ++i) {
+            gather(i);
+            to_.allocate(tensor_group::temporaries, to_.folded.layers[to_.kind_at(i)].unrecorded);
+            to_.release(tensor_group::temporaries);
+            to_.allocate(tensor_group::frames,
+                         reference_casts(to_.at, to_.layers() - i - 1) - reference_casts(to_.at, to_.layers() - i));
+        }
+        const loss_memory& loss = to_.folded.ends.loss;
+        if (to_.stage.last) to_.allocate(tensor_group::temporaries, loss.kept + loss.forward);
+        to_.release(tensor_group::temporaries);
         to_.release(tensor_group::frames);
     }
     /// Whether a layer keeps what it saves until its backward pass, and no less.

@@ -104,7 +104,7 @@ constexpr live_weights live_weights_of(const training_context& context, byte_cou
 
 /// Whether the host waits for the GPU in each layer's attention, so that all that was launched before is done.
 constexpr bool waits_in_attention(const job& j, const training_context& context) {
-    return context.runtime.kernels.modules == module_code::transformers && j.micro_batch == 1 &&
+    return context.runtime.kernels.modules == module_code::transformers && computed_sequences(j) == 1 &&
            context.attention.kernel == attention_kernel::flash;
 }
 

@@ -39,7 +39,7 @@ struct training_layer {
     byte_count added_peak{};  ///< the peak with the one gradient that is made, and added to an earlier one
     byte_count recomputed{};  ///< with adapters: the fullest moment when it is recomputed, beyond all that it saves
     byte_count in_forward{};  ///< the fullest moment of the forward pass, beyond what the layer keeps; where followed
-    byte_count unrecorded{};  ///< that moment where no gradient reaches the layer, with its input
+    byte_count unrecorded{};  ///< that moment where no gradient reaches the layer, or a reference's, with its input
 };
 
 /// The fullest moment of a layer's forward pass, with what is made of its weights: autocast's copies, each from its
@@ -86,7 +86,7 @@ constexpr training_layer training_layer_of(const layer& kind, const job& j, cons
     const bool stays = saved_tensors_of(j, context) == saved_tensors::stay;
     const byte_count alive = forward_of(a.sums.forward, context, state, stays ? state.casts.all : state.casts.cached);
     t.in_forward = beyond(alive, stays ? t.kept : byte_count{});
-    if (begins_late(context))
+    if (begins_late(context) || computes_reference(j))
         t.unrecorded = forward_of(a.sums.unrecorded, context, state, state.casts.cached) + a.output_gradient;
     return t;
 }

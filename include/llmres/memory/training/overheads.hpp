@@ -27,10 +27,12 @@ struct tensor_memory {
     byte_count logits{};
     byte_count communication{};
     byte_count optimizer_scratch{};
-    byte_count paged{};  ///< of `optimizer`, managed memory, which PyTorch's allocator knows nothing of
+    byte_count paged{};      ///< of `optimizer`, managed memory, which PyTorch's allocator knows nothing of
+    byte_count reference{};  ///< weights of a model that is not trained
 
     constexpr byte_count all() const {
-        return weights + adapter + gradients + optimizer + activations + logits + communication + optimizer_scratch;
+        return weights + adapter + gradients + optimizer + activations + logits + communication + optimizer_scratch +
+               reference;
     }
 };
 
@@ -82,6 +84,7 @@ constexpr memory_breakdown terms_of(const tensor_memory& t, const tensor_details
     m.evictable = t.paged;
     m[memory_term::weights] = t.weights;
     m[memory_term::adapter] = t.adapter;
+    m[memory_term::reference] = t.reference;
     m[memory_term::gradients] = t.gradients + d.bucketed;
     m[memory_term::optimizer] = t.optimizer;
     m[memory_term::activations] = t.activations;

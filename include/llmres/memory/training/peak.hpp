@@ -39,6 +39,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
             visit(at_layer_backward(in, peak_point::first_layer_backward, k));
         }
         if (forward) visit(at_layer_forward(in, k));
+        if (computes_reference(f.job)) visit(at_reference_forward(in, k));
         if (!f.context.adapter.low_rank() || !f.context.recomputes) continue;
         visit(at_adapter_recomputation(in, peak_point::last_adapter_recomputation, k));
         visit(at_adapter_recomputation(in, peak_point::first_adapter_recomputation, k));
@@ -57,6 +58,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
         if (f.ends.norm_backward > byte_count{}) visit(at_final_norm_backward(in));
         if (in.steps_in_backward && !f.job.model.tied_head) visit(at_head_step(in));
     }
+    if (s.last && computes_reference(f.job)) visit(at_reference_loss(in));
     if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));
 }
 

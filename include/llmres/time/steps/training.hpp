@@ -40,7 +40,7 @@ constexpr bool adds_gradients(const job& j, const layout& l) {
 /// Forward and backward pass of a micro-batch.
 constexpr token_passes passes_of_training(const job& j, const layout& l) {
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
-    token_pass pass{.tokens = {j.micro_batch, length, sequence_of(j).in(tokens)},
+    token_pass pass{.tokens = {computed_sequences(j), length, sequence_of(j).in(tokens)},
                     .expert_load = j.expert_load,
                     .training = true,
                     .scores = j.attention != attention_kernel::eager ? pair_scores::in_registers
@@ -83,14 +83,35 @@ constexpr priced_pass both_passes(const priced_passes& each) {
     return all;
 }
 
+/// Forward passes of a training step that nothing is differentiated of: the reference's; of KTO as many over answers to
+/// other prompts, by both models (trl 1.16, trainer/kto_trainer.py, _compute_kl_logps and _compute_loss).
+constexpr double passes_beside(const job& j) {
+    const double others = j.preference == preference_method::kto ? 1.0 : 0.0;
+    return computes_reference(j) ? 1.0 + 2.0 * others : others;
+}
+
 /// What a micro-batch takes of one layer: both passes, and what is computed a second time.
 constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
     priced_pass all = both_passes(layer);
     const duration at_peak = all.at_peak;
     const flop_count once = all.flops;
     if (j.recompute == recompute::full) all.add(layer[0], 1.0 / j.recompute_every);
+    if (passes_beside(j) > 0) all.add(layer[0], passes_beside(j));
     if (j.recompute == recompute::selective && j.recompute_modules.has(layer_part::core_attn))
         all.compute += layer[0].attention;
+    all.at_peak = at_peak;
+    all.flops = once;
+    return all;
+}
+
+/// What a micro-batch takes of the head and the loss: both passes, the product again where none of its logits are kept,
+/// and a reference's.
+constexpr priced_pass head_work(const job& j, const priced_passes& head) {
+    priced_pass all = both_passes(head);
+    const duration at_peak = all.at_peak;
+    const flop_count once = all.flops;
+    if (j.runtime.kernels.loss.code == loss_code::fused_log_probabilities) all.add(head[0], 1.0);
+    if (passes_beside(j) > 0) all.add(head[0], passes_beside(j));
     all.at_peak = at_peak;
     all.flops = once;
     return all;
@@ -142,7 +163,7 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
     by_kind<priced_pass> layers;
     for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
         layers.set(k, layer_work(j, priced.layer(k)));
-    const priced_pass head = both_passes(priced.head());
+    const priced_pass head = head_work(j, priced.head());
     priced_pass depth;
     if (j.mtp_layers > 0) {
         pricer price = model_pricer::pricer_of(j, l, with, passes);
@@ -264,7 +285,7 @@ constexpr interval<duration> sending_time(const job& j, const layout& l, const p
     if (l.pipeline == 1) return {};
     const std::int64_t length = ceil_quotient(sequence_of(j).in(tokens), l.context_parallel);
     // Forward and back, each micro-batch waits for its own.
-    const byte_count message = size_of(activations_of(j), j.micro_batch * length, j.model.hidden);
+    const byte_count message = size_of(activations_of(j), computed_sequences(j) * length, j.model.hidden);
     const double sends = 2.0 * l.virtual_pipeline * static_cast<double>(rounds);
     const bool in_parts = l.tensor > 1 && (l.sequence_parallel || j.runtime.pipeline.partitions_sends);
     interval<duration> send = send_time(div_up(message, in_parts ? l.tensor : 1), l, with);
@@ -320,7 +341,8 @@ constexpr job_speed training_speed(const job& j, const layout& l, const memory_b
     }
 
     const std::int64_t data_ranks = l.all_data_ranks();
-    const std::int64_t trained = product(product(j.micro_batch * data_ranks, rounds), sequence_of(j).in(tokens));
+    const std::int64_t trained =
+        product(product(computed_sequences(j) * data_ranks, rounds), sequence_of(j).in(tokens));
     const duration step = speed.step.expected();
     speed.tokens_per_second = approx(tokens(trained)) / step;
     speed.flops = work.flops * (static_cast<double>(rounds) * static_cast<double>(data_ranks * l.context_parallel));

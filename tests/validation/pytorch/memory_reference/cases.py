@@ -188,6 +188,29 @@ def _kernels() -> Iterator[Case]:
         yield _case(FAMILIES[name], kernels="float8", precision="autocast", recompute="full", sequence=2048)
 
 
+def _by_trl() -> Iterator[Case]:
+    """TRL's head that scores tokens in tiles, in supervised fine-tuning and in preference tuning."""
+    fused, dpo = {"loss": "trl"}, {"loss": "trl_dpo"}
+    for name in ("llama", "mistral", "qwen2", "qwen3", "gemma2", "phi3"):
+        for recompute in ("none", "full"):
+            for precision in ("bf16", "autocast"):
+                yield _case(FAMILIES[name], precision=precision, recompute=recompute, batch=2, sequence=1024, **fused)
+                yield _case(FAMILIES[name], precision=precision, recompute=recompute, sequence=1024, **dpo)
+            adapted = {"method": "lora", "lora_rank": 16, "lora_targets": "linear", "recompute": recompute}
+            yield _case(FAMILIES[name], batch=2, sequence=1024, **adapted, **fused)
+            yield _case(FAMILIES[name], sequence=1024, **adapted, **dpo)
+    for name in ("llama", "qwen2"):
+        for precision in ("bf16", "autocast"):
+            yield _case(FAMILIES[name], precision=precision, recompute="full", batch=4, sequence=2048, **dpo)
+            yield _case(FAMILIES[name], precision=precision, recompute="full", batch=4, sequence=2048, **fused)
+            yield _case(FAMILIES[name], precision=precision, recompute="full", sequence=256, accumulate=2,
+                        optimizer="sgd", shape=DEEP[name], **dpo)
+            yield _case(FAMILIES[name], precision=precision, recompute="full", sequence=256, batch=2, optimizer="sgd",
+                        shape=DEEP[name], **fused)
+        yield _case(FAMILIES[name], method="lora", lora_rank=16, lora_targets="linear", recompute="full", sequence=512,
+                    shape=DEEP[name], precision="bf16_autocast", **dpo)
+
+
 def _steps() -> Iterator[Case]:
     """Several micro-batches a step, an average of the weights, activations on the host."""
     for name in ("llama", "qwen2", "gpt2", "mixtral", "t5"):
@@ -272,7 +295,7 @@ def all_cases() -> list[Case]:
                      else (*_methods(family), *_sizes(family))):
             found.setdefault(case.run_id, case)
     for case in (*_optimizers(), *_gpus(), *_experts(), *_quantised(), *_later_optimizers(), *_adapters(), *_recomputation(),
-                 *_kernels(), *_steps(), *_deep(), *_few_logits()):
+                 *_kernels(), *_steps(), *_deep(), *_few_logits(), *_by_trl()):
         found.setdefault(case.run_id, case)
     return sorted(found.values(), key=lambda case: case.kernels == "liger")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import torch
 import transformers as hf
 from torch import nn
 
-from memory_reference import adapters, optimizers, variants
+from memory_reference import adapters, optimizers, preference, variants
 from memory_reference.attention import kernels_seen
 from memory_reference.families import FAMILIES, Shape, config_for
 from memory_reference.saved import SavedRow, SavedTensorRecorder, by_layer
@@ -46,7 +46,7 @@ class Case:
     capability: tuple[int, int] = (8, 0)  # of the GPU whose attention kernels are traced
     experts: str = ""  # how routed experts run: grouped_mm | batched_mm | eager
     real: bool = False  # real tensors on the CPU: for what depends on data
-    loss: str = ""  # chunked
+    loss: str = ""  # chunked | trl: its head | trl_dpo: its DPOTrainer's loss, where ``batch`` counts pairs
     kernels: str = ""  # liger | float8
     accumulate: int = 1  # micro-batches a step
     average: bool = False  # of the weights, in fp32
@@ -116,6 +116,11 @@ def build_model(case: Case, device: str) -> nn.Module:
     return model.train()
 
 
+def reference_of(case: Case, device: str) -> nn.Module | None:
+    """The policy as it was before training; none beside adapters, which are switched off for it."""
+    return build_model(replace(case, recompute="none"), device).eval() if case.method == "full" else None
+
+
 def cast_inputs(inputs: dict[str, torch.Tensor], case: Case) -> dict[str, torch.Tensor]:
     """Images and sounds in the parameter type; ids as they are."""
     parameter_type = PRECISIONS[case.precision][0]
@@ -132,6 +137,8 @@ def _autocast(case: Case, device_type: str) -> Iterator[None]:
 def forward(model: nn.Module, inputs: dict[str, torch.Tensor], case: Case, device_type: str) -> torch.Tensor:
     """The loss, a scalar; logits and the rest of the output are let go."""
     with _autocast(case, device_type):
+        if case.loss == "trl":
+            return model(**inputs, fused_lm_head=True).loss
         return variants.chunked_loss(model, inputs) if case.loss == "chunked" else model(**inputs).loss
 
 
@@ -149,16 +156,25 @@ def run(case: Case, device: str) -> Result:
     gc.collect()
     device_type = torch.device(device).type
     tracker = StorageTracker(device_type)
-    kernels = variants.liger_kernels(torch.cuda.is_available()) if case.kernels == "liger" else contextlib.nullcontext()
+    kernels = (variants.liger_kernels(torch.cuda.is_available()) if case.kernels == "liger"
+               else preference.kernels_that_do_nothing(torch.cuda.is_available()) if case.loss.startswith("trl")
+               else contextlib.nullcontext())
     with tracker, kernels:
         model = build_model(case, device)
+        step: Callable[[dict[str, torch.Tensor]], torch.Tensor] = lambda inputs: forward(model, inputs, case, device_type)
+        if case.loss == "trl_dpo":
+            step = preference.Dpo(model, reference_of(case, device), lambda: _autocast(case, device_type)).loss
+        elif case.loss == "trl":
+            preference.fuse_head(_base(model))
         gc.collect()
         optimizer = optimizers.make(case.optimizer, model)
         average = [torch.zeros_like(p, dtype=torch.float32) for p in model.parameters() if case.average]
         static = tracker.live
         static_rounded = tracker.live_rounded
         inputs = cast_inputs(
-            FAMILIES[case.family].inputs(case.shape, case.batch, case.sequence, device), case)
+            FAMILIES[case.family].inputs(case.shape, case.batch * (2 if case.loss == "trl_dpo" else 1), case.sequence, device), case)
+        if case.loss == "trl_dpo":
+            inputs = preference.pairs(inputs)
         head = _base(model).get_output_embeddings()
         at_head = head.register_forward_pre_hook(lambda *_: tracker.phase(f"loss_{iteration}")) if head else None
         row: dict[str, Any] = {}
@@ -166,7 +182,7 @@ def run(case: Case, device: str) -> Result:
             for micro_batch in range(case.accumulate):
                 before, before_rounded = tracker.live, tracker.live_rounded
                 tracker.phase(f"forward_{iteration}")
-                loss = forward(model, inputs, case, device_type)
+                loss = step(inputs)
                 if iteration == 1 and micro_batch == 0:
                     row["saved_activation_bytes"] = tracker.live - before
                     row["saved_activation_rounded_bytes"] = tracker.live_rounded - before_rounded
@@ -194,7 +210,7 @@ def run(case: Case, device: str) -> Result:
         recorder = SavedTensorRecorder(model, device_type, set(storages([*fixed, *inputs.values()])))
         kernels = kernels_seen(tracker.operators)
         with recorder.recording():
-            loss = forward(model, inputs, case, device_type)
+            loss = step(inputs)
         saved = recorder.result(loss, recomputed=case.recompute != "none")
 
         parameters = list(model.parameters())

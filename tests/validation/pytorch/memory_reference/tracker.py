@@ -91,7 +91,11 @@ class StorageTracker(TorchDispatchMode):
         self.operators.add(func.name())
         if func is aten.add.Tensor and _engine_would_add_in_place(args, kwargs):
             return aten.add_.Tensor(*args)
-        if func is aten._grouped_mm.default and isinstance(args[0], FakeTensor):
+        if func is aten.index.Tensor and isinstance(args[0], FakeTensor) and any(_is_mask(i) for i in args[1]):
+            result = _all_selected(*args)
+        elif func is aten.addmm.dtype_out:  # the same kernel as addmm, into what is there
+            result = kwargs["out"]
+        elif func is aten._grouped_mm.default and isinstance(args[0], FakeTensor):
             result = _grouped_mm(args, kwargs)
         else:
             result = func(*args, **kwargs)
@@ -101,6 +105,16 @@ class StorageTracker(TorchDispatchMode):
                 self._add(leaf)
         self._note_peak()
         return result
+
+
+def _is_mask(index: Any) -> bool:
+    return index is not None and index.dtype == torch.bool
+
+
+def _all_selected(tensor: torch.Tensor, masks: list[torch.Tensor]) -> torch.Tensor:
+    """What a mask selects of a fake tensor: all, as ``_scalar`` answers of masks."""
+    (mask,) = masks
+    return tensor.new_empty((mask.numel(), *tensor.shape[mask.dim():]))
 
 
 def _scalar(tensor: torch.Tensor) -> bool | int | float:

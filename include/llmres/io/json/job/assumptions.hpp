@@ -85,6 +85,7 @@ inline void assume_training(assumption_list& a, const nlohmann::json& document, 
     a.add("sequence", sequence_of(j).in(tokens));
     if (const std::string_view head = head_name(j.model); !head.empty()) a.add("head", head);
     a.add("micro_batch", j.micro_batch);
+    if (has_reference(j.preference)) a.add("reference", name_of(reference_of(j)));
     a.add("optimizer", j.optimizer.name.view());
     const maybe<precision> master = j.adapter.trains() ? maybe<precision>{} : master_weights_of(j);
     a.add("master_weights", master ? std::string{(*master).name.view()} : std::string{"none"});

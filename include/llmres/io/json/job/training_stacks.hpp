@@ -2,12 +2,14 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/jobs/adapter.hpp>
 #include <llmres/jobs/job.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <llmres/values/maybe.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -20,13 +22,14 @@ namespace llmres::inline v0 {
 /// Software that trains with defaults of its own: fields of a job that nobody names, as its own default configuration
 /// and its code have them.
 struct training_stack {
-    std::string_view name;                   ///< without letter case and marks between letters
-    std::string_view also;                   ///< its other name, or the same
-    std::string_view read_in;                ///< its version, and where the defaults were read
-    std::string_view defaults;               ///< fields of a job document that finetunes, as JSON
-    std::string_view of_whole_model = "{}";  ///< further ones where no adapter is trained, as JSON
-    std::string_view of_low_rank = "{}";     ///< further ones where a low-rank adapter is trained, as JSON
-    std::string_view of_sharded = "{}";      ///< further ones where `layout` has `zero` 2 or 3, as JSON
+    std::string_view name;                    ///< without letter case and marks between letters
+    std::string_view also;                    ///< its other name, or the same
+    std::string_view read_in;                 ///< its version, and where the defaults were read
+    std::string_view defaults;                ///< fields of a job document that finetunes, as JSON
+    std::string_view of_whole_model = "{}";   ///< further ones where no adapter is trained, as JSON
+    std::string_view of_low_rank = "{}";      ///< further ones where a low-rank adapter is trained, as JSON
+    std::string_view of_sharded = "{}";       ///< further ones where `layout` has `zero` 2 or 3, as JSON
+    std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
     /// `offload` is for layers that are recomputed whole, of sequences from this length on. Unit: tokens.
@@ -48,11 +51,14 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                      "runtime": {"fully_shard": true}})"},
     {.name = "trl",
      .also = "trl",
-     .read_in = "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py, trainer/model_config.py and "
-                "trainer/utils.py: create_model_from_path",
+     .read_in = "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py, trainer/dpo_config.py, "
+                "trainer/model_config.py and trainer/utils.py: create_model_from_path, add_fused_lm_head",
      .defaults = R"({"micro_batch": 8, "sequence": 1024, "recompute": "full", "weights": "fp32",
-                     "optimizer": "adamw_fused", "runtime": {"fp32_stream": false}})",
-     .of_low_rank = R"({"adapter": {"rank": 16}})"},
+                     "optimizer": "adamw_fused",
+                     "runtime": {"fp32_stream": false, "loss": "fused_log_probabilities"}})",
+     .of_low_rank = R"({"adapter": {"rank": 16}})",
+     // experimental/orpo and experimental/cpo make all logits.
+     .of_unreferenced = R"({"runtime": {"loss": "eager"}})"},
     // Norms and embeddings are 16-bit again after peft's prepare_model_for_kbit_training (loaders/model.py,
     // should_convert_embedding_dtypes; not where FSDP shards 4-bit weights). Kernels of adapters are switched on unless
     // the configuration names one (utils/schemas/validation.py, lora_kernels_auto_enable; kernels/lora.py).
@@ -120,6 +126,13 @@ constexpr const training_stack* find_training_stack(std::string_view name) {
     return nullptr;
 }
 
+/// The preference that is learned where a document names it as its task: "dpo", "reward".
+inline maybe<preference_method> preference_of(const nlohmann::json& task) {
+    for (std::size_t i = 1; i < names_of<preference_method>.size(); ++i)
+        if (says(task, names_of<preference_method>[i])) return static_cast<preference_method>(i);
+    return {};
+}
+
 /// The stack that a document's runtime names, for a job that names no task or one that the stack has defaults for; null
 /// where it names none.
 inline const training_stack* stack_of(const nlohmann::json& document) {
@@ -131,7 +144,7 @@ inline const training_stack* stack_of(const nlohmann::json& document) {
     const auto said = document.find("task");
     if (stack == nullptr || said == document.end() || said->is_null()) return stack;
     const bool pretrains = says(*said, name_of(task::pretraining)) && !stack->of_pretraining.empty();
-    return pretrains || says(*said, name_of(task::finetuning)) ? stack : nullptr;
+    return pretrains || says(*said, name_of(task::finetuning)) || preference_of(*said) ? stack : nullptr;
 }
 
 /// The whole number of an object's field, and another where it has none.
@@ -177,7 +190,7 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
     if (said["runtime"].is_string()) said["runtime"] = {{"name", said["runtime"]}};
     const bool pretrains = said.contains("task") && says(said["task"], name_of(task::pretraining));
     nlohmann::json defaults = nlohmann::json::parse(pretrains ? stack->of_pretraining : stack->defaults);
-    if (!pretrains) defaults["task"] = name_of(task::finetuning);
+    if (!pretrains && !said.contains("task")) defaults["task"] = name_of(task::finetuning);
     if (!divides_global_batch(said, defaults["micro_batch"].get<std::int64_t>())) defaults.erase("micro_batch");
     const auto optimizer = said.find("optimizer");
     if (optimizer != said.end() && (says(*optimizer, "galore") || says(*optimizer, "apollo")))
@@ -192,6 +205,10 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
         if (says(kind, name_of(low_rank))) defaults.merge_patch(nlohmann::json::parse(stack->of_low_rank));
     if (whole_or(said.value("layout", nlohmann::json{}), "zero", 0) >= 2)
         defaults.merge_patch(nlohmann::json::parse(stack->of_sharded));
+    for (const char* key : {"task", "preference"})
+        if (const auto learned = preference_of(said.value(key, nlohmann::json{}));
+            learned && learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward)
+            defaults.merge_patch(nlohmann::json::parse(stack->of_unreferenced));
     const bool recomputes = says(said.value("recompute", defaults["recompute"]), name_of(recompute::full));
     if (!recomputes || whole_or(said, "sequence", whole_or(defaults, "sequence", 0)) < stack->offloads_from)
         defaults.erase("offload");

@@ -33,7 +33,7 @@ struct layer_sums {
     named_parts parts{};
     layer_forward forward{};
     layer_forward again{};       ///< with adapters: when the layer is recomputed
-    layer_forward unrecorded{};  ///< with adapters: where no gradient reaches the layer, beyond its input
+    layer_forward unrecorded{};  ///< where autograd records nothing, beyond the layer's input
 };
 
 constexpr byte_count sum_of(const sizes_at_points& sizes) {
@@ -47,9 +47,12 @@ constexpr byte_count sum_of(const sizes_at_points& sizes) {
 /// cached_casts), of which the backward pass of a layer that is recomputed or comes from main memory has its own alone.
 /// Offloaded tensors are on the GPU when they are made, and come back one by one. And eager attention's scores, biases
 /// that all layers add to theirs, and what an encoder puts out are referred to by the model's code. And of several
-/// stages only the last one computes a loss when its layers have saved all.
+/// stages only the last one computes a loss when its layers have saved all. A reference computes its layers beside
+/// them.
 constexpr bool forward_may_be_fullest(const job& j, const layer_split& l, const training_context& context) {
-    if (l.has_stages || context.frozen || context.autocast || j.offload.activations != offload_place::none) return true;
+    if (l.has_stages || context.frozen || context.autocast || j.offload.activations != offload_place::none ||
+        computes_reference(j))
+        return true;
     return j.model.encoders[0].layers > 0 || context.code.attention.biased_scores ||
            context.attention.kernel == attention_kernel::eager;
 }
@@ -94,8 +97,10 @@ constexpr layer_sums layer_sums_of(const layer& kind, const job& j, const layer_
     const saved_tensors becomes = saved_tensors_of(j, context);
     forward_sweep sweep{kind, j.model.hidden, context, l, becomes};
     forward_sweep again{kind, j.model.hidden, context, l, saved_tensors::stay};
-    forward_sweep unrecorded{kind, j.model.hidden, context, l, saved_tensors::recomputed};
-    const bool may_be_unrecorded = follows && begins_late(context);
+    training_context without_adapters{context};  // a reference's are switched off, and what trains begins behind them
+    if (computes_reference(j)) without_adapters.adapter = {};
+    forward_sweep unrecorded{kind, j.model.hidden, without_adapters, l, saved_tensors::recomputed};
+    const bool may_be_unrecorded = follows && (begins_late(context) || computes_reference(j));
     const saved_so_far none;
     walk([&](const layer_operation& o, bool input) {
         saved.input = input;

@@ -53,26 +53,30 @@ constexpr byte_count encoder_output(const stage_step& in) {
                    product(context.encoder_tokens, in.folded.job.model.hidden));
 }
 
+/// Whether autograd records a forward pass: a reference's it does not.
+enum class recorded : bool { no, yes };
+
 /// What the model's code refers to throughout the forward pass, though autograd does not keep it: embeddings before
 /// their sum or dropout, or the first layer's input; masks; the bias that every layer adds to its scores; and what an
-/// encoder puts out.
-constexpr byte_count model_frames(const stage_step& in) {
+/// encoder puts out. Of a pass that is recorded, layers that are recomputed keep what they read.
+constexpr byte_count model_frames(const stage_step& in, recorded pass = recorded::yes) {
+    const bool records = pass == recorded::yes;
     const folded_job& f = in.folded;
     const model& m = f.job.model;
     const training_context& context = f.context;
     const layer& block = m.layers.kinds[0];
     const saved_tensors becomes = saved_tensors_of(f.job, context);
-    const bool kept =
-        becomes == saved_tensors::recomputed || (becomes == saved_tensors::stay && keeps_input(block, context));
+    const bool kept = records && (becomes == saved_tensors::recomputed ||
+                                  (becomes == saved_tensors::stay && keeps_input(block, context)));
     const std::int32_t embeddings = context.code.frames.embeddings;
     // PEFT has the embedding's output require a gradient, and autograd holds it (inventory/layers/ends.hpp).
-    const bool leaf = context.frozen && context.recomputes && embeddings > 0;
+    const bool leaf = records && context.frozen && context.recomputes && embeddings > 0;
     const bool normed = context.code.norms.after_sum && context.widens(block.norm);
     const byte_count stream = in.residual * (normed && !context.formats.fp32_stream ? 2 : 1);  // fp32 beside 16 bits
     byte_count held = stream * (embeddings > 0 ? embeddings - leaf : kept ? 0 : 1);
     if (context.code.frames.shared_positions) held -= in.residual - div_up(in.residual, context.tokens.sequences);
-    if (context.recomputes) return held;
-    if (becomes == saved_tensors::moved && in.stage.first) held += f.ends.rotary_tables;
+    if (context.recomputes && records) return held;
+    if ((becomes == saved_tensors::moved || !records) && in.stage.first) held += f.ends.rotary_tables;
     held += f.ends.masks;
     if (m.encoders[0].layers > 0) held += encoder_output(in);
     if (!context.code.attention.biased_scores) return held;
@@ -101,7 +105,8 @@ constexpr byte_count loss_frames(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     const bool reads_all = scored_vocabulary(m) > 0 || m.head.kind == head_kind::pooled;
-    if (!reads_all || context.runtime.kernels.loss.code == loss_code::fused_linear) return {};
+    const loss_code loss = context.runtime.kernels.loss.code;
+    if (!reads_all || loss == loss_code::fused_linear || loss == loss_code::fused_log_probabilities) return {};
     byte_count held;
     if (context.frozen || context.casts(m.final_norm)) held += tokens_in(in.folded, context.normed(m.final_norm));
     if (m.encoders[0].layers > 0 && !context.recomputes) held += encoder_output(in);
@@ -181,8 +186,9 @@ constexpr peak_candidate at_loss_forward(const stage_step& in) {
     const training_context& context = in.folded.context;
     const model& m = in.folded.job.model;
     const peak_candidate at_the_loss = at_loss(in, peak_point::loss_forward);
-    const bool in_parts = scored_vocabulary(m) == 0 || context.runtime.kernels.loss.code == loss_code::fused_linear ||
-                          context.runtime.kernels.loss.code == loss_code::chunked;
+    const loss_code loss = context.runtime.kernels.loss.code;
+    const bool in_parts = scored_vocabulary(m) == 0 || loss == loss_code::fused_linear || loss == loss_code::chunked ||
+                          loss == loss_code::fused_log_probabilities;
     if (in_parts || !context.frozen || !context.casts(m.final_norm)) return at_the_loss;
     const std::int64_t rows = ceil_quotient(scored_vocabulary(m), in.folded.layout.tensor);
     peak_candidate at_head = at_the_loss;
@@ -190,6 +196,68 @@ constexpr peak_candidate at_loss_forward(const stage_step& in) {
     at_head.tensors.logits =
         size_of(context.formats.compute, context.tokens.all(), rows) + in.stage.weights.prediction.logits;
     return at_head.tensors.all() > at_the_loss.tensors.all() ? at_head : at_the_loss;
+}
+
+/// Casts of a reference's weights that autocast keeps until the reference is done: it asks of a leaf whether it
+/// requires a gradient, not whether autograd records (aten/src/ATen/autocast_mode.cpp, cached_cast), and trl's
+/// reference is a model as from_pretrained() leaves it (trainer/dpo_trainer.py). LLaMA-Factory's requires none
+/// (model/loader.py). `left_out`: layers at the stage's end that have not made theirs yet.
+constexpr byte_count reference_casts(const stage_step& in, std::int32_t left_out = 0) {
+    const folded_job& f = in.folded;
+    byte_count casts;
+    if (!f.context.autocast || !loads_reference(f.job) ||
+        f.context.runtime.kernels.loss.code != loss_code::fused_log_probabilities)
+        return casts;
+    const stage_range here = in.stage.holds.layers;
+    for (std::int32_t i = here.first; i < here.last - left_out; ++i) {
+        const cast_memory& layer = f.layers[f.by_stage.order[static_cast<std::size_t>(i)]].state.casts;
+        casts += f.context.frozen ? layer.all : layer.cached;
+    }
+    return casts;
+}
+
+/// While a reference is computed: all that the trained model saved, and what is left of its logits. Where these are
+/// made whole, the log-probabilities are returned beside them in fp32, for the mean of what is logged (LLaMA-Factory,
+/// train/dpo/trainer.py, concatenated_forward).
+constexpr tensor_memory beside_reference(const stage_step& in) {
+    const folded_job& f = in.folded;
+    const training_stage& s = in.stage;
+    const loss_memory& loss = f.ends.loss;
+    tensor_memory t = in.held;
+    t.gradients = earlier_gradients(in);
+    t.activations = s.saved.all - s.saved.not_at_loss;
+    t.communication = in.gathered_in_loss;
+    t.logits = {};
+    if (!s.last) return t;
+    t.activations += f.ends.after_layers + loss.saved;
+    t.logits = loss.kept;
+    if (f.context.runtime.kernels.loss.code <= loss_code::triton)
+        t.logits +=
+            local_bytes({activation_role::logits_fp32, product(f.context.tokens.all(), scored_vocabulary(f.job.model)),
+                         fp32, activation_split::tensor},
+                        f.split);
+    return t;
+}
+
+/// The reference computes the last layer of a kind.
+constexpr peak_candidate at_reference_forward(const stage_step& in, std::size_t kind) {
+    const folded_job& f = in.folded;
+    const stage_range here = in.stage.holds.layers;
+    const std::int32_t last =
+        f.kinds() == 1 ? here.last : span_of(f.by_stage, static_cast<std::int32_t>(kind), here).last;
+    tensor_memory t = beside_reference(in);
+    t.activations +=
+        model_frames(in, recorded::no) + f.layers[kind].unrecorded + reference_casts(in, here.last - last + 1);
+    return {peak_point::reference_forward, static_cast<std::int32_t>(kind), t};
+}
+
+/// The reference's log-probabilities are computed.
+constexpr peak_candidate at_reference_loss(const stage_step& in) {
+    const loss_memory& loss = in.folded.ends.loss;
+    tensor_memory t = beside_reference(in);
+    t.activations += reference_casts(in) + loss_frames(in);
+    t.logits += loss.kept + loss.forward;
+    return {peak_point::reference_loss, 0, t};
 }
 
 /// The head's product is differentiated.

@@ -45,6 +45,8 @@ enum class peak_point : std::uint8_t {
     final_norm_backward,          ///< the norm after the layers is differentiated, step by step
     head_step,                    ///< an optimizer that steps in the backward pass updates the head
     logits_returned,              ///< naive pipeline: the last GPU hands the logits to the first
+    reference_forward,            ///< preference tuning: a layer of the reference is computed
+    reference_loss,               ///< preference tuning: the reference's log-probabilities are computed
 };
 
 /// The part of a step that a plan names for a point.
@@ -56,6 +58,8 @@ constexpr phase phase_of(peak_point point) {
         case peak_point::loss_gradient:
         case peak_point::head_backward:
         case peak_point::logits_returned: return phase::loss;
+        case peak_point::reference_forward:
+        case peak_point::reference_loss: return phase::reference;
         default: return phase::backward;
     }
 }
@@ -65,6 +69,7 @@ constexpr void take(training_passes& passes, peak_point point, byte_count size) 
     byte_count& most = point == peak_point::optimizer_step                                         ? passes.step
                        : phase_of(point) == phase::forward                                         ? passes.forward
                        : point == peak_point::loss_forward || point == peak_point::logits_returned ? passes.loss
+                       : phase_of(point) == phase::reference                                       ? passes.loss
                                                                                                    : passes.backward;
     if (size > most) most = size;
 }
@@ -221,7 +226,8 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                  .optimizer = j.steps == 1 && j.offload.optimizer == offload_place::none
                                   ? states_before_first_step(j, l, s.holds)
                                   : s.weights.all.optimizer.states,
-                 .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged},
+                 .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged,
+                 .reference = loads_reference(j) ? s.weights.all.weights : byte_count{}},
         .details = {.maybe_more = s.saved.maybe_more,
                     .reduced = s.weights.all.gradients.whole,
                     .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,

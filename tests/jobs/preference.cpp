@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include <llmres/jobs/job.hpp>
+
+#include <doctest/doctest.h>
+
+#include <llmres/hardware/gpus/nvidia.hpp>
+#include <llmres/jobs/checks.hpp>
+#include <llmres/memory/training.hpp>
+#include <llmres/models/llama.hpp>
+#include <llmres/models/model.hpp>
+#include <llmres/runtimes/all.hpp>
+#include <llmres/time/training_run.hpp>
+
+#include <string>
+
+using namespace llmres;
+
+namespace {
+
+/// A full fine-tuning under transformers that learns preferences, with TRL's head or with all logits.
+job learning(preference_method m, loss_code loss = loss_code::fused_log_probabilities) {
+    job j{.model = models::llama_3_2_1b, .task = task::finetuning, .weights = fp32, .compute = bf16};
+    j.sequence = tokens(1024);
+    j.recompute = recompute::full;
+    j.preference = m;
+    j.runtime = runtimes::huggingface;
+    j.runtime.kernels.loss.code = loss;
+    return j;
+}
+
+std::string why(const job& j) {
+    const status s = validate_training(j, layout{}, gpus::h100_sxm5_80gb);
+    return s ? "" : std::string{s.error().field.view()} + ": " + std::string{s.error().expected.view()};
+}
+
+byte_count reference(const job& j, const layout& l = {}) {
+    return training_memory(j, l)[memory_term::reference].expected;
+}
+
+}  // namespace
+
+TEST_CASE("a sample is a pair but for KTO's, and DPO and KTO alone have a reference") {
+    for (std::size_t i = 0; i < names_of<preference_method>.size(); ++i) {
+        const auto m = static_cast<preference_method>(i);
+        CAPTURE(std::string{name_of(m)});
+        const bool single = m == preference_method::none || m == preference_method::kto;
+        CHECK(sequences_of_sample(m) == (single ? 1 : 2));
+        CHECK(has_reference(m) == (m == preference_method::dpo || m == preference_method::kto));
+    }
+}
+
+TEST_CASE("a reference is as large as what is trained, and shards as it does") {
+    const job j = learning(preference_method::dpo);
+    const training_state trained = training_state_of(j, {});
+    CHECK(reference(j) == trained.weights);
+    CHECK(reference(j, {.data = 8, .zero = 3}) == training_state_of(j, {.data = 8, .zero = 3}).weights);
+    CHECK(reference(j, {.data = 8}) == trained.weights);
+    for (const preference_method m : {preference_method::none, preference_method::orpo, preference_method::simpo})
+        CHECK(reference(learning(m)) == byte_count{});
+    job with = j;
+    with.reference = reference_model::precomputed;
+    CHECK(reference(with) == byte_count{});
+    with.reference = reference_model::by_method;
+    with.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    CHECK(reference_of(with) == reference_model::adapters_off);
+    CHECK(reference(with) == byte_count{});
+    with.reference = reference_model::loaded;
+    CHECK(reference(with) == training_state_of(with, {}).weights);
+}
+
+TEST_CASE("a pair saves what two sequences save, and takes no less than they take") {
+    job pairs = learning(preference_method::orpo), sequences = learning(preference_method::none);
+    pairs.micro_batch = 3, sequences.micro_batch = 6;
+    CHECK(saved_activations(pairs, {}) == saved_activations(sequences, {}));
+    CHECK(training_memory(pairs, {}).ideal == training_memory(sequences, {}).ideal);
+    pairs.preference = preference_method::dpo;
+    CHECK(training_memory(pairs, {}).ideal > training_memory(sequences, {}).ideal);
+    CHECK(tokens_of_step(pairs, {}) == tokens_of_step(sequences, {}));
+    CHECK(tokens_of_step(pairs, {.data = 4}) == sequence_of(pairs) * 24);
+}
+
+TEST_CASE("a reference computes beside all that was saved: with whole logits that is the fullest moment") {
+    // Per score: fp32 logits and log-probabilities of the trained model, then of the reference with its 16-bit product.
+    job whole = learning(preference_method::dpo, loss_code::eager);
+    whole.micro_batch = 8;
+    const memory_breakdown m = training_memory(whole, {});
+    CHECK(m.phase == phase::reference);
+    const std::int64_t scores = 8 * 2 * 1024 * whole.model.vocabulary;
+    CHECK(m[memory_term::logits].expected == bytes(4 + 4 + 4 + 4 + 2) * scores);
+    // Log-probabilities that were computed before leave the loss's own gradients.
+    job before = whole;
+    before.reference = reference_model::precomputed;
+    CHECK(training_memory(before, {}).phase != phase::reference);
+    CHECK(training_memory(before, {}).ideal < m.ideal);
+    // TRL's head holds a tile of logits at any time.
+    job tiled = whole;
+    tiled.runtime.kernels.loss.code = loss_code::fused_log_probabilities;
+    const memory_breakdown fused = training_memory(tiled, {});
+    CHECK(fused[memory_term::logits].expected < bytes(1) * scores);
+}
+
+TEST_CASE("preferences that contradict the job are refused by name") {
+    CHECK(why(learning(preference_method::dpo)).empty());
+    CHECK(why(learning(preference_method::kto)).empty());
+    job j = learning(preference_method::none);
+    j.reference = reference_model::loaded;
+    CHECK(why(j).starts_with("reference: a preference"));
+    j = learning(preference_method::orpo);
+    j.reference = reference_model::precomputed;
+    CHECK(why(j) == "reference: absent: only dpo and kto have a reference");
+    j = learning(preference_method::dpo);
+    j.reference = reference_model::adapters_off;
+    CHECK(why(j).starts_with("reference: an adapter"));
+    j = learning(preference_method::dpo);
+    j.task = task::pretraining;
+    CHECK(why(j) == "preference: task finetuning");
+    CHECK(why(learning(preference_method::reward)).starts_with("preference: a model with head reranking"));
+    j = learning(preference_method::reward);
+    j.model = classifier(j.model, 1);
+    CHECK(why(j).empty());
+    j.preference = preference_method::dpo;
+    CHECK(why(j).starts_with("preference: reward"));
+    for (const runtime* without :
+         {&runtimes::megatron, &runtimes::torchtitan, &runtimes::litgpt, &runtimes::nanotron, &runtimes::automodel}) {
+        j = learning(preference_method::dpo);
+        j.runtime = *without;
+        CHECK(why(j).starts_with("preference: none under a runtime"));
+    }
+}
