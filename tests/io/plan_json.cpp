@@ -84,9 +84,14 @@ TEST_CASE("the schemas enumerate the names that C++ has") {
 
 TEST_CASE("every memory term and every time term is there, under its C++ name") {
     const json_value p = plan_of({.model = models::llama_3_1_8b, .context = tokens(4096)});
-    CHECK(p["memory"]["terms"].size() == names_of<memory_term>.size());
+    CHECK(p["memory"]["terms"].size() == names_of<memory_term>.size() - 1);
     CHECK(p["time"]["terms"].size() == names_of<time_term>.size());
-    for (const auto term : names_of<memory_term>) CHECK(p["memory"]["terms"].contains(std::string{term}));
+    for (const auto term : names_of<memory_term>)  // a reference only where there is one
+        CHECK(p["memory"]["terms"].contains(std::string{term}) == (term != name_of(memory_term::reference)));
+    job prefers{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(1024)};
+    prefers.preference = preference_method::dpo;
+    CHECK(plan_of(prefers)["memory"]["terms"]["reference"] > 0);
+    CHECK(plan_of(prefers)["job"]["reference"] == "loaded");
 }
 
 TEST_CASE("the job is shown with its defaults, those of its task alone") {

@@ -80,13 +80,13 @@ TEST_CASE("a pair saves what two sequences save, and takes no less than they tak
 }
 
 TEST_CASE("a reference computes beside all that was saved: with whole logits that is the fullest moment") {
-    // Per score: fp32 logits and log-probabilities of the trained model, then of the reference with its 16-bit product.
+    // Per score: fp32 logits and log-probabilities of the trained model, and of the reference.
     job whole = learning(preference_method::dpo, loss_code::eager);
     whole.micro_batch = 8;
     const memory_breakdown m = training_memory(whole, {});
     CHECK(m.phase == phase::reference);
     const std::int64_t scores = 8 * 2 * 1024 * whole.model.vocabulary;
-    CHECK(m[memory_term::logits].expected == bytes(4 + 4 + 4 + 4 + 2) * scores);
+    CHECK(m[memory_term::logits].expected == bytes(4 + 4 + 4 + 4) * scores);
     // Log-probabilities that were computed before leave the loss's own gradients.
     job before = whole;
     before.reference = reference_model::precomputed;

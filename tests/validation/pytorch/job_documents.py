@@ -68,7 +68,7 @@ def runtime(row: dict[str, str]) -> dict[str, Any]:
     made: dict[str, Any] = {"name": "huggingface@" + row["transformers"]}
     if row["experts_implementation"]:
         made["experts"] = EXPERTS[row["experts_implementation"]]
-    if row["loss"]:
+    if row["loss"] and row["loss"] != "llamafactory_dpo":
         made["loss"] = "fused_log_probabilities" if row["loss"].startswith("trl") else row["loss"]
     if row["kernels"] == "liger":
         made |= {"loss": "fused_linear", "fused_norms": True, "fused_gates": True}
@@ -104,7 +104,7 @@ def document(row: dict[str, str]) -> dict[str, Any]:
         made["offload"] = {"activations": "host"}
     if row["dropout"]:
         made["dropout"] = True
-    if row["loss"] == "trl_dpo":
+    if row["loss"].endswith("_dpo"):
         made["preference"] = "dpo"
     if row["method"] != "full":
         made["adapter"] = adapter(row)

@@ -11,9 +11,10 @@ root=$(cd "$here/../../.." && pwd)
 venv=${LLMRES_REFERENCE_VENV:-$root/build/reference-venv}
 output=$here/../data
 
-if ! "$venv/bin/python" -c 'import torch, transformers, peft' 2>/dev/null; then
+if ! "$venv/bin/python" -c 'import torch, transformers, peft, trl, llamafactory' 2>/dev/null; then
     "${PYTHON:-python3}" -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --requirement "$here/requirements.txt"
+    "$venv/bin/python" -m pip install --quiet --no-deps llamafactory==0.9.5  # its losses are read, and nothing that it imports
 fi
 
 export OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1

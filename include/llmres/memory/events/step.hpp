@@ -103,7 +103,9 @@ private:
                          reference_casts(to_.at, to_.layers() - i - 1) - reference_casts(to_.at, to_.layers() - i));
         }
         const loss_memory& loss = to_.folded.ends.loss;
-        if (to_.stage.last) to_.allocate(tensor_group::temporaries, loss.kept + loss.forward);
+        const byte_count whole = whole_logits(to_.at);
+        if (to_.stage.last)
+            to_.allocate(tensor_group::temporaries, loss.kept + (whole > byte_count{} ? whole : loss.forward));
         to_.release(tensor_group::temporaries);
         to_.release(tensor_group::frames);
     }

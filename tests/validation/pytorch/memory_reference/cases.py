@@ -209,6 +209,13 @@ def _by_trl() -> Iterator[Case]:
                         shape=DEEP[name], **fused)
         yield _case(FAMILIES[name], method="lora", lora_rank=16, lora_targets="linear", recompute="full", sequence=512,
                     shape=DEEP[name], precision="bf16_autocast", **dpo)
+        for recompute in ("none", "full"):
+            for precision in ("bf16", "autocast"):
+                yield _case(FAMILIES[name], precision=precision, recompute=recompute, sequence=1024, loss="llamafactory_dpo")
+            yield _case(FAMILIES[name], sequence=1024, loss="llamafactory_dpo", method="lora", lora_rank=16, lora_targets="linear",
+                        precision="bf16_autocast", recompute=recompute)
+        yield _case(FAMILIES[name], sequence=512, batch=4, loss="llamafactory_dpo", recompute="full", precision="autocast")
+        yield _case(FAMILIES[name], sequence=256, batch=2, loss="llamafactory_dpo", recompute="full", shape=DEEP[name], optimizer="sgd")
 
 
 def _steps() -> Iterator[Case]:

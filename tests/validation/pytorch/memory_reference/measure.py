@@ -46,7 +46,7 @@ class Case:
     capability: tuple[int, int] = (8, 0)  # of the GPU whose attention kernels are traced
     experts: str = ""  # how routed experts run: grouped_mm | batched_mm | eager
     real: bool = False  # real tensors on the CPU: for what depends on data
-    loss: str = ""  # chunked | trl: its head | trl_dpo: its DPOTrainer's loss, where ``batch`` counts pairs
+    loss: str = ""  # chunked | trl: its head | trl_dpo, llamafactory_dpo: where ``batch`` counts pairs
     kernels: str = ""  # liger | float8
     accumulate: int = 1  # micro-batches a step
     average: bool = False  # of the weights, in fp32
@@ -162,8 +162,9 @@ def run(case: Case, device: str) -> Result:
     with tracker, kernels:
         model = build_model(case, device)
         step: Callable[[dict[str, torch.Tensor]], torch.Tensor] = lambda inputs: forward(model, inputs, case, device_type)
-        if case.loss == "trl_dpo":
-            step = preference.Dpo(model, reference_of(case, device), lambda: _autocast(case, device_type)).loss
+        if case.loss.endswith("_dpo"):
+            trainer = preference.Dpo if case.loss == "trl_dpo" else preference.LlamaFactoryDpo
+            step = trainer(model, reference_of(case, device), lambda: _autocast(case, device_type)).loss
         elif case.loss == "trl":
             preference.fuse_head(_base(model))
         gc.collect()
@@ -172,9 +173,9 @@ def run(case: Case, device: str) -> Result:
         static = tracker.live
         static_rounded = tracker.live_rounded
         inputs = cast_inputs(
-            FAMILIES[case.family].inputs(case.shape, case.batch * (2 if case.loss == "trl_dpo" else 1), case.sequence, device), case)
-        if case.loss == "trl_dpo":
-            inputs = preference.pairs(inputs)
+            FAMILIES[case.family].inputs(case.shape, case.batch * (2 if case.loss.endswith("_dpo") else 1), case.sequence, device), case)
+        if case.loss.endswith("_dpo"):
+            inputs = preference.pairs(inputs, case.loss)
         head = _base(model).get_output_embeddings()
         at_head = head.register_forward_pre_hook(lambda *_: tracker.phase(f"loss_{iteration}")) if head else None
         row: dict[str, Any] = {}

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""TRL's losses by its own code: the head that scores tokens in tiles, and DPO's step with its reference model."""
+"""Losses of preferences by the trainers' own code: TRL's head that scores tokens in tiles, its DPO with a reference, and
+LLaMA-Factory's DPO over all logits."""
 
 from __future__ import annotations
 
+import ast
 import contextlib
+import importlib.util
+import pathlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, Optional
 from unittest import mock
 
 import torch
@@ -56,6 +60,61 @@ class Dpo:
             return dpo_trainer.DPOTrainer._compute_loss(self._trainer, self._policy, inputs, False)
 
 
+class LlamaFactoryDpo:
+    """CustomDPOTrainer's loss over a policy and its reference. Its modules import versions of TRL and others that are not
+    those that are measured here: of its files only the methods of the loss are read."""
+
+    def __init__(self, policy: nn.Module, reference: nn.Module | None, autocast: Callable[[], Any]) -> None:
+        if reference is not None:
+            reference.requires_grad_(False)  # model/loader.py
+        self._policy = _in_fp32(_under(autocast, policy))
+        own = _functions("train/trainer_utils.py", {"get_batch_logps"})
+        own |= _functions("train/dpo/trainer.py", {"concatenated_forward", "compute_reference_log_probs",
+                                                   "compute_preference_loss", "get_batch_loss_metrics"}, own)
+        self._trainer = SimpleNamespace(
+            finetuning_args=SimpleNamespace(use_ref_model=True), ld_alpha=None, loss_type="sigmoid", bco_gemma=0.0,
+            ftx_gamma=0.0, beta=0.1, ref_model=_in_fp32(_under(autocast, reference)) if reference is not None else None,
+            accelerator=SimpleNamespace(device=torch.device("cuda"), unwrap_model=lambda model: policy),
+            dpo_loss=_sigmoid_loss)
+        for name, function in own.items():
+            setattr(self._trainer, name, function.__get__(self._trainer))
+
+    def loss(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Of pairs: the first half of the batch was chosen, the second rejected."""
+        return self._trainer.get_batch_loss_metrics(self._policy, dict(inputs))[0]
+
+
+def _functions(file: str, names: set[str], known: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Functions and methods of a file of LLaMA-Factory, without what the file imports."""
+    folder = pathlib.Path(importlib.util.find_spec("llamafactory").origin).parent
+    tree = ast.parse((folder / file).read_text())
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in names]
+    for node in found:
+        node.decorator_list = []
+    from transformers.trainer_pt_utils import nested_detach
+    space = {"torch": torch, "F": torch.nn.functional, "IGNORE_INDEX": -100, "nullcontext": contextlib.nullcontext, "Optional": Optional,
+             "Literal": Literal, "nested_detach": lambda batch, clone: nested_detach(batch)} | (known or {})
+    exec(compile(ast.Module(found, []), file, "exec"), space)  # noqa: S102
+    return {name: space[name] for name in names}
+
+
+def _sigmoid_loss(chosen: torch.Tensor, rejected: torch.Tensor, reference_chosen: torch.Tensor,
+                  reference_rejected: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """TRL's DPOTrainer.dpo_loss: a few values a pair."""
+    first, second = chosen - reference_chosen, rejected - reference_rejected
+    return -torch.nn.functional.logsigmoid(0.1 * (first - second)), 0.1 * first.detach(), 0.1 * second.detach()
+
+
+def _in_fp32(call: Callable[..., Any]) -> Callable[..., Any]:
+    """accelerate's convert_outputs_to_fp32, where autocast computes."""
+    from accelerate.utils.operations import convert_to_fp32
+
+    def converted(**inputs: Any) -> Any:
+        outputs = call(**inputs)
+        return convert_to_fp32(outputs)
+    return converted
+
+
 def _under(autocast: Callable[[], Any], model: nn.Module) -> Callable[..., Any]:
     """Calls of the model as accelerate's prepare_model() wraps them."""
     def call(**inputs: Any) -> Any:
@@ -77,7 +136,9 @@ class _Wrapped:
         return getattr(self._policy, name)
 
 
-def pairs(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """What DataCollatorForPreference hands on, all of it scored: each sequence of ``inputs`` is one of a pair."""
+def pairs(inputs: dict[str, torch.Tensor], loss: str) -> dict[str, torch.Tensor]:
+    """What the trainers' collators hand on, all of it scored: each sequence of ``inputs`` is one of a pair."""
     ids = inputs["input_ids"]
+    if loss == "llamafactory_dpo":
+        return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "labels": ids.clone()}
     return {"input_ids": ids, "attention_mask": torch.ones_like(ids), "completion_mask": torch.ones_like(ids)}

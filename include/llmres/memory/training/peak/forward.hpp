@@ -216,8 +216,16 @@ constexpr byte_count reference_casts(const stage_step& in, std::int32_t left_out
     return casts;
 }
 
+/// All logits in fp32, of which log-probabilities are taken; zero where they are made in tiles or parts.
+constexpr byte_count whole_logits(const stage_step& in) {
+    const folded_job& f = in.folded;
+    if (f.context.runtime.kernels.loss.code > loss_code::triton) return {};
+    const std::int64_t scores = product(f.context.tokens.all(), scored_vocabulary(f.job.model));
+    return local_bytes({activation_role::logits_fp32, scores, fp32, activation_split::tensor}, f.split);
+}
+
 /// While a reference is computed: all that the trained model saved, and what is left of its logits. Where these are
-/// made whole, the log-probabilities are returned beside them in fp32, for the mean of what is logged (LLaMA-Factory,
+/// made whole, they are returned in fp32 beside the log-probabilities, for the mean of what is logged (LLaMA-Factory,
 /// train/dpo/trainer.py, concatenated_forward).
 constexpr tensor_memory beside_reference(const stage_step& in) {
     const folded_job& f = in.folded;
@@ -230,12 +238,7 @@ constexpr tensor_memory beside_reference(const stage_step& in) {
     t.logits = {};
     if (!s.last) return t;
     t.activations += f.ends.after_layers + loss.saved;
-    t.logits = loss.kept;
-    if (f.context.runtime.kernels.loss.code <= loss_code::triton)
-        t.logits +=
-            local_bytes({activation_role::logits_fp32, product(f.context.tokens.all(), scored_vocabulary(f.job.model)),
-                         fp32, activation_split::tensor},
-                        f.split);
+    t.logits = loss.kept + whole_logits(in);
     return t;
 }
 
@@ -251,12 +254,13 @@ constexpr peak_candidate at_reference_forward(const stage_step& in, std::size_t 
     return {peak_point::reference_forward, static_cast<std::int32_t>(kind), t};
 }
 
-/// The reference's log-probabilities are computed.
+/// The reference's log-probabilities are computed: the product that whole logits were cast from is gone by then.
 constexpr peak_candidate at_reference_loss(const stage_step& in) {
     const loss_memory& loss = in.folded.ends.loss;
+    const byte_count whole = whole_logits(in);
     tensor_memory t = beside_reference(in);
     t.activations += reference_casts(in) + loss_frames(in);
-    t.logits += loss.kept + loss.forward;
+    t.logits += loss.kept + (whole > byte_count{} ? whole : loss.forward);
     return {peak_point::reference_loss, 0, t};
 }
 
