@@ -163,9 +163,13 @@ public:
     }
     /// The arithmetic that accelerate's file names, where nothing else does.
     void compute_by_accelerate() {
-        const auto says = [](const std::string& option) { return option.starts_with("--compute="); };
         const std::string compute = by_.told.text("compute");
-        if (!compute.empty() && std::ranges::none_of(job_.options, says)) set("compute", compute);
+        if (!compute.empty() && !says("compute")) set("compute", compute);
+    }
+    /// Whether an option is set.
+    bool says(std::string_view option) const {
+        const std::string start = fmt::format("--{}=", option);
+        return std::ranges::any_of(job_.options, [&](const std::string& set) { return set.starts_with(start); });
     }
     trained_job finished() { return std::move(job_); }
 

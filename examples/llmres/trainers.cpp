@@ -146,6 +146,11 @@ trained_job job_of_axolotl(const given_settings& given, const launched_processes
     if (of_fsdp) job.shard(told.text("fsdp") + told.text("fsdp_strategy"), told);
     if (!of_fsdp && told.text("deepspeed").empty()) job.shard_by_accelerate();
     job.compute_by_accelerate();
+    // utils/config/__init__.py: torch_dtype is float32 where neither bf16 nor fp16 is on, of whatever is not quantised.
+    if (told.text("bf16") == "false" && !job.says("compute") && !job.says("weights")) {
+        job.set("compute", "fp32");
+        job.set("weights", "fp32");
+    }
     return job.finished();
 }
 
@@ -171,6 +176,11 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
     if (!fsdp.empty() && fsdp != "false") job.shard(fsdp, told);
     if (deepspeed.empty() && fsdp.empty()) job.shard_by_accelerate();
     job.compute_by_accelerate();
+    // model/adapter.py, init_adapter: weights that are trained are fp32, and without bf16 or fp16 no operation casts
+    // them; DeepSpeed and FSDP have casts of their own.
+    const bool is_sharded = !deepspeed.empty() || !fsdp.empty() || job.says("deepspeed") || job.says("zero");
+    if (told.text("adapter") == "none" && !is_sharded && !job.says("compute") && !job.says("weights"))
+        job.set("compute", "fp32");
     return job.finished();
 }
 

@@ -104,6 +104,40 @@ TEST_CASE("where nobody names an arithmetic, it is fp16 on a GPU that has no bf1
     CHECK(compute("rtx-4090", "vllm", "bf16") == "bf16");
 }
 
+TEST_CASE("transformers' Trainer computes in the format of fp32 weights unless mixed precision is asked for") {
+    const auto computes_in = [](const json& more) {
+        json document{{"model", "roberta-base"},
+                      {"task", "finetuning"},
+                      {"runtime", "huggingface"},
+                      {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+        document.merge_patch(more);
+        return std::string{read(document).job.compute.name.view()};
+    };
+    CHECK(computes_in(json::object()) == "fp32");
+    CHECK(computes_in({{"runtime", "trainer"}}) == "fp32");
+    CHECK(computes_in({{"runtime", "huggingface@4.49"}}) == "fp32");
+    CHECK(computes_in({{"model", "qwen3-0.6b"}, {"weights", "fp32"}}) == "fp32");
+    CHECK(computes_in({{"cluster", {{"gpu", "v100-sxm2-32gb"}}}}) == "fp32");
+    // It is asked for, the weights have 16 bits, or the software turns it on by itself.
+    CHECK(computes_in({{"compute", "bf16"}}) == "bf16");
+    CHECK(computes_in({{"autocast", true}}) == "bf16");
+    CHECK(computes_in({{"model", "qwen3-0.6b"}}) == "bf16");
+    CHECK(computes_in({{"weights", "bf16"}}) == "bf16");
+    for (const char* software : {"trl", "axolotl", "llama-factory", "ms-swift", "unsloth", "automodel", "torchtitan"})
+        CHECK(computes_in({{"runtime", software}, {"sequence", 128}}) == "bf16");
+    CHECK(computes_in({{"task", "embedding"}, {"runtime", "vllm"}}) == "bf16");
+    // What it computes in is said, and needs more than in 16 bits.
+    json document{{"model", "roberta-base"}, {"task", "finetuning"}, {"runtime", "huggingface"},
+                  {"micro_batch", 256},      {"sequence", 512},      {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+    const plan_request asked = read(document);
+    document["compute"] = "bf16";
+    const plan_request mixed = read(document);
+    const auto needed = [](const plan_request& q) {
+        return plan(q.job, layout{}, q.cluster).value().memory.expected();
+    };
+    CHECK(needed(asked) > needed(mixed));
+}
+
 TEST_CASE("a document without a layout leaves it to the planner") {
     CHECK_FALSE(read(minimal()).layout);
     json document = minimal();

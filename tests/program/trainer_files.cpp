@@ -179,6 +179,37 @@ TEST_CASE("a setting is used, passed over or named, and a wrong value names the 
     wrong("a: 1\n", "tune run full_finetune_single_device --config llama3_1/8B_full", {"config", "llama3_1/8B_full"});
 }
 
+TEST_CASE("trainers compute in fp32 where neither bf16 nor fp16 is on") {
+    if (!reads_files()) return;
+    const auto compute_of = [](const named_files& files, const std::string& line) {
+        const outcome o = of_line(files, line);
+        CAPTURE(o.err);
+        REQUIRE(o.exit != bad_input);
+        const json job = json::parse(o.out).at("job");
+        return job.at("weights").get<std::string>() + " " + job.at("compute").get<std::string>();
+    };
+    const auto of_axolotl = [&](const std::string& more) {
+        return compute_of({{"a.yaml", small + more}}, "axolotl train a.yaml");
+    };
+    CHECK(of_axolotl("") == "bf16 bf16");
+    CHECK(of_axolotl("bf16: auto\n") == "bf16 bf16");
+    CHECK(of_axolotl("bf16: false\n") == "fp32 fp32");
+    CHECK(of_axolotl("bf16: false\nfp16: true\n") == "fp16 fp16");
+    CHECK(of_axolotl("bf16: false\nload_in_4bit: true\nadapter: qlora\n") == "nf4_double bf16");
+    const auto of_factory = [&](const std::string& more) {
+        return compute_of({{"a.yaml", "model_name_or_path: Qwen/Qwen3-0.6B\nstage: sft\ncutoff_len: 512\n" + more}},
+                          "llamafactory-cli train a.yaml");
+    };
+    CHECK(of_factory("finetuning_type: full\n") == "fp32 fp32");
+    CHECK(of_factory("finetuning_type: full\nbf16: true\n") == "fp32 bf16");
+    CHECK(of_factory("finetuning_type: full\npure_bf16: true\n") == "bf16 bf16");
+    CHECK(of_factory("finetuning_type: lora\n") == "bf16 bf16");
+    const std::string script = "python run_glue.py --model_name_or_path roberta-base --max_seq_length 128";
+    CHECK(compute_of({}, script) == "fp32 fp32");
+    CHECK(compute_of({}, script + " --bf16") == "fp32 bf16");
+    CHECK(compute_of({}, script + " --fp16 True") == "fp32 fp16");
+}
+
 TEST_CASE("anchors, aliases and merged keys of YAML are read, and a bomb is refused soon") {
     if (!reads_files()) return;
     const json merged = asked({{"a.yaml",

@@ -335,6 +335,15 @@ inline bool says_length(const job_reader& read) {
     return read.fields().has("context") || read.fields().has("prompt") || read.fields().has("output");
 }
 
+/// The format that training computes in where nobody asks for mixed precision and the software does not turn it on by
+/// itself: that of fp32 weights, as transformers' Trainer without `bf16` or `fp16`.
+inline void take_unmixed_arithmetic(const job_reader& read, const training_stack* stack, job& j) {
+    const bool mixes_unasked = j.runtime.optimizer.mixes_unasked || (stack != nullptr && stack->mixes);
+    const bool asked =
+        read.fields().has("compute") || j.autocast.value_or(false) || j.runtime.kernels.fp8.recipe != fp8_recipe::none;
+    if (trains(j) && !mixes_unasked && !asked && weights_of(j) == fp32) j.compute = fp32;
+}
+
 /// What software computes in where the GPU has no bf16 arithmetic: fp16, unless bf16 is asked for and converted.
 inline status take_arithmetic(const job_reader& read, const cluster& c, job& j) {
     if (!(j.compute == bf16) || !prefers_fp16(c.gpu)) return done{};
@@ -497,6 +506,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     if (const status s = read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
+    take_unmixed_arithmetic(read, stack_of(document), j);
     if (const status s = take_arithmetic(read, request.cluster, j); !s) return s.error();
     take_data_ranks(document, request);
     take_usual_context(read, request.cluster, j);

@@ -18,6 +18,7 @@ inline constexpr runtime automodel = [] {
     // components/moe/experts.py: tokens are dispatched to ranks, then grouped products
     r.kernels.experts = expert_code::dispatched;
     r.kernels.casts_weights = false;           // FSDP2's MixedPrecisionPolicy (components/distributed/config.py)
+    r.optimizer.mixes_unasked = true;          // the same policy: param_dtype is bfloat16
     r.kernels.fp32_adapters = false;           // components/_peft/lora.py: lora_dtype is that of the layer's weight
     r.kernels.adapters = adapter_code::fused;  // components/_peft/lora.py, apply_memory_efficient_lora
     r.kernels.fp32_stream = false;

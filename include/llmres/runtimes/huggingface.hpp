@@ -53,7 +53,8 @@ inline constexpr runtime huggingface{
         .shared_heads = true,             // integrations/sdpa_attention.py, use_gqa_in_sdpa
         .fp32_stream = true,
     },
-    .optimizer{.steps_weights = true},
+    // training_args.py: bf16 and fp16 are False, so that accelerate's mixed_precision is "no"
+    .optimizer{.steps_weights = true, .mixes_unasked = false},
     // trainer.py: accelerator.no_sync(model) for all micro-batches but the last, unless DeepSpeed trains, and before
     // 4.46 accelerator.accumulate(model), which does the same unless sync_each_batch is set (accelerator.py). Its
     // DistributedDataParallelKwargs have gradient_as_bucket_view=False (utils/dataclasses.py).

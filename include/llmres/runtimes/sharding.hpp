@@ -85,6 +85,9 @@ struct optimizer_step {
     /// recipes/full_finetune_distributed.py, `dtype: bf16`; transformers: trainer.py, create_optimizer; litgpt:
     /// finetune/full.py, precision bf16-true.)
     bool steps_weights = false;
+    /// Mixed precision (bf16, or fp16) is on though nobody asks for it. Where it is not, a step computes in the format
+    /// of the weights.
+    bool mixes_unasked = true;
     /// bf16 gradients have fp32 accumulators beside them. (DeepSpeed, runtime/bf16_optimizer.py.)
     bool fp32_beside_bf16 = false;
     /// 16-bit gradients are copied to fp32 before the step, a rank's own part of them under ZeRO 1 and 2.

@@ -29,6 +29,7 @@ inline constexpr runtime unsloth = [] {
     // unsloth_zoo/training_utils.py, prepare_model_for_training: adapters are widened, and nothing else of a quantised
     // model.
     r.kernels.fp32_stream = false;
+    r.optimizer.mixes_unasked = true;  // models/rl.py, mixed_precision: 16 bits where neither bf16 nor fp16 is set
     r.kernels.checkpointing.reentrant = true;  // unsloth_zoo/gradient_checkpointing.py, UnslothCheckpointFunction
     // models/fsdp2.py: what it adds around accelerate's fsdp2_prepare_model (utils/fsdp_utils.py), which makes units of
     // the embedding and of the head.

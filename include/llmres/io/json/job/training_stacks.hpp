@@ -32,6 +32,7 @@ struct training_stack {
     std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
+    bool mixes = true;  ///< it trains in mixed precision though nobody asks for it
     /// `offload` is for layers that are recomputed whole, of sequences from this length on. Unit: tokens.
     std::int64_t offloads_from = 0;
 };
@@ -43,12 +44,14 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
     {.name = "trainer",
      .also = "hftrainer",
      .read_in = "transformers 5.24.0, training_args.py",
-     .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})"},
+     .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})",
+     .mixes = false},
     {.name = "trainerfsdp",
      .also = "trainerwithfsdp",
      .read_in = "transformers 5.24.0, training_args.py: _process_fsdp_args",
      .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused", "layout": {"zero": 3},
-                     "runtime": {"fully_shard": true}})"},
+                     "runtime": {"fully_shard": true}})",
+     .mixes = false},
     {.name = "trl",
      .also = "trl",
      .read_in = "trl 1.16.0, trainer/base_config.py, trainer/sft_config.py, trainer/dpo_config.py, "
