@@ -533,6 +533,7 @@ TEST_CASE("a runtime without a back end for a vendor starts on none of its GPUs,
     CHECK(device_start_of(j, gpus::v100_sxm2_32gb).needed != compute_capability{});
     gpu other = gpus::v100_sxm2_32gb;
     other.vendor = gpu_vendor::amd;  // whose capability is no compute capability
+    other.rates.fp8 = {};
     CHECK(device_start_of(j, other).support == j.runtime.devices.amd);
 }
 

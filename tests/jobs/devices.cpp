@@ -5,6 +5,9 @@
 #include <llmres/jobs/checks.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <llmres/runtimes/sglang.hpp>
+#include <llmres/values/precision.hpp>
+#include <string>
 #include <string_view>
 
 using namespace llmres;
@@ -46,6 +49,38 @@ TEST_CASE("engines do not start where they have no back end, nor below their lea
         CAPTURE(p.engine);
         CAPTURE(p.card);
         CHECK(start(p.engine, p.card).support == device_support::absent);
+    }
+}
+
+TEST_CASE("vLLM multiplies fp8 weights with a scale a tensor or channel where AMD's GPU has fp8 arithmetic") {
+    const auto lacks = [](const precision& weights, std::string_view card) {
+        const job j{.model = models::llama_3_1_8b, .weights = weights, .runtime = find_runtime("vllm").value()};
+        return std::string{device_start_of(j, find_gpu(card).value()).arithmetic};
+    };
+    for (const char* card : {"mi210-64gb", "mi250x-128gb", "mi100-32gb", "rx-7900-xtx-24gb"}) {
+        CAPTURE(card);
+        CHECK(lacks(fp8_e4m3, card) == "fp8");
+        CHECK(lacks(fp8_channel, card) == "fp8");
+        CHECK(lacks(fp8_block, card).empty());
+        CHECK(lacks(bf16, card).empty());
+        CHECK(lacks(int8_channel, card).empty());
+    }
+    for (const char* card : {"mi300x-192gb", "mi355x-288gb", "rx-9070-xt-16gb", "h100-sxm5-80gb", "a100-sxm4-80gb"})
+        CHECK(lacks(fp8_e4m3, card).empty());
+}
+
+TEST_CASE("SGLang keeps a cache in NVFP4 on Blackwell alone, and loads fp8 from Ampere on") {
+    const auto starts = [](std::string_view card, const maybe<precision>& weights = {}) {
+        job j{.model = models::llama_3_1_8b, .weights = weights, .context = tokens(4096), .runtime = runtimes::sglang};
+        if (!weights) j.kv_cache = nvfp4;
+        const device_start start = device_start_of(j, find_gpu(card).value());
+        return start.support != device_support::absent;
+    };
+    for (const char* card : {"h100-sxm5-80gb", "a100-sxm4-80gb", "rtx-4090"}) CHECK_FALSE(starts(card));
+    for (const char* card : {"b200-180gb", "rtx-5090"}) CHECK(starts(card));
+    for (const precision& weights : {fp8_e4m3, nvfp4}) {
+        CHECK(starts("a100-sxm4-80gb", weights));
+        CHECK_FALSE(starts("t4-16gb", weights));
     }
 }
 

@@ -220,7 +220,8 @@ inline constexpr std::array all{
         "(llama-quantize --tensor-type ffn_down_exps=TYPE)"),
     told(field(at<&job::compute>, "Job", "compute",
         "precision of the arithmetic and of activations; default: bf16, or fp16 on a GPU that has no bf16 arithmetic; "
-        "under huggingface fp32 in training where the weights are fp32. fp8_e4m3 in training: inputs of matrix products are cast to it (torchao)")),
+        "under huggingface fp32 in training where the weights are. fp8_e4m3 in training: inputs of matrix products are "
+        "cast to it (torchao)")),
     told(field(at<&job::attention>, "Job", "attention",
         "attention kernel: eager, sdpa, flash or cudnn; default: sdpa")),
     field(at<&job::expert_load>, "Job", "expert_load",

@@ -83,6 +83,9 @@ inline std::string start_on(bool unmeasured, const job& j, const gpu& card) {
     if (unmeasured)
         return sentence("no run of {} on {} was measured here: memory and times are as on the GPUs that were{}",
                         {name, card.name.view(), named});
+    if (!start.arithmetic.empty())
+        return sentence("{} with {} needs a GPU with {} arithmetic, and {} has none{}",
+                        {name, start.what, start.arithmetic, card.name.view(), named});
     if (start.needed == compute_capability{} && start.before == compute_capability{})
         return sentence("{} does not start on {}{}", {name, card.name.view(), named});
     const bool within = start.before != compute_capability{};

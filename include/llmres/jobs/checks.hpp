@@ -500,9 +500,10 @@ constexpr status validate_placed(const job& j, const layout& l, const cluster& c
 /// Whether a runtime starts on a GPU, and if not, what keeps it: the vendor, or a compute capability for something.
 struct device_start {
     device_support support = device_support::runs;  ///< whether it starts
-    std::string_view what{};      ///< what needs the compute capability: "weights in fp8"; empty: the runtime itself
-    compute_capability needed{};  ///< the least that it needs; zero: the vendor is the reason
-    compute_capability before{};  ///< the first above it that will not do; zero: none
+    std::string_view what{};        ///< what needs the compute capability: "weights in fp8"; empty: the runtime itself
+    compute_capability needed{};    ///< the least that it needs; zero: the vendor is the reason
+    compute_capability before{};    ///< the first above it that will not do; zero: none
+    std::string_view arithmetic{};  ///< the arithmetic that the GPU lacks for it: "fp8"; empty: none
 };
 
 namespace detail {
@@ -520,9 +521,12 @@ constexpr device_start device_start_of(const job& j, const gpu& card) {
     const runtime_devices& d = j.runtime.devices;
     const device_support vendor = support_of(d, card);
     if (vendor == device_support::absent) return {vendor};
-    if (card.vendor != gpu_vendor::nvidia || card.capability == compute_capability{}) return {vendor};
     const precision& weights = weights_of(j);
     const format_family family = family_of(weights);
+    if (card.vendor == gpu_vendor::amd && d.fp8_by_arithmetic && family == format_family::eight_bit_float &&
+        !(weights == fp8_block) && card.rates.fp8 && card.rates.fp8.value == flop_rate{})
+        return {device_support::absent, "weights in fp8", {}, {}, "fp8"};
+    if (card.vendor != gpu_vendor::nvidia || card.capability == compute_capability{}) return {vendor};
     const bool caches = !trains(j);
     const format_family cache = caches ? family_of(kv_cache_of(j)) : format_family::plain;
     struct need {

@@ -37,6 +37,8 @@ struct runtime_devices {
     compute_capability nvfp4_cache{};  ///< NVIDIA: the least compute capability with a cache in NVFP4; 0.0: least.
     /// NVIDIA: the first compute capability above it without such a cache; 0.0: none.
     compute_capability nvfp4_cache_before{};
+    /// AMD: weights in fp8 with a scale a tensor or a channel need a GPU with fp8 arithmetic.
+    bool fp8_by_arithmetic = false;
     text<127> source{};  ///< What this was read from, in the software's own files.
 };
 

@@ -330,6 +330,9 @@ inline constexpr runtime sglang_base{
             runtime_devices d = any_of_pytorch;
             d.aws = d.cambricon = device_support::absent;
             d.least = {7, 5};
+            // srt/arg_groups/kv_cache_hook.py, handle_kv4_compatibility: "Blackwell SM100 or SM120"
+            d.nvfp4_cache = {10, 0};
+            d.fp8 = d.nvfp4 = {8, 0};  // layers/quantization/fp8.py and modelopt_quant.py: get_min_capability()
             d.source = "docs/hardware-platforms; docs/start/install.md: FlashInfer needs sm75 and above";
             return d;
         }(),

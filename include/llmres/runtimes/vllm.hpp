@@ -147,7 +147,9 @@ inline constexpr runtime vllm_base{
     .layouts{.split{.vocabulary_multiple = 64, .refuses_uneven = true, .refuses_cut_blocks = true},
              .source = "engine/arg_utils.py: tensor, pipeline and data ranks, and enable_expert_parallel"},
     // Ports are those of docs/getting_started/installation, and the vendors' own: vllm-ascend, vllm-mlu, vllm-musa. The
-    // cache in NVFP4: flashinfer.py, supports_kv_cache_dtype(): is_device_capability_family(100).
+    // cache in NVFP4: flashinfer.py, supports_kv_cache_dtype(): is_device_capability_family(100). AMD's fp8: of the
+    // kernels that kernels/linear/__init__.py lists for ROCm those for a scale a tensor or channel need gfx942, gfx950
+    // or gfx12 (scaled_mm/rocm.py, pytorch.py and aiter.py: is_supported); Triton's, for a scale a block, run on any.
     .devices =
         [] {
             runtime_devices d = any_of_pytorch;
@@ -156,6 +158,7 @@ inline constexpr runtime vllm_base{
             d.fp8 = d.awq = {7, 5};
             d.nvfp4_cache = {10, 0};
             d.nvfp4_cache_before = {11, 0};
+            d.fp8_by_arithmetic = true;
             d.source = "docs/getting_started/installation, quantization/*.py: get_min_capability()";
             return d;
         }(),
