@@ -17,6 +17,11 @@ TEST_CASE("bytes per token of models that everyone knows") {
 }
 
 TEST_CASE("a block format's scales follow the vector of each head") {
+    // A scale, or a scale and a zero, for each head's key and for its value (vLLM's *_per_token_head, LMDeploy's int8).
+    CHECK(kv_bytes_per_token(models::llama_3_1_8b, int8_row) == bytes_a_token(32 * 8 * 2 * (128 + 4)));
+    CHECK(kv_bytes_per_token(models::llama_3_1_8b, fp8_row) == bytes_a_token(32 * 8 * 2 * (128 + 4)));
+    CHECK(kv_bytes_per_token(models::llama_3_1_8b, int4_row) == bytes_a_token(32 * 8 * 2 * (64 + 4)));
+    CHECK(kv_bytes_per_token(models::deepseek_v3, int8_row) == bytes_a_token(61 * (576 + 4)));  // one latent
     CHECK(kv_bytes_per_token(models::llama_3_1_8b, q8_0) == bytes_a_token(131'072 / 64 * 34));
 }
 

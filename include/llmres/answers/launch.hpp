@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <llmres/answers/mixed_gpus.hpp>
@@ -12,6 +13,7 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/command_line.hpp>
+#include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
 #include <string>
 #include <string_view>
@@ -70,6 +72,12 @@ struct launched {
 /// Whether a job's weights are cast to fp8 as they are loaded.
 inline bool casts_to_fp8(const job& j) { return j.weights && *j.weights == fp8_e4m3 && !(j.model.weights == fp8_e4m3); }
 
+/// The format of the cache where nobody names one.
+inline precision kv_cache_unasked(job j) {
+    j.kv_cache = {};
+    return kv_cache_of(j);
+}
+
 inline std::int64_t launched::figure(launch_figure f) const {
     using figure = launch_figure;
     const bool deals_experts = l.expert > 1, in_turn = l.pipeline > 1;
@@ -106,7 +114,7 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::no_recomputation: return j.recompute == recompute::none;
         case figure::compiled_layers: return j.runtime.kernels.compilation.layers;
         case figure::weights_cast_to_fp8: return casts_to_fp8(j);
-        case figure::fp8_cache: return j.kv_cache && (*j.kv_cache == fp8_e4m3 || *j.kv_cache == fp8_e5m2);
+        case figure::cache_format: return j.kv_cache && !(*j.kv_cache == kv_cache_unasked(j));
         case figure::gpu_layers: return j.options.gpu_layers.value_or(j.model.layers.size + 1);
         case figure::host_expert_layers: return j.options.host_expert_layers;
         case figure::all_experts_on_host: return j.options.experts_on_host && j.options.host_expert_layers <= 0;
@@ -188,6 +196,24 @@ inline std::string format_name(const precision& format) {
     return format == fp32 ? "f32" : std::string{format.name.view()};
 }
 
+/// The name of a format of caches under engines that have names of their own for those with a scale a head (vLLM,
+/// config/cache.py: CacheDType), and PyTorch's for those of 16 bits.
+inline std::string cache_dtype(const precision& format) {
+    struct named {
+        const precision& format;
+        std::string_view name;
+    };
+    constexpr std::array names{named{int8_row, "int8_per_token_head"},
+                               named{int4_row, "int4_per_token_head"},
+                               named{fp8_row, "fp8_per_token_head"},
+                               named{bf16, "bfloat16"},
+                               named{fp16, "float16"},
+                               named{fp32, "float32"}};
+    for (const named& known : names)
+        if (known.format == format) return std::string{known.name};
+    return std::string{format.name.view()};
+}
+
 /// A part of a whole, without zeros at its end: 850,000 is 0.85.
 inline std::string millionths(std::int64_t part) {
     std::string digits = std::to_string(part % 1'000'000 + 1'000'000).substr(1);
@@ -206,6 +232,8 @@ inline std::string launched::words(const launch_word& w) const {
         case launch_form::part: return says != 0 ? words + " " + millionths(says) : "";
         case launch_form::format: {
             const bool of_values = w.figure == launch_figure::value_type;
+            if (w.figure == launch_figure::cache_format)
+                return says != 0 ? words + " " + cache_dtype(kv_cache_of(j)) : "";
             return says != 0 ? words + " " + format_name(of_values ? cached_values_of(j) : kv_cache_of(j)) : "";
         }
         case launch_form::layers_of_stages: return deals_evenly() ? "" : words + " " + layers_of_stages(says);

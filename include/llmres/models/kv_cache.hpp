@@ -33,8 +33,12 @@ constexpr kv_shape kv_shape_of(const attention& a, std::int64_t tensor_ranks = 1
 constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision& format,
                                              std::int64_t tensor_ranks = 1) {
     const kv_shape shape = kv_shape_of(a, tensor_ranks);
-    // Scales of block formats follow the vector they belong to: each head's vector is one row.
-    return bytes_a_token(shape.vectors == 0 ? 0 : size_of(format, shape.vectors, shape.width).in(bytes));
+    if (shape.vectors == 0) return {};
+    // Scales of block formats follow the vector they belong to: a head's key is one row, and its value another.
+    const bool has_one = a.kind == attention_kind::latent || a.kind == attention_kind::compressed;
+    const std::int64_t value = has_one ? 0 : a.value_width();
+    const byte_count keys = size_of(format, shape.vectors, shape.width - value);
+    return bytes_a_token((has_one ? keys : keys + size_of(format, shape.vectors, value)).in(bytes));
 }
 
 /// Bytes that one token adds to the cache of a layer whose keys and values are stored in different formats (llama.cpp:

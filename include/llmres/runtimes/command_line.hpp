@@ -124,7 +124,7 @@ enum class launch_figure : std::uint8_t {
     no_recomputation,         ///< 1 where nothing is recomputed
     compiled_layers,          ///< 1 where layers are compiled
     weights_cast_to_fp8,      ///< 1 where a checkpoint of another format is loaded as fp8
-    fp8_cache,                ///< 1 where the KV cache is fp8, of either kind
+    cache_format,             ///< 1 where the KV cache is in another format than it would be in unasked
     gpu_layers,               ///< layers on GPUs, the head as one more
     host_expert_layers,       ///< first layers whose routed experts are on the host
     all_experts_on_host,      ///< 1 where the routed experts of all layers are

@@ -103,7 +103,7 @@ struct cache_family {
 inline constexpr std::array cache_families{
     cache_family{format_family::plain, "fp16 bf16 fp32"},
     cache_family{format_family::eight_bit_float, "fp8_e4m3 fp8_e5m2"},
-    cache_family{format_family::eight_bit, "int8 int4 int8_row int4_row"},
+    cache_family{format_family::eight_bit, "int8 int4 int8_row int4_row fp8_row"},
     cache_family{format_family::microscaling, "nvfp4"},
     cache_family{format_family::gguf, "q8_0 q5_1 q5_0 q4_1 q4_0 iq4_nl"},
     cache_family{format_family::gguf_ik, "q6_0"},

@@ -253,7 +253,7 @@ inline constexpr std::array sglang_words{
     launch_word{"--context-length", launch_figure::context},
     launch_word{"--max-running-requests", launch_figure::sequences_set, launch_form::some},
     launch_word{"--quantization fp8", launch_figure::weights_cast_to_fp8, launch_form::words},
-    launch_word{"--kv-cache-dtype", launch_figure::fp8_cache, launch_form::format},
+    launch_word{"--kv-cache-dtype", launch_figure::cache_format, launch_form::format},
     launch_word{"--mem-fraction-static", launch_figure::cache_fraction, launch_form::part},
     launch_word{"--chunked-prefill-size", launch_figure::batched_tokens, launch_form::some},
     launch_word{"--page-size", launch_figure::cache_block, launch_form::some},

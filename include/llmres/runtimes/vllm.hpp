@@ -47,7 +47,7 @@ inline constexpr std::array vllm_words{
     launch_word{"--max-model-len", launch_figure::context},
     launch_word{"--max-num-seqs", launch_figure::sequences_set, launch_form::some},
     launch_word{"--quantization fp8", launch_figure::weights_cast_to_fp8, launch_form::words},
-    launch_word{"--kv-cache-dtype", launch_figure::fp8_cache, launch_form::format},
+    launch_word{"--kv-cache-dtype", launch_figure::cache_format, launch_form::format},
     launch_word{"--gpu-memory-utilization", launch_figure::cache_fraction, launch_form::part},
     launch_word{"--max-num-batched-tokens", launch_figure::batched_tokens, launch_form::some},
     launch_word{"--block-size", launch_figure::cache_block, launch_form::some},

@@ -19,7 +19,7 @@ namespace llmres::inline v0 {
 inline constexpr std::array precisions{
     fp64, fp32, tf32, bf16, fp16, fp8_e4m3, fp8_e5m2, int8, int4,
     fp8_tensor, fp8_tensor_static, fp8_channel, fp8_channel_s16, fp8_block,
-    int8_tensor, int8_channel, int8_channel_s16, bnb_int8, int8_row, int4_row,
+    int8_tensor, int8_channel, int8_channel_s16, bnb_int8, int8_row, int4_row, fp8_row,
     mxfp8, mxfp6, mxfp4, nvfp4, nvfp4_static, nf4, nf4_double, fp4, fp4_double, ternary,
     q4_0, q4_1, q5_0, q5_1, q8_0, q8_1, q2_k, q3_k, q4_k, q5_k, q6_k, q8_k,
     iq1_s, iq1_m, iq2_xxs, iq2_xs, iq2_s, iq3_xxs, iq3_s, iq4_nl, iq4_xs, tq1_0, tq2_0, mxfp4_gguf, nvfp4_gguf};
@@ -38,7 +38,8 @@ struct precision_alias {
 // clang-format off
 /// Names that other tools have for formats: PyTorch's and vLLM's dtypes, methods of quantisation in their usual shape
 /// (AutoAWQ's and GPTQ's group of 128), bitsandbytes' two. vLLM's "fp8" casts weights to e4m3 with one scale for each
-/// tensor, which is two bytes more than e4m3 alone.
+/// tensor, which is two bytes more than e4m3 alone. Names of caches are those of vLLM (config/cache.py, CacheDType), whose
+/// scales a head and token are fp32 (v1/attention/backends/triton_attn.py, customize_spec), and SGLang's before nvfp4.
 inline constexpr auto precision_aliases = std::to_array<precision_alias>({
     {"bfloat16", "bf16"},
     {"float16", "fp16"}, {"f16", "fp16"}, {"half", "fp16"},
@@ -58,6 +59,8 @@ inline constexpr auto precision_aliases = std::to_array<precision_alias>({
     {"qlora", "nf4_double"},
     {"8bit", "bnb_int8"}, {"8_bit", "bnb_int8"}, {"bnb_8bit", "bnb_int8"}, {"llm.int8", "bnb_int8"},
     {"fp4_nvidia", "nvfp4"},
+    {"int8_per_token_head", "int8_row"}, {"int4_per_token_head", "int4_row"}, {"fp8_per_token_head", "fp8_row"},
+    {"fp8_inc", "fp8_e4m3"}, {"fp8_ds_mla", "fp8_e4m3"}, {"nvfp4_4over6", "nvfp4"}, {"fp4_e2m1", "nvfp4"},
     {"q8", "?q8_0 (GGUF), int8 or bnb_int8"},
     {"q4", "?q4_0 or q4_k_m (GGUF), int4, nf4 or awq"},
     {"q5", "?q5_0, q5_k_s or q5_k_m (GGUF)"},

@@ -136,6 +136,8 @@ inline constexpr precision bnb_int8{"bnb_int8", arithmetic_kind::int8, {{{1, 1, 
 /// A 16-bit scale and a 16-bit zero point for each row: KV caches quantised by head and token.
 inline constexpr precision int8_row{"int8_row", arithmetic_kind::bf16, {{{1, 1, 1}, {1, tile::whole, 4}}}};
 inline constexpr precision int4_row{"int4_row", arithmetic_kind::bf16, {{{1, 2, 1}, {1, tile::whole, 4}}}};
+/// The same in E4M3, with an fp32 scale (vLLM, triton_attn.py: customize_spec).
+inline constexpr precision fp8_row{"fp8_row", arithmetic_kind::bf16, {{{1, 1, 1}, {1, tile::whole, 4}}}};
 
 // ---- microscaling ---------------------------------------------------------------------------------------------------
 

@@ -49,7 +49,9 @@ document random_served(dice& d, std::string_view engine) {
         sometimes("max_num_seqs", d.pick({4, 64}));
         sometimes("enforce_eager", d.chance(50));
         sometimes("enable_prefix_caching", d.chance(50));
-        if (d.chance(30)) j["kv_cache"] = "fp8_e4m3";
+        if (d.chance(40))
+            j["kv_cache"] = d.pick({"fp8_e4m3", "fp8_e5m2", "int8_per_token_head", "int4_per_token_head",
+                                    "fp8_per_token_head", "nvfp4", "fp16"});
     } else if (engine == "sglang") {
         sometimes("mem_fraction_static", d.pick({0.7, 0.8, 0.875}));
         sometimes("chunked_prefill_size", d.pick({2048, 8192}));
@@ -57,7 +59,7 @@ document random_served(dice& d, std::string_view engine) {
         sometimes("max_total_tokens", d.pick({100'000, 400'000}));
         sometimes("max_running_requests", d.pick({4, 64}));
         sometimes("disable_cuda_graph", d.chance(50));
-        if (d.chance(30)) j["kv_cache"] = "fp8_e4m3";
+        if (d.chance(30)) j["kv_cache"] = d.pick({"fp8_e4m3", "fp8_e5m2", "nvfp4"});
     } else if (engine == "tensorrt-llm") {
         sometimes("free_gpu_memory_fraction", d.pick({0.5, 0.85}));
         sometimes("max_num_tokens", d.pick({2048, 16384}));

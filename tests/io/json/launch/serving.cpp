@@ -5,6 +5,9 @@
 
 #include <llmres/io/json/launch/command.hpp>
 #include <llmres/io/json/launch/words.hpp>
+#include <llmres/runtimes/loading.hpp>
+#include <llmres/runtimes/vllm.hpp>
+#include <llmres/values/find_precision.hpp>
 #include <string>
 #include <string_view>
 
@@ -59,6 +62,12 @@ TEST_CASE("precisions: a cast is one, the checkpoint's own format is not") {
     CHECK(job("vllm serve Qwen/Qwen3-8B -q bitsandbytes")["weights"] == "nf4");
     CHECK(notes("vllm serve Qwen/Qwen3-8B -q modelopt", "the checkpoint's own format"));
     CHECK(job("vllm serve qwen3-8b --dtype half --kv-cache-dtype fp8_e5m2")["kv_cache"] == "fp8_e5m2");
+    for (const char* named : {"int8_per_token_head", "int4_per_token_head", "fp8_per_token_head", "nvfp4_4over6",
+                              "fp8_inc", "fp8_ds_mla"}) {
+        CAPTURE(named);
+        const std::string read = job(std::string{"vllm serve qwen3-8b --kv-cache-dtype "} + named)["kv_cache"];
+        CHECK(caches_in(runtimes::vllm.loading, find_precision("kv_cache", read).value()));
+    }
     CHECK_FALSE(job("vllm serve qwen3-8b --dtype auto --kv-cache-dtype auto").contains("kv_cache"));
 }
 
