@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -59,6 +60,19 @@ void keep_last(std::vector<std::string>& own) {
                                        [&](const std::string& later) { return name_of(later) == name; });
         if (again) own.erase(own.begin() + static_cast<std::ptrdiff_t>(i--));
     }
+}
+
+/// Whether an option is of checkpoints.
+bool is_of_checkpoints(const std::string& option) { return option.starts_with("--checkpoint_"); }
+
+/// Whether what a person typed asks how checkpoints are written or weights loaded. Else what a trainer's file sets of
+/// them is in no answer.
+bool asks_of_checkpoints(const std::vector<std::string>& typed) {
+    return std::ranges::any_of(typed, [](std::string word) {
+        std::ranges::replace(word, '-', '_');
+        return std::ranges::any_of(std::array{"__storage", "__checkpoint", "__save_", "__fsdp_state", "__state_dict"},
+                                   [&](const char* begins) { return word.starts_with(begins); });
+    });
 }
 
 /// Reads the command line behind `--` as the job, which is then asked for as that of standard input is.
@@ -112,6 +126,7 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     notes.insert(notes.end(), trained.notes.begin(), trained.notes.end());
     trained.options.insert(trained.options.end(), before.begin(), before.end());
     std::vector<std::string> own = own_spelling(trained.options, flags, notes);
+    if (!asks_of_checkpoints(before)) std::erase_if(own, is_of_checkpoints);
     if (is_trained) {
         keep_last(own);
         // The job stands behind the term that explain takes first.

@@ -77,6 +77,13 @@ std::string flags_of_deepspeed_config(std::string_view path) {
         const std::string value = in_own_words(setting, config.at(at));
         if (!value.empty()) flags += fmt::format(" {}={}", setting.flag, value);
     }
+    // runtime/zero/config.py: both names mean the same. Before ZeRO 3 weights are whole on each rank.
+    for (const char* name : {"stage3_gather_16bit_weights_on_model_save", "stage3_gather_fp16_weights_on_model_save"}) {
+        const auto zero = config.find("zero_optimization");
+        if (zero != config.end() && zero->is_object() && zero->value("stage", nlohmann::json{}) == 3 &&
+            zero->value(name, nlohmann::json{}) == true)
+            flags += " checkpoint_files=gathered";
+    }
     for (const char* format : {"bf16", "fp16"}) {
         const auto section = config.find(format);
         if (section != config.end() && section->is_object() && section->value("enabled", nlohmann::json{}) == true)

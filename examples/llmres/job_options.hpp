@@ -134,6 +134,8 @@ public:
             set("offload_optimizer", "host");
         }
         if (from.is("fsdp_recompute")) set("recompute", "full");
+        if (const std::string files = from.text("state_dict"); !files.empty() && !is_off)
+            set("checkpoint_files", files);
         set("fully_shard", from.number("fsdp_version", 1) == 2 ? "true" : "false");
     }
     /// DeepSpeed's own configuration. One that is not here is taken for what its name says.
@@ -160,6 +162,7 @@ public:
         if (from.text("type") != "deepspeed") return;
         if (const std::string file = from.text("deepspeed"); !file.empty()) return shard_by_deepspeed(file);
         set("deepspeed", fmt::format("zero{}", from.number("zero", 2)));
+        if (from.is("save_16bit") && from.number("zero", 2) == 3) set("checkpoint_files", "gathered");
     }
     /// The arithmetic that accelerate's file names, where nothing else does.
     void compute_by_accelerate() {

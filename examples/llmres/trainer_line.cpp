@@ -30,7 +30,7 @@ constexpr std::string_view silent_options =
     " log_level_replica logging_dir disable_tqdm report_to run_name project trackio_space_id trackio_bucket_id"
     " trackio_static_space_id eval_strategy evaluation_strategy eval_steps eval_delay per_device_eval_batch_size"
     " prediction_loss_only eval_on_start eval_do_concat_batches eval_use_gather_object eval_accumulation_steps"
-    " include_for_metrics batch_eval_metrics save_only_model save_strategy save_steps save_on_each_node save_total_limit"
+    " include_for_metrics batch_eval_metrics save_strategy save_steps save_on_each_node"
     " save_safetensors enable_jit_checkpoint push_to_hub hub_token hub_private_repo hub_model_id hub_strategy"
     " hub_always_push hub_revision load_best_model_at_end metric_for_best_model greater_is_better ignore_data_skip"
     " restore_callback_states_from_checkpoint full_determinism seed data_seed dataloader_drop_last"
@@ -212,6 +212,8 @@ private:
         if (o.name == "zero_stage") own_.push_back("--zero=" + o.value);
         if (o.name == "use_deepspeed" || o.name == "zero_stage") of_deepspeed_ = true;
         if (o.name == "use_fsdp") own_.emplace_back("--zero=3");
+        if (o.name == "fsdp_state_dict_type" && o.value != "LOCAL_STATE_DICT")
+            own_.push_back("--" + o.name + "=" + o.value);
         if (o.name == "mixed_precision") own_.push_back("--mixed_precision=" + o.value);
         if (o.name == "config_file") take_accelerate_file(o.value, by_);
     }
@@ -324,7 +326,8 @@ private:
         notes.insert(notes.end(), launched.notes.begin(), launched.notes.end());
         trained(said, launched.sequences);
         for (const auto& [name, value] : said) {
-            if (is_in(silent_options, name)) continue;
+            const bool keeps_all = name == "save_total_limit" && (value == "None" || value == "0" || value == "-1");
+            if (is_in(silent_options, name) || keeps_all) continue;
             std::string written = "--" + name + (value.empty() ? "" : "=" + value);
             if (is_in(unmodelled_options, name))
                 notes.push_back(written + " changes memory or speed, and is not modelled");

@@ -280,6 +280,8 @@ trained_job job_of_torchtitan(const given_settings& given, const launched_proces
     if (recompute == "selective" && part != "op")
         job.set("recompute_every",
                 job_options::in_range(told.number("selective", 2), "activation_checkpoint.selective_ac_option"));
+    // components/checkpoint.py: 0 keeps all
+    if (const std::int64_t kept = told.number("keep", 0); kept > 0) job.set("checkpoint_keep", kept);
     if (told.is("compiled")) {
         const std::string parts = said("components", "model,loss");
         const bool layers = parts.find("model") != std::string::npos;

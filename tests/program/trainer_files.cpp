@@ -210,6 +210,49 @@ TEST_CASE("trainers compute in fp32 where neither bf16 nor fp16 is on") {
     CHECK(compute_of({}, script + " --fp16 True") == "fp32 fp16");
 }
 
+TEST_CASE("how a trainer's file saves is in an answer that asks for it, and in no other") {
+    if (!reads_files()) return;
+    const auto saved = [](const named_files& files, const std::string& line, const arguments& before) {
+        const outcome o =
+            asked(files, arguments{"plan", "--gpu", "h200-sxm5-141gb", "--json"} + before + arguments{"--", line});
+        CAPTURE(line);
+        CAPTURE(o.err);
+        REQUIRE(o.exit != bad_input);
+        return json::parse(o.out).at("document").value("checkpoint", json{});
+    };
+    const arguments stored{"--storage_bandwidth", "2GB/s"};
+    const auto of = [&](const std::string& name, const std::string& file, const std::string& line) {
+        CHECK(saved({{name, file}}, line, {"--gpus", "8"}).is_null());
+        return saved({{name, file}}, line, arguments{"--gpus", "8"} + stored);
+    };
+    const std::string sharded = "distributed_type: FSDP\nnum_processes: 8\nfsdp_config: {fsdp_state_dict_type: ";
+    const std::string script = "accelerate launch --config_file a.yaml train.py --model_name_or_path qwen3-8b --bf16";
+    CHECK(of("a.yaml", sharded + "SHARDED_STATE_DICT}\n", script) == json{{"files", "sharded"}});
+    CHECK(of("a.yaml", sharded + "FULL_STATE_DICT}\n", script + " --save_total_limit 3") ==
+          json{{"files", "gathered"}, {"keep", 3}});
+    CHECK(saved({}, "python train.py --model_name_or_path qwen3-8b --save_only_model --save_total_limit None",
+                stored) == json{{"weights_only", true}});
+    CHECK(of("a.yaml",
+             small + "save_total_limit: 2\nfsdp: [full_shard]\nfsdp_config: {state_dict_type: "
+                     "SHARDED_STATE_DICT}\n",
+             "axolotl train a.yaml") == json{{"files", "sharded"}, {"keep", 2}});
+    CHECK(of("a.yaml", "model_name_or_path: Qwen/Qwen3-0.6B\nstage: sft\nbf16: true\nsave_total_limit: 4\n",
+             "llamafactory-cli train a.yaml") == json{{"keep", 4}});
+    CHECK(of("a.toml",
+             "[model]\nname = \"llama3\"\nflavor = \"8B\"\n[checkpoint]\nasync_mode = "
+             "\"async_with_pinned_mem\"\nkeep_latest_k = 5\ninterval = 500\n",
+             "torchrun -m torchtitan.train --job.config_file a.toml") ==
+          json{{"mode", "async_with_pinned_mem"}, {"keep", 5}});
+    const std::string zero =
+        R"({"zero_optimization": {"stage": 3, "stage3_gather_16bit_weights_on_model_save": true}})";
+    CHECK(saved({{"z.json", zero}}, "deepspeed train.py --model_name_or_path qwen3-8b --bf16 --deepspeed z.json",
+                stored) == json{{"files", "gathered"}});
+    CHECK(saved({},
+                "torchrun pretrain_gpt.py --num-layers 4 --hidden-size 512 --num-attention-heads 8 --seq-length 512 "
+                "--vocab-size 32000 --bf16 --async-save --save-interval 100",
+                stored) == json{{"mode", "async"}});
+}
+
 TEST_CASE("anchors, aliases and merged keys of YAML are read, and a bomb is refused soon") {
     if (!reads_files()) return;
     const json merged = asked({{"a.yaml",
