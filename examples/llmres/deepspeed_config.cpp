@@ -66,10 +66,20 @@ std::string in_own_words(const deepspeed_setting& setting, const nlohmann::json&
     return lower_case(value.get<std::string>());
 }
 
+nlohmann::json config_in(std::string_view path) {
+    return accept(llmres::parse_json_object(accept(llmres::read_job_text(path)))).root;
+}
+
+/// Whether a section of a configuration is enabled.
+bool turns_on(const nlohmann::json& config, const char* name) {
+    const auto section = config.find(name);
+    return section != config.end() && section->is_object() && section->value("enabled", nlohmann::json{}) == true;
+}
+
 }  // namespace
 
 std::string flags_of_deepspeed_config(std::string_view path) {
-    const nlohmann::json config = accept(llmres::parse_json_object(accept(llmres::read_job_text(path)))).root;
+    const nlohmann::json config = config_in(path);
     std::string flags = "runtime=deepspeed";
     for (const deepspeed_setting& setting : deepspeed_settings) {
         const nlohmann::json::json_pointer at{std::string{setting.path}};
@@ -84,12 +94,34 @@ std::string flags_of_deepspeed_config(std::string_view path) {
             zero->value(name, nlohmann::json{}) == true)
             flags += " checkpoint_files=gathered";
     }
-    for (const char* format : {"bf16", "fp16"}) {
-        const auto section = config.find(format);
-        if (section != config.end() && section->is_object() && section->value("enabled", nlohmann::json{}) == true)
-            flags += fmt::format(" compute={}", format);
-    }
+    for (const char* format : {"bf16", "fp16"})
+        if (turns_on(config, format)) flags += fmt::format(" compute={}", format);
     return flags;
+}
+
+// transformers, integrations/deepspeed.py: trainer_config_process() takes "auto" for Trainer's own, and
+// trainer_config_finalize() raises an error where any other value is not that.
+void check_deepspeed_batch(std::string_view path, const trainer_batch& of) {
+    const nlohmann::json config = config_in(path);
+    const std::int64_t of_rank = of.per_device * of.accumulation;
+    const struct {
+        const char *name, *of_trainer;
+        std::int64_t number;
+    } compared[]{{"train_micro_batch_size_per_gpu", "per_device_train_batch_size", of.per_device},
+                 {"gradient_accumulation_steps", "gradient_accumulation_steps", of.accumulation},
+                 {"train_batch_size", "all of Trainer's micro-batches", of_rank * of.ranks}};
+    for (const auto& [name, of_trainer, number] : compared) {
+        const auto said = config.find(name);
+        if (number == 0 || said == config.end() || said->is_null() || *said == "auto" || *said == number) continue;
+        throw refusal{
+            llmres::refused(llmres::error_code::inconsistent, name, said->dump(),
+                            fmt::format("auto, or {} as {}: Trainer starts with no other", number, of_trainer))};
+    }
+}
+
+bool mixes_precision(std::string_view path) {
+    const nlohmann::json config = config_in(path);
+    return turns_on(config, "bf16") || turns_on(config, "fp16");
 }
 
 }  // namespace program

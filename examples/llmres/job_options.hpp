@@ -2,6 +2,7 @@
 #pragma once
 
 #include "commands.hpp"
+#include "deepspeed_config.hpp"
 #include "trainers.hpp"
 
 #include <fmt/format.h>
@@ -73,8 +74,9 @@ public:
     /// What a step computes. `micro_batch` and `accumulation`: the trainer's own, where none is said.
     std::int64_t batch(std::int64_t micro_batch, std::int64_t data, std::int64_t accumulation = 1) {
         set_kept("micro_batch", "micro_batch");
-        const std::int64_t sequences = in_range(told_.number("micro_batch", micro_batch), "micro_batch") *
-                                       in_range(told_.number("accumulation", accumulation), "accumulation") * data;
+        batch_ = {in_range(told_.number("micro_batch", micro_batch), "micro_batch"),
+                  in_range(told_.number("accumulation", accumulation), "accumulation"), by_.known() > 1 ? data : 0};
+        const std::int64_t sequences = batch_.per_device * batch_.accumulation * data;
         set("global_batch", sequences);
         job_.sequences = sequences;
         return sequences;
@@ -140,8 +142,10 @@ public:
     }
     /// DeepSpeed's own configuration. One that is not here is taken for what its name says.
     void shard_by_deepspeed(const std::string& file) {
-        if (std::error_code none; std::filesystem::exists(file, none) || !file.ends_with(".json"))
-            return set("deepspeed", file);
+        std::error_code none;
+        const bool is_here = std::filesystem::exists(file, none), is_file = file.ends_with(".json");
+        if (is_here && is_file) check_deepspeed_batch(file, batch_);
+        if (is_here || !is_file) return set("deepspeed", file);
         const std::string name = file.substr(file.find_last_of("/\\") + 1);
         const std::size_t stage = name.find_first_of("123");
         if (stage == std::string::npos || stage == 0 || (name[stage - 1] != 'z' && !name.starts_with("zero")))
@@ -205,6 +209,7 @@ private:
     }
 
     told_settings told_;
+    trainer_batch batch_{};  ///< of what batch() was told
     const launched_processes& by_;
     trained_job job_{};
 };

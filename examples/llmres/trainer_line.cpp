@@ -3,6 +3,7 @@
 #include "trainer_line.hpp"
 
 #include "commands.hpp"
+#include "deepspeed_config.hpp"
 #include "script.hpp"
 
 #include <fmt/format.h>
@@ -11,9 +12,11 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <llmres/io/json/launch/line.hpp>
 #include <map>
 #include <string_view>
+#include <system_error>
 
 namespace program {
 namespace {
@@ -315,15 +318,18 @@ private:
             if (found != said.end()) said.erase(found);
             return number(fmt::format("--{}", name), value);
         };
-        const std::int64_t micro = taken("per_device_train_batch_size", "8");
+        const std::int64_t per_device = taken("per_device_train_batch_size", "8");
         const std::int64_t steps = taken("gradient_accumulation_steps", "1");
         own_.push_back("--task=" + task);
         const bool by_deepspeed = by_.told.text("type") == "deepspeed";
         if (!of_deepspeed_ && !by_deepspeed && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
         if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");
-        const trained_job launched = job_of_launched(by_, micro, steps);
+        const trained_job launched = job_of_launched(by_, per_device, steps);
         own_.insert(own_.end(), launched.options.begin(), launched.options.end());
         notes.insert(notes.end(), launched.notes.begin(), launched.notes.end());
+        take_deepspeed(said, {.per_device = per_device,
+                              .accumulation = steps,
+                              .ranks = by_.known() > 1 ? launched.sequences / (per_device * steps) : 0});
         trained(said, launched.sequences);
         for (const auto& [name, value] : said) {
             const bool keeps_all = name == "save_total_limit" && (value == "None" || value == "0" || value == "-1");
@@ -340,6 +346,20 @@ private:
         if (!compute.empty() && !is_true(said, "bf16") && !is_true(said, "fp16"))
             own_.push_back("--compute=" + compute);
         return own_;
+    }
+    /// What DeepSpeed's own configuration, where it is here, makes of the batch and of the arithmetic: without bf16 and
+    /// fp16 its engine takes fp32 weights alone (runtime/engine.py: _configure_distributed_model).
+    void take_deepspeed(const std::map<std::string, std::string>& said, const trainer_batch& batch) {
+        const auto named = said.find("deepspeed");
+        std::string file = named == said.end() ? by_.told.text("deepspeed") : named->second;
+        std::error_code none;
+        if (!file.ends_with(".json") || !std::filesystem::exists(file, none)) return;
+        if (!is_true(said, "auto_find_batch_size")) check_deepspeed_batch(file, batch);
+        const bool is_packed = is_true(said, "load_in_4bit") || is_true(said, "load_in_8bit");
+        if (is_true(said, "bf16") || is_true(said, "fp16") || is_packed || mixes_precision(file)) return;
+        if (!by_.told.text("compute").empty()) return;
+        own_.emplace_back("--compute=fp32");
+        own_.emplace_back("--weights=fp32");
     }
     /// What is trained in all: --max_steps of so many sequences, else --num_train_epochs of what the caller knows.
     void trained(std::map<std::string, std::string>& said, std::int64_t sequences) {

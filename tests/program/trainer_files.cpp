@@ -253,6 +253,36 @@ TEST_CASE("how a trainer's file saves is in an answer that asks for it, and in n
                 stored) == json{{"mode", "async"}});
 }
 
+TEST_CASE("a configuration of DeepSpeed has Trainer's batch, or leaves it to Trainer") {
+    const auto says = [](const std::string& settings) {
+        return R"({"zero_optimization": {"stage": 2}, "bf16": {"enabled": "auto"}, )" + settings + "}";
+    };
+    const std::string line = "deepspeed --num_gpus 4 train.py --model_name_or_path Qwen/Qwen3-0.6B --deepspeed z.json ";
+    const auto planned = [&](const std::string& settings, const std::string& more) {
+        const outcome o = of_line({{"z.json", says(settings)}}, line + more);
+        CAPTURE(o.err);
+        CHECK(o.exit == fits);
+        return json::parse(o.out).at("job");
+    };
+    const std::string of_two = "--per_device_train_batch_size 2 --gradient_accumulation_steps 3 --bf16";
+    const json job = planned(R"("train_micro_batch_size_per_gpu": "auto", "train_batch_size": "auto")", of_two);
+    CHECK(job.at("micro_batch") == 2);
+    CHECK(job.at("global_batch") == 24);
+    CHECK(planned(R"("train_micro_batch_size_per_gpu": 2, "train_batch_size": 24)", of_two) == job);
+    const auto refused = [&](const std::string& settings, const std::vector<std::string>& parts) {
+        refused_with({{"z.json", says(settings)}}, {"plan", "--gpu", "h100", "--", line + of_two}, parts);
+    };
+    refused(R"("train_micro_batch_size_per_gpu": 1)", {"train_micro_batch_size_per_gpu", "1", "auto, or 2"});
+    refused(R"("gradient_accumulation_steps": 4)", {"gradient_accumulation_steps", "4", "auto, or 3"});
+    refused(R"("train_batch_size": 64)", {"train_batch_size", "64", "auto, or 24"});
+    CHECK(planned(R"("train_micro_batch_size_per_gpu": 1)", of_two + " --auto_find_batch_size").at("micro_batch") == 2);
+    // Neither bf16 nor fp16: DeepSpeed's engine takes fp32 weights alone.
+    CHECK(job.at("compute") == "bf16");
+    const json unmixed = planned(R"("steps_per_print": 9)", "--per_device_train_batch_size 2");
+    CHECK(unmixed.at("compute") == "fp32");
+    CHECK(unmixed.at("weights") == "fp32");
+}
+
 TEST_CASE("anchors, aliases and merged keys of YAML are read, and a bomb is refused soon") {
     if (!reads_files()) return;
     const json merged = asked({{"a.yaml",
