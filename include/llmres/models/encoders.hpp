@@ -235,7 +235,7 @@ inline constexpr model roberta_base{
     .layers = {12, {.attention = {.heads = 12, .kv_heads = 12, .head_dim = 64, .qkv_bias = true, .output_bias = true},
                     .feed_forward = {.kind = feed_forward_kind::plain, .width = 3072, .bias = true},
                     .norm = norm_kind::layer}},
-    .max_context = tokens(514), .tied_head = true, .head = {.kind = head_kind::encoder},
+    .max_context = tokens(512), .tied_head = true, .head = {.kind = head_kind::encoder},
     .final_norm = norm_kind::none, .weights = fp32,
     .extras = {{{.role = weight_role::positions, .rows = 514, .columns = 768},
                 {.role = weight_role::positions, .columns = 768},

@@ -4,10 +4,13 @@
 
 #include <cstdint>
 #include <llmres/io/hf/published.hpp>
+#include <llmres/io/hf_config.hpp>
 #include <llmres/io/model_source.hpp>
+#include <llmres/models/encoders.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/weight_formats.hpp>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -82,21 +85,47 @@ TEST_CASE("counts are those that their publishers give to the last digit") {
 TEST_CASE("encoders' files count the number of each position, too") {
     const struct {
         const char* repository;
-        std::int64_t stored, positions;
-    } counted[] = {{"sentence-transformers/all-MiniLM-L6-v2", 22'713'728, 512},
-                   {"sentence-transformers/all-MiniLM-L12-v2", 33'360'512, 512},
-                   {"BAAI/bge-small-en-v1.5", 33'360'512, 512},
-                   {"BAAI/bge-base-en-v1.5", 109'482'752, 512},
-                   {"intfloat/multilingual-e5-small", 117'654'272, 512},
-                   {"intfloat/multilingual-e5-base", 278'044'162, 514}};
+        std::int64_t stored, positions, context;
+    } counted[] = {{"sentence-transformers/all-MiniLM-L6-v2", 22'713'728, 512, 512},
+                   {"sentence-transformers/all-MiniLM-L12-v2", 33'360'512, 512, 512},
+                   {"BAAI/bge-small-en-v1.5", 33'360'512, 512, 512},
+                   {"BAAI/bge-base-en-v1.5", 109'482'752, 512, 512},
+                   {"intfloat/multilingual-e5-small", 117'654'272, 512, 512},
+                   {"intfloat/multilingual-e5-base", 278'044'162, 514, 512}};
     for (const auto& c : counted) {
         const model m = found(c.repository);
         CHECK(count(count_stored_parameters(m)) + c.positions == c.stored);
         CHECK(m.head.kind == head_kind::encoder);
-        CHECK(m.max_context == tokens(c.positions));
+        CHECK(m.max_context == tokens(c.context));
     }
     for (const char* embeds : {"Qwen/Qwen3-Embedding-4B", "Qwen/Qwen3-Embedding-8B"})
         CHECK(found(embeds).head.kind == head_kind::pooled);
+}
+
+TEST_CASE("positions of RoBERTa's kin begin behind the padding token's, so that two are of no token") {
+    const auto context_of = [](const char* name) { return found(name).max_context; };
+    for (const char* of_512 :
+         {"FacebookAI/roberta-large", "FacebookAI/xlm-roberta-base", "intfloat/multilingual-e5-large"})
+        CHECK(context_of(of_512) == tokens(512));
+    CHECK(context_of("BAAI/bge-m3") == tokens(8192));
+    CHECK(models::roberta_base.max_context == tokens(512));
+    const auto read = [](const char* type, const nlohmann::json& more) {
+        nlohmann::json config{{"model_type", type},
+                              {"vocab_size", 100},
+                              {"hidden_size", 64},
+                              {"num_hidden_layers", 2},
+                              {"num_attention_heads", 2},
+                              {"intermediate_size", 128},
+                              {"max_position_embeddings", 514}};
+        config.merge_patch(more);
+        return read_hf_config(config.dump()).value().max_context;
+    };
+    for (const char* type : {"roberta", "camembert", "xlm-roberta", "xlm-roberta-xl", "data2vec-text", "xmod"}) {
+        CAPTURE(type);
+        CHECK(read(type, nlohmann::json::object()) == tokens(512));
+        CHECK(read(type, {{"pad_token_id", 0}}) == tokens(513));
+    }
+    CHECK(read("bert", nlohmann::json::object()) == tokens(514));
 }
 
 TEST_CASE("encoders count as transformers' own classes do, with their poolers") {

@@ -16,6 +16,7 @@ struct bert_form {
     bool embedding_norm = true;  ///< a norm of the embeddings
     bool next_sentence = false;  ///< pretraining predicts the next sentence
     bool always_pools = false;   ///< the class that generates has the pooler as well
+    bool after_padding = false;  ///< positions begin behind the padding token's (create_position_ids_from_input_ids)
 };
 
 /// Whether the file was saved from a class that predicts the next token.
@@ -68,17 +69,21 @@ inline model read_bert_like(config_fields& c, const bert_form& form) {
     model m = read_bert_frame(c, form);
     add_bert_embeddings(c, m, form, m.hidden);
     add_bert_heads(c, m, form);
+    const token_count before = tokens(form.after_padding ? c.number_or("pad_token_id", 1, -1, 1 << 24) + 1 : 0);
+    if (before < m.max_context) m.max_context -= before;
     return m;
 }
 
 inline model read_bert(config_fields& c) { return read_bert_like(c, {.next_sentence = true}); }
-inline model read_roberta(config_fields& c) { return read_bert_like(c, {}); }
+inline model read_roberta(config_fields& c) { return read_bert_like(c, {.after_padding = true}); }
 inline model read_megatron_bert(config_fields& c) {
     return read_bert_like(c, {.norm_first = true, .embedding_norm = false, .next_sentence = true});
 }
-inline model read_roberta_prelayernorm(config_fields& c) { return read_bert_like(c, {.norm_first = true}); }
+inline model read_roberta_prelayernorm(config_fields& c) {
+    return read_bert_like(c, {.norm_first = true, .after_padding = true});
+}
 inline model read_xlm_roberta_xl(config_fields& c) {
-    return read_bert_like(c, {.types = 1, .norm_first = true, .embedding_norm = false});
+    return read_bert_like(c, {.types = 1, .norm_first = true, .embedding_norm = false, .after_padding = true});
 }
 inline model read_big_bird(config_fields& c) {
     model m = read_bert_like(c, {.next_sentence = true, .always_pools = true});
@@ -195,7 +200,7 @@ inline model read_roformer(config_fields& c) {
 /// X-MOD: RoBERTa with an adapter of two linear layers a language in every layer.
 inline model read_xmod(config_fields& c) {
     const bool first = c.flag_or("pre_norm", false);
-    model m = read_bert_like(c, {.norm_first = first});
+    model m = read_bert_like(c, {.norm_first = first, .after_padding = true});
     const nlohmann::json* languages = c.list("languages");
     const std::int64_t count = languages != nullptr ? static_cast<std::int64_t>(languages->size()) : 1;
     const std::int64_t narrow = m.hidden / c.number_or("adapter_reduction_factor", 2, 1, 1024);
