@@ -124,7 +124,7 @@ void print_cache_pool(const llmres::layout& l, const llmres::plan_request& reque
 /// What a runtime takes that fills its pool of caches, whatever the job needs of it.
 void print_reserved(const llmres::job_plan& p, const llmres::plan_request& request) {
     const llmres::job& j = request.job;
-    if (trains(j) || !takes_fraction(j.runtime.cache) || p.verdict == llmres::verdict::does_not_fit) return;
+    if (!llmres::reserves_pool(j, p.memory) || p.verdict == llmres::verdict::does_not_fit) return;
     const auto pool = llmres::cache_pool_of(j, p.layout, request.cluster);
     if (!pool) return;
     const auto device = llmres::reserved_by(p.memory, *pool).device;

@@ -496,3 +496,15 @@ TEST_CASE("a GPU that weights fill has no room for prefixes, nor for any block")
     CHECK(room.token_room == token_count{});
     CHECK(room.memory.high == byte_count{});
 }
+
+TEST_CASE("an engine reserves no pool for a model that caches nothing") {
+    const cluster c{.gpu = gpus::l4_24gb};
+    const auto reserves = [&](const model& m, const runtime& engine) {
+        const job j{.model = m, .context = tokens(512), .runtime = engine};
+        return reserves_pool(j, memory_of(j, layout{}, c));
+    };
+    CHECK_FALSE(reserves(models::bert_base, runtimes::vllm));
+    CHECK(reserves(models::qwen3_0_6b, runtimes::vllm));
+    CHECK(reserves(models::codestral_mamba_7b, runtimes::vllm));  // states of recurrent layers
+    CHECK_FALSE(reserves(models::qwen3_0_6b, runtimes::llama_cpp));
+}

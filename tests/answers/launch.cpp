@@ -287,4 +287,13 @@ TEST_CASE("the command of a decoder that embeds says so, where the engine would 
     CHECK(words(runtimes::llama_cpp, scores).find(" --embedding --reranking") != std::string::npos);
     CHECK(words(runtimes::llama_cpp, classifier(bert, 3)).find("--reranking") == std::string::npos);
     CHECK(words(runtimes::llama_cpp, bert).find(" --embedding") != std::string::npos);
+    // An encoder's text passes whole: llama.cpp has to be told, vLLM takes a step of max_model_len by itself.
+    job reads{.model = bert, .context = tokens(2560), .runtime = runtimes::llama_cpp};
+    reads.model.max_context = tokens(8192);
+    CHECK(launch_command(reads, {}, sixteen).find(" --batch-size 2560 --ubatch-size 2560 ") != std::string::npos);
+    reads.context = tokens(512);
+    CHECK(launch_command(reads, {}, sixteen).find("batch-size") == std::string::npos);
+    reads.context = tokens(8192);
+    reads.runtime = runtimes::vllm;
+    CHECK(launch_command(reads, {}, sixteen).find("batched-tokens") == std::string::npos);
 }

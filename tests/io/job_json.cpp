@@ -138,6 +138,25 @@ TEST_CASE("transformers' Trainer computes in the format of fp32 weights unless m
     CHECK(needed(asked) > needed(mixed));
 }
 
+TEST_CASE("a step in which an encoder's longest text has no room is refused where texts pass whole") {
+    const auto read_of = [](const char* model, const char* engine, int step) {
+        return read_job(json{{"model", model},
+                             {"task", "embedding"},
+                             {"context", 4096},
+                             {"max_batched_tokens", step},
+                             {"runtime", engine},
+                             {"cluster", {{"gpu", "l4"}}}});
+    };
+    for (const char* engine : {"vllm", "llama.cpp"}) {
+        const error refused = read_of("bge-m3", engine, 2048).error();
+        CHECK(refused.field == "max_batched_tokens");
+        CHECK(refused.expected.view().find("4096") != std::string_view::npos);
+        CHECK(read_of("bge-m3", engine, 4096));
+        CHECK(read_of("qwen3-embedding-0.6b", engine, 2048));  // a decoder, whose texts pass in chunks
+    }
+    CHECK(read_of("bge-m3", "sglang", 2048));
+}
+
 TEST_CASE("a document without a layout leaves it to the planner") {
     CHECK_FALSE(read(minimal()).layout);
     json document = minimal();

@@ -65,6 +65,13 @@ struct pool_size {
 /// The pool for caches, all else as in the job. Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
 
+/// Whether a runtime fills a part of the device with a pool of caches. `m`: the job's memory. A model without caches
+/// has no pool (vLLM, encoder_only_attention.py: no KV cache spec).
+constexpr bool reserves_pool(const job& j, const memory_breakdown& m) {
+    return !trains(j) && takes_fraction(j.runtime.cache) &&
+           m[memory_term::kv_cache].high + m[memory_term::recurrent_state].high > byte_count{};
+}
+
 /// What a GPU loses to a runtime that reserves a pool, and how much of the pool the job's own sequences leave unused.
 struct reserved_memory {
     interval<byte_count> device{};  ///< what the device loses: context, libraries and the whole pool included

@@ -159,9 +159,13 @@ inline std::int64_t launched::setting(launch_figure f) const {
             return r.cache.fraction && r.cache.fraction != profile.cache.fraction
                        ? std::llround(*r.cache.fraction * 1e6)
                        : 0;
-        case figure::batched_tokens:
-            return j.max_batched_tokens > token_count{} ? j.max_batched_tokens.in(tokens)
-                                                        : batched_tokens_set(r.step, profile.step);
+        case figure::batched_tokens: {
+            if (j.max_batched_tokens > token_count{}) return j.max_batched_tokens.in(tokens);
+            // An engine that computes its largest step at start takes one for the longest text by itself.
+            const token_count step = step_tokens_of(j, r.step.max_batched_tokens);
+            return !r.step.profiles && step > r.step.max_batched_tokens ? step.in(tokens)
+                                                                        : batched_tokens_set(r.step, profile.step);
+        }
         case figure::batch_of_steps: {
             constexpr std::int64_t usual_batch = 2048;  // llama.cpp, common/common.h: n_batch
             const std::int64_t step = setting(figure::batched_tokens);

@@ -344,6 +344,15 @@ inline void take_unmixed_arithmetic(const job_reader& read, const training_stack
     if (trains(j) && !mixes_unasked && !asked && weights_of(j) == fp32) j.compute = fp32;
 }
 
+/// Refuses a step in which the longest text of an encoder has no room: vLLM does not start (config/scheduler.py,
+/// verify_max_model_len), and llama.cpp's server refuses the text.
+inline status holds_longest_text(const job& j) {
+    if (!passes_whole(j) || j.max_batched_tokens == token_count{} || j.max_batched_tokens >= context_of(j))
+        return done{};
+    return refused(error_code::inconsistent, "max_batched_tokens", j.max_batched_tokens.in(tokens),
+                   "as many as the longest text, which an encoder computes whole: ", context_of(j).in(tokens));
+}
+
 /// What software computes in where the GPU has no bf16 arithmetic: fp16, unless bf16 is asked for and converted.
 inline status take_arithmetic(const job_reader& read, const cluster& c, job& j) {
     if (!(j.compute == bf16) || !prefers_fp16(c.gpu)) return done{};
@@ -510,6 +519,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     if (const status s = take_arithmetic(read, request.cluster, j); !s) return s.error();
     take_data_ranks(document, request);
     take_usual_context(read, request.cluster, j);
+    if (const status s = holds_longest_text(j); !s) return s.error();
     if (const status s = take_what_fits(read, request); !s) return s.error();
     const auto read_prompts = [&](const nlohmann::json& object) {
         return read_pool(object, j.model.layers.size, sources.device);

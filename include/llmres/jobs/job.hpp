@@ -344,12 +344,24 @@ constexpr bool splits_rows(const job& j) {
     return !trains(j) && (j.options.splits_rows || j.runtime.layouts.rows == row_split::always_beside_first);
 }
 
+/// Whether each text passes the layers whole: that of an encoder, under a runtime that does not cut it.
+constexpr bool passes_whole(const job& j) {
+    const head_kind head = j.model.head.kind;
+    return !trains(j) && j.runtime.step.whole_encoded && (head == head_kind::encoder || head == head_kind::masked_lm);
+}
+
+/// Prompt tokens that a runtime computes in one step at most, where it takes so many unasked; 0: a whole prompt.
+constexpr token_count step_tokens_of(const job& j, token_count usual) {
+    if (j.max_batched_tokens > token_count{}) return j.max_batched_tokens;
+    const token_count longest = passes_whole(j) ? context_of(j) : token_count{};
+    return usual > token_count{} && usual < longest ? longest : usual;
+}
+
 /// Prompt tokens that pass the layers at once.
 constexpr token_count batched_tokens_of(const job& j) {
     const token_count whole = prompt_of(j) * j.batch;
-    const token_count usual =
-        j.runtime.step.max_batched_tokens > token_count{} ? j.runtime.step.max_batched_tokens : prompt_of(j);
-    const token_count limit = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : usual;
+    const token_count step = step_tokens_of(j, j.runtime.step.max_batched_tokens);
+    const token_count limit = step > token_count{} ? step : prompt_of(j);
     return limit < whole ? limit : whole;
 }
 

@@ -63,7 +63,7 @@ constexpr start_facts start_facts_of(const job& j, const runtime& r, const gpu& 
     const std::int32_t apart = l.expert > 1 ? l.data : 1;
     start_facts f{.device = card.memory.reported.value_or(usable_memory(card)),
                   .capability = card.capability.major,
-                  .step = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens,
+                  .step = step_tokens_of(j, r.step.max_batched_tokens),
                   .tensor = l.tensor * apart,
                   .attention_ranks = apart,
                   .pipeline = l.pipeline,

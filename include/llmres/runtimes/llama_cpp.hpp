@@ -99,6 +99,7 @@ inline constexpr runtime llama_cpp_base{
            .states = state_cells::wide},
     .step{
         .max_batched_tokens = tokens(512),  // n_ubatch
+        .whole_encoded = true,              // tools/server/server-context.cpp: "increase the physical batch size"
         .logits{.rows = scored_tokens::chunk, .bytes = {4.0, 4.0, 4.0}, .to_host = true},
     },
     .serving_kernels{

@@ -99,6 +99,8 @@ struct serving_logits {
 /// The largest step that a runtime computes.
 struct serving_step {
     token_count max_batched_tokens{};  ///< Prompt tokens in one step; 0: a whole prompt.
+    /// An encoder computes each text whole, so that a step has room for the longest.
+    bool whole_encoded = false;
     /// Sequences in one step where the caller names no other number; 0: those of the job. Unit: sequences.
     std::int64_t max_num_seqs = 0;
     token_count context{};  ///< Tokens that a sequence may reach where nobody says how many; 0: the model's longest.

@@ -117,6 +117,9 @@ inline constexpr runtime vllm_base{
     .step{
         // EngineArgs.get_batch_defaults, API server (the LLM class takes 8192 and 16384 tokens).
         .max_batched_tokens = tokens(2048),
+        // config/model.py: is_chunked_prefill_supported; engine/arg_utils.py: max_num_batched_tokens is at least
+        // max_model_len then
+        .whole_encoded = true,
         .max_num_seqs = 256,
         .larger_devices = device_classes({gib(70), tokens(8192), 1024}),
         .a100_is_small = true,

@@ -33,6 +33,25 @@ constexpr std::int64_t h = 4096, inner = 14336, vocabulary = 128256;
 
 }  // namespace
 
+TEST_CASE("an encoder's texts pass whole under engines that do not cut them") {
+    for (const runtime& engine : {runtimes::vllm, runtimes::llama_cpp}) {
+        job j{.model = models::bert_base, .batch = 4, .context = tokens(8192), .runtime = engine};
+        j.model.max_context = tokens(8192);
+        CHECK(shape_of(j).all() == 8192);
+        CHECK(step_tokens_of(j, engine.step.max_batched_tokens) == tokens(8192));
+        j.context = tokens(256);  // as far as steps of the usual size go
+        CHECK(step_tokens_of(j, engine.step.max_batched_tokens) == engine.step.max_batched_tokens);
+        j.model = models::llama_3_1_8b;
+        j.context = tokens(8192);
+        CHECK(step_tokens_of(j, engine.step.max_batched_tokens) == engine.step.max_batched_tokens);
+        // One that is asked for goes before.
+        j.model = models::bert_base;
+        j.model.max_context = tokens(8192);
+        j.max_batched_tokens = tokens(16384);
+        CHECK(step_tokens_of(j, engine.step.max_batched_tokens) == tokens(16384));
+    }
+}
+
 TEST_CASE("prompts pass whole, or as many of their tokens as a step takes, with all that they may see") {
     const token_shape whole = shape_of(serving(whole_prompts()));
     CHECK(whole.sequences == 4);

@@ -79,7 +79,7 @@ inline json_value cache_pool_to_json(const job& j, const layout& l, const cluste
 /// Sets what the device loses to a runtime that reserves a pool, whole: the part that the job leaves unused is of
 /// `fragmentation`. `needed` is what the job itself takes, which is held against `usable`.
 inline void set_reserved(json_value& memory, const job_plan& p, const job& j, const cluster& c) {
-    if (trains(j) || !takes_fraction(j.runtime.cache) || p.verdict == verdict::does_not_fit) return;
+    if (!reserves_pool(j, p.memory) || p.verdict == verdict::does_not_fit) return;
     const result<pool_size> pool = cache_pool_of(j, p.layout, c);
     if (!pool) return;
     const reserved_memory held = reserved_by(p.memory, *pool);

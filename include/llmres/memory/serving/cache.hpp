@@ -41,7 +41,7 @@ constexpr std::int64_t cached_sequences_of(const job& j, const runtime& r, std::
     if (generates(j.model)) return sequences;
     if (j.model.head.kind != head_kind::pooled || r.cache.pool == cache_pool::grows) return 0;
     if (r.cache.pool == cache_pool::allotted) return sequences;
-    const token_count step = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
+    const token_count step = step_tokens_of(j, r.step.max_batched_tokens);
     const std::int64_t at_once = step.in(tokens) / context_of(j).in(tokens);
     const std::int64_t some = at_once > 1 ? at_once : 1;
     return some < sequences ? some : sequences;
@@ -93,8 +93,7 @@ constexpr token_count allotted_tokens(const attention& a, const job& j, const ru
     const std::int64_t whole = sequences_with_cells(j, r, sequences);
     token_count cells = set > token_count{} ? set : kept * whole;
     if (r.cache.windows == window_cells::window_batch && kept < context) {
-        const token_count step =
-            j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
+        const token_count step = step_tokens_of(j, r.step.max_batched_tokens);
         const bool apart = r.cache.slots == slot_cells::apart;
         const token_count held = kept * (apart ? 1 : slots_of(j, r, sequences)) + step;
         const token_count most = context * (apart ? 1 : whole);
@@ -139,8 +138,7 @@ constexpr std::int64_t steps_at_once(const runtime& r, const layout& l) {
 }
 /// Tokens of these steps, which a pool of groups has room for beside every window.
 constexpr token_count tokens_in_flight(const job& j, const runtime& r, const layout& l) {
-    return (j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens) *
-           steps_at_once(r, l);
+    return step_tokens_of(j, r.step.max_batched_tokens) * steps_at_once(r, l);
 }
 
 /// Bytes that compressed attention keeps of one sequence: a window of keys, entries, the indexer's keys, and what of

@@ -84,8 +84,7 @@ constexpr token_shape step_shape(const job& j, const runtime& r, const layout& l
     const std::int64_t sequences = sequences_per_rank(j, l);
     const token_shape whole{sequences, ceil_quotient(prompt, l.context_parallel), prompt};
 
-    const token_count asked = j.max_batched_tokens > token_count{} ? j.max_batched_tokens : r.step.max_batched_tokens;
-    std::int64_t limit = asked.in(tokens);
+    std::int64_t limit = step_tokens_of(j, r.step.max_batched_tokens).in(tokens);
     constexpr std::int64_t least_unchunked = 2048;  // vLLM's EngineArgs: max(max_model_len, 2048)
     if (!chunks(j, r) && j.max_batched_tokens == token_count{}) {
         if (limit < least_unchunked) limit = least_unchunked;

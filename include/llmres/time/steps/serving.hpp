@@ -136,8 +136,7 @@ struct serving_passes {
 
 /// Tokens of prompts that a runtime computes in one step, of so many.
 constexpr std::int64_t tokens_of_chunk(const job& j, std::int64_t all) {
-    const token_count limit =
-        j.max_batched_tokens > token_count{} ? j.max_batched_tokens : j.runtime.step.max_batched_tokens;
+    const token_count limit = step_tokens_of(j, j.runtime.step.max_batched_tokens);
     const bool cut = j.max_batched_tokens > token_count{} || chunks(j, j.runtime);
     return cut && limit > token_count{} && all > limit.in(tokens) ? limit.in(tokens) : all;
 }
