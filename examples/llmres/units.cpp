@@ -88,6 +88,16 @@ bool is_one_of(std::string_view flag, std::initializer_list<std::string_view> fl
 /// Whether a flag's value is a number of bytes.
 bool is_size(std::string_view flag) { return is_one_of(flag, {"in_use", "host_memory", "gpu_memory"}); }
 
+/// Refuses a bandwidth of fewer bytes a second than any device has, and without a unit: people mean gigabytes.
+void refuse_bare_bandwidth(std::string_view flag, const std::string& typed, double number) {
+    constexpr double least = 1 << 20;
+    const bool is_bandwidth =
+        is_one_of(flag, {"storage_bandwidth", "storage_total_bandwidth", "host_bandwidth", "gpu_bandwidth"});
+    if (is_bandwidth && number > 0 && number < least)
+        throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed,
+                                      fmt::format("a bandwidth with its unit, such as {}GB/s", typed))};
+}
+
 /// Whether a flag's value is a part of a whole: 0.9 or 90%.
 bool is_part(std::string_view flag) {
     return std::any_of(llmres::job_fields.begin(), llmres::job_fields.end(), [&](const llmres::job_field& f) {
@@ -178,6 +188,7 @@ nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed
         if (is_size(flag) && whole > 0 && whole < std::int64_t{1} << 20)
             throw refusal{llmres::refused(llmres::error_code::malformed, flag, typed,
                                           fmt::format("a size with its unit, such as {}GB", whole))};
+        refuse_bare_bandwidth(flag, typed, static_cast<double>(whole));
         return whole;
     }
     const auto read = std::from_chars(typed.data(), end, real);
@@ -185,7 +196,10 @@ nlohmann::json value_in_own_unit(std::string_view flag, const std::string& typed
     std::string suffix;
     for (const char* c = read.ptr; c != end; ++c)
         if (*c != ' ') suffix += *c >= 'A' && *c <= 'Z' ? static_cast<char>(*c - 'A' + 'a') : *c;
-    if (suffix.empty()) return real;
+    if (suffix.empty()) {
+        refuse_bare_bandwidth(flag, typed, real);
+        return real;
+    }
     const double factor = factor_of(flag, typed, suffix);
     if (factor == 0) return typed;
     const double value = real * factor;

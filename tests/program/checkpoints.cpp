@@ -136,7 +136,10 @@ TEST_CASE("what cannot be is refused with its flag and what is meant") {
     }
     for (const char* bits_or_bytes : {"25Gbps", "25Gb/s", "25G"})
         refused(titan + arguments{"--storage_bandwidth", bits_or_bytes}, {"GB/s (bytes) or Gbit/s (bits)"});
-    refused(titan + arguments{"--storage_total_bandwidth", "2GB/s"}, {"storage.bandwidth"});
+    refused(titan + arguments{"--storage_total_bandwidth", "2GB/s"}, {"storage.bandwidth", "absent", "of one node"});
+    for (const char* flag : {"--storage_bandwidth", "--storage_total_bandwidth"})
+        for (const char* bare : {"2", "2.5", "900"})
+            refused(titan + arguments{flag, bare}, {"bandwidth with its unit, such as " + std::string{bare} + "GB/s"});
     refused(titan + arguments{"--checkpoint_files", "gathered"}, {"no process gathers the weights under torchtitan"});
     refused(titan + arguments{"--storage_bandwidth", "2GB/s", "--checkpoint_weights_only", "--tokens", "1G", "--mtbf",
                               "40h"},

@@ -196,6 +196,9 @@ inline result<storage> read_storage(const nlohmann::json& object) {
     job_reader read{object, "storage"};
     read.members(made);
     if (const status s = read.checked(); !s) return s.error();
+    if (!read.fields().has("bandwidth"))
+        return refused(error_code::missing, "storage.bandwidth", "absent",
+                       "bytes per second of one node (2GB/s), beside those of all nodes together");
     if (const status s = validate(made); !s) return s.error();
     return made;
 }
