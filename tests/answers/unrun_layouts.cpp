@@ -130,3 +130,18 @@ TEST_CASE("a search finds no layout that its runtime refuses for the blocks that
         CHECK(plan(j, l, four_h100).has_value());
     }
 }
+
+TEST_CASE("one process has the stages of a naive pipeline, and so the GPUs of one node") {
+    const auto made = [](std::int32_t stages, std::int32_t each_node) {
+        job j{.model = models::qwen3_0_6b, .task = task::finetuning, .sequence = tokens(512)};
+        j.runtime = runtimes::huggingface;
+        cluster c = standard_cluster(gpus::h100_sxm5_80gb, 16).value();  // with links inside and between nodes
+        c.gpus_per_node = each_node;
+        return plan(j, {.pipeline = stages}, c).value();
+    };
+    CHECK(made(8, 8).verdict == verdict::fits);
+    CHECK(made(4, 4).verdict == verdict::fits);
+    const job_plan beyond = made(8, 4);
+    CHECK(beyond.verdict == verdict::does_not_fit);
+    CHECK(says(beyond, reason_code::layout_not_run));
+}

@@ -126,7 +126,12 @@ constexpr void judge_buffers(job_plan& p, const job& j) {
 }
 
 /// Whether the runtime runs all degrees of the layout.
-constexpr void judge_layout(job_plan& p, const job& j) {
+constexpr void judge_layout(job_plan& p, const job& j, const cluster& c) {
+    // One process has the stages of a naive pipeline (transformers: device_map), and so the GPUs of one node.
+    if (trains(j) && is_naive(j, p.layout) && p.layout.pipeline > c.node_size()) {
+        p.verdict = verdict::does_not_fit;
+        return note(p, reason_code::layout_not_run);
+    }
     const unrun_degree lacked = unrun_degree_of(j, p.layout);
     if (lacked.name.empty()) return;
     const verdict at_best = lacked.untried ? verdict::tight : verdict::does_not_fit;
@@ -213,7 +218,7 @@ constexpr void judge(job_plan& p, const interval<byte_count>& need, const job& j
     judge_pool(p, j);
     judge_states(p, j, c);
     judge_buffers(p, j);
-    judge_layout(p, j);
+    judge_layout(p, j, c);
     judge_attention(p, j);
     judge_groups(p, j);
     judge_device(p, j, c.gpu);

@@ -65,6 +65,9 @@ inline std::string converted_format(const job& j, const gpu& card) {
 inline std::string unrun_layout(bool unproven, const job& j, const layout& l) {
     const unrun_degree lacked = unrun_degree_of(j, l);
     const std::string_view source = j.runtime.layouts.source.view();
+    if (lacked.name.empty() && is_naive(j, l))
+        return sentence("{} does not run pipeline {} over several nodes: one process computes all stages",
+                        {j.runtime.identity.name.view(), std::to_string(l.pipeline)});
     return sentence(unproven ? "{} may run {}{}, of which no run is known{}" : "{} does not run {}{}{}",
                     {j.runtime.identity.name.view(), lacked.name,
                      lacked.degree > 1 ? " " + std::to_string(lacked.degree) : std::string{},
