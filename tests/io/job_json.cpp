@@ -11,6 +11,7 @@
 #include <llmres/jobs/knobs.hpp>
 #include <llmres/plan.hpp>
 #include <string>
+#include <utility>
 
 using namespace job_documents;
 
@@ -136,6 +137,22 @@ TEST_CASE("transformers' Trainer computes in the format of fp32 weights unless m
         return plan(q.job, layout{}, q.cluster).value().memory.expected();
     };
     CHECK(needed(asked) > needed(mixed));
+}
+
+TEST_CASE("a task is named by the head that serves it as on the command line") {
+    const auto head_of = [](const char* task) {
+        json document = minimal();
+        document["task"] = task;
+        const job j = read(document).job;
+        CHECK(j.task == task::serving);
+        return std::pair{std::string{head_name(j.model)}, classes_of(j.model)};
+    };
+    for (const char* embeds : {"embedding", "embeddings", "embed"}) CHECK(head_of(embeds).first == "embedding");
+    for (const char* reranks : {"reranking", "rerank", "score"}) CHECK(head_of(reranks).second == 1);
+    for (const char* classifies : {"classification", "classify"}) CHECK(head_of(classifies).second == 2);
+    json document = minimal();
+    document["task"] = "embedded";
+    CHECK(read_job(document).error().field == "task");
 }
 
 TEST_CASE("a step in which an encoder's longest text has no room is refused where texts pass whole") {

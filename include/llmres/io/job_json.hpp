@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
@@ -431,6 +432,15 @@ inline result<device_file> find_no_device(std::string_view path) {
 
 namespace detail {
 
+/// A head that serves a task, and the names that a document may have for the task.
+struct task_head {
+    std::string_view head;
+    std::string_view names;  ///< with blanks between them
+};
+inline constexpr std::array task_heads{task_head{"embedding", "embedding embeddings embed"},
+                                       task_head{"reranking", "reranking rerank score"},
+                                       task_head{"classification", "classification classify"}};
+
 /// The task, and what the model is for. A document may name a task by the head that serves it ("embedding"), or by the
 /// preferences that are learned ("dpo"); a reward model has one score.
 inline status read_task(job_reader& read, job& j) {
@@ -438,8 +448,9 @@ inline status read_task(job_reader& read, job& j) {
     maybe<preference_method> learned;
     if (read.fields().holds_text("task")) {
         const std::string_view said = read.fields().text_or("task", "");
-        for (const std::string_view head : {"embedding", "reranking", "classification"})
-            if (said == head) usual = head;
+        for (const task_head& known : task_heads)
+            for (std::string_view names = known.names; !names.empty();)
+                if (taken_before(names, " ") == said) usual = known.head;
         learned = preference_of(said);
     }
     if (learned) {

@@ -64,6 +64,11 @@ TEST_CASE("an encoder's classifier stands behind its pooler, with a bias for eac
     CHECK(head_name(with_pretraining_head(bert)) == "masked_lm");
     CHECK(scored_vocabulary(with_pretraining_head(bert)) == 30522);
     CHECK(head_name(with_pretraining_head(models::llama_3_1_8b)) == "");
+    // An encoder is trained on with the head that it was pretrained with, whether it is a preset or a file.
+    for (const model& m : {models::roberta_base, models::distilbert_base, bert}) {
+        CHECK(head_name(with(m, "masked_lm")) == "masked_lm");
+        CHECK(count_parameters(with(m, "masked_lm")) == count_parameters(with_pretraining_head(m)));
+    }
 }
 
 TEST_CASE("heads that a model cannot have are refused by name") {
@@ -71,6 +76,7 @@ TEST_CASE("heads that a model cannot have are refused by name") {
     CHECK(refusal(models::llama_3_1_8b, "regression").code == error_code::unknown);
     CHECK(refusal(models::llama_3_1_8b, "regression").field == "head");
     CHECK(refusal(models::llama_3_1_8b, "masked_lm").code == error_code::unsupported);
+    CHECK(refusal(models::whisper_small, "masked_lm").code == error_code::unsupported);
     CHECK(refusal(models::whisper_small, "embedding").code == error_code::unsupported);
     CHECK(refused_field({{"head", "regression"}}) == "head");
     CHECK(refused_field({{"head", "classification"}, {"labels", 0}}) == "labels");

@@ -37,8 +37,9 @@ constexpr model with_pretraining_head(model m) {
 inline result<model> with_head(const model& m, std::string_view head, std::int64_t classes) {
     if (head == "masked_lm") {
         if (m.head.kind == head_kind::masked_lm) return m;
-        if (const maybe<model> with = with_masked_lm_head(m)) return *with;
-        return refused(error_code::unsupported, "head", head, "an encoder whose config.json names a ForMaskedLM class");
+        if (m.head.kind == head_kind::encoder && m.vocabulary > 0) return with_pretraining_head(m);
+        return refused(error_code::unsupported, "head", head,
+                       "an encoder of tokens, whose pretraining predicts those that are masked");
     }
     const bool embeds = head == "embedding" || head == "pooled";
     if (!embeds && head != "classification" && head != "reranking")
