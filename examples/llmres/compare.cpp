@@ -268,13 +268,14 @@ void print_rows(const std::vector<row>& rows, const std::vector<axis>& axes) {
         table_row cells;
         for (const std::size_t i : varied) cells.push_back(value_of_axis(r, axes[i], i));
         const llmres::job_plan& p = r.plan();
+        const bool makes_tokens = r.trains() || generates(r.answer->request.job.model);
         const auto if_it_runs = [&](const std::string& text) { return r.runs() ? text : std::string{"-"}; };
         cells.insert(
             cells.end(),
             {std::string{name_of(r.answer->planned.verdict())}, to_string(p.memory.total().expected),
              to_string(p.usable), if_it_runs(fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s))),
              r.trains() ? std::string{} : if_it_runs(to_string(p.speed.prefill.total().expected)),
-             if_it_runs(to_string(p.speed.step.total().expected))});
+             makes_tokens ? if_it_runs(to_string(p.speed.step.total().expected)) : "-"});
         const llmres::plan_request& asked = r.answer->request;
         std::vector<std::string> cost = cells_of_cost(asked, r.answer->priced);
         cost.resize(heads.size());

@@ -204,6 +204,10 @@ int run_fit(const fit_options& asked) {
     if (!o.job.fields.contains("gpu") && !o.job.fields.contains("device") && !o.job.fields.contains("gpu_memory"))
         throw refusal{llmres::refused(llmres::error_code::missing, "gpu", "absent",
                                       "a GPU: llmres fit 3060, or llmres fit auto")};
+    for (const llmres::job_field& f : llmres::job_fields)
+        if (const auto said = o.job.fields.find(llmres::flag_of(f)); f.object == "cost" && said != o.job.fields.end())
+            throw refusal{llmres::refused(llmres::error_code::unsupported, said->first, said->second,
+                                          "absent: llmres plan, compare and buy say what a token costs")};
     o.job.fields.try_emplace("runtime", "llama.cpp");
     std::vector<fitting> all;
     // What is wrong with the card or the engine is wrong for every model: the first says it.
@@ -211,6 +215,9 @@ int run_fit(const fit_options& asked) {
     for (const char* of_model : {"context", "prompt", "output", "weights", "kv_cache"}) first.fields.erase(of_model);
     first.source = std::string{listed_models.front().name};
     const llmres::job_answer any = accept(llmres::answer_job(merged(first), llmres::job_sources{}));
+    if (any.request.cost)  // of a file: --prices
+        throw refusal{llmres::refused(llmres::error_code::unsupported, "prices", "given",
+                                      "absent: llmres plan, compare and buy say what a token costs")};
     say_which_gpu(merged(first));
     const std::vector<std::string> names = names_of_models(o);
     attempts made;

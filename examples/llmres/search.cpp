@@ -95,7 +95,7 @@ std::string choice_text(const llmres::found_layout& f, const llmres::job& j, con
 void print_layouts(std::span<const llmres::found_layout> list, std::span<const llmres::run_and_cost> priced,
                    const llmres::plan_request& request, const llmres::search_space& space) {
     const llmres::job& j = request.job;
-    const bool serves = !trains(j);
+    const bool serves = !trains(j), makes_tokens = !serves || generates(j.model);
     std::vector<table_row> rows;
     std::vector<column> columns{
         {"", true}, {"tokens/s", true}, {"first token", true}, {serves ? "a token" : "a step", true}, {"memory", true}};
@@ -106,7 +106,8 @@ void print_layouts(std::span<const llmres::found_layout> list, std::span<const l
         rows.push_back({fmt::format("{}", rows.size() + 1),
                         fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s)),
                         serves ? to_string(p.speed.prefill.total().expected) : std::string{},
-                        to_string(p.speed.step.total().expected), to_string(p.memory.total().expected)});
+                        makes_tokens ? to_string(p.speed.step.total().expected) : "-",
+                        to_string(p.memory.total().expected)});
         const table_row cost = cells_of_cost(request, priced[rows.size() - 1]);
         rows.back().insert(rows.back().end(), cost.begin(), cost.end());
         rows.back().push_back(to_text(p.layout) + choice_text(found, j, space));

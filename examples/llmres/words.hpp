@@ -36,6 +36,12 @@ inline constexpr auto answer_words = std::to_array<answer_word>({
         "generated (decode), the logits' loss, the backward pass, the optimizer's step, the weights are loaded, the engine starts"},
     {"first_token|ttft|time_to_first_token", "seconds from the arrival of a prompt to its first generated token"},
     {"per_token|tpot|itl|time_per_token", "seconds from one generated token of a sequence to its next"},
+    {"inputs_per_second|requests_per_second", "texts that a model which embeds, scores or classifies reads in a second; of a server, "
+        "the requests that arrive in one"},
+    {"goodput", "the part of a run's time in which steps are computed that count: the rest goes to checkpoints, restarts, and steps "
+                "that are computed again after a failure (--mtbf, --checkpoint, --restart; Daly 2006)"},
+    {"failures", "failures that are expected in the time of a run: its length over the mean time between two of them (--mtbf, or "
+                 "--gpu_mtbf over the number of GPUs)"},
     {"steady|in_flight", "a server on which as many sequences as said are computed all the time: prompts of new sequences share "
                          "steps with the tokens of others"},
     {"bottleneck", "the largest term of the time of a step or a token"},

@@ -124,6 +124,8 @@ TEST_CASE("explain knows every word that begins a line of an answer, every verdi
         CHECK(o.exit == 0);
         CHECK(o.out.size() > word.size() + 30);
     }
+    for (const char* of_answers : {"goodput", "failures", "inputs_per_second"})
+        CHECK(run({"explain", of_answers}).exit == 0);
     CHECK(run({"explain", "tight", "--json"}).json()["schema"] == "llmres/word/1");
     CHECK(run({"explain", "master-weights"}).exit == 0);
     CHECK(run({"explain", "no_such_word"}).exit == 2);
@@ -209,6 +211,15 @@ TEST_CASE("fit lists the models that a card runs, each in the widest format that
     CHECK(run({"fit", "3060", "--use", "cod"}).err.find("use is cod") != std::string::npos);
     CHECK(run({"fit", "3060", "--top", "-1"}).err.find("top is -1") != std::string::npos);
     CHECK(run({"fit", "3060", "--runtime", "no-such-engine"}).exit == 2);
+}
+
+TEST_CASE("fit has no prices, and says what has") {
+    for (const arguments& priced : {arguments{"--electricity", "0.3"}, arguments{"--gpu_hour", "$2"}}) {
+        const outcome o = run(arguments{"fit", "3060"} + priced);
+        CHECK(o.exit == 2);
+        CHECK(o.err.find(priced[0].substr(2)) != std::string::npos);
+        CHECK(o.err.find("plan, compare and buy") != std::string::npos);
+    }
 }
 
 TEST_CASE("formats, tokens and prices are asked for in the words of other tools") {

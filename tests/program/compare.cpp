@@ -41,6 +41,17 @@ TEST_CASE("models, GPUs and engines are planned each with each, as plan does") {
     CHECK(p["memory"]["needed"]["expected"] == best["memory"]["expected"]);
 }
 
+TEST_CASE("models that generate nothing have no seconds a token in tables") {
+    const arguments job{"--task", "embedding", "--gpu", "l4", "--runtime", "vllm", "--context", "512"};
+    for (const outcome& o : {run(arguments{"compare", "bge-m3,qwen3-embedding-0.6b"} + job),
+                             run(arguments{"search", "bge-m3", "--gpus", "2"} + job)}) {
+        CHECK(o.exit == fits);
+        CHECK(o.out.find("a token") != std::string::npos);
+        CHECK(o.out.find(" 0 s") == std::string::npos);
+    }
+    CHECK(run({"search", "qwen3-0.6b", "--gpu", "l4", "--runtime", "vllm"}).out.find("  -  ") == std::string::npos);
+}
+
 TEST_CASE("what fits comes first, and the nearest to fitting after it") {
     const arguments asked{"qwen3-32b", "--gpu", "rtx-4090", "--gpus", "1,2,4", "--context", "4096"};
     const json rows = rows_of(asked + arguments{"--sort", "memory"});
