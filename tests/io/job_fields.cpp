@@ -146,7 +146,7 @@ const std::map<std::string, turn>& turns() {
         {".recompute", {training(), "full"}},
         {".recompute_modules", {training(both(by("megatron"), object({{"recompute", "selective"}}))), "mlp"}},
         {".recompute_every", {training(full), 4}},
-        {".autocast", {training(object({{"weights", "fp32"}})), false}},
+        {".autocast", {training(object({{"weights", "fp32"}, {"compute", "bf16"}})), false}},
         {".dropout", {training(), true}},
         {".varied_lengths", {training(), true}},
         {".mean_length", {training(object({{"varied_lengths", true}})), 100}},
