@@ -48,7 +48,7 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     {"cache_type_v -ctv", "kv_cache_values"},
     {"quantization quantize quant -q", "weights"},
     {"save_total_limit", "checkpoint_keep"},
-    {"save_only_model", "checkpoint_weights_only"},
+    {"save_only_model", "checkpoint_weights_only=true"},
     {"fsdp_state_dict_type state_dict_type", "checkpoint_files"},
     {"load_format trust_remote_code", ""},
     {"speculative_model draft_model model_draft", "draft"},

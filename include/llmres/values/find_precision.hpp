@@ -38,8 +38,9 @@ struct precision_alias {
 // clang-format off
 /// Names that other tools have for formats: PyTorch's and vLLM's dtypes, methods of quantisation in their usual shape
 /// (AutoAWQ's and GPTQ's group of 128), bitsandbytes' two. vLLM's "fp8" casts weights to e4m3 with one scale for each
-/// tensor, which is two bytes more than e4m3 alone. Names of caches are those of vLLM (config/cache.py, CacheDType), whose
-/// scales a head and token are fp32 (v1/attention/backends/triton_attn.py, customize_spec), and SGLang's before nvfp4.
+/// tensor, which is two bytes more than e4m3 alone. Names of caches are those of vLLM (config/cache.py, CacheDType),
+/// whose scales a head and token are fp32 (v1/attention/backends/triton_attn.py, customize_spec), and fp4_e2m1 is
+/// SGLang's before it said nvfp4.
 inline constexpr auto precision_aliases = std::to_array<precision_alias>({
     {"bfloat16", "bf16"},
     {"float16", "fp16"}, {"f16", "fp16"}, {"half", "fp16"},
