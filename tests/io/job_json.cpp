@@ -15,6 +15,25 @@
 
 using namespace job_documents;
 
+TEST_CASE("a task may be named by the preferences that are learned, and no other ones beside it") {
+    json document = {{"model", "qwen3-0.6b"}, {"cluster", {{"gpu", "h100-sxm5-80gb"}}}, {"task", "dpo"}};
+    const result<plan_request> named = read_job(document);
+    REQUIRE(named);
+    CHECK(named->job.task == task::finetuning);
+    CHECK(named->job.preference == preference_method::dpo);
+    document["preference"] = "dpo";
+    CHECK(read_job(document));
+    document["preference"] = "kto";
+    const result<plan_request> both = read_job(document);
+    REQUIRE_FALSE(both);
+    CHECK(both.error().field.view() == "preference");
+    document.erase("preference");
+    document["task"] = "reward";
+    const result<plan_request> reward = read_job(document);
+    REQUIRE(reward);
+    CHECK(classes_of(reward->job.model) == 1);
+}
+
 TEST_CASE("by itself a document opens no file: what it names by a path is refused, and says what may stand there") {
     const auto refusal = [](const json& more) {
         json document = minimal();

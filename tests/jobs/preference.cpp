@@ -101,8 +101,13 @@ TEST_CASE("a reference computes beside all that was saved: with whole logits tha
 
 TEST_CASE("preferences that contradict the job are refused by name") {
     CHECK(why(learning(preference_method::dpo)).empty());
-    CHECK(why(learning(preference_method::kto)).empty());
-    job j = learning(preference_method::none);
+    job j = learning(preference_method::kto);
+    CHECK(why(j).starts_with("micro_batch: 2 or more"));
+    j.micro_batch = 2;
+    CHECK(why(j).empty());
+    j = learning(preference_method::kto, loss_code::eager);  // LLaMA-Factory's takes one
+    CHECK(why(j).empty());
+    j = learning(preference_method::none);
     j.reference = reference_model::loaded;
     CHECK(why(j).starts_with("reference: a preference"));
     j = learning(preference_method::orpo);

@@ -454,6 +454,10 @@ inline status read_task(job_reader& read, job& j) {
         learned = preference_of(said);
     }
     if (learned) {
+        const std::string_view other = read.fields().text_or("preference", name_of(*learned));
+        if (other != name_of(*learned))
+            return refused(error_code::inconsistent, read.fields().label("preference"), other,
+                           "what the task says, or one of both");
         j.task = task::finetuning;
         j.preference = *learned;
         if (*learned == preference_method::reward) usual = "reranking";

@@ -365,6 +365,11 @@ constexpr status validate_preference(const job& j) {
         return refused(error_code::inconsistent, "preference", name_of(j.preference),
                        scores ? "reward: the model's head makes no scores of tokens"
                               : "a model with head reranking, which makes one score");
+    // trl 1.16, trainer/kto_trainer.py: "Actual (not effective) batch size must be > 1".
+    const bool by_trl = j.runtime.kernels.loss.code == loss_code::fused_log_probabilities;
+    if (j.preference == preference_method::kto && by_trl && j.micro_batch < 2)
+        return refused(error_code::out_of_range, "micro_batch", j.micro_batch,
+                       "2 or more: kto holds each answer against another of its micro-batch");
     if (!has_reference(j.preference) && j.reference != reference_model::by_method)
         return refused(error_code::inconsistent, "reference", name_of(j.reference),
                        "absent: only dpo and kto have a reference");
