@@ -47,12 +47,16 @@ constexpr std::string_view silent_options =
     " test_split_size dataset_name dataset_config dataset_train_split dataset_test_split dataset_streaming"
     " ignore_bias_buffers router_aux_loss_coef dataset dataset_dir template preprocessing_num_workers max_samples"
     " overwrite_cache plot_loss val_size eval_dataset media_dir tokenized_path mix_strategy low_cpu_mem_usage"
-    " use_fast_tokenizer cache_dir ";
+    " use_fast_tokenizer cache_dir beta loss_type loss_weights label_smoothing f_divergence_type"
+    " f_alpha_divergence_coef ld_alpha use_weighting max_prompt_length max_completion_length desirable_weight"
+    " undesirable_weight cpo_alpha simpo_gamma rpo_alpha discopop_tau disable_dropout ref_model_mixup_alpha"
+    " ref_model_sync_steps precompute_ref_batch_size center_rewards_coefficient no_remove_unused_columns"
+    " generate_during_eval ";
 /// Options that change memory or speed, and that no field of a job has.
 constexpr std::string_view unmodelled_options =
     " optim_target_modules liger_kernel_config torch_empty_cache_steps auto_find_batch_size accelerator_config"
     " parallelism_config ddp_bucket_cap_mb ddp_static_graph fsdp_config fsdp_min_num_params use_cpu model_init_kwargs"
-    " padding_free loss_type lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
+    " padding_free sync_ref_model ref_model_init_kwargs ref_adapter_name lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
     " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";
 /// Methods that scripts are named after: words of --task, of which those that generate are refused with the reason.
 constexpr std::array<std::string_view, 10> other_methods{"reward", "dpo",  "kto",  "orpo", "simpo",
@@ -268,6 +272,7 @@ private:
                 }
                 script_ = words_[at_ + 1];
                 at_ += 2;
+                if (script_ == "trl" && at_ < words_.size()) script_ = "trl/" + words_[at_++];
                 break;
             }
             if (word.ends_with(".py") || is_recipe(word)) {
@@ -296,7 +301,10 @@ private:
         const bool reads_file = at_ < words_.size() && is_config_file(words_[at_]);
         if (trainer_ == started_trainer::script && reads_file)
             trainer_ = started_trainer::llama_factory;  // src/train.py
-        of_trl_ = script_.find("trl/") != std::string::npos;
+        // TRL's own scripts, and others that are named after a method that is learned by its trainers alone.
+        constexpr std::array<std::string_view, 5> of_trl{"dpo", "kto", "orpo", "simpo", "cpo"};
+        of_trl_ = script_.find("trl/") != std::string::npos || module.starts_with("trl.") ||
+                  std::ranges::any_of(of_trl, [&](std::string_view method) { return has_part(name, method); });
         script_ = name;
     }
 

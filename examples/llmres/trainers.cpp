@@ -114,7 +114,7 @@ trained_job job_of_axolotl(const given_settings& given, const launched_processes
         throw refusal{llmres::refused(llmres::error_code::unsupported, "rl", method,
                                       "dpo, ipo, kto, orpo, simpo or no rl: generation is not planned")};
     job.name_model("base_model");
-    job.set("task", learns_tokens ? "finetuning" : method);
+    job.set("task", told.is("reward") ? "reward" : learns_tokens ? "finetuning" : method);
     job.set("runtime", "axolotl");
     const std::int64_t data = job.lay_out(visible_gpus(by, "WORLD_SIZE", 1));
     // utils/config/__init__.py: of a batch of all micro-batches follow the steps of accumulation.
@@ -161,6 +161,9 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
     // hparams/finetuning_args.py: stage dpo with pref_loss orpo or simpo has no reference (use_ref_model).
     const std::string stage = told.text("task"), loss = told.text("pref_loss");
     const bool unreferenced = stage == "dpo" && (loss == "orpo" || loss == "simpo");
+    if (stage == "reward")
+        throw refusal{llmres::refused(llmres::error_code::unsupported, "stage", "rm",
+                                      "sft, pt, dpo or kto: a value head beside all logits is not planned")};
     job.set("task", stage.empty() ? "finetuning" : unreferenced ? loss : stage);
     if (!told.text("ref_model").empty() && !unreferenced) job.set("reference", "loaded");
     job.set("runtime", "llama-factory");

@@ -68,6 +68,19 @@ TEST_CASE("a reference is as large as what is trained, and shards as it does") {
     CHECK(reference(with) == training_state_of(with, {}).weights);
 }
 
+TEST_CASE("a reference is offloaded as what is trained, and main memory has both") {
+    job j = learning(preference_method::orpo);
+    j.runtime = runtimes::deepspeed;
+    j.offload.parameters = offload_place::host;
+    const layout l{.data = 4, .zero = 3};
+    const byte_count alone = host_memory(j, l);
+    j.preference = preference_method::dpo;
+    job on_gpu = j;
+    on_gpu.offload = {};
+    CHECK(host_memory(j, l) - alone == training_state_of(on_gpu, l).weights);
+    CHECK(reference(j, l) == byte_count{});
+}
+
 TEST_CASE("a pair saves what two sequences save, and takes no less than they take") {
     job pairs = learning(preference_method::orpo), sequences = learning(preference_method::none);
     pairs.micro_batch = 3, sequences.micro_batch = 6;
@@ -118,7 +131,7 @@ TEST_CASE("preferences that contradict the job are refused by name") {
     CHECK(why(j).starts_with("reference: an adapter"));
     j = learning(preference_method::dpo);
     j.task = task::pretraining;
-    CHECK(why(j) == "preference: task finetuning");
+    CHECK(why(j) == "preference: task finetuning, and no other");
     CHECK(why(learning(preference_method::reward)).starts_with("preference: a model with head reranking"));
     j = learning(preference_method::reward);
     j.model = classifier(j.model, 1);
@@ -129,6 +142,6 @@ TEST_CASE("preferences that contradict the job are refused by name") {
          {&runtimes::megatron, &runtimes::torchtitan, &runtimes::litgpt, &runtimes::nanotron, &runtimes::automodel}) {
         j = learning(preference_method::dpo);
         j.runtime = *without;
-        CHECK(why(j).starts_with("preference: none under a runtime"));
+        CHECK(why(j).starts_with("preference: a runtime that learns"));
     }
 }

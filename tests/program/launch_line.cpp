@@ -150,6 +150,19 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     CHECK(preferred["job"]["preference"] == "dpo");
     CHECK(preferred["job"]["reference"] == "precomputed");
     CHECK(preferred["runtime"]["loss"] == "fused_log_probabilities");
+    // However its script is started, it is TRL's job.
+    const json plain = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "dpo", "--model_name_or_path",
+                            "qwen3-0.6b", "--beta", "0.1", "--loss_type", "ipo"})
+                           .json();
+    for (const char* const line : {"python -m trl dpo --model_name_or_path qwen3-0.6b",
+                                   "python examples/scripts/dpo.py --model_name_or_path "
+                                   "qwen3-0.6b --no_remove_unused_columns",
+                                   "accelerate launch -m trl.scripts.dpo --model_name_or_path qwen3-0.6b"}) {
+        CAPTURE(std::string{line});
+        const json started = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", line}).json();
+        CHECK(started["job"] == plain["job"]);
+        CHECK(started["memory"]["expected"] == plain["memory"]["expected"]);
+    }
     refused({"plan", "--gpu", "h100", "--", "trl", "grpo", "--model_name_or_path", "qwen3-8b"}, {"task", "grpo"});
     refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "/nowhere/a.yaml"},
             {"config", "a.yaml", "read"});

@@ -163,6 +163,9 @@ TEST_CASE("a setting is used, passed over or named, and a wrong value names the 
     wrong("model_name_or_path: qwen3-8b\nfinetuning_type: lara\n", "llamafactory-cli train a.yaml",
           {"finetuning_type", "lara", "lora"});
     wrong("model_name_or_path: qwen3-8b\nstage: ppo\n", "llamafactory-cli train a.yaml", {"task", "ppo"});
+    wrong("model_name_or_path: qwen3-8b\nstage: rm\n", "llamafactory-cli train a.yaml", {"stage", "rm", "value head"});
+    wrong("model_name_or_path: qwen3-8b\nstage: dpo\npref_loss: bogus\n", "llamafactory-cli train a.yaml",
+          {"pref_loss", "bogus", "orpo"});
     wrong("a: [1\n", "axolotl train a.yaml", {"config", "a.yaml", "line", "YAML"});
     refused_with({{"a.toml", "[model]\nname = \"llama3\"\nflavor = \"9B\"\n"}}, {"plan", "a.toml", "--gpu", "h100"},
                  {"model.flavor", "llama3 9B", "llama3 8B"});

@@ -206,8 +206,8 @@ inline constexpr double most_money = 1e12;
 // clang-format off
 inline constexpr std::array all{
     by_hand("", "Job", "task", text,
-        "serving, pretraining or finetuning; embedding, reranking or classification: serving with that head; default: "
-        "serving"),
+        "serving, pretraining or finetuning; embedding, reranking or classification: serving with that head; dpo, kto, "
+        "orpo, simpo, cpo or reward: finetuning by that preference; default: serving"),
     by_hand("", "Job", "head", text,
         "what the model makes of its last layer: embedding, classification, reranking or masked_lm; default: as its "
         "files say"),

@@ -484,6 +484,17 @@ inline status read_beside_plan(job_reader& read, plan_request& request) {
     return done{};
 }
 
+/// What a training stack decides of a job whose fields are read, and what it trains that is not planned.
+inline status take_stack(job_reader& read, const nlohmann::json& document, job& j) {
+    const training_stack* const stack = stack_of(document);
+    // llamafactory 0.9.5, train/rm/trainer.py: a value head, beside the logits of AutoModelForCausalLMWithValueHead.
+    if (stack != nullptr && stack->name == "llamafactory" && j.preference == preference_method::reward)
+        return refused(error_code::unsupported, "preference", name_of(j.preference),
+                       "dpo, kto, orpo or simpo: LLaMA-Factory's value head beside all logits is not planned");
+    take_unmixed_arithmetic(read, stack, j);
+    return done{};
+}
+
 /// The job of a document in which nothing is left to a training stack.
 inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources) {
     if (const status s = known_keys(document, "",
@@ -530,7 +541,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     if (const status s = read_part(read, "cluster", request.cluster, read_gpus); !s) return s.error();
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
-    take_unmixed_arithmetic(read, stack_of(document), j);
+    if (const status s = take_stack(read, document, j); !s) return s.error();
     if (const status s = take_arithmetic(read, request.cluster, j); !s) return s.error();
     take_data_ranks(document, request);
     take_usual_context(read, request.cluster, j);

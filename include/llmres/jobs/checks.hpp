@@ -355,11 +355,12 @@ constexpr status validate_preference(const job& j) {
                        "a preference to learn, such as dpo");
     }
     if (j.task != task::finetuning)
-        return refused(error_code::inconsistent, "preference", name_of(j.preference), "task finetuning");
+        return refused(error_code::inconsistent, "preference", name_of(j.preference), "task finetuning, and no other");
     if (!j.runtime.kernels.loss.learns_preferences)
-        return refused(error_code::unsupported, "preference", name_of(j.preference),
-                       "none under a runtime without losses of preferences; trl, huggingface, deepspeed, torchtune and "
-                       "unsloth have them");
+        return refused(
+            error_code::unsupported, "preference", name_of(j.preference),
+            "a runtime that learns preferences: trl, llama-factory, axolotl, unsloth, huggingface, deepspeed or "
+            "torchtune");
     const bool scores = scored_vocabulary(j.model) == 0;
     if (scores != (j.preference == preference_method::reward))
         return refused(error_code::inconsistent, "preference", name_of(j.preference),

@@ -153,6 +153,11 @@ constexpr training_passes passes_of_stages(const folded_job& f) {
 constexpr byte_count host_memory(const folded_job& f, const placement& here) {
     const job& j = f.job;
     byte_count held = stage_weights{f, here}.all.host;
+    if (j.offload.parameters == offload_place::host && loads_reference(j)) {  // which is offloaded as what is trained
+        job on_gpu = j;
+        on_gpu.offload = {};
+        held += stage_weights{folded_job{on_gpu, f.layout}, here}.all.weights;
+    }
     const double batches = in_flight(f.layout, here.stage, f.micro_batches);
     for (std::size_t k = 0; k < f.kinds(); ++k)  // parts of layers that are offloaded by name
         held += scaled_up(f.layers[k].away * here.counts[k], batches);

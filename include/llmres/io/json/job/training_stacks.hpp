@@ -29,6 +29,7 @@ struct training_stack {
     std::string_view of_whole_model = "{}";   ///< further ones where no adapter is trained, as JSON
     std::string_view of_low_rank = "{}";      ///< further ones where a low-rank adapter is trained, as JSON
     std::string_view of_sharded = "{}";       ///< further ones where `layout` has `zero` 2 or 3, as JSON
+    std::string_view of_preferences = "{}";   ///< further ones where preferences are learned, as JSON
     std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
@@ -97,6 +98,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                      "offload": {"activations": "host"}})",
      .of_whole_model = R"({"weights": "bf16"})",
      .of_sharded = R"({"optimizer": "adamw_fused"})",
+     .of_preferences = R"({"runtime": {"loss": "eager"}})",  // its kernel of the loss is that of the next token
      .offloads_from = 512},
     // Its recipes leave the optimizer and the loss to a YAML file, whose examples name Adam and MaskedCrossEntropy.
     {.name = "automodel",
@@ -208,6 +210,9 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
         if (says(kind, name_of(low_rank))) defaults.merge_patch(nlohmann::json::parse(stack->of_low_rank));
     if (whole_or(said.value("layout", nlohmann::json{}), "zero", 0) >= 2)
         defaults.merge_patch(nlohmann::json::parse(stack->of_sharded));
+    for (const char* key : {"task", "preference"})
+        if (preference_of(said.value(key, nlohmann::json{})))
+            defaults.merge_patch(nlohmann::json::parse(stack->of_preferences));
     for (const char* key : {"task", "preference"})
         if (const auto learned = preference_of(said.value(key, nlohmann::json{}));
             learned && learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward)
