@@ -65,7 +65,7 @@ struct pool_size {
 /// The pool for caches, all else as in the job. Errors: a field of job, layout or cluster out of its bounds.
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c);
 
-/// Whether a runtime fills a part of the device with a pool of caches. `m`: the job's memory. A model without caches
+/// True where a runtime fills a part of the device with a pool of caches. `m`: the job's memory. A model without caches
 /// has no pool (vLLM, encoder_only_attention.py: no KV cache spec).
 constexpr bool reserves_pool(const job& j, const memory_breakdown& m) {
     return !trains(j) && takes_fraction(j.runtime.cache) &&

@@ -484,7 +484,7 @@ inline status read_beside_plan(job_reader& read, plan_request& request) {
     return done{};
 }
 
-/// What a training stack decides of a job whose fields are read, and what it trains that is not planned.
+/// Takes what a training stack decides of a job whose fields are read. Refuses what it trains that is not planned.
 inline status take_stack(job_reader& read, const nlohmann::json& document, job& j) {
     const training_stack* const stack = stack_of(document);
     // llamafactory 0.9.5, train/rm/trainer.py: a value head, beside the logits of AutoModelForCausalLMWithValueHead.

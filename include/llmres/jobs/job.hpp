@@ -81,11 +81,11 @@ template <>
 inline constexpr std::array<std::string_view, 4> names_of<reference_model>{"by_method", "loaded", "adapters_off",
                                                                            "precomputed"};
 
-/// Whether a sample is two answers to one prompt, which are computed together.
+/// True where a sample is two answers to one prompt, which are computed together.
 constexpr bool learns_from_pairs(preference_method m) {
     return m != preference_method::none && m != preference_method::kto;
 }
-/// Whether a method holds log-probabilities against those of a reference.
+/// True of methods that hold log-probabilities against those of a reference.
 constexpr bool has_reference(preference_method m) { return m == preference_method::dpo || m == preference_method::kto; }
 /// Sequences that one sample is.
 constexpr std::int64_t sequences_of_sample(preference_method m) { return learns_from_pairs(m) ? 2 : 1; }
@@ -173,11 +173,11 @@ constexpr reference_model reference_of(const job& j) {
     if (!has_reference(j.preference) || j.reference != reference_model::by_method) return j.reference;
     return j.adapter.trains() ? reference_model::adapters_off : reference_model::loaded;
 }
-/// Whether a reference's weights lie beside those that are trained.
+/// True where a reference's weights lie beside those that are trained.
 constexpr bool loads_reference(const job& j) {
     return has_reference(j.preference) && reference_of(j) == reference_model::loaded;
 }
-/// Whether a training step computes a reference's log-probabilities.
+/// True where a training step computes a reference's log-probabilities.
 constexpr bool computes_reference(const job& j) {
     return has_reference(j.preference) && reference_of(j) != reference_model::precomputed;
 }

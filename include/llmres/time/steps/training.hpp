@@ -104,7 +104,7 @@ constexpr priced_pass layer_work(const job& j, const priced_passes& layer) {
     return all;
 }
 
-/// What a micro-batch takes of the head and the loss: both passes, the product again where none of its logits are kept,
+/// Work of a micro-batch in the head and the loss: both passes, the product again where none of its logits are kept,
 /// and a reference's.
 constexpr priced_pass head_work(const job& j, const priced_passes& head) {
     priced_pass all = both_passes(head);
