@@ -109,6 +109,21 @@ inline const std::map<std::string, example>& examples() {
          {false, [](r q) { return q.job.runtime.kernels.linear == linear_code::plain; }}},
         {"runtime.cuda", {11, [](r q) { return q.job.runtime.process.context.expected == mib(1823); }}},
         {"runtime.draft", {"llama-3.2-1b", [](r q) { return q.job.options.draft_kv == bytes_a_token(32768); }}},
+        {"rollout.engine", {"sglang", [](r q) { return q.rollout->rollout.engine.runtime.identity.name == "sglang"; }}},
+        {"rollout.prompt", {7, [](r q) { return q.rollout->rollout.engine.prompt == tokens(7); }}},
+        {"rollout.output", {7, [](r q) { return q.rollout->rollout.engine.output == tokens(7); }}},
+        {"rollout.weights",
+         {"fp8_e4m3", [](r q) { return q.rollout->rollout.engine.weights == maybe<precision>{fp8_e4m3}; }}},
+        {"rollout.kv_cache",
+         {"fp8_e4m3", [](r q) { return q.rollout->rollout.engine.kv_cache == maybe<precision>{fp8_e4m3}; }}},
+        {"rollout.tensor", {2, [](r q) { return q.rollout->rollout.layout.tensor == 2; }}},
+        {"rollout.gpu_memory_utilization",
+         {0.25, [](r q) { return q.rollout->rollout.engine.runtime.cache.fraction == maybe<double>{0.25}; }}},
+        {"rollout.gpus",
+         {3, [](r q) { return q.rollout->rollout.own_gpus && q.rollout->rollout.own_gpus->gpus == 3; }}},
+        {"rollout.gpu",
+         {"l4-24gb",
+          [](r q) { return q.rollout->rollout.own_gpus && q.rollout->rollout.own_gpus->gpu.id == "l4-24gb"; }}},
         {"cost.currency", {"EUR", [](r q) { return q.cost && q.cost->currency == text<3>{"EUR"}; }}},
         {"cost.gpu_life", {4, [](r q) { return q.cost && q.cost->gpu_life == month * 48; }}},
         {"cost.carbon", {400, [](r q) { return q.cost && q.cost->carbon == maybe{kilograms(0.4) / kwh(1)}; }}},
@@ -133,6 +148,7 @@ inline json with(const job_field& f, const json& value) {
     if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run" ||
         f.object == "checkpoint")
         document["task"] = "pretraining";
+    if (f.object == "rollout") document["task"] = "grpo";
     if (f.object.empty() || name == "runtime")
         document[name] = value;
     else if (f.object == "host")
@@ -168,6 +184,7 @@ inline json with(const job_field& f, const json& value) {
 inline json without(const job_field& f) {
     json plain = minimal();
     if (f.object == "layout") plain["layout"] = json::object();
+    if (f.object == "rollout") plain["task"] = "grpo";
     if (f.object == "runtime" && f.name != "runtime") plain["runtime"] = runtime_with(f);
     return plain;
 }
@@ -178,9 +195,10 @@ inline json held(const job_field& f, plan_request asked) {
     const auto in = [&](auto& owner) {
         return f.place.owner == &rows::id_of<std::remove_reference_t<decltype(owner)>> ? f.place.in(&owner) : nullptr;
     };
+    llmres::rollout generated = asked.rollout != nullptr ? asked.rollout->rollout : llmres::rollout{};
     for (void* at :
-         {in(asked.job), in(asked.layout.value), in(asked.job.adapter), in(asked.job.offload), in(asked.cluster),
-          in(asked.cluster.host), in(asked.job.runtime), in(asked.job.options), in(asked.run.value),
+         {in(generated), in(asked.job), in(asked.layout.value), in(asked.job.adapter), in(asked.job.offload),
+          in(asked.cluster), in(asked.cluster.host), in(asked.job.runtime), in(asked.job.options), in(asked.run.value),
           in(asked.cost.value), in(asked.stored.storage.value), in(asked.stored.checkpoint.value)})
         if (at != nullptr) return json::parse(detail::value_to_json(*f.place.type, at).dump());
     return "no such struct";

@@ -93,6 +93,7 @@ result<json_value> search(const json& document) {
     if (!document.contains("job")) return refused(error_code::missing, "job", "absent", "a job document");
     auto request = llmres::read_job(document.at("job"));
     if (!request) return request.error();
+    if (const auto s = in_one_phase(*request); !s) return s.error();
     if (request->layout)
         return refused(error_code::inconsistent, "layout", "given", "a job without a layout, which is searched for");
 

@@ -188,6 +188,8 @@ container_devices devices_of_job(const json& pod) {
 void only_the_jobs_own(const json& document) {
     if (document.contains("prefill"))
         throw std::invalid_argument{"prefill: a pod has the GPUs of one node; expected a pod for each pool"};
+    if (document.contains("rollout"))
+        throw std::invalid_argument{"rollout: phases are not planned for pods; expected the job of one phase"};
     if (!document.contains("cluster")) return;
     if (!document["cluster"].is_object()) throw std::invalid_argument{"cluster is no object"};
     for (const auto& [name, value] : document["cluster"].items())

@@ -318,6 +318,7 @@ int run_buy(const buy_options& given) {
     document.erase("cost");
     if (prices.contains("gpus")) cost["prices"] = prices;
     const llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.job.source)));
+    if (const llmres::status s = in_one_phase(asked); !s) throw refusal{s.error()};
     if (asked.cluster.host.memory > llmres::byte_count{})
         for (llmres::gpu_offer& offer : offers) offer.host = asked.cluster.host;
     const llmres::purchase_request r = request_of(o, document, asked);

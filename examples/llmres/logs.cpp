@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <llmres/io/files.hpp>
+#include <llmres/io/json/breakdown_json.hpp>
 #include <llmres/io/logs/check.hpp>
 #include <llmres/io/runtime_json.hpp>
 #include <llmres/plan.hpp>
@@ -46,12 +47,6 @@ std::string size_text(llmres::byte_count size) {
     const double gibibytes = static_cast<double>(size.in(llmres::bytes)) / 1073741824.0;
     return gibibytes < 1 && gibibytes > -1 ? fmt::format("{:.2f} MiB", gibibytes * 1024)
                                            : fmt::format("{:.2f} GiB", gibibytes);
-}
-
-nlohmann::ordered_json to_json(const llmres::interval<llmres::byte_count>& i) {
-    return {{"low", i.low.in(llmres::bytes)},
-            {"expected", i.expected.in(llmres::bytes)},
-            {"high", i.high.in(llmres::bytes)}};
 }
 
 nlohmann::ordered_json to_json(const llmres::logs::check_result& answer, const logged_job& j) {

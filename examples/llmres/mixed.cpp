@@ -113,6 +113,7 @@ int run_mixed(const plan_options& o) {
     nlohmann::json document = merged(one);
     const bool fitted = take_fit(document);
     llmres::plan_request asked = accept(llmres::read_job(document, folder_of(document, o.source)));
+    if (const llmres::status s = in_one_phase(asked); !s) throw refusal{s.error()};
     const std::vector<llmres::device_share> devices = devices_of(typed, asked.cluster.in_use);
     const bool says_length = document.contains("context") || document.contains("prompt") || document.contains("output");
     if (fitted && !says_length) asked.job.context = accept(llmres::context_for_devices(asked.job, devices));

@@ -51,8 +51,7 @@ llmres::plan_request request_of(nlohmann::json& document, const std::string& sou
     if (request.fitted)
         throw refusal{llmres::refused(llmres::error_code::unsupported, "fit", "true",
                                       "gpu_layers and context that are the same on every kind of GPU")};
-    if (request.prefill)
-        throw refusal{llmres::refused(llmres::error_code::unsupported, "prefill", "given", "one pool of GPUs")};
+    if (const llmres::status s = in_one_phase(request); !s) throw refusal{s.error()};
     return request;
 }
 

@@ -119,13 +119,18 @@ int run_plan(const plan_options& o) {
         print_json(llmres::to_json(answer, help));
     } else {
         const llmres::requested_plan& planned = answer.planned;
-        print_plan(planned.plan, request);
+        llmres::job_plan whole = planned.plan;
+        whole.verdict = planned.verdict();
+        llmres::plan_request alone = request;  // on what an engine leaves of the GPUs
+        alone.cluster = llmres::detail::cluster_of(planned, request);
+        print_plan(whole, alone);
         print_run_and_cost(answer.priced, request);
         print_profile(request.profile);
         print_assumed(answer.assumed);
         print_help(o, help);
-        print_limits(planned.plan, request);
+        print_limits(planned.plan, alone);
         if (planned.split) print_prefill(*planned.split, request.prefill->cluster);
+        if (planned.phases) print_phases(*planned.phases, request);
         const std::string launch = launch_command(answer);
         if (!launch.empty() && launch_line_words().empty()) fmt::print("launch   {}\n", launch);
     }

@@ -284,4 +284,46 @@ void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& p
         p.prefill_per_decode());
 }
 
+void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_request& request) {
+    const llmres::rollout& asked = request.rollout->rollout;
+    const llmres::phase_plan& worst = p.worst();
+    const auto part = [&](llmres::duration t) {
+        return p.step.expected > llmres::duration{} ? 100 * (t / p.step.expected) : 0.0;
+    };
+    std::string_view head = "phases   ";
+    const auto timed = [&](std::string_view what, const llmres::interval<llmres::duration>& t, const std::string& of) {
+        fmt::print("{}{:<18} {} ({:.0f} %){}\n", head, what, bounds(t), part(t.expected), of);
+        head = "         ";
+    };
+    for (std::int32_t i = 0; i < p.phase_count; ++i) {
+        const llmres::phase_plan& one = p.phases[static_cast<std::size_t>(i)];
+        const bool generates = one.phase == llmres::workload_phase::rollout;
+        const std::string what =
+            generates ? fmt::format("{} answers of at most {} tokens by {}, {} at once", p.answers,
+                                    asked.engine.output.in(llmres::tokens), asked.engine.runtime.identity.name.view(),
+                                    p.in_flight)
+                      : fmt::format("{} optimizer step{}", p.optimizer_steps, p.optimizer_steps == 1 ? "" : "s");
+        if (i == 1 && p.log_probabilities.expected > llmres::duration{})
+            timed("log-probabilities", p.log_probabilities, ": forward passes over all answers");
+        timed(name_of(one.phase), one.time, ": " + what);
+        const auto& on = generates && asked.own_gpus ? *asked.own_gpus : request.cluster;
+        fmt::print("{:28}{} ({} to {}) beside {} of others, of {}: {}{}\n", "", to_string(one.own.expected),
+                   to_string(one.own.low), to_string(one.own.high), to_string(one.resident.expected),
+                   to_string(available_memory(on)), name_of(one.plan.verdict), &one == &worst ? ", the fullest" : "");
+        if (generates && asked.own_gpus)
+            fmt::print("{:28}on {} x {} of its own, {}\n", "", on.gpus, on.gpu.name.view(), to_text(one.plan.layout));
+        if (one.plan.verdict != llmres::verdict::fits && one.phase != llmres::workload_phase::training)
+            print_reasons(one.plan, generates ? asked.engine : *request.rollout->critic, on);
+    }
+    if (p.synchronisation > llmres::duration{})
+        timed("weights", {p.synchronisation, p.synchronisation, p.synchronisation}, ": the engine receives them");
+    if (p.host_memory > llmres::byte_count{})
+        fmt::print("         {} of a node's main memory for what sleeps\n", to_string(p.host_memory));
+    fmt::print("step     {}: {:.3g} answers/s, {} generated\n", bounds(p.step), p.answers_per_second(),
+               to_string(p.tokens_per_second()));
+    if (asked.own_gpus)
+        fmt::print("         GPUs that train wait for {:.0f} % of it, the engine's for {:.0f} %\n",
+                   100 * p.idle_trainer, 100 * p.idle_engine);
+}
+
 }  // namespace program

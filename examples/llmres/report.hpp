@@ -3,7 +3,8 @@
 
 #include "commands.hpp"
 
-#include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/phases/disaggregated.hpp>
+#include <llmres/answers/phases/reinforcement.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/plan_json.hpp>
 #include <llmres/plan.hpp>
@@ -39,5 +40,8 @@ void print_limits(const llmres::job_plan& p, const llmres::plan_request& request
 
 /// Prints the plan of the GPUs that compute prompts, where prompts have GPUs of their own.
 void print_prefill(const llmres::disaggregated_plan& p, const llmres::cluster& prompts);
+
+/// Prints the phases of a step in which a policy learns from rollouts, and the step.
+void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_request& request);
 
 }  // namespace program

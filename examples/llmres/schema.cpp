@@ -127,9 +127,10 @@ void print_job_schema() {
                  {{"description", "a model of `llmres models`, a config.json or a file of weights; or a shape"},
                   {"type", {"string", "object"}}}}};
     fields.update(fields_of(""));
-    for (const char* object : {"lengths", "adapter", "offload", "storage", "checkpoint", "run", "cost"})
+    for (const char* object : {"lengths", "adapter", "offload", "rollout", "storage", "checkpoint", "run", "cost"})
         fields[object] = object_of(fields_of(object));
     fields["cost"]["properties"]["prices"]["type"] = {"object", "null"};
+    fields["rollout"]["properties"]["engine"]["type"] = {"string", "object", "null"};
     fields["layout"] = layout;
     fields["cluster"] = object_of(cluster);
     fields["cluster"]["type"] = "object";

@@ -5,6 +5,7 @@
 #include "cost.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "search_phases.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>
@@ -211,6 +212,9 @@ int run_search(const search_options& o) {
                                       "an objective, where --svg asks for a picture")};
     const auto against =
         o.against.empty() ? llmres::objective::throughput : named<llmres::objective>("against", o.against);
+
+    if (request.rollout) return search_phases(o, document, request);
+    if (const llmres::status s = in_one_phase(request); !s) throw refusal{s.error()};
 
     std::vector<llmres::found_layout> best(static_cast<std::size_t>(o.top));
     std::vector<llmres::found_layout> front(o.against.empty() ? 0 : best.size());

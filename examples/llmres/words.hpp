@@ -38,6 +38,10 @@ inline constexpr auto answer_words = std::to_array<answer_word>({
     {"per_token|tpot|itl|time_per_token", "seconds from one generated token of a sequence to its next"},
     {"inputs_per_second|requests_per_second", "texts that a model which embeds, scores or classifies reads in a second; of a server, "
         "the requests that arrive in one"},
+    {"rollout|rollouts|reinforcement|phases|critic|synchronisation", "reinforcement learning: an engine generates answers (a rollout), a critic and "
+        "the policy are trained on them, and the engine receives the new weights; each phase stands beside what the others keep of the GPU"},
+    {"resident|own", "of a phase of reinforcement learning: what other phases keep on the GPU meanwhile, and what it takes itself"},
+    {"log_probabilities|scores_again", "forward passes over generated answers before they are trained on: the policy's, its reference's and a critic's"},
     {"goodput", "the part of a run's time in which steps are computed that count: the rest goes to checkpoints, restarts, and steps "
                 "that are computed again after a failure (--mtbf, --checkpoint, --restart; Daly 2006)"},
     {"failures", "failures that are expected in the time of a run: its length over the mean time between two of them (--mtbf, or "

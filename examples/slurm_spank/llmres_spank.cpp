@@ -170,7 +170,9 @@ bool admit(const std::string& site_gpu) {
         return false;
     }
     const auto asked = llmres::read_job(made.root, made.folder);
+    const auto one_phase = asked ? in_one_phase(*asked) : llmres::status{llmres::done{}};
     const auto planned = !asked          ? llmres::result<llmres::job_plan>{asked.error()}
+                         : !one_phase    ? llmres::result<llmres::job_plan>{one_phase.error()}
                          : asked->layout ? llmres::plan(asked->job, *asked->layout, asked->cluster)
                                          : llmres::plan(asked->job, asked->cluster);
     if (!planned) {

@@ -6,12 +6,14 @@
 #include <llmres/answers/buffers.hpp>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/changes.hpp>
-#include <llmres/answers/disaggregated.hpp>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/answers/launch.hpp>
 #include <llmres/answers/layout_plan.hpp>
 #include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/answers/observe.hpp>
+#include <llmres/answers/phases/disaggregated.hpp>
+#include <llmres/answers/phases/reinforcement.hpp>
+#include <llmres/answers/phases/reinforcement_search.hpp>
 #include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/purchase.hpp>
 #include <llmres/answers/queue.hpp>

@@ -113,6 +113,19 @@ const std::map<std::string, turn>& turns() {
     const auto cost = [](const json& of) { return serving(object({{"cost", of}})); };
     const json saved = training(both(zero3, object({{"checkpoint", json::object()}})));
     const json loaded = serving(object({{"storage", object({{"bandwidth", 1e9}})}}));
+    const auto learning = [](const json& of) {
+        const json on =
+            object({{"gpu", "h100-sxm5-80gb"}, {"gpus", 8}, {"host", object({{"memory", std::int64_t{1} << 40}})}});
+        return object({{"model", "llama-3.1-8b"},
+                       {"task", "grpo"},
+                       {"weights", "bf16"},
+                       {"global_batch", 16},
+                       {"layout", object({{"data", 8}, {"zero", 3}})},
+                       {"cluster", on},
+                       {"rollout", of}});
+    };
+    const json apart = learning(object({{"gpus", 4}}));
+    const json rollouts = learning(json::object());
     const json interrupted = object({{"tokens", 1'000'000'000}, {"checkpoint", 30}, {"checkpoint_interval", 600}});
     static const std::map<std::string, turn> all{
         {".task",
@@ -301,6 +314,23 @@ const std::map<std::string, turn>& turns() {
         {"checkpoint.keep", {saved, 5}},
         {"run.checkpoint_interval", {run(interrupted), 300}},
         {"run.restart", {run(both(interrupted, object({{"mtbf", 10'000}}))), 300}},
+        {"rollout.engine", {rollouts, "sglang"}},
+        {"rollout.generations", {rollouts, 4}},
+        {"rollout.answers", {rollouts, 64}},
+        {"rollout.prompt", {rollouts, 1024}},
+        {"rollout.output", {rollouts, 1024}},
+        {"rollout.mean_output", {rollouts, 100}},
+        {"rollout.num_iterations", {rollouts, 2}},
+        {"rollout.scores_again", {rollouts, false}},
+        {"rollout.weights", {rollouts, "fp8_e4m3"}},
+        {"rollout.kv_cache", {rollouts, "fp8_e4m3"}},
+        {"rollout.tensor", {rollouts, 2}},
+        {"rollout.gpu_memory_utilization", {rollouts, 0.3}},
+        {"rollout.sleep", {rollouts, "awake"}},
+        {"rollout.trainer", {rollouts, "optimizer"}},
+        {"rollout.gpus", {rollouts, 4}},
+        {"rollout.gpu", {apart, "h200-sxm5-141gb"}},
+        {"rollout.asynchronous", {apart, true}},
         {"cost.currency", {cost(object({{"gpu_hour", 2}})), "EUR"}},
         {"cost.gpu_hour", {cost(object({{"gpu_hour", 2}})), 3}},
         {"cost.gpu_price", {cost(object({{"gpu_hour", 2}})), 30'000}},
@@ -317,6 +347,7 @@ const std::map<std::string, turn>& turns() {
 bool is_planned(const json& document) {
     const result<plan_request> asked = read_job(document);
     if (!asked) return false;
+    if (asked->rollout) return static_cast<bool>(plan(*asked));
     return asked->layout ? static_cast<bool>(plan(asked->job, *asked->layout, asked->cluster))
                          : static_cast<bool>(plan(asked->job, asked->cluster));
 }
@@ -333,6 +364,9 @@ json figures(const json& document) {
                                           asked.cluster))
         add_to(priced, *made, asked.stored, asked.cost, asked.job);
     said.update(json::parse(priced.dump()));
+    if (asked.rollout)
+        said["reinforcement"] =
+            json::parse(to_json(*job_documents::answered(plan(asked)).phases, *asked.rollout).dump());
     for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
     return said;
 }

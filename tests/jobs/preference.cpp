@@ -43,7 +43,7 @@ TEST_CASE("a sample is a pair but for KTO's, and DPO and KTO alone have a refere
     for (std::size_t i = 0; i < names_of<preference_method>.size(); ++i) {
         const auto m = static_cast<preference_method>(i);
         CAPTURE(std::string{name_of(m)});
-        const bool single = m == preference_method::none || m == preference_method::kto;
+        const bool single = m == preference_method::none || m == preference_method::kto || learns_from_rollouts(m);
         CHECK(sequences_of_sample(m) == (single ? 1 : 2));
         CHECK(has_reference(m) == (m == preference_method::dpo || m == preference_method::kto));
     }
@@ -125,7 +125,7 @@ TEST_CASE("preferences that contradict the job are refused by name") {
     CHECK(why(j).starts_with("reference: a preference"));
     j = learning(preference_method::orpo);
     j.reference = reference_model::precomputed;
-    CHECK(why(j) == "reference: absent: only dpo and kto have a reference");
+    CHECK(why(j) == "reference: absent: only dpo, kto, grpo, rloo and ppo have a reference");
     j = learning(preference_method::dpo);
     j.reference = reference_model::adapters_off;
     CHECK(why(j).starts_with("reference: an adapter"));

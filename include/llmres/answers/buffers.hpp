@@ -3,7 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/phases/disaggregated.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/inventory/context.hpp>
 #include <llmres/inventory/placement.hpp>

@@ -61,17 +61,20 @@ enum class reason_code : std::uint8_t {
     /// Writing a checkpoint takes `needed` bytes of a node's main memory, which has `available` beside what the job
     /// keeps there (memory/checkpoint.hpp).
     checkpoint_exceeded,
+    /// With what other phases of a workload keep on the GPU, `needed` bytes, of which `available` are there
+    /// (answers/phases/reinforcement.hpp).
+    phases_exceed,
 };
 /// The names of the codes, in their order.
 template <>
-inline constexpr std::array<std::string_view, 27> names_of<reason_code>{
+inline constexpr std::array<std::string_view, 28> names_of<reason_code>{
     "memory_exceeded",         "weights_exceed",       "memory_tight",        "flash_attention_unsupported",
     "host_memory_exceeded",    "format_emulated",      "host_memory_unknown", "not_described",
     "sequence_assumed",        "context_extended",     "weights_dequantised", "power_unknown",
     "multiprocessors_unknown", "pool_exceeded",        "experts_left_out",    "from_tensors",
     "buffer_exceeded",         "states_evicted",       "layout_not_run",      "layout_unproven",
     "gpu_not_supported",       "gpu_unmeasured",       "groups_cut",          "states_exceeded",
-    "start_refused",           "attention_unmeasured", "checkpoint_exceeded"};
+    "start_refused",           "attention_unmeasured", "checkpoint_exceeded", "phases_exceed"};
 
 /// Why a job does not fit, or may not.
 struct reason {

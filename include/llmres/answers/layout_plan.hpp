@@ -165,7 +165,7 @@ constexpr void judge_device(job_plan& p, const job& j, const gpu& card) {
 }
 
 /// Whether the job keeps in main memory what else would lie on GPUs.
-constexpr bool offloads(const job& j) { return trains(j) ? j.offload.to_host() : computes_on_host(j); }
+constexpr bool offloads(const job& j) { return trains(j) ? trains_from_host(j) : computes_on_host(j); }
 
 /// Whether a node's main memory has room for what training offloads to it, or a serving runtime leaves there. A host of
 /// which nothing is known makes a job that offloads tight at best. Where GPU and host share their memory, the host has

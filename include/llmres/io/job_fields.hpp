@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <llmres/answers/phases/reinforcement.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/storage.hpp>
 #include <llmres/io/json/runtime/constant_ref.hpp>
@@ -51,7 +52,7 @@ struct field_place {
 /// A key of the job document, what it holds and where.
 struct job_field {
     /// The object that holds the key: "" for the document itself, "lengths", "adapter", "offload", "layout", "cluster",
-    /// "host" (in the cluster), "runtime", "storage", "checkpoint", "run" or "cost".
+    /// "host" (in the cluster), "runtime", "rollout", "storage", "checkpoint", "run" or "cost".
     literal object;
     literal group;                          ///< the heading of its flag in the help
     literal name;                           ///< its key, and its flag
@@ -86,6 +87,8 @@ template <>
 inline constexpr owner_id id_of<runtime>{"runtime"};
 template <>
 inline constexpr owner_id id_of<serving_options>{"runtime"};
+template <>
+inline constexpr owner_id id_of<rollout>{"rollout"};
 template <>
 inline constexpr owner_id id_of<training_run>{"run"};
 template <>
@@ -207,7 +210,7 @@ inline constexpr double most_money = 1e12;
 inline constexpr std::array all{
     by_hand("", "Job", "task", text,
         "serving, pretraining or finetuning; embedding, reranking or classification: serving with that head; dpo, kto, "
-        "orpo, simpo, cpo or reward: finetuning by that preference; default: serving"),
+        "orpo, simpo, cpo, reward, grpo, rloo or ppo: finetuning by that preference; default: serving"),
     by_hand("", "Job", "head", text,
         "what the model makes of its last layer: embedding, classification, reranking or masked_lm; default: as its "
         "files say"),
@@ -256,11 +259,12 @@ inline constexpr std::array all{
     told(field(at<&job::global_batch>, "Training", "global_batch",
         "sequences (or pairs) in one optimizer step; default: one micro-batch for each data-parallel rank")),
     field(at<&job::preference>, "Training", "preference",
-        "how preferred answers are learned, two of a prompt a sample: dpo, orpo, simpo, cpo, reward, or kto of single "
-        "answers; default: none, the next token is"),
+        "how preferred answers are learned, two of a prompt a sample: dpo, orpo, simpo, cpo, reward; of single "
+        "answers: kto, or from rollouts grpo, rloo, ppo; default: none, the next token is"),
     field(at<&job::reference>, "Training", "reference",
-        "where dpo and kto have a reference's log-probabilities from: loaded (another model), adapters_off or "
-        "precomputed; default: adapters_off beside an adapter, else loaded"),
+        "where a reference's log-probabilities are from: loaded (another model), offloaded (one in main memory), "
+        "adapters_off, precomputed or none; default: of dpo, kto, rloo and ppo adapters_off beside an adapter, else "
+        "loaded; of grpo none"),
     by_hand("", "Training", "optimizer", text,
         "adamw, adamw_8bit, adafactor, sgd, lion, muon and others (an unknown name is answered with the nearest); "
         "default: adamw"),
@@ -526,6 +530,40 @@ inline constexpr std::array all{
     field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime",
         "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
+    by_hand("rollout", "Rollout", "engine", text,
+        "grpo, rloo, ppo: what generates the answers: vllm, sglang or transformers (the trainer's own model), or a "
+        "runtime with what it is asked; default: the trainer's, else vllm"),
+    field(at<&rollout::generations>, "Rollout", "generations", 1, most::sequences,
+        "answers to each prompt; default: 8"),
+    field(at<&rollout::answers>, "Rollout", "answers", 1, most::sequences,
+        "answers of one rollout, over all GPUs; default: those of one optimizer step (global_batch)"),
+    by_hand("rollout", "Rollout", "prompt", integer, 1, most::tokens, "tokens of a prompt; default: 512"),
+    by_hand("rollout", "Rollout", "output", integer, 1, most::tokens,
+        "tokens of the longest answer (max_completion_length); default: 512"),
+    field(at<&rollout::mean_output>, "Rollout", "mean_output", 0, most::tokens,
+        "tokens of an answer on average; default: all are as long as rollout_output"),
+    field(at<&rollout::num_iterations>, "Rollout", "num_iterations", 1, 1024,
+        "how often each answer is trained on; default: 1"),
+    field(at<&rollout::scores_again>, "Rollout", "scores_again",
+        "the trainer computes the log-probabilities of what was generated once more before it trains; default: true "
+        "where an engine beside it generates"),
+    by_hand("rollout", "Rollout", "weights", text, "precision of the engine's weights; default: as published"),
+    by_hand("rollout", "Rollout", "kv_cache", text, "precision of the engine's caches; default: the engine's"),
+    by_hand("rollout", "Rollout", "tensor", integer, 1, most::gpus,
+        "tensor-parallel ranks of the engine; default: 1, each GPU one engine"),
+    by_hand("rollout", "Rollout", "gpu_memory_utilization", real, 0, 1,
+        "part of each GPU that the engine takes; default: the trainer's for it, else the engine's"),
+    field(at<&rollout::sleep>, "Rollout", "sleep",
+        "what the engine gives back of the GPUs while others train: awake (nothing), level_1 (caches, and weights to "
+        "main memory) or level_2 (both); default: the trainer's, else awake"),
+    field(at<&rollout::trainer>, "Rollout", "trainer",
+        "what the trainer leaves in main memory while answers are generated: awake (nothing), optimizer or all; "
+        "default: awake"),
+    by_hand("rollout", "Rollout", "gpus", integer, 1, most::gpus,
+        "GPUs of the engine's own; default: it shares those that train"),
+    by_hand("rollout", "Rollout", "gpu", text, "the kind of these; default: as those that train"),
+    field(at<&rollout::asynchronous>, "Rollout", "asynchronous",
+        "the engine generates the next answers on its own GPUs while these are trained on"),
     field(at<&storage::bandwidth>, "Storage", "bandwidth",
         "bytes per second (2GB/s) of the storage, for one node: the answer says how long weights are loaded from it, "
         "and checkpoints written to it"),
@@ -595,7 +633,7 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
 inline std::string flag_of(const job_field& f) {
     const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload" ||
                             f.object == "lengths" || f.object == "gpu" || f.object == "storage" ||
-                            f.object == "checkpoint";
+                            f.object == "checkpoint" || f.object == "rollout";
     return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 

@@ -6,12 +6,14 @@
 #include <concepts>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
+#include <llmres/answers/phases/reinforcement.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/json/cluster/device_file.hpp>
 #include <llmres/io/json/cluster/reader.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job/cost_reader.hpp>
+#include <llmres/io/json/job/rollout_reader.hpp>
 #include <llmres/io/json/job/training_stacks.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/io/json/model_head.hpp>
@@ -33,6 +35,7 @@
 #include <llmres/time/training_run.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -49,6 +52,13 @@ struct pool_request {
     llmres::cluster cluster{};       ///< its GPUs
 };
 
+/// How answers are generated that the job's policy learns from, with a critic where the method has one.
+struct rollout_request {
+    llmres::rollout rollout{};                       ///< its layout has one data rank; with_engines() gives it more
+    maybe<llmres::job> critic{};                     ///< a model of the policy's size with one score
+    runtime_profile profile{.runtime = no_runtime};  ///< the engine's profile
+};
+
 /// What a job document asks for. Without a layout the planner chooses one.
 struct plan_request {
     llmres::job job{};                     ///< what is asked
@@ -56,8 +66,10 @@ struct plan_request {
     llmres::cluster cluster{};             ///< on which GPUs
     maybe<length_distribution> lengths{};  ///< lengths of sequences: the answer says how many such run at once
     /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
-    /// (answers/disaggregated.hpp).
+    /// (answers/phases/disaggregated.hpp).
     maybe<pool_request> prefill{};
+    /// Rollouts of a job that learns from them; null of every other (answers/phases/reinforcement.hpp).
+    std::shared_ptr<const rollout_request> rollout{};
     maybe<training_run> run{};  ///< a whole run: the answer says its days and GPU hours
     /// The checkpoints that it writes, and the storage that these and weights lie in: the answer says bytes and
     /// seconds.
@@ -91,6 +103,9 @@ template <std::same_as<nlohmann::json> Json>
 result<plan_request> read_job(const Json& document, const job_sources& sources = {});
 /// Reads a document as text.
 inline result<plan_request> read_job(std::string_view document, const job_sources& sources = {});
+
+/// Refuses a request with several phases, where one job alone is answered for.
+inline status in_one_phase(const plan_request& r);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
@@ -495,11 +510,67 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
     return done{};
 }
 
+inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources);
+
+/// The critic of a policy that learns by ppo: a model of its size that gives each token one score.
+inline job critic_of(const job& policy) {
+    job critic = policy;
+    critic.model = classifier(policy.model, 1);
+    critic.preference = preference_method::none;
+    critic.reference = reference_model::by_method;
+    return critic;
+}
+
+/// The rollouts of a document, whose policy is read. The engine's own job is read as a document that serves.
+inline status read_rollout(const nlohmann::json& document, const job_sources& sources, plan_request& request) {
+    job& policy = request.job;
+    const auto given = document.find("rollout");
+    const bool absent = given == document.end() || given->is_null();
+    if (!learns_from_rollouts(policy.preference)) {
+        if (absent) return done{};
+        const bool names_one = given->is_object() && !given->empty();
+        return refused(error_code::inconsistent, names_one ? "rollout." + given->begin().key() : "rollout",
+                       shown(names_one ? *given->begin() : *given),
+                       "task grpo, rloo or ppo, which learn from rollouts");
+    }
+    nlohmann::json object = absent ? nlohmann::json::object() : nlohmann::json(*given);
+    if (!object.is_object()) return refused(error_code::malformed, "rollout", shown(object), "an object");
+    if (const status s = known_keys(object, "rollout", {}); !s) return s;
+    const training_stack* const stack = stack_of(document);
+    if (stack == nullptr) take_usual_rollout(object);
+    job_reader read{object, "rollout"};
+    const nlohmann::json serving = engine_document(document, object, read);
+    auto made = std::make_shared<rollout_request>();
+    rollout& r = made->rollout;
+    read.members(r);
+    if (const status s = read.checked(); !s) return s;
+    const result<plan_request> engine = read_whole_job(serving, sources);
+    if (!engine) return of_engine(engine.error());
+    r.engine = engine->job;
+    r.layout = engine->layout.value_or(layout{});
+    made->profile = engine->profile;
+    if (read.fields().has("gpus") || read.fields().has("gpu")) r.own_gpus = engine->cluster;
+    r.uses_trained_weights = generates_by_transformers(serving["runtime"]);
+    if (r.uses_trained_weights && r.own_gpus)
+        return refused(error_code::inconsistent, "rollout.engine", "transformers",
+                       "an engine: the trainer's own model has no GPUs of its own");
+    // trl 1.16, generation/vllm_generation.py: the engine of vllm_mode "colocate" runs in the trainer's process.
+    const bool by_trl = stack != nullptr && stack->name == "trl";
+    r.in_trainer = !r.own_gpus && (r.uses_trained_weights || by_trl);
+    if (r.uses_trained_weights) r.engine.weights = weights_of(policy);
+    if (!read.fields().has("scores_again"))
+        r.scores_again = !r.uses_trained_weights || policy.preference == preference_method::rloo;
+    if (policy.sequence == token_count{}) policy.sequence = r.engine.prompt + r.engine.output;
+    if (policy.preference == preference_method::ppo) made->critic = critic_of(policy);
+    request.rollout = std::move(made);
+    return done{};
+}
+
 /// The job of a document in which nothing is left to a training stack.
 inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources) {
     if (const status s = known_keys(document, "",
                                     {"model", "lengths", "adapter", "offload", "layout", "cluster", "prefill",
-                                     "runtime", "storage", "checkpoint", "run", "cost"});
+                                     "runtime", "rollout", "storage", "checkpoint", "run", "cost"});
         !s)
         return s.error();
 
@@ -551,6 +622,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
         return read_pool(object, j.model.layers.size, sources.device);
     };
     if (const status s = read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
+    if (const status s = read_rollout(document, sources, request); !s) return s.error();
     if (const status s = read_beside_plan(read, request); !s) return s.error();
     return request;
 }
@@ -566,6 +638,13 @@ result<plan_request> read_job(const Json& document, const job_sources& sources) 
     job& j = read->job;  // a default is no longer than the model reads
     if (j.model.max_context > token_count{} && j.sequence > j.model.max_context) j.sequence = j.model.max_context;
     return read;
+}
+
+inline status in_one_phase(const plan_request& r) {
+    const char* const several = r.rollout ? "rollout" : r.prefill ? "prefill" : nullptr;
+    if (several == nullptr) return done{};
+    return refused(error_code::unsupported, several, "given",
+                   "one job on one kind of GPUs: plan(plan_request) and `llmres plan` answer for several phases");
 }
 
 inline result<plan_request> read_job(std::string_view document, const job_sources& sources) {

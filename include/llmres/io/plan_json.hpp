@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <llmres/answers/capacity.hpp>
-#include <llmres/answers/disaggregated.hpp>
 #include <llmres/answers/launch.hpp>
+#include <llmres/answers/phases/disaggregated.hpp>
+#include <llmres/answers/phases/reinforcement.hpp>
+#include <llmres/answers/phases/reinforcement_search.hpp>
 #include <llmres/answers/remedies.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/json/breakdown_json.hpp>
@@ -123,15 +125,58 @@ inline json_value to_json(const disaggregated_plan& p, const cluster& prompts, l
 struct requested_plan {
     job_plan plan{};                    ///< of the GPUs that generate the output
     maybe<disaggregated_plan> split{};  ///< both sides, where other GPUs compute the prompts
-    /// The verdict on all GPUs.
+    /// All phases, where a policy learns from rollouts; then `plan` is of its training.
+    maybe<reinforcement_plan> phases{};
+    /// The verdict on all GPUs, and of all phases.
     constexpr llmres::verdict verdict() const {
+        if (phases && phases->verdict() > plan.verdict) return phases->verdict();
         return split && split->prefill.verdict > plan.verdict ? split->prefill.verdict : plan.verdict;
     }
 };
 
-/// Plans what a document asks for, in its layout or in the one that search() chooses. Errors: those of plan() and
-/// plan_disaggregated().
+namespace detail {
+
+/// The fastest layouts of a policy alone, for rollouts to be tried beside.
+inline std::vector<layout> fastest_layouts(const job& policy, const cluster& c) {
+    std::vector<found_layout> best(32);
+    const result<search_counts> counts = search(policy, c, {}, best);
+    std::vector<layout> fastest;
+    for (std::size_t i = 0; counts && i < counts->best; ++i) fastest.push_back(best[i].plan.layout);
+    return fastest;
+}
+
+}  // namespace detail
+
+/// Layouts in which the phases of a request are tried: the document's, or the fastest of the policy alone, and where
+/// none fits the nearest. Errors: those of plan() of the policy.
+inline result<std::vector<layout>> layouts_for_phases(const plan_request& r) {
+    if (r.layout) return std::vector<layout>{*r.layout};
+    std::vector<layout> layouts = detail::fastest_layouts(r.job, r.cluster);
+    if (!layouts.empty()) return layouts;
+    const result<job_plan> nearest = plan(r.job, r.cluster);
+    if (!nearest) return nearest.error();
+    return std::vector<layout>{nearest->layout};
+}
+
+namespace detail {
+
+/// Plans a policy that learns from rollouts, in that of its layouts which is best with all of its phases.
+inline result<requested_plan> plan_phases(const plan_request& r) {
+    const result<std::vector<layout>> layouts = layouts_for_phases(r);
+    if (!layouts) return layouts.error();
+    const auto best = std::make_unique<found_reinforcement>();
+    const result<std::size_t> found = search_reinforcement({r.job, r.rollout->rollout, r.rollout->critic}, r.cluster,
+                                                           {.layouts = *layouts}, {best.get(), 1});
+    if (!found) return found.error();
+    return requested_plan{.plan = best->plan.find(workload_phase::training)->plan, .phases = best->plan};
+}
+
+}  // namespace detail
+
+/// Plans what a document asks for, in its layout or in the one that search() chooses. Errors: those of plan(),
+/// plan_disaggregated() and plan_reinforcement().
 inline result<requested_plan> plan(const plan_request& r) {
+    if (r.rollout) return detail::plan_phases(r);
     const result<job_plan> alone = r.layout ? plan(r.job, *r.layout, r.cluster) : plan(r.job, r.cluster);
     if (!alone) return alone.error();
     if (!r.prefill) return requested_plan{.plan = *alone};
@@ -194,11 +239,53 @@ inline result<json_value> to_json(const std::vector<found_layout>& best, const p
     return list;
 }
 
+/// The additional answer where a policy learns from rollouts: each phase with its verdict, memory and time, and the
+/// step.
+inline json_value to_json(const reinforcement_plan& p, const rollout_request& asked) {
+    json_value phases = json_value::array();
+    for (std::int32_t i = 0; i < p.phase_count; ++i) {
+        const phase_plan& one = p.phases[static_cast<std::size_t>(i)];
+        phases.push_back(detail::json_object({{"phase", name_of(one.phase)},
+                                              {"verdict", name_of(one.plan.verdict)},
+                                              {"layout", to_json(one.plan.layout)},
+                                              {"memory", to_json(one.plan.memory)},
+                                              {"own", to_json(one.own)},
+                                              {"resident", to_json(one.resident)},
+                                              {"usable", one.plan.usable.in(bytes)},
+                                              {"time", to_json(one.time)}}));
+    }
+    return detail::json_object({{"verdict", name_of(p.verdict())},
+                                {"worst", name_of(p.worst().phase)},
+                                {"engine", asked.rollout.engine.runtime.identity.name.view()},
+                                {"phases", phases},
+                                {"answers", p.answers},
+                                {"in_flight", p.in_flight},
+                                {"optimizer_steps", p.optimizer_steps},
+                                {"mean_output", p.mean_output.in(tokens)},
+                                {"log_probabilities", to_json(p.log_probabilities)},
+                                {"synchronisation", p.synchronisation.in(seconds)},
+                                {"step", to_json(p.step)},
+                                {"host_memory", p.host_memory.in(bytes)},
+                                {"idle_trainer", p.idle_trainer},
+                                {"idle_engine", p.idle_engine},
+                                {"answers_per_second", p.answers_per_second()},
+                                {"tokens_per_second", p.tokens_per_second().in(tokens_per_s)}});
+}
+
 namespace detail {
+
+/// The cluster of a request's job: of a policy that learns from rollouts, beside what an engine keeps of the GPUs.
+inline cluster cluster_of(const requested_plan& p, const plan_request& r) {
+    return p.phases ? beside_engine(*p.phases, r.cluster) : r.cluster;
+}
 
 /// The answer to a job document, less what was assumed and what would help.
 inline json_value requested_to_json(const requested_plan& p, const plan_request& r) {
-    json_value answer = plan_to_json(p.plan, r.job, r.cluster, layout_choice_of(r.layout), r.lengths);
+    json_value answer = plan_to_json(p.plan, r.job, cluster_of(p, r), layout_choice_of(r.layout), r.lengths);
+    if (p.phases) {
+        answer["verdict"] = name_of(p.verdict());
+        answer["reinforcement"] = to_json(*p.phases, *r.rollout);
+    }
     if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, layout_choice_of(r.prefill->layout));
     answer["runtime"] = runtime_to_json(r);
     if (!r.device.empty()) answer["cluster"]["device"] = r.device;
@@ -228,7 +315,7 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
 /// The command that starts the job as it was planned; empty where it does not fit, has a pool for each phase, or its
 /// runtime's launcher is not known.
 inline std::string launch_command(const job_answer& given) {
-    if (given.planned.split || given.planned.verdict() == verdict::does_not_fit) return {};
+    if (given.planned.split || given.planned.phases || given.planned.verdict() == verdict::does_not_fit) return {};
     return launch_command(given.request.job, given.planned.plan.layout, given.request.cluster);
 }
 
@@ -317,8 +404,8 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
     const plan_request& request = given.request;
     const layout_choice choice = layout_choice_of(request.layout);
     // 50 KB, for which threads with small stacks have no room. (std::make_unique would make them on the stack first.)
-    const std::unique_ptr<const remedies> found(
-        new remedies(what_would_help(request.job, given.planned.plan.layout, request.cluster, choice)));
+    const std::unique_ptr<const remedies> found(new remedies(
+        what_would_help(request.job, given.planned.plan.layout, detail::cluster_of(given.planned, request), choice)));
     for (const remedy& r : *found) detail::keep_if_it_fits(r, document, sources, request, helpful);
     return helpful;
 }

@@ -175,6 +175,10 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
             return detail::sentence("the weights alone take {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight: return detail::tight_memory(r, where, p, j, c);
+        case reason_code::phases_exceed:
+            return detail::sentence(
+                "needs {} {}{} with what other phases keep there, has {}",
+                {p.verdict == verdict::tight ? "up to" : "about", to_string(r.needed), where, to_string(r.available)});
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
         case reason_code::states_evicted:
         case reason_code::checkpoint_exceeded:

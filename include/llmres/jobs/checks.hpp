@@ -371,9 +371,18 @@ constexpr status validate_preference(const job& j) {
     if (j.preference == preference_method::kto && by_trl && j.micro_batch < 2)
         return refused(error_code::out_of_range, "micro_batch", j.micro_batch,
                        "2 or more: kto holds each answer against another of its micro-batch");
-    if (!has_reference(j.preference) && j.reference != reference_model::by_method)
+    const bool by_rollouts = learns_from_rollouts(j.preference);
+    if (!has_reference(j.preference) && !by_rollouts && j.reference != reference_model::by_method)
         return refused(error_code::inconsistent, "reference", name_of(j.reference),
-                       "absent: only dpo and kto have a reference");
+                       "absent: only dpo, kto, grpo, rloo and ppo have a reference");
+    if (has_reference(j.preference) && j.reference == reference_model::none)
+        return refused(error_code::inconsistent, "reference", "none", "loaded, adapters_off or precomputed");
+    if (has_reference(j.preference) && j.reference == reference_model::offloaded)
+        return refused(error_code::unsupported, "reference", "offloaded",
+                       "loaded with offload.parameters, where a step computes it");
+    if (by_rollouts && j.reference == reference_model::precomputed)
+        return refused(error_code::unsupported, "reference", "precomputed",
+                       "loaded, offloaded, adapters_off or none: answers are new in each step");
     if (j.reference == reference_model::adapters_off && !j.adapter.trains())
         return refused(error_code::inconsistent, "reference", name_of(j.reference),
                        "an adapter, which is switched off");

@@ -63,29 +63,38 @@ enum class preference_method : std::uint8_t {
     simpo,   ///< simple preference optimization
     cpo,     ///< contrastive preference optimization
     reward,  ///< a reward model: a score for each answer
+    grpo,    ///< group relative policy optimization of its own answers, by their rewards (DAPO, REINFORCE++, ...)
+    rloo,    ///< REINFORCE leave-one-out, likewise
+    ppo,     ///< proximal policy optimization of its own answers, beside a critic that learns their values
 };
 /// The names of the methods, in their order.
 template <>
-inline constexpr std::array<std::string_view, 7> names_of<preference_method>{"none",  "dpo", "kto",   "orpo",
-                                                                             "simpo", "cpo", "reward"};
+inline constexpr std::array<std::string_view, 10> names_of<preference_method>{"none", "dpo",    "kto",  "orpo", "simpo",
+                                                                              "cpo",  "reward", "grpo", "rloo", "ppo"};
 
 /// Where the log-probabilities come from that the trained model's are held against.
 enum class reference_model : std::uint8_t {
-    by_method,  ///< the model itself where adapters are trained, else another copy of it; none where a method has none
-    loaded,     ///< another model of the same size, which is not trained
+    /// Of dpo, kto, rloo and ppo the model itself where adapters are trained, else another copy of it; of others none.
+    by_method,
+    loaded,        ///< another model of the same size, which is not trained
     adapters_off,  ///< the trained model with its adapters switched off
     precomputed,   ///< computed before training
+    offloaded,     ///< another model of the same size, in main memory but for the layer that computes
+    none,          ///< there is no reference
 };
 /// The names of the kinds of references, in their order.
 template <>
-inline constexpr std::array<std::string_view, 4> names_of<reference_model>{"by_method", "loaded", "adapters_off",
-                                                                           "precomputed"};
+inline constexpr std::array<std::string_view, 6> names_of<reference_model>{"by_method",   "loaded",    "adapters_off",
+                                                                           "precomputed", "offloaded", "none"};
 
+/// True of methods that train a model on answers that it generates itself (reinforcement learning).
+constexpr bool learns_from_rollouts(preference_method m) { return m >= preference_method::grpo; }
 /// True where a sample is two answers to one prompt, which are computed together.
 constexpr bool learns_from_pairs(preference_method m) {
-    return m != preference_method::none && m != preference_method::kto;
+    return m != preference_method::none && m != preference_method::kto && !learns_from_rollouts(m);
 }
-/// True of methods that hold log-probabilities against those of a reference.
+/// True of methods whose training step computes a reference's log-probabilities, or reads precomputed ones. (Those that
+/// learn from rollouts may have a reference too, which computes before the step.)
 constexpr bool has_reference(preference_method m) { return m == preference_method::dpo || m == preference_method::kto; }
 /// Sequences that one sample is.
 constexpr std::int64_t sequences_of_sample(preference_method m) { return learns_from_pairs(m) ? 2 : 1; }
@@ -137,9 +146,11 @@ struct job {
     std::int64_t global_batch = 0;  ///< samples in one optimizer step; default: one micro-batch a data rank
     preference_method preference = preference_method::none;  ///< what is learned from, where not the next token
     reference_model reference = reference_model::by_method;  ///< what a preferred answer is held against
-    llmres::optimizer optimizer = adamw;                     ///< the optimizer
-    attention_kernel attention = attention_kernel::sdpa;     ///< how attention is computed
-    llmres::recompute recompute = recompute::none;           ///< what is recomputed
+    /// Forward passes over a sample before the step that trains on it, for log-probabilities (`grpo`, `ppo`).
+    std::int32_t passes_before_step = 0;
+    llmres::optimizer optimizer = adamw;                  ///< the optimizer
+    attention_kernel attention = attention_kernel::sdpa;  ///< how attention is computed
+    llmres::recompute recompute = recompute::none;        ///< what is recomputed
     /// The parts of a layer that selective recomputation recomputes (Megatron-Core's recompute-modules).
     layer_part_set recompute_modules{layer_part::core_attn};
     std::int32_t recompute_every = 1;  ///< with full recomputation: only every n-th layer is recomputed
@@ -168,16 +179,21 @@ struct job {
 constexpr bool trains(const job& j) { return j.task != task::serving; }
 /// Sequences that a data rank computes at once in training.
 constexpr std::int64_t computed_sequences(const job& j) { return j.micro_batch * sequences_of_sample(j.preference); }
-/// Where the reference's log-probabilities come from: never `by_method` where the job's method has a reference.
+/// Where the reference's log-probabilities come from; never `by_method`.
 constexpr reference_model reference_of(const job& j) {
-    if (!has_reference(j.preference) || j.reference != reference_model::by_method) return j.reference;
+    if (j.reference != reference_model::by_method) return j.reference;
+    const bool unless_said = has_reference(j.preference) || j.preference == preference_method::rloo ||
+                             j.preference == preference_method::ppo;
+    if (!unless_said) return reference_model::none;
     return j.adapter.trains() ? reference_model::adapters_off : reference_model::loaded;
 }
 /// True where a reference's weights lie beside those that are trained.
-constexpr bool loads_reference(const job& j) {
-    return has_reference(j.preference) && reference_of(j) == reference_model::loaded;
+constexpr bool loads_reference(const job& j) { return reference_of(j) == reference_model::loaded; }
+/// True where training keeps in main memory what else would lie on GPUs.
+constexpr bool trains_from_host(const job& j) {
+    return j.offload.to_host() || reference_of(j) == reference_model::offloaded;
 }
-/// True where a training step computes a reference's log-probabilities.
+/// True where a training step computes a reference's log-probabilities beside what the trained model saved.
 constexpr bool computes_reference(const job& j) {
     return has_reference(j.preference) && reference_of(j) != reference_model::precomputed;
 }

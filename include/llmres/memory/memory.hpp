@@ -195,7 +195,7 @@ namespace detail {
 /// host_memory_of(), with what layouts of the same job and cluster have in common.
 constexpr interval<byte_count> host_memory_of(const job& j, const layout& l, const cluster& c, training_folds& folds) {
     if (!trains(j)) return serving_host_memory(j, l, c.node_size());
-    return j.offload.to_host() ? host_memory_of_node(j, l, c.node_size(), folds) : interval<byte_count>{};
+    return trains_from_host(j) ? host_memory_of_node(j, l, c.node_size(), folds) : interval<byte_count>{};
 }
 
 }  // namespace detail

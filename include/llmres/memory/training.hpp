@@ -153,7 +153,9 @@ constexpr training_passes passes_of_stages(const folded_job& f) {
 constexpr byte_count host_memory(const folded_job& f, const placement& here) {
     const job& j = f.job;
     byte_count held = stage_weights{f, here}.all.host;
-    if (j.offload.parameters == offload_place::host && loads_reference(j)) {  // which is offloaded as what is trained
+    // A reference is offloaded where it is said to be, or as what is trained is.
+    if (reference_of(j) == reference_model::offloaded ||
+        (j.offload.parameters == offload_place::host && loads_reference(j))) {
         job on_gpu = j;
         on_gpu.offload = {};
         held += stage_weights{folded_job{on_gpu, f.layout}, here}.all.weights;

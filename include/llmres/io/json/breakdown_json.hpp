@@ -33,6 +33,12 @@ inline json_value to_json(const memory_breakdown& m) {
     return out;
 }
 
+/// A size with its bounds.
+inline json_value to_json(const interval<byte_count>& size) {
+    return detail::json_object(
+        {{"low", size.low.in(bytes)}, {"expected", size.expected.in(bytes)}, {"high", size.high.in(bytes)}});
+}
+
 /// The passes of a training step.
 inline json_value to_json(const training_passes& p) {
     return detail::json_object({{"forward", p.forward.in(bytes)},

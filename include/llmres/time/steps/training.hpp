@@ -84,10 +84,11 @@ constexpr priced_pass both_passes(const priced_passes& each) {
 }
 
 /// Forward passes of a training step that nothing is differentiated of: the reference's; of KTO as many over answers to
-/// other prompts, by both models (trl 1.16, trainer/kto_trainer.py, _compute_kl_logps and _compute_loss).
+/// other prompts, by both models (trl 1.16, trainer/kto_trainer.py, _compute_kl_logps and _compute_loss); and those
+/// before the step.
 constexpr double passes_beside(const job& j) {
     const double others = j.preference == preference_method::kto ? 1.0 : 0.0;
-    return computes_reference(j) ? 1.0 + 2.0 * others : others;
+    return (computes_reference(j) ? 1.0 + 2.0 * others : others) + j.passes_before_step;
 }
 
 /// What a micro-batch takes of one layer: both passes, and what is computed a second time.

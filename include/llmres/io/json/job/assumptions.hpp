@@ -67,6 +67,26 @@ inline void assume_adapter(assumption_list& a, const job& j, bool by_stack) {
     if (!a.says("adapter", "targets")) a.list()["adapter_targets"] = "all-linear";
 }
 
+/// Lists what a document leaves unsaid of rollouts: the engine with what it is asked, and the lengths of answers.
+inline void assume_rollout(assumption_list& a, const nlohmann::json& whole, const rollout_request& asked) {
+    const rollout& r = asked.rollout;
+    const auto add = [&](const char* key, const json_entry& value) {
+        if (!a.says("rollout", key)) a.list()[std::string{"rollout_"} + key] = value.take();
+    };
+    const nlohmann::json engine = engine_of(whole.value("rollout", nlohmann::json::object()));
+    add("engine", r.engine.runtime.identity.name.view());
+    for (const auto& [key, value] : engine.items())
+        if (key != "name" && key != "gpu_memory_utilization" && !a.says("rollout", "engine"))
+            a.list()["rollout_" + key] = same_json<json_value>(value);
+    if (r.engine.runtime.cache.fraction) add("gpu_memory_utilization", *r.engine.runtime.cache.fraction);
+    add("generations", r.generations);
+    add("prompt", r.engine.prompt.in(tokens));
+    add("output", r.engine.output.in(tokens));
+    add("mean_output", (r.mean_output > token_count{} ? r.mean_output : r.engine.output).in(tokens));
+    add("sleep", name_of(r.sleep));
+    add("scores_again", r.scores_again);
+}
+
 /// Lists what software sets of its runtime, its layout and what is offloaded, where the document leaves it unsaid; and
 /// the version that these defaults are of.
 inline void assume_defaults_of(assumption_list& a, const nlohmann::json& document, const training_stack& stack) {
@@ -85,7 +105,7 @@ inline void assume_training(assumption_list& a, const nlohmann::json& document, 
     a.add("sequence", sequence_of(j).in(tokens));
     if (const std::string_view head = head_name(j.model); !head.empty()) a.add("head", head);
     a.add("micro_batch", j.micro_batch);
-    if (has_reference(j.preference)) a.add("reference", name_of(reference_of(j)));
+    if (has_reference(j.preference) || learns_from_rollouts(j.preference)) a.add("reference", name_of(reference_of(j)));
     a.add("optimizer", j.optimizer.name.view());
     const maybe<precision> master = j.adapter.trains() ? maybe<precision>{} : master_weights_of(j);
     a.add("master_weights", master ? std::string{(*master).name.view()} : std::string{"none"});
@@ -108,6 +128,7 @@ inline json_value assumptions_of(const nlohmann::json& document, const plan_requ
     a.add_format("weights", j.gguf ? mix_name(*j.gguf) : std::string{weights_of(j).name.view()});
     a.add_format("compute", std::string{j.compute.name.view()});
     trains(j) ? assume_training(a, document, j) : assume_serving(a, j);
+    if (request.rollout) assume_rollout(a, with_defaults_of_stack(document).value_or(document), *request.rollout);
     if (request.fitted) {
         a.list()["gpu_layers"] = j.options.gpu_layers.value_or(j.model.layers.size + 1);
         if (j.options.experts_on_host)

@@ -31,6 +31,9 @@ struct training_stack {
     std::string_view of_sharded = "{}";       ///< further ones where `layout` has `zero` 2 or 3, as JSON
     std::string_view of_preferences = "{}";   ///< further ones where preferences are learned, as JSON
     std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
+    std::string_view of_rollouts = "{}";      ///< further ones where grpo, rloo or ppo learns from rollouts, as JSON
+    /// What it asks of an engine in `rollout` that nobody says otherwise, by the engine's name, as JSON.
+    std::string_view of_engines = "{}";
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
     bool mixes = true;  ///< it trains in mixed precision though nobody asks for it
@@ -62,7 +65,10 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                      "runtime": {"fp32_stream": false, "loss": "fused_log_probabilities"}})",
      .of_low_rank = R"({"adapter": {"rank": 16}})",
      // experimental/orpo and experimental/cpo make all logits.
-     .of_unreferenced = R"({"runtime": {"loss": "eager"}})"},
+     .of_unreferenced = R"({"runtime": {"loss": "eager"}})",
+     // trainer/grpo_config.py, trainer/rloo_config.py and generation/vllm_generation.py; prompts are never cut.
+     .of_rollouts = R"({"sequence": null, "rollout": {"engine": "transformers", "generations": 8, "output": 512}})",
+     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.3, "max_num_batched_tokens": 4096}})"},
     // Norms and embeddings are 16-bit again after peft's prepare_model_for_kbit_training (loaders/model.py,
     // should_convert_embedding_dtypes; not where FSDP shards 4-bit weights). Kernels of adapters are switched on unless
     // the configuration names one (utils/schemas/validation.py, lora_kernels_auto_enable; kernels/lora.py).
@@ -108,6 +114,29 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .defaults = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})",
      .of_low_rank = R"({"adapter": {"rank": 8}, "runtime": {"fused_gates": true}})",
      .of_pretraining = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})"},
+    // FSDP1 shards fp32 weights, packed sequences have no padding, and logits are whole (trainer/config/actor,
+    // workers/engine/fsdp/transformer_impl.py). Its micro-batch has no default.
+    {.name = "verl",
+     .also = "verl",
+     .read_in = "verl 0.9.1, trainer/config/_generated_ppo_trainer.yaml, workers/engine/fsdp/transformer_impl.py and "
+                "workers/rollout/vllm_rollout",
+     .defaults = R"({"micro_batch": 1, "weights": "fp32", "recompute": "full", "optimizer": "adamw_fused",
+                     "attention": "flash", "layout": {"zero": 3},
+                     "runtime": {"fp32_stream": false, "sync_each_batch": true}})",
+     .of_rollouts = R"({"reference": "none", "rollout": {"engine": "vllm", "generations": 8, "tensor": 2,
+                        "prompt": 512, "output": 512, "sleep": "level_2"}})",
+     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.5, "max_num_seqs": 256, "max_num_batched_tokens": 8192},
+                       "sglang": {"mem_fraction_static": 0.5}})"},
+    // DeepSpeed's bf16 weights with fp32 copies; a reference stands beside the policy for the KL term of the reward
+    // (cli/train_ppo_ray.py, models/actor.py: logits of all positions in fp32).
+    {.name = "openrlhf",
+     .also = "openrlhf",
+     .read_in = "openrlhf 0.11.2, cli/train_ppo_ray.py, models/actor.py and utils/deepspeed",
+     .defaults = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw_fused", "attention": "flash",
+                     "layout": {"zero": 2}})",
+     .of_rollouts = R"({"reference": "loaded", "rollout": {"engine": "vllm", "generations": 8, "output": 1024,
+                        "prompt": 1024}})",
+     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.95}})"},
     // The recipes of single models start from these, and set layouts and lengths of their own. Of a 16-bit adapter, the
     // optimizer's fp32 copy, states and gradients are not described: 10 bytes a trained weight more.
     {.name = "megatronbridge",
@@ -183,6 +212,32 @@ inline void leave_to_deepspeed(nlohmann::json& defaults) {
     if (settings.empty()) defaults.erase("runtime");
 }
 
+/// What a stack sets of a job that learns from rollouts, and of the engine that generates them.
+inline void take_rollout_defaults(const training_stack& stack, nlohmann::json& said, nlohmann::json& defaults) {
+    maybe<preference_method> learned;
+    for (const char* key : {"task", "preference"})
+        if (!learned) learned = preference_of(said.value(key, nlohmann::json{}));
+    if (!learned || !learns_from_rollouts(*learned)) return;
+    defaults.merge_patch(nlohmann::json::parse(stack.of_rollouts));
+    nlohmann::json& rollout = defaults["rollout"];
+    if (*learned == preference_method::rloo) rollout["generations"] = 2;  // trl 1.16, trainer/rloo_config.py
+    const nlohmann::json own = said.value("rollout", nlohmann::json::object());
+    nlohmann::json engine =
+        own.is_object() && own.contains("engine") ? own["engine"] : rollout.value("engine", nlohmann::json("vllm"));
+    if (engine.is_string()) engine = {{"name", engine}};
+    if (!engine.is_object() || !engine.contains("name") || !engine["name"].is_string()) return;
+    const std::string name = engine["name"].get<std::string>();
+    const nlohmann::json engines = nlohmann::json::parse(stack.of_engines);
+    for (const auto& [of, asked] : engines.items()) {
+        if (!same_name(of, std::string_view{name}.substr(0, name.find('@')))) continue;
+        nlohmann::json settings = asked;
+        if (own.is_object() && own.contains("gpu_memory_utilization")) settings.erase("gpu_memory_utilization");
+        engine = beside(settings, engine);
+    }
+    rollout["engine"] = engine;
+    if (own.is_object() && own.contains("engine")) said["rollout"]["engine"] = engine;
+}
+
 /// A document with the defaults of the stack that it names, where it leaves them unsaid or null; nothing where it names
 /// none. A micro-batch that does not divide the global batch stays unsaid. Optimizers that project gradients train
 /// whole matrices, so that no adapter is taken for them (LLaMA-Factory, finetuning_args.py, refuses one).
@@ -217,6 +272,7 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
         if (const auto learned = preference_of(said.value(key, nlohmann::json{}));
             learned && learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward)
             defaults.merge_patch(nlohmann::json::parse(stack->of_unreferenced));
+    take_rollout_defaults(*stack, said, defaults);
     const bool recomputes = says(said.value("recompute", defaults["recompute"]), name_of(recompute::full));
     if (!recomputes || whole_or(said, "sequence", whole_or(defaults, "sequence", 0)) < stack->offloads_from)
         defaults.erase("offload");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include <llmres/answers/disaggregated.hpp>
+#include <llmres/answers/phases/disaggregated.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Questions as people type them: does GRPO or PPO fit, which phase is the fullest, and how long is a step?
+#include <doctest/doctest.h>
+
+#include "../program_checks.hpp"
+
+#include <string>
+#include <string_view>
+
+using namespace program_checks;
+using nlohmann::json;
+
+namespace {
+
+json said(const arguments& asked) { return run(asked + arguments{"--json"}).json(); }
+json phases(const arguments& asked) { return said(asked)["reinforcement"]; }
+json phase(const json& step, std::string_view name) {
+    for (const json& one : step["phases"])
+        if (one["phase"] == name) return one;
+    return {};
+}
+double expected(const json& bounds) { return bounds["expected"].get<double>(); }
+
+const arguments hobby{"plan", "qwen2.5-1.5b", "--task", "grpo", "--gpu", "rtx-4090", "--runtime", "trl"};
+const arguments eight{"plan", "qwen2.5-7b", "--task", "grpo",          "--gpu", "h100-sxm5-80gb", "--gpus",
+                      "8",    "--runtime",  "verl",   "--micro_batch", "2",     "--global_batch", "256"};
+
+}  // namespace
+
+TEST_CASE("1. Does GRPO of a 1.5B fit on one RTX 4090, with LoRA and in full?") {
+    CHECK(run(hobby).exit == 1);
+    const auto adapted = run(hobby + arguments{"--lora", "true"});
+    CHECK(adapted.exit == 0);
+    CHECK(adapted.out.find("qwen2.5-1.5b, finetuning by grpo on 1 x GeForce RTX 4090, runtime huggingface: fits") == 0);
+    CHECK(adapted.out.find("8 answers of at most 512 tokens by transformers, 8 at once") != std::string::npos);
+}
+
+TEST_CASE("2. Which moment is the fullest, and does the exit code know it?") {
+    const arguments awake = eight + arguments{"--rollout_sleep", "awake", "--rollout_gpu_memory_utilization", "0.9"};
+    const json step = phases(awake);
+    CHECK(run(awake).exit == 1);
+    CHECK(said(awake)["verdict"] == "does_not_fit");
+    CHECK(step["worst"] == "training");
+    const json fuller = phase(step, "training");
+    CHECK(expected(fuller["own"]) + expected(fuller["resident"]) > 85e9);
+    CHECK(run(eight).exit == 0);
+}
+
+TEST_CASE("3. Which part of the GPU may the engine take?") {
+    const auto found = run({"search", "qwen2.5-7b", "--task", "grpo", "--gpu", "h100-sxm5-80gb", "--gpus", "8",
+                            "--runtime", "verl", "--micro_batch", "2", "--global_batch", "256", "--top", "3"});
+    CHECK(found.exit == 0);
+    // The line that it ends with is a command that fits as printed.
+    const std::size_t at = found.out.rfind("plan     llmres ");
+    REQUIRE(at != std::string::npos);
+    std::string line = found.out.substr(at + 16);
+    line.pop_back();
+    arguments again;
+    for (std::size_t from = 0; from < line.size();) {
+        const std::size_t end = std::min(line.find(' ', from), line.size());
+        again = again + arguments{line.substr(from, end - from)};
+        from = end + 1;
+    }
+    CHECK(run(again).exit == 0);
+    const json best = said({"search", "qwen2.5-7b", "--task", "grpo", "--gpu", "h100-sxm5-80gb", "--gpus", "8",
+                            "--runtime", "verl", "--micro_batch", "2", "--global_batch", "256", "--top", "3"});
+    CHECK(best["schema"] == "llmres/search_phases/1");
+    REQUIRE(best["best"].size() == 3);
+    CHECK(expected(best["best"][0]["reinforcement"]["step"]) <= expected(best["best"][1]["reinforcement"]["step"]));
+}
+
+TEST_CASE("4. What does a reference cost, and one in main memory?") {
+    const auto reference = [](const char* kind) {
+        return phases(eight + arguments{"--reference", kind, "--host_memory", "1TiB"});
+    };
+    const json none = reference("none"), loaded = reference("loaded"), offloaded = reference("offloaded");
+    const double weights = 4.0 * 7'615'616'512 / 8;  // fp32, sharded over eight
+    CHECK(expected(phase(loaded, "training")["own"]) - expected(phase(none, "training")["own"]) ==
+          doctest::Approx(weights).epsilon(0.1));
+    CHECK(expected(phase(offloaded, "training")["own"]) ==
+          doctest::Approx(expected(phase(none, "training")["own"])).epsilon(1e-9));
+    CHECK(expected(loaded["log_probabilities"]) == doctest::Approx(2 * expected(none["log_probabilities"])));
+}
+
+TEST_CASE("5. How long is a step, and what is it made of?") {
+    const json step = phases(eight);
+    const double parts = expected(phase(step, "rollout")["time"]) + expected(phase(step, "training")["time"]) +
+                         expected(step["log_probabilities"]) + step["synchronisation"].get<double>();
+    CHECK(expected(step["step"]) == doctest::Approx(parts));
+    CHECK(step["answers"] == 256);
+}
+
+TEST_CASE("6. How much longer is a rollout whose longest answer has four times the mean length?") {
+    const auto rollout = [](const char* longest, const char* mean) {
+        const json step = phases(eight + arguments{"--rollout_output", longest, "--rollout_mean_output", mean});
+        return expected(phase(step, "rollout")["time"]);
+    };
+    const double even = rollout("512", "512"), tail = rollout("2048", "512");
+    CHECK(tail > 2 * even);
+    CHECK(tail < 4 * even);
+}
+
+TEST_CASE("7. Does PPO of an 8B fit on eight H100?") {
+    const auto answer = run({"plan", "llama-3.1-8b", "--task", "ppo", "--gpu", "h100", "--gpus", "8"});
+    CHECK(answer.exit == 0);
+    CHECK(answer.out.find("critic") != std::string::npos);
+}
+
+TEST_CASE("8. What do GPUs of the engine's own bring, and how long do they wait?") {
+    const arguments own = eight + arguments{"--rollout_gpus", "4", "--rollout_sleep", "awake"};
+    const json apart = phases(own), at_once = phases(own + arguments{"--rollout_asynchronous", "true"});
+    CHECK(expected(phase(apart, "training")["resident"]) == 0);
+    CHECK(apart["idle_engine"].get<double>() > 0.5);
+    CHECK(expected(at_once["step"]) < expected(apart["step"]));
+    CHECK(run(own).out.find("GPUs that train wait for ") != std::string::npos);
+}
+
+TEST_CASE("9. Trainers' own words are understood") {
+    const json step = phases({"plan",   "qwen2.5-7b",
+                              "--task", "grpo",
+                              "--gpu",  "a100",
+                              "80gb",   "--num-generations",
+                              "4",      "--max-completion-length",
+                              "256",    "--max_prompt_length",
+                              "128",    "--runtime",
+                              "trl",    "--use_vllm",
+                              "true",   "--vllm_gpu_memory_utilization",
+                              "0.4",    "--lora",
+                              "true"});
+    CHECK(step["engine"] == "vllm");
+    CHECK(step["mean_output"] == 256);
+    CHECK(step["answers"] == 8);
+    const double part = expected(phase(step, "rollout")["own"]) / 85.1e9;
+    CHECK(part == doctest::Approx(0.4).epsilon(0.05));
+}
+
+TEST_CASE("10. Bad input is refused by name, and commands of one phase say so") {
+    CHECK(run({"plan", "qwen2.5-7b", "--gpu", "l4", "--rollout_output", "9"}).exit == 2);
+    CHECK(run(eight + arguments{"--rollout_generations", "3", "--rollout_answers", "256"}).exit == 2);
+    CHECK(run(eight + arguments{"--rollout_sleep", "deep"}).err.find("rollout.sleep") != std::string::npos);
+    CHECK(run({"plan", "qwen2.5-7b", "--task", "rlhf", "--gpu", "l4"}).err.find("grpo") != std::string::npos);
+    CHECK(run({"place", "qwen2.5-7b", "--task", "grpo", "--free", "h100-sxm5-80gb:8"}).exit == 2);
+}
