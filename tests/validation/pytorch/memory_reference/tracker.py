@@ -84,6 +84,14 @@ class StorageTracker(TorchDispatchMode):
         self.live += size
         self.live_rounded += rounded(size)
 
+    def selects(self, mask: torch.Tensor) -> int:
+        """How many elements of a fake ``mask`` are true: all, as ``_scalar`` answers of masks."""
+        return mask.numel()
+
+    def _selected(self, tensor: torch.Tensor, masks: list[torch.Tensor]) -> torch.Tensor:
+        (mask,) = masks
+        return tensor.new_empty((self.selects(mask), *tensor.shape[mask.dim():]))
+
     def __torch_dispatch__(self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func is aten._local_scalar_dense.default and isinstance(args[0], FakeTensor):
@@ -92,7 +100,7 @@ class StorageTracker(TorchDispatchMode):
         if func is aten.add.Tensor and _engine_would_add_in_place(args, kwargs):
             return aten.add_.Tensor(*args)
         if func is aten.index.Tensor and isinstance(args[0], FakeTensor) and any(_is_mask(i) for i in args[1]):
-            result = _all_selected(*args)
+            result = self._selected(*args)
         elif func is aten.addmm.dtype_out:  # the same kernel as addmm, into what is there
             result = kwargs["out"]
         elif func is aten._grouped_mm.default and isinstance(args[0], FakeTensor):
@@ -109,12 +117,6 @@ class StorageTracker(TorchDispatchMode):
 
 def _is_mask(index: Any) -> bool:
     return index is not None and index.dtype == torch.bool
-
-
-def _all_selected(tensor: torch.Tensor, masks: list[torch.Tensor]) -> torch.Tensor:
-    """What a mask selects of a fake tensor: all, as ``_scalar`` answers of masks."""
-    (mask,) = masks
-    return tensor.new_empty((mask.numel(), *tensor.shape[mask.dim():]))
 
 
 def _scalar(tensor: torch.Tensor) -> bool | int | float:
