@@ -111,6 +111,17 @@ def document(row: dict[str, str]) -> dict[str, Any]:
     return made | {"layout": {}, "cluster": {"gpu": GPUS[row["gpu"]]}, "runtime": runtime(row)}
 
 
+def grpo_document(row: dict[str, str]) -> dict[str, Any]:
+    """The job of one row of reinforcement_runs.csv: the training job, and what reinforcement learning adds to it."""
+    asked = row | {"loss": "trl_" + row["trainer"]}
+    made = document(asked)
+    made["reinforcement"] = {
+        "method": row["trainer"], "prompt": int(row["prompt"]), "completion": int(row["completion"]),
+        "generations": int(row["generations"]), "beta": float(row["beta"]), "generator": row["generator"],
+    } | ({"padded": True} if row["padded"] else {})
+    return made
+
+
 MEASURED = ("allocated_saved_bytes", "allocated_forward_peak_bytes", "allocated_loss_peak_bytes", "allocated_backward_peak_bytes",
             "allocated_step_peak_bytes", "allocated_peak_bytes", "reserved_peak_bytes")
 
