@@ -222,3 +222,166 @@ TEST_CASE("a repository's file has the quantisation that its name ends with") {
     CHECK(model("Q8_0/Qwen3-8B-Q8_0-00001-of-00002.gguf") == "a/b-GGUF:Q8_0");
     CHECK(model("Qwen3-8B-UD-Q4_K_XL.gguf") == "a/b-GGUF:Qwen3-8B-UD-Q4_K_XL");  // which names no mix, and is refused
 }
+
+TEST_CASE("whole documents of lines: nothing more is in them, and nothing less") {
+    struct row {
+        std::string_view line;
+        const char* document;
+        std::int64_t gpus = 0;
+    };
+    const row rows[] = {
+        {"vllm serve m -tp 2 -pp 3 -dp 4",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 3, "data": 4}, "runtime": {"name": "vllm"}})"},
+        {"vllm serve m -dp 2 -ep", R"({"model": "m", "layout": {"tensor": 1, "pipeline": 1, "data": 2, "expert": 2,
+         "expert_tensor": 1}, "runtime": {"name": "vllm"}})"},
+        {"vllm serve m -ep",
+         R"({"model": "m", "layout": {"tensor": 1, "pipeline": 1, "data": 1}, "runtime": {"name": "vllm"}})"},
+        {"vllm serve m -tp 3 --nnodes 2",
+         R"({"model": "m", "layout": {"tensor": 3, "pipeline": 1, "data": 1}, "runtime": {"name": "vllm"}})"},
+        {"vllm serve m -tp 2 -pp 3 -dp 4 --nnodes 4 --dtype half --kv-cache-dtype FP8_E4M3 --enable-lora",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 3, "data": 4}, "cluster": {"gpus_per_node": 6},
+         "compute": "half", "kv_cache": "fp8_e4m3",
+         "runtime": {"name": "vllm", "max_loras": 1, "max_lora_rank": 16}})"},
+        {"CUDA_VISIBLE_DEVICES=0 vllm serve m --nnodes 2 -tp 2",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 1, "data": 1}, "cluster": {"gpus_per_node": 1},
+         "runtime": {"name": "vllm"}})"},
+        {"sglang serve --model m",
+         R"({"model": "m", "layout": {"tensor": 1, "pipeline": 1, "data": 1}, "runtime": {"name": "sglang"}})"},
+        {"sglang serve --model m --tp 2 --ep 2 --enable-lora --json-model-override-args '{\"num_hidden_layers\": 2}'",
+         R"({"model": {"from": "m", "layers": 2}, "layout": {"tensor": 2, "pipeline": 1, "data": 1, "expert": 2,
+         "expert_tensor": 1}, "runtime": {"name": "sglang", "max_loras": 8, "max_lora_rank": 16}})"},
+        {"sglang serve --model m --tp 4 --dp 2 --enable-dp-attention --pp-size 3 --nnodes 3",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 3, "data": 2, "expert": 1, "expert_tensor": 4},
+         "cluster": {"gpus_per_node": 4}, "runtime": {"name": "sglang"}})"},
+        {"sglang serve --model m --tp 4 --attn-dp-size 2",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 1, "data": 2, "expert": 1, "expert_tensor": 4},
+         "runtime": {"name": "sglang"}})"},
+        {"sglang serve --model m --tp 4 --attn-dp-size 1",
+         R"({"model": "m", "layout": {"tensor": 4, "pipeline": 1, "data": 1}, "runtime": {"name": "sglang"}})"},
+        {"sglang serve --model m --tp 2 --dp 1 --enable-dp-attention",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 1, "data": 1}, "runtime": {"name": "sglang"}})"},
+        {"sglang serve --model m --tp 2 --dp 3 --pp-size 2 --nnodes 4",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 2, "data": 3}, "cluster": {"gpus_per_node": 3},
+         "runtime": {"name": "sglang"}})"},
+        {"sglang serve --model qwen3-8b --tp 4 --dp 2 --enable-dp-attention",
+         R"({"model": "qwen3-8b", "layout": {"tensor": 4, "pipeline": 1, "data": 1}, "runtime": {"name": "sglang"}})"},
+        {"trtllm-serve m",
+         R"({"model": "m", "layout": {"tensor": 1, "pipeline": 1}, "runtime": {"name": "tensorrt-llm"}})"},
+        {"trtllm-serve m --tp_size 2 --pp_size 3 --ep_size 2",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 3, "expert": 2, "expert_tensor": 1},
+         "runtime": {"name": "tensorrt-llm"}})"},
+        {"trtllm-serve --log_level -1 m --tp_size 2 --ep_size 1",
+         R"({"model": "m", "layout": {"tensor": 2, "pipeline": 1}, "runtime": {"name": "tensorrt-llm"}})"},
+        {"llama-server -m a.gguf -ngl 0 -fit off", R"({"model": "a.gguf", "runtime": {"name": "llama.cpp",
+         "gpu_layers": 0}})"},
+        {"llama-server -m a.gguf -ngl 1 --no-op-offload -fit off --no-mmap",
+         R"({"model": "a.gguf", "runtime": {"name": "llama.cpp", "gpu_layers": 1, "no_op_offload": true,
+         "no_mmap": true}})"},
+        {"llama-server -m a.gguf -np 1 -c 4096 -fit off",
+         R"({"model": "a.gguf", "context": 4096, "runtime": {"name": "llama.cpp"}})"},
+        {"llama-server -m a.gguf -np 2 -c 4096 -fit off",
+         R"({"model": "a.gguf", "batch": 2, "context": 2048, "runtime": {"name": "llama.cpp"}})"},
+        {"llama-server -m a.gguf -fit off",
+         R"({"model": "a.gguf", "cluster": {"gpus": 2}, "layout": {"pipeline": 2}, "runtime": {"name": "llama.cpp"}})",
+         2},
+        {"llama-server -m a.gguf -fit off", R"({"model": "a.gguf", "runtime": {"name": "llama.cpp"}})", 1},
+        {"CUDA_VISIBLE_DEVICES=0 llama-server -m a.gguf -fit off",
+         R"({"model": "a.gguf", "runtime": {"name": "llama.cpp"}})", 2},
+        {"LLAMA_ARG_MLOCK=1 LLAMA_ARG_NO_SUCH=1 LLAMA_ARG_N_GPU_LAYERS=7 X_ARG_CTX_SIZE=9 llama-server -m a.gguf -fit "
+         "off",
+         R"({"model": "a.gguf", "runtime": {"name": "llama.cpp", "gpu_layers": 7}})"},
+        {"CTX_SIZE=5 N_GPU_LAYERS=3 ARG_CTX_SIZE=4 llama-server -m a.gguf -fit off",
+         R"({"model": "a.gguf", "runtime": {"name": "llama.cpp"}})"},
+        {"ollama run m --draft d --think", R"({"model": "m", "runtime": {"name": "ollama", "draft": "d"}})"},
+        {"OLLAMA_NUM_PARALLEL=1 OLLAMA_CONTEXT_LENGTH=9 ollama run m",
+         R"({"model": "m", "context": 9, "runtime": {"name": "ollama"}})"},
+    };
+    for (const row& r : rows) {
+        CAPTURE(r.line);
+        CHECK(job(r.line, r.gpus) == json::parse(r.document));
+    }
+}
+
+TEST_CASE("what a line says beside its document, word by word") {
+    struct row {
+        std::string_view line;
+        std::vector<std::string> sentences;
+    };
+    const std::string drafted =
+        "3 tokens at most are drafted for each step: --draft_tokens 3 --acceptance X counts them in the times";
+    const row rows[] = {
+        {"vllm serve m", {}},
+        {"vllm serve m --speculative-config '{}'", {}},
+        {"vllm serve m -sc '{\"num_speculative_tokens\": 3}'", {}},
+        {"vllm serve m -sc '{\"method\": \"mtp\"}'", {}},
+        {"vllm serve m -sc '{\"method\": \"mtp\", \"num_speculative_tokens\": 3}'", {drafted}},
+        {"vllm serve m -sc '{\"method\": \"suffix\", \"num_speculative_tokens\": 3}'", {drafted}},
+        {"vllm serve m -sc '{\"model\": \"[ngram]\", \"num_speculative_tokens\": 3}'", {drafted}},
+        {"vllm serve m -sc '{\"model\": \"ngram\", \"num_speculative_tokens\": 3}'", {drafted}},
+        {"vllm serve m -sc '{\"method\": \"medusa\", \"num_speculative_tokens\": 3}'",
+         {"a draft head (medusa) takes memory that is not planned", drafted}},
+        {"vllm serve m -sc '{\"model\": \"x-Eagle\"}'",
+         {"a draft head (eagle, x-Eagle) takes memory that is not planned"}},
+        {"vllm serve m --rope-scaling '{\"factor\": \"x\"}'", {}},
+        {"vllm serve m --hf-overrides '{\"a\": 1, \"rope_parameters\": 3}'",
+         {"the override of a is not planned", "the override of rope_parameters is not planned"}},
+        {"sglang serve --model qwen3-8b --tp 4 --dp 2 --enable-dp-attention",
+         {"attention on data ranks beside a dense feed-forward on tensor ranks is not planned"}},
+        {"sglang serve --model qwen3-8b --tp 4 --enable-dp-attention", {}},
+        {"sglang serve --model qwen3-8b --tp 4 --dp 2", {}},
+        {"sglang serve --model qwen3-30b-a3b --tp 4 --dp 2 --enable-dp-attention", {}},
+        {"llama-server -m a.gguf -ot 'blk.1.ffn_exps=CPU,ffn=CPU,exps=CUDA0'",
+         {"--override-tensor blk.1.ffn_exps=CPU is not planned", "--override-tensor ffn=CPU is not planned",
+          "--override-tensor exps=CUDA0 is not planned"}},
+        {"llama-server -m a.gguf -sm tensor -dev CUDA0,CUDA1 -ts 3,1",
+         {"parts of tensors that differ (--tensor-split) are not planned"}},
+    };
+    for (const row& r : rows) {
+        CAPTURE(r.line);
+        const auto read = served(r.line);
+        REQUIRE(read);
+        CHECK(json(read->notes) == json(r.sentences));
+    }
+}
+
+TEST_CASE("degrees that do not fit together are refused with both, and words that no program has by their option") {
+    struct row {
+        std::string_view line, field, value, expected;
+    };
+    const row rows[] = {
+        {"sglang serve --model m --tp 4 --ep 3", "--ep-size", "3", "a divisor of --tp-size, 4"},
+        {"sglang serve --model m --tp 4 --dp 3 --enable-dp-attention", "--dp-size", "3", "a divisor of --tp-size, 4"},
+        {"trtllm-serve m --tp_size 4 --ep_size 3", "--ep_size", "3", "a divisor of --tp_size, 4"},
+        {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 3", "GPUs that are visible", "2",
+         "as many as the options ask for, 3"},
+        {"CUDA_VISIBLE_DEVICES=0 vllm serve m -tp 2", "GPUs that are visible", "1",
+         "as many as the options ask for, 2"},
+        {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m -dp 3", "GPUs that are visible", "2",
+         "as many as the options ask for, 3"},
+        {"CUDA_VISIBLE_DEVICES=0,1,2 vllm serve m -tp 2 -pp 2 -dp 2 --nnodes 2", "GPUs that are visible", "3",
+         "as many as the options ask for, 8"},
+        {"CUDA_VISIBLE_DEVICES=0,1 sglang serve --model m --tp 2 --dp 2 --pp-size 2", "GPUs that are visible", "2",
+         "as many as the options ask for, 8"},
+        {"CUDA_VISIBLE_DEVICES=0,1 sglang serve --model m --tp 4 --dp 2 --enable-dp-attention", "GPUs that are visible",
+         "2", "as many as the options ask for, 4"},
+        {"CUDA_VISIBLE_DEVICES=0,1 trtllm-serve m --pp_size 3", "GPUs that are visible", "2",
+         "as many as the options ask for, 3"},
+        {"CUDA_VISIBLE_DEVICES=0,1,2,3 trtllm-serve m --tp_size 3 --pp_size 2", "GPUs that are visible", "4",
+         "as many as the options ask for, 6"},
+        {"vllm serve m --runner x", "--runner", "x", "one of auto generate pooling draft"},
+        {"vllm serve m --task x", "--task", "x",
+         "one of auto generate embed embedding classify score reward transcription draft"},
+        {"vllm serve m --nnodes 0", ":nodes", "0", ""},
+    };
+    for (const row& r : rows) {
+        CAPTURE(r.line);
+        const error e = refusal_of(r.line);
+        CHECK(e.field == r.field);
+        CHECK(e.value == r.value);
+        if (!r.expected.empty()) CHECK(e.expected == r.expected);
+    }
+    for (const char* fits : {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 2", "CUDA_VISIBLE_DEVICES=0,1 vllm serve m",
+                             "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 4 -pp 2 --nnodes 2",
+                             "CUDA_VISIBLE_DEVICES=0,1,2,3 sglang serve --model m --tp 4 --dp 4 --enable-dp-attention"})
+        CHECK(served(fits));
+}

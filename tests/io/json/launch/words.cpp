@@ -90,3 +90,153 @@ TEST_CASE("what is no line is refused by name") {
     for (int i = 0; i < 30'000; ++i) many += "a ";
     CHECK(refusal_of(many).value == "too many words");
 }
+
+TEST_CASE("each character of a shell, where it means something and where it is one of a word") {
+    struct row {
+        std::string_view text;
+        commands expected;
+    };
+    const row rows[] = {
+        {"\r\n\t ", {}},
+        {"a\r\nb\r\n", {{"a"}, {"b"}}},
+        {"a\n\n \t\nb", {{"a"}, {"b"}}},
+        {"a\n--b\nc\n-d", {{"a", "--b"}, {"c", "-d"}}},
+        {"a\n", {{"a"}}},
+        // What goes on in the next line.
+        {"a\\\nb", {{"a", "b"}}},
+        {"a \\", {{"a"}}},
+        {"a\\", {{"a"}}},
+        {"a \\\t \r\nb", {{"a", "b"}}},
+        {"a \\\n\nb", {{"a"}, {"b"}}},
+        {"a ^\nb", {{"a", "b"}}},
+        {"a `\nb", {{"a", "b"}}},
+        {"a ^ b", {{"a", "^", "b"}}},
+        {"a^\nb", {{"a^"}, {"b"}}},
+        // Backslashes.
+        {R"(a\b)", {{R"(a\b)"}}},
+        {R"(a \; b\|c d\&)", {{"a", ";", "b|c", "d&"}}},
+        {R"(\#a \\b \*)", {{"#a", R"(\b)", "*"}}},
+        {"a\\\tb", {{"a\tb"}}},
+        // Quotes.
+        {R"("a\b\"c\\d\$e\`f")", {{R"(a\b"c\d$e`f)"}}},
+        {"\"a\\\nb\"", {{"ab"}}},
+        {"'a\\' b", {{"a\\", "b"}}},
+        {"'a\nb' c", {{"a\nb", "c"}}},
+        {R"('a"b' "c'd")", {{"a\"b", "c'd"}}},
+        {"a''b\"\"", {{"ab"}}},
+        {"\"\"", {{""}}},
+        {"$'a b' $\"c d\"", {{"a b", "$c d"}}},
+        // Comments and the fences of Markdown.
+        {"# a\nb", {{"b"}}},
+        {"a # b\n-c", {{"a", "-c"}}},
+        {"a #", {{"a"}}},
+        {"a b#c", {{"a", "b#c"}}},
+        {"```bash\na", {{"a"}}},
+        {"> a\n> b", {{"a"}, {"b"}}},
+        {">>a", {{"a"}}},
+        // What separates commands.
+        {"a;b|c&d", {{"a"}, {"b"}, {"c"}, {"d"}}},
+        {"a && b || c", {{"a"}, {"b"}, {"c"}}},
+        {"; a", {{"a"}}},
+        // What is written elsewhere.
+        {"a >b c", {{"a", "c"}}},
+        {"a >> b c", {{"a", "c"}}},
+        {"a < b c", {{"a", "c"}}},
+        {"a 2> b c", {{"a", "c"}}},
+        {"a 1> b c", {{"a", "c"}}},
+        {"a 3> b c", {{"a", "3", "c"}}},
+        {"a 12> b c", {{"a", "12", "c"}}},
+        {"a &> b c", {{"a", "c"}}},
+        {"a &>> b c", {{"a", "c"}}},
+        {"a 2>&1 | b", {{"a"}, {"b"}}},
+        {"a >\nb", {{"a"}, {"b"}}},
+        {"a > 'b c' d", {{"a", "d"}}},
+        {"a >", {{"a"}}},
+        {"a > b", {{"a"}}},
+        // What people leave to be filled in.
+        {"a <B> <c>d", {{"a", "<B>", "<c>d"}}},
+        {"a <b c> d e", {{"a", "c", "e"}}},
+        {"a <> b c", {{"a", "c"}}},
+        {"a --x=<B>", {{"a", "--x=<B>"}}},
+        // Variables and commands.
+        {"a $ b", {{"a", "$", "b"}}},
+        {"a $", {{"a", "$"}}},
+        {"a$B-c", {{"a$B-c"}}},
+        {"a ${B c}d", {{"a", "${B c}d"}}},
+        {"a $(b 'c; d')e", {{"a", "$(b 'c; d')e"}}},
+        {"a x`b c`d", {{"a", "x`b c`d"}}},
+    };
+    for (const row& r : rows) {
+        CAPTURE(r.text);
+        CHECK(split(r.text) == r.expected);
+    }
+}
+
+TEST_CASE("a variable is named as it is written, whatever stands around it") {
+    struct row {
+        std::string_view text, variable;
+    };
+    const row rows[] = {{"a", ""},
+                        {"$A", "$A"},
+                        {"$A_b1-c", "$A_b1"},
+                        {"x$A/y", "$A"},
+                        {"$", ""},
+                        {"$-", ""},
+                        {"\"$\"", ""},
+                        {"\"a$B c\"", "$B"},
+                        {"\"$A$B\"", "$A"},
+                        {"$A$B", "$A"},
+                        {"'$A'$B", "$B"},
+                        {"${A:-b c}d", "${A:-b c}"},
+                        {"$(a b)c", "$(a b)"},
+                        {"`a b`c", "`a b`"},
+                        {"\"`a b`c\"", "`a b`"},
+                        {R"("\$A")", ""},
+                        {R"("\\$A")", "$A"},
+                        {"$'A'", ""}};
+    for (const row& r : rows) {
+        CAPTURE(r.text);
+        CHECK(variable_of(r.text) == r.variable);
+    }
+    const std::string longer = "$(" + std::string(100, 'a') + ")";
+    CHECK(variable_of(longer) == longer.substr(0, 64));
+    CHECK(variable_of("\"" + longer + "\"") == longer.substr(0, 64));
+}
+
+TEST_CASE("lines are bounded, and what is refused of them is shown from where it begins") {
+    CHECK(split(std::string(std::size_t{1} << 20, ' ')).empty());
+    CHECK(refusal_of(std::string((std::size_t{1} << 20) + 1, ' ')).value == "1048577 bytes");
+    CHECK(refusal_of(std::string((std::size_t{1} << 20) + 1, ' ')).expected == "at most 1 MiB");
+    const auto words = [](int count) {
+        std::string line;
+        for (int i = 0; i < count; ++i) line += "a ";
+        return line;
+    };
+    CHECK(split(words(5'000)).front().size() == 5'000);
+    CHECK(refusal_of(words(5'001)).value == "too many words");
+    CHECK(refusal_of(words(5'001)).expected == "at most 5,000");
+    for (int c = 1; c < 128; ++c) {
+        CAPTURE(c);
+        const bool is_text = c >= ' ' && c < 127;
+        const bool is_blank = c == '\t' || c == '\r' || c == '\n';
+        const auto read = detail::shell_commands(std::string{"ab"} + static_cast<char>(c) + "''");
+        if (is_text || is_blank) {
+            CHECK((read || read.error().value != "a control character"));
+        } else {
+            REQUIRE_FALSE(read);
+            CHECK(read.error().value == "a control character");
+            CHECK(read.error().code == error_code::malformed);
+        }
+    }
+    const std::string tail(60, 'x');
+    for (const char* quote : {"'", "\""}) {
+        CHECK(refusal_of("a " + (quote + tail)).value == quote + tail.substr(0, 40));
+        CHECK(refusal_of("a " + (quote + tail)).expected == "a quote that is closed");
+    }
+    for (const char* open : {"${", "$(", "`"}) {
+        CHECK(refusal_of("a " + (open + tail)).value == (open + tail).substr(0, 40));
+        CHECK(refusal_of("a " + (open + tail)).expected == "a bracket that is closed");
+    }
+    CHECK(refusal_of("'").field == "line");
+    CHECK(refusal_of("a \"b\\").value == "\"b\\");
+}

@@ -313,9 +313,9 @@ private:
         if (said.is_object()) {
             std::string method = lower(text_in(said, "method"));
             const std::string draft = text_in(said, "model");
+            if (method.empty() && (draft == "ngram" || draft == "[ngram]")) method = "ngram";
             if (method.empty() && !draft.empty())
                 method = lower(draft).find("eagle") != std::string::npos ? "eagle" : "draft_model";
-            if (method.empty() && draft == "[ngram]") method = "ngram";
             speculate(method, draft, whole_in(said, "num_speculative_tokens"));
         }
         return spread(tensor * pipeline * data);

@@ -162,8 +162,10 @@ private:
     std::string name_of_variable() const {
         const std::string_view rest = text_.substr(at_, 64);
         const char opened = rest.size() > 1 && rest[0] == '$' ? rest[1] : rest[0];
-        if (opened == '{') return std::string{rest.substr(0, rest.find('}') + 1)};
-        if (opened == '(' || opened == '`') return std::string{rest.substr(0, rest.find_first_of(")\n") + 1)};
+        if (opened == '{' || opened == '(' || opened == '`') {  // the beginning of a longer one
+            const std::size_t closed = rest.find_first_of(opened == '{' ? "}" : opened == '(' ? ")\n" : "`\n", 1);
+            return std::string{rest.substr(0, closed == std::string_view::npos ? closed : closed + 1)};
+        }
         std::size_t end = 1;
         while (end < rest.size() && (is_lower_or_digit(lower_case(rest[end])) || rest[end] == '_')) ++end;
         return end > 1 ? std::string{rest.substr(0, end)} : "";
