@@ -180,3 +180,131 @@ TEST_CASE("numbers that are none leave a size unknown") {
         CHECK(!m->gpus[0].power_limit);
     }
 }
+
+TEST_CASE("parts, numbers and sizes of a listing") {
+    using parts = std::vector<std::string_view>;
+    CHECK(detail::parts_of("", ',') == parts{""});
+    CHECK(detail::parts_of(" a ,\tb\r", ',') == parts{"a", "b"});
+    CHECK(detail::parts_of(",a,", ',') == parts{"", "a", ""});
+    CHECK(detail::leading_number("0 MiB") == 0.0);
+    CHECK(detail::leading_number("0.5W") == 0.5);
+    CHECK(detail::leading_number("999999999999999") == 999999999999999.0);
+    for (const char* none : {"", "x", "-1", "1000000000000000", "inf"}) CHECK_FALSE(detail::leading_number(none));
+    CHECK(detail::mib_of("3 MiB") == mib(3));
+    CHECK_FALSE(detail::size_in("1024", tib(1)));
+    CHECK(detail::watts_in("0.5")->in(watts) == 0.5);
+    CHECK_FALSE(detail::watts_in("0"));
+    CHECK(detail::between("a<b> c </b>", "<b>", "</b>") == "c");
+    CHECK(detail::between("a<b> c", "<b>", "</b>") == "c");
+    CHECK(detail::between("a", "<b>", "</b>").empty());
+    CHECK(detail::plain_bytes(std::string_view{"\xff\xfe"
+                                               "a\0\1\1b",
+                                               7}) == "a?");
+    CHECK(detail::plain_bytes("ab") == "ab");
+}
+
+TEST_CASE("each field of a GPU, as each tool lists it, and none of its neighbour") {
+    const auto two = [](std::string_view text) {
+        const result<machine> m = read_machine(text);
+        REQUIRE(m);
+        REQUIRE(m->gpus.size() == 2);
+        return m->gpus;
+    };
+    const auto xml = two(
+        "<nvidia_smi_log>"
+        "<gpu id=\"0:1\"><product_name>A</product_name><fb_memory_usage><total>9000 MiB</total></fb_memory_usage></gpu>"
+        "<gpu id=\"0:2\"><product_name>B</product_name><fb_memory_usage><total>8000 MiB</total><used>7 MiB</used>"
+        "</fb_memory_usage><enforced_power_limit>200.00 W</enforced_power_limit><current_mig>Enabled</current_mig>"
+        "</gpu></nvidia_smi_log>");
+    CHECK(xml[0].name == "A");
+    CHECK(xml[0].memory == mib(9000));
+    CHECK_FALSE(xml[0].in_use);
+    CHECK_FALSE(xml[0].power_limit);
+    CHECK_FALSE(xml[0].is_split_by_mig);
+    CHECK(xml[1].address == "0:2");
+    CHECK(xml[1].in_use == mib(7));
+    CHECK(xml[1].power_limit->in(watts) == 200);
+    CHECK(xml[1].is_split_by_mig);
+    // A table whose first GPU has a row alone; the index of the second has two digits, and its rows are cut.
+    const auto table =
+        two("| GPU  Name        | Bus-Id          Disp.A | ECC |\n"
+            "|                  | 00:01                  | x   |\n"
+            "|   9  A        On | 00000000:4F:00.0 Off   | N/A |\n"
+            "|  10  B        On | 00000000:52:00.0 Off   | N/A \n"
+            "| 30C  N/A /  N/A  |    5MiB /  24576MiB    | 0% \n"
+            "|                  |                        | N/A \n"
+            "| 0 N/A 1234 C python 100MiB |\n");
+    CHECK(table[0].name == "A");
+    CHECK(table[0].address == "00000000:4F:00.0");
+    CHECK_FALSE(table[0].memory);
+    CHECK_FALSE(table[0].in_use);
+    CHECK(table[1].name == "B");
+    CHECK(table[1].address == "00000000:52:00.0");
+    CHECK(table[1].in_use == mib(5));
+    CHECK(table[1].memory == mib(24576));
+    CHECK_FALSE(table[1].power_limit);
+    CHECK_FALSE(table[1].is_split_by_mig);
+    const auto limited =
+        two("|   0  A        On | 00:01 Off | N/A |\n| 30C  23W / 280W | 5MiB / 100MiB | 0% |\n"
+            "|   1  B        On | 00:02 Off | N/A |\n| 30C  23W / 9W | 5MiB / 100MiB | Enabled |\n");
+    CHECK(limited[0].power_limit->in(watts) == 280);
+    CHECK(limited[1].power_limit->in(watts) == 9);
+    CHECK(limited[1].is_split_by_mig);
+    // Rows of another length, without a name, and behind an empty line.
+    const auto csv =
+        two("\nname, memory.total [MiB], memory.used [MiB], memory.free [MiB]\nA, 9000 MiB, 10 MiB, 1 MiB\nA, 5 MiB\n"
+            ", 9000 MiB, 10 MiB, 1 MiB\nB, N/A, N/A, 5 MiB\n");
+    CHECK(csv[0].memory == mib(9000));
+    CHECK(csv[0].in_use == mib(10));
+    CHECK_FALSE(csv[1].memory);
+    CHECK_FALSE(csv[1].in_use);
+    const auto json = two(
+        R"~({"card0": {"Card Series": "A", "VRAM Total Memory (B)": 5, "index": [], "VRAM Total Used Memory (B)": "7"},
+            "card1": {"VRAM Total Memory (B)": "9"}, "card2": {"Card series": "x [B]"}, "card3": 3, "system": {}})~");
+    CHECK(json[0].name == "A");
+    CHECK_FALSE(json[0].memory);
+    CHECK(json[0].in_use == bytes(7));
+    CHECK(json[1].name == "B");
+}
+
+TEST_CASE("bounds: a text of 1 MiB, 1,024 GPUs, and integrated graphics below 1 GiB") {
+    CHECK(refusal_of(std::string(std::size_t{1} << 20, '|')) == "a text without a GPU");
+    CHECK(refusal_of("Chip: \nMemory: 8 GB\n") == "a text without a GPU");
+    std::string rows = "name\n";
+    for (int i = 0; i < 1024; ++i) rows += "NVIDIA L4\n";
+    CHECK(read_machine(rows)->gpus.size() == 1024);
+    CHECK(refusal_of(rows + "NVIDIA L4\n") == "1025 GPUs");
+    for (const int size : {1023, 1024, 1500})
+        CHECK(read_machine("name, memory.total [MiB]\nNVIDIA L4, 23034 MiB\nX, " + std::to_string(size) + " MiB\n")
+                  ->gpus.size() == (size < 1024 ? 1U : 2U));
+}
+
+TEST_CASE("of equal cards the lowest limit and the smallest memory count, in any order; of several kinds no limit") {
+    const std::string head = "name, memory.total [MiB], memory.used [MiB], power.limit [W]\n";
+    const auto cards = [&](const std::string& rows) {
+        const auto found = cards_of(read_machine(head + rows).value());
+        REQUIRE(found);
+        return *found;
+    };
+    const std::string low = "NVIDIA GeForce RTX 3090, 12288 MiB, 5 MiB, 200 W\n";
+    const std::string high = "NVIDIA GeForce RTX 3090, 49140 MiB, 7 MiB, 300 W\n";
+    const std::string usual = "NVIDIA GeForce RTX 3090, 24576 MiB, 6 MiB, 350 W\n";
+    for (const std::string& rows : {low + high, high + low, low + usual + high, usual + low}) {
+        const machine_cards all = cards(rows);
+        CHECK(all.power_limit->in(watts) == 200);
+        CHECK(all.gpu_memory == mib(12288 - 500));
+        CHECK(all.kinds.size() == 1);
+        CHECK(all.in_use == (rows.find(high) != std::string::npos ? mib(7) : mib(6)));
+    }
+    CHECK(cards(high).power_limit->in(watts) == 300);
+    CHECK_FALSE(cards(usual).power_limit);
+    CHECK_FALSE(cards(usual).gpu_memory);
+    const machine_cards mixed = cards(low + "NVIDIA L4, 23034 MiB, 1 MiB, 50 W\n" + high);
+    CHECK_FALSE(mixed.power_limit);
+    REQUIRE(mixed.kinds.size() == 2);
+    CHECK(mixed.kinds[0].second == 2);
+    CHECK(mixed.kinds[1].second == 1);
+    CHECK(cards_of(read_machine("name, memory.total [MiB]\nNVIDIA GeForce RTX 3090 T..., 24576 MiB\n").value())
+              ->kinds[0]
+              .first.name == "GeForce RTX 3090 Ti");
+}
