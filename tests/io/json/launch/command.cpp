@@ -219,6 +219,12 @@ TEST_CASE("a line that starts none of the programs is refused with its first wor
                         {"docker run x vllm bench", "bench"},
                         {"1A=b vllm serve m", "1A=b"},
                         {"=b vllm serve m", "=b"},
+                        {"=b=c vllm serve m", "=b=c"},
+                        {"vllm bench; ls", "bench"},
+                        {"vllm bench; ollama ps", "bench"},
+                        {"sudo ls; cat vllm serve m", "sudo"},
+                        {"docker run -p vllm-openai", "docker"},
+                        {"docker exec vllm-openai ls", "docker"},
                         {"A vllm serve m", "A"},
                         {"# vllm serve m", "empty"}};
     for (const row& r : rows) {
@@ -282,6 +288,8 @@ TEST_CASE("the GPUs that a program sees are those of its variables, or of its co
     CHECK(refusal_of("docker run -e CUDA_VISIBLE_DEVICES=$A vllm-openai m").field == "CUDA_VISIBLE_DEVICES");
     CHECK(refusal_of("CUDA_VISIBLE_DEVICES=, vllm serve m").expected == "a GPU that the program sees");
     CHECK(refusal_of("HIP_VISIBLE_DEVICES=void vllm serve m").value == "void");
+    CHECK(started("docker run -e A -e B=c vllm-openai m").environment.size() == 1);
+    CHECK(started("docker run -e B=c vllm-openai m").environment.at("B").text == "c");
     const auto set = started("A=b=c export D=$E vllm serve m").environment;
     CHECK(set.size() == 2);
     CHECK(set.at("A").text == "b=c");

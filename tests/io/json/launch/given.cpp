@@ -232,6 +232,9 @@ TEST_CASE("a name is an option's own, denied, joined with its value, or the begi
     CHECK(refusal_of("--max-n 2").code == error_code::unknown);  // of several
     CHECK(refusal_of("--max-model-lenx 2").code == error_code::unknown);
     CHECK(refusal_of("--ctx-siz 2", of_llama_cpp).code == error_code::unknown);
+    CHECK(value("--enforce-eag", "runtime.enforce_eager") == true);
+    CHECK(value("--enforce-eager False", "runtime.enforce_eager") == false);
+    CHECK(value("--dtype -", ":dtype") == "-");
     CHECK(value("--no-enforce-eager", "runtime.enforce_eager") == false);
     CHECK(value("--no-enforce-eager=false", "runtime.enforce_eager") == true);
     CHECK(value("--no-enforce-eager=true", "runtime.enforce_eager") == false);

@@ -81,6 +81,11 @@ TEST_CASE("words that a shell has split are read as the line is") {
     CHECK(words->document["layout"]["tensor"] == 2);
     CHECK(words->notes.size() == 1);
     CHECK(read_launch_line(std::vector<std::string>{}).error().field == "line");
+    std::vector<std::string> many{"vllm", "serve", "m", "--api-key"};
+    many.resize(5'000, "a");
+    CHECK(read_launch_line(many));
+    many.emplace_back("a");
+    CHECK(read_launch_line(many).error().value == "too many words");
 }
 
 TEST_CASE("a line is split for whoever reads other programs' options") {

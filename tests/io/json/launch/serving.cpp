@@ -232,6 +232,8 @@ TEST_CASE("whole documents of lines: nothing more is in them, and nothing less")
     const row rows[] = {
         {"vllm serve m -tp 2 -pp 3 -dp 4",
          R"({"model": "m", "layout": {"tensor": 2, "pipeline": 3, "data": 4}, "runtime": {"name": "vllm"}})"},
+        {"TENSOR_PARALLEL_SIZE=4 vllm serve m",
+         R"({"model": "m", "layout": {"tensor": 1, "pipeline": 1, "data": 1}, "runtime": {"name": "vllm"}})"},
         {"vllm serve m -dp 2 -ep", R"({"model": "m", "layout": {"tensor": 1, "pipeline": 1, "data": 2, "expert": 2,
          "expert_tensor": 1}, "runtime": {"name": "vllm"}})"},
         {"vllm serve m -ep",
@@ -380,6 +382,10 @@ TEST_CASE("degrees that do not fit together are refused with both, and words tha
         CHECK(e.value == r.value);
         if (!r.expected.empty()) CHECK(e.expected == r.expected);
     }
+    CHECK(refusal_of("llama-server -m a --ctx-siz 3").value == "--ctx-siz");
+    CHECK(refusal_of("vllm serve m --dtype -tp 2").field == "--dtype");
+    for (const char* taken : {"trtllm-serve m --log_level -x", "llama-server -m -x", "ollama run m --format -x"})
+        CHECK(served(taken));
     for (const char* fits : {"CUDA_VISIBLE_DEVICES=0,1 vllm serve m -tp 2", "CUDA_VISIBLE_DEVICES=0,1 vllm serve m",
                              "CUDA_VISIBLE_DEVICES=0,1,2,3 vllm serve m -tp 4 -pp 2 --nnodes 2",
                              "CUDA_VISIBLE_DEVICES=0,1,2,3 sglang serve --model m --tp 4 --dp 4 --enable-dp-attention"})

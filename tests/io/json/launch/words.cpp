@@ -134,6 +134,9 @@ TEST_CASE("each character of a shell, where it means something and where it is o
         {"```bash\na", {{"a"}}},
         {"> a\n> b", {{"a"}, {"b"}}},
         {">>a", {{"a"}}},
+        {">a b", {{"a", "b"}}},
+        {"\\", {}},
+        {"a ``b $()c", {{"a", "``b", "$()c"}}},
         // What separates commands.
         {"a;b|c&d", {{"a"}, {"b"}, {"c"}, {"d"}}},
         {"a && b || c", {{"a"}, {"b"}, {"c"}}},
@@ -238,5 +241,7 @@ TEST_CASE("lines are bounded, and what is refused of them is shown from where it
         CHECK(refusal_of("a " + (open + tail)).expected == "a bracket that is closed");
     }
     CHECK(refusal_of("'").field == "line");
+    CHECK(refusal_of("$'").value == "'");
+    CHECK(refusal_of("a $(").value == "$(");
     CHECK(refusal_of("a \"b\\").value == "\"b\\");
 }
