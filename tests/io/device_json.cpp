@@ -166,3 +166,59 @@ TEST_CASE("every GPU has the same keys, and its own id") {
         CHECK(ids.insert(std::string{card->id.view()}).second);
     }
 }
+
+TEST_CASE("numbers of a device at their bounds, and one beyond") {
+    struct row {
+        const char* device;
+        bool is_read;
+    };
+    const row rows[] = {
+        {R"({"identity":{"index_cuda":2147483647}})", true},
+        {R"({"identity":{"index_cuda":2147483648}})", false},
+        {R"({"identity":{"index_cuda":-2147483647}})", true},
+        {R"({"identity":{"index_cuda":-2147483648}})", false},
+        {R"({"identity":{"index_cuda":18446744073709551615}})", false},
+        {R"({"memory":{"cuda_total_bytes":0}})", true},
+        {R"({"memory":{"cuda_total_bytes":9007199254740992}})", true},
+        {R"({"memory":{"cuda_total_bytes":9007199254740993}})", false},
+        {R"({"memory":{"cuda_total_bytes":9223372036854775808}})", false},
+        {R"({"power":{"draw_watts":0}})", true},
+        {R"({"power":{"draw_watts":0.5}})", true},
+        {R"({"power":{"draw_watts":-0.5}})", false},
+        {R"({"power":{"draw_watts":1e999}})", false},
+        {R"({"measured":{"context_bytes":5}})", true},
+        {R"({"measured":{"read_bandwidth":{"median_bytes_per_s":2,"low_bytes_per_s":2,"high_bytes_per_s":2,
+             "repeats":1}}})",
+         true},
+        {R"({"measured":{"read_bandwidth":{"median_bytes_per_s":2,"low_bytes_per_s":3,"high_bytes_per_s":4,
+             "repeats":1}}})",
+         false},
+        {R"({"measured":{"read_bandwidth":{"median_bytes_per_s":5,"low_bytes_per_s":3,"high_bytes_per_s":4,
+             "repeats":1}}})",
+         false},
+    };
+    for (const row& r : rows) {
+        CAPTURE(r.device);
+        CHECK(parse_device_file(with_device(r.device)).has_value() == r.is_read);
+    }
+    CHECK(parse_device_file(R"({"schema_version":1,"devices":[]})"));
+    CHECK(parse_device_file(R"({"devices":[]})"));
+    CHECK_FALSE(parse_device_file(R"({"schema_version":9223372036854775808,"devices":[{}]})"));
+    CHECK(refusal_of(R"({"schema_version":18446744073709551615,"devices":[{}]})").expected == "an integer below 2^63");
+}
+
+TEST_CASE("an error has the first field that is wrong, and its value in ASCII") {
+    const error first = refusal_of(with_device(
+        R"({"identity":{"uuid":7,"name":[1]},"memory":{"cuda_total_bytes":-1},"compute":{"sm_count":"x"}})"));
+    CHECK(first.field == "devices[0].identity.uuid");
+    CHECK(first.value == "7");
+    CHECK(first.expected == "a string");
+    CHECK(refusal_of(with_device(R"({"memory":{"ecc_enabled":"\u00e4"}})")).value == "\"\\u00e4\"");
+    CHECK(refusal_of(with_device(R"({"memory":{"ecc_enabled":{"a":[1,2]}}})")).value == "{\"a\":[1,2]}");
+    CHECK(refusal_of(R"({"schema_version":1,"devices":[{"memory":7},{"memory":8}]})").field == "devices[0].memory");
+    CHECK(refusal_of(with_device(R"({"peers":[{"uuid":3},{"uuid":4}]})")).field == "devices[0].peers[0].uuid");
+    CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":18446744073709551615}})")).expected ==
+          "an integer below 2^63");
+    CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":9007199254740993}})")).expected ==
+          "a size of at most 2^53");
+}

@@ -118,3 +118,128 @@ TEST_CASE("a run whose checkpoints the storage times needs no seconds of them") 
     const json alone = json::parse(R"({"tokens": 15e12, "restart": 100})");
     CHECK(detail::read_run(alone, detail::checkpoint_seconds::of_storage).error().field == "run.mtbf");
 }
+
+TEST_CASE(
+    "every figure of a table is taken where the document does not say it itself, and none where the table does not") {
+    const json table = json::parse(R"({"currency": "EUR", "electricity": 0.3, "pue": 1.1, "carbon": 400,
+        "gpus": {"h100": {"price": 9000, "life": 2, "power": 900}, "l4": {"price": 7, "life": 9, "power": 5}},
+        "instances": {"a": {"gpu": "h100", "gpus": 2, "hour": 20}}})");
+    const auto with = [&](json said) {
+        said["prices"] = table;
+        return read(said.dump()).value();
+    };
+    const tariff all = with(json::object());
+    CHECK(all.currency == text<3>{"EUR"});
+    CHECK(all.electricity == maybe{currency(0.3)});
+    CHECK(all.pue == maybe{1.1});
+    CHECK(all.carbon->base() * kwh(1).base() == doctest::Approx(0.4));
+    CHECK(all.gpu_price == maybe{currency(9000)});
+    CHECK(all.gpu_life.in(hours) == doctest::Approx(2 * 8766));
+    CHECK(all.gpu_power == maybe{watts(900)});
+    CHECK(all.gpu_hour == maybe{currency(10)});
+    CHECK(all.rented_together == 2);
+    const tariff own = with({{"currency", "EUR"},
+                             {"electricity", 1},
+                             {"pue", 1.5},
+                             {"carbon", 100},
+                             {"gpu_price", 5},
+                             {"gpu_life", 3},
+                             {"gpu_power", 700},
+                             {"gpu_hour", 4}});
+    CHECK(own.electricity == maybe{currency(1)});
+    CHECK(own.pue == maybe{1.5});
+    CHECK(own.carbon->base() * kwh(1).base() == doctest::Approx(0.1));
+    CHECK(own.gpu_price == maybe{currency(5)});
+    CHECK(own.gpu_life.in(hours) == doctest::Approx(3 * 8766));
+    CHECK(own.gpu_power == maybe{watts(700)});
+    CHECK(own.gpu_hour == maybe{currency(4)});
+    CHECK(own.rented_together == 1);
+    const tariff rented = read(R"({"prices": {"instances": {"a": {"gpu": "h100", "hour": 3}}}})").value();
+    CHECK(rented.currency.empty());
+    CHECK_FALSE(rented.electricity);
+    CHECK_FALSE(rented.carbon);
+    CHECK_FALSE(rented.pue);
+    CHECK_FALSE(rented.gpu_price);
+    CHECK_FALSE(rented.gpu_power);
+    CHECK(rented.gpu_life == duration{});
+    const tariff bought = read(R"({"gpu_life": 1, "prices": {"h100": 30000}})").value();
+    CHECK(bought.gpu_price == maybe{currency(30000)});
+    CHECK(bought.gpu_life.in(hours) == doctest::Approx(8766));
+    CHECK_FALSE(bought.gpu_power);
+    CHECK(read(R"({"currency": "USD", "prices": {"instances": {"a": {"gpu": "h100", "hour": 3}}}})")->currency ==
+          text<3>{"USD"});
+    // Of instances that cost as much the first is taken.
+    CHECK(read(R"({"prices": {"instances": {"a": {"gpu": "h100", "gpus": 8, "hour": 24},
+                                            "b": {"gpu": "h100", "gpus": 1, "hour": 3}}}})",
+               8)
+              ->rented_together == 8);
+}
+
+TEST_CASE(
+    "amounts are bounded, and every mistake of a table is refused with the place, the value and what may stand there") {
+    struct row {
+        std::string_view table, field, expected;
+    };
+    const row rows[] = {
+        {"5", "cost.prices", "an object: --prices FILE reads it from a file"},
+        {R"({"l4": 5})", "cost.prices", "a table in which the cluster's GPU has a price"},
+        {R"({"gpus": {"l4": 5}, "instances": {}})", "cost.prices", "a table in which the cluster's GPU has a price"},
+        {R"({"gpus": 5})", "cost.prices.gpus", "an object of prices by GPU"},
+        {R"({"gpus": {"h100": 0}})", "cost.prices.gpus.h100.price", "a number above 0, of one GPU"},
+        {R"({"gpus": {"h100": -1}})", "cost.prices.gpus.h100.price", "a number of 0 or more"},
+        {R"({"gpus": {"h100": 2e12}})", "cost.prices.gpus.h100.price", "a number of 0 or more"},
+        {R"({"gpus": {"h100": {"price": 1, "life": -1}}})", "cost.prices.gpus.h100.life", "a number of 0 or more"},
+        {R"({"gpus": {"h100": {"price": 1, "power": "x"}}})", "cost.prices.gpus.h100.power", "a number"},
+        {R"({"gpus": {"h100": {"price": 1, "slots": 65}}})", "cost.prices.gpus.h100.slots", "an integer from 1 to 64"},
+        {R"({"gpus": {"h100": {"prize": 1}}})", "cost.prices.gpus.h100.prize", ""},
+        {R"({"instances": {"a": {"gpu": "h100", "gpus": 1025, "hour": 5}}})", "cost.prices.instances.a.gpus",
+         "an integer from 1 to 1024"},
+        {R"({"instances": {"a": {"gpu": "h100"}}})", "cost.prices.instances.a.hour",
+         "gpu, and what an hour of the instance costs"},
+        {R"({"instances": {"a": {"hour": 5}}})", "cost.prices.instances.a.gpu",
+         "gpu, and what an hour of the instance costs"},
+        {R"({"instances": {"a": {"gpu": "h100", "hours": 5}}})", "cost.prices.instances.a.hours", ""},
+        {R"({"instances": {"a": [1]}})", "cost.prices.instances.a", "an object with gpu, gpus, hour"},
+        {R"({"instances": [1]})", "cost.prices.instances", "an object"},
+        {R"({"instances": {}, "pue": 0.9})", "cost.prices.pue", "a number of 1 or more"},
+        {R"({"instances": {}, "electricity": -1})", "cost.prices.electricity", "a number of 0 or more"},
+        {R"({"instances": {}, "carbon": "x"})", "cost.prices.carbon", "a number"},
+        {R"({"instances": {}, "colour": 1})", "cost.prices.colour", ""},
+    };
+    for (const row& r : rows) {
+        CAPTURE(r.table);
+        const result<tariff> t = read(R"({"prices": )" + std::string{r.table} + "}");
+        REQUIRE_FALSE(t);
+        CHECK(t.error().field == r.field);
+        if (!r.expected.empty()) CHECK(t.error().expected == r.expected);
+    }
+    CHECK(read(R"({"gpu_life": 1, "prices": {"gpus": {"h100": {"price": 1e12}}}})"));
+    CHECK(read(R"({"gpu_hour": 1, "prices": {"instances": {"a": {"gpu": "h100", "hour": 3}}, "pue": 1,
+                   "electricity": 0}})"));
+    const result<tariff> unlike =
+        read(R"({"currency": "USD", "prices": {"currency": "EUR", "gpus": {"h100": {"price": 1, "life": 2}}}})");
+    REQUIRE_FALSE(unlike);
+    CHECK(unlike.error().field == "cost.currency");
+    CHECK(unlike.error().value == "USD");
+    CHECK(unlike.error().expected == "EUR");
+    CHECK(unlike.error().code == error_code::inconsistent);
+    CHECK(read(R"({"currency": "EUR", "prices": {"currency": "EUR", "gpus": {"h100": {"price": 1, "life": 2}}}})"));
+    CHECK(read(R"({"currency": "EURO", "gpu_hour": 1})").error().field == "cost.currency");
+    CHECK(for_each_priced_gpu(json::parse(R"({"h1000": 5})"), "price", [](const auto&, const auto&) {}).error().field ==
+          "price");
+    CHECK(for_each_priced_gpu(json::parse("[1]"), "price", [](const auto&, const auto&) {}).error().expected ==
+          "an object of prices by GPU");
+    const json full = json::parse(R"({"l4": {"price": 2500, "life": 3, "power": 100}, "a10": 5})");
+    CHECK(for_each_priced_gpu(full, "price", [](const gpu& card, const priced_gpu& p) {
+        const bool is_full = card.id.view() == "l4-24gb";
+        CHECK(p.life.known == is_full);
+        CHECK(p.draw == (is_full ? maybe{watts(100)} : maybe<power>{}));
+        CHECK_FALSE(p.slots);
+    }));
+    for (const char* failing : {"mtbf", "gpu_mtbf", "checkpoint_interval"}) {
+        json run = json::parse(R"({"tokens": 15e12})");
+        run[failing] = 1e5;
+        CHECK(detail::read_run(run, detail::checkpoint_seconds::of_storage));
+        CHECK_FALSE(detail::read_run(run));
+    }
+}
