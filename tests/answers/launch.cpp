@@ -297,3 +297,56 @@ TEST_CASE("the command of a decoder that embeds says so, where the engine would 
     reads.runtime = runtimes::vllm;
     CHECK(launch_command(reads, {}, sixteen).find("batched-tokens") == std::string::npos);
 }
+
+TEST_CASE("figures of a command at the numbers where they begin to be said") {
+    using figure = launch_figure;
+    const cluster two = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    job j = chat(runtimes::sglang);
+    const auto says = [&](figure f, const layout& l, const cluster& c = sixteen) {
+        return detail::launched{j, l, c}.figure(f);
+    };
+    CHECK(says(figure::tensor_ranks_and_shared, {.tensor = 4, .data = 2}) == 4);
+    CHECK(says(figure::tensor_ranks_and_shared, {.tensor = 4, .data = 2, .expert = 8, .expert_tensor = 1}) == 8);
+    for (const std::int32_t zero : {0, 1, 2, 3}) {
+        const layout l{.data = 8, .zero = static_cast<std::int8_t>(zero), .shard_replicas = 2};
+        CHECK(says(figure::data_ranks_sharded, l) == (zero > 0 ? 4 : 0));
+        CHECK(says(figure::data_ranks_replicated, l) == (zero > 0 ? 2 : 8));
+        CHECK(says(figure::optimizer_copies, l) == (zero > 0 ? 2 : 1));
+    }
+    for (const int loras : {0, 1, 2}) {
+        j.options.max_loras = loras, j.options.max_lora_rank = 16;
+        CHECK(says(figure::resident_adapters, {}) == loras);
+        CHECK(says(figure::adapter_rank, {}) == (loras > 0 ? 16 : 0));
+    }
+    CHECK(says(figure::one_gpu_of_several, {}, two) == 1);
+    CHECK(says(figure::one_gpu_of_several, {.tensor = 2}, two) == 0);
+    CHECK(says(figure::one_gpu_of_several, {}, standard_cluster(gpus::h100_sxm5_80gb, 1).value()) == 0);
+    j = chat(runtimes::llama_cpp);
+    for (const int size : {2047, 2048, 2049}) {
+        j.max_batched_tokens = tokens(size);
+        CHECK(says(figure::batched_tokens, {}) == size);
+        CHECK(says(figure::batch_of_steps, {}) == (size > 2048 ? size : 0));
+    }
+    j = chat(runtimes::vllm);
+    CHECK(says(figure::batched_tokens, {}) == 0);
+    j.max_batched_tokens = tokens(1234);
+    CHECK(says(figure::batched_tokens, {}) == 1234);
+    j.kv_cache = fp16;
+    CHECK(launch_command(j, {}, sixteen).find(" --kv-cache-dtype float16") != std::string::npos);
+}
+
+TEST_CASE("parts of a whole and formats of caches, as they are written") {
+    CHECK(detail::millionths(850'000) == "0.85");
+    CHECK(detail::millionths(500'000) == "0.5");
+    CHECK(detail::millionths(123'456) == "0.123456");
+    CHECK(detail::millionths(1) == "0.000001");
+    CHECK(detail::millionths(1'000'000) == "1.0");
+    CHECK(detail::cache_dtype(bf16) == "bfloat16");
+    CHECK(detail::cache_dtype(fp32) == "float32");
+    CHECK(detail::cache_dtype(int8_row) == "int8_per_token_head");
+    CHECK(detail::cache_dtype(int4_row) == "int4_per_token_head");
+    CHECK(detail::cache_dtype(fp8_row) == "fp8_per_token_head");
+    CHECK(detail::cache_dtype(fp8_e5m2) == "fp8_e5m2");
+    CHECK(detail::format_name(fp32) == "f32");
+    CHECK(detail::format_name(q8_0) == "q8_0");
+}

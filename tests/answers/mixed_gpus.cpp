@@ -8,6 +8,7 @@
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -387,4 +388,20 @@ TEST_CASE("layers of which nothing is said are none, on no GPU, and what is not 
     const dealt_share lacks{.first = 0, .last = 32, .needed = gib(9), .free = gib(8)};
     CHECK(verdict_of(j, {.shares = {holds, lacks}, .gpus = 1}, {}) == verdict::fits);
     CHECK(verdict_of(j, {.shares = {lacks, holds}, .gpus = 1}, {}) == verdict::does_not_fit);
+}
+
+TEST_CASE("equal GPUs with room to spare get equal shares") {
+    const job small = local("llama-3.1-8b", "Q4_K_M");
+    for (const std::size_t count : {2, 3, 4, 5}) {
+        const std::vector<device_share> devices(count, device_share{.gpu = gpus::rtx_3090});
+        const dealt_layers dealt = deal_layers(small, devices).value();
+        CHECK(dealt.complete);
+        std::int32_t fewest = 1000, most = 0;
+        for (std::size_t k = 0; k < count; ++k) {
+            fewest = std::min(fewest, dealt.shares[k].layers());
+            most = std::max(most, dealt.shares[k].layers());
+        }
+        CHECK(most - fewest <= 1);
+        CHECK(dealt.busiest < count);
+    }
 }

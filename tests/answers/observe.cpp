@@ -500,3 +500,29 @@ TEST_CASE("an observation that agrees leaves bounds as a prior of four degrees o
     CHECK(after.high == doctest::Approx(0.5 + side).epsilon(0.01));
     CHECK(after.low > 0.2);
 }
+
+TEST_CASE("a part's bounds are as lopsided as they were, and less with each observation") {
+    const interval<double> prior{0.9, 1.0, 1.3};
+    double before = 2;
+    for (const int count : {1, 2, 5, 20}) {
+        const interval<double> after = posterior(prior, {.count = count, .mean = 1.0, .squares = 0});
+        CHECK(after.expected == doctest::Approx(1.0));
+        // Half of 0.4 is 0.2, off whose middle the expected value lies by 0.1.
+        const double lopsided = 0.5 / (1 + count);
+        CHECK((after.high - 1.0) / (1.0 - after.low) == doctest::Approx((1 + lopsided) / (1 - lopsided)));
+        CHECK(after.high - after.low < before);
+        before = after.high - after.low;
+    }
+}
+
+TEST_CASE("figures of a layout are those of its memory, unless a runtime prints them of each device") {
+    const cluster two = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    const layout stages{.pipeline = 2};
+    const memory_breakdown m = memory_of(chat(), stages, two);
+    CHECK((*predicted(observed_figure::weights, chat(), stages, two)).expected == m[memory_term::weights].expected);
+    CHECK((*predicted(observed_figure::kv_cache, chat(), stages, two)).expected == m[memory_term::kv_cache].expected);
+    CHECK(m[memory_term::weights].expected < memory_of(chat(), alone, two)[memory_term::weights].expected);
+    const job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(1024)};
+    CHECK((*predicted(observed_figure::cuda_graphs, trained, alone, one_h100)).expected ==
+          trained.runtime.process.cuda_graphs.expected);
+}

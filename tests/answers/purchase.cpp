@@ -291,3 +291,26 @@ TEST_CASE("what forbids a first GPU is what one machine with one GPU would break
     CHECK(most_of(single, {.budget = currency(9'000)}).gpus == 1);
     CHECK(most_of(single, {.budget = currency(9'000)}).bound == purchase_bound::room);
 }
+
+TEST_CASE("purchases are told apart by their score, then by what they cost, then by the offer") {
+    for (const double score : {1.0, 2.0, 3.0})
+        for (const int cost : {1, 2, 3})
+            for (const std::size_t offer : {0, 1, 2}) {
+                const purchase a{.offer = offer, .cost = currency(cost), .score = score};
+                const purchase b{.offer = 1, .cost = currency(2), .score = 2.0};
+                CHECK(detail::better(a, b) == (score != 2 ? score > 2 : cost != 2 ? cost < 2 : offer < 1));
+            }
+}
+
+TEST_CASE("a purchase has the layout that a search finds, and of as many GPUs the fewest machines") {
+    std::array<purchase, 1> best{};
+    REQUIRE(what_to_buy(chat, std::array{two_cards[0]}, {.budget = currency(8'000)}, best).value() == 1);
+    const found_layout found = search(chat, *standard_cluster(gpus::rtx_4090, best[0].gpus)).value();
+    CHECK(best[0].layout == found.plan.layout);
+    CHECK(best[0].layout.gpus() > 1);
+    const purchase four = most_of(two_cards[0], {.budget = currency(8'000), .most_machines = 4});
+    CHECK(four.gpus == 4);
+    CHECK(four.machines == 1);
+    CHECK(refusal_of({.budget = currency(10'000), .power = watts(0)}, two_cards).expected == "watts above 0");
+    CHECK(refusal_of({.budget = currency(10'000), .power = watts(-1)}, two_cards).expected == "watts above 0");
+}

@@ -334,3 +334,20 @@ TEST_CASE("a job has no more GPUs than it may have, be it one, and in one node a
     CHECK(placed(16, 16, true) == 0);
     CHECK(placed(16, 16, false) == 16);
 }
+
+TEST_CASE("a place of which nothing is said is none, and a job that needs more nodes than there are never starts") {
+    CHECK(job_place{}.each == 0);
+    CHECK(job_place{}.nodes == 0);
+    CHECK(job_place{}.gpus() == 0);
+    job large = chat;
+    large.model = models::llama_3_1_405b;
+    const std::array few{nodes_of(gpus::l4_24gb, 1, 2)}, more{nodes_of(gpus::h100_sxm5_80gb, 8, 2)};
+    CHECK(place_job(large, few, std::array{node_gpus{0, 1}, node_gpus{0, 1}})->state == place_state::does_not_fit);
+    const job_place later = place_job(large, more, std::array{node_gpus{0, 3}, node_gpus{0, 0}}).value();
+    CHECK(later.state == place_state::waits);
+    const job_place now = place_job(large, more, std::array{node_gpus{0, 8}, node_gpus{0, 8}}).value();
+    CHECK(now.state == place_state::placed);
+    CHECK(now.nodes == 2);
+    CHECK(now.each == 8);
+    CHECK(now.node == 0);
+}

@@ -12,6 +12,7 @@
 #include <llmres/runtimes/all.hpp>
 #include <llmres/runtimes/megatron.hpp>
 #include <set>
+#include <vector>
 
 using namespace llmres;
 
@@ -371,4 +372,53 @@ TEST_CASE("as many GPUs as there are in another layout are another layout, and n
         CHECK(offers(found, change::kind::more_gpus) == (gpus < fewest));
         if (gpus == fewest) CHECK(offers(found, change::kind::other_layout));
     }
+}
+
+TEST_CASE("the best pair is that of a plain loop over all pairs, the first of them where several are as good") {
+    const auto given_up = [](change::kind what) {
+        return what == change::kind::shorter_context       ? 3
+               : what == change::kind::smaller_batch       ? 2
+               : what == change::kind::smaller_micro_batch ? 1
+                                                           : 0;
+    };
+    const auto changes_of = [](const placed_job& p) {
+        std::vector<change> all;
+        for_each_change(p, [&](const change& made) { return all.push_back(made), false; });
+        return all;
+    };
+    job many = chat;
+    many.batch = 64;
+    job local{.model = models::qwen3_30b_a3b, .context = tokens(32768), .runtime = *find_runtime("llama.cpp")};
+    const job trained{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096)};
+    job adapted{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .micro_batch = 4};
+    adapted.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    int found_pairs = 0;
+    for (const job& j : {many, local, trained, adapted}) {
+        const placed_job asked{j, {}, one_4090};
+        remedies alone;
+        detail::remedy_finder finder{asked, layout_choice::given, alone};
+        for (const change& made : changes_of(asked))
+            if (!finder.has(made.what)) finder.try_alone(made);
+        maybe<remedy> best;
+        for (const change& first : changes_of(asked)) {
+            if (given_up(first.what) > 0 || finder.has(first.what)) continue;
+            const placed_job changed = with_change(asked, first);
+            for (const change& second : changes_of(changed)) {
+                const placed_job both = with_change(changed, second);
+                if (second.what == first.what || finder.has(second.what)) continue;
+                if (!fits(both.job, both.layout, both.cluster)) continue;
+                const token_rate rate = plan(both.job, both.layout, both.cluster)->speed.tokens_per_second;
+                const remedy pair{{first, second}, 2, both.layout, rate};
+                const int less = given_up(second.what) - (best ? given_up((*best).changes[1].what) : 9);
+                if (less < 0 || (less == 0 && rate > (*best).tokens_per_second)) best = pair;
+            }
+        }
+        const maybe<remedy> pair = finder.best_pair();
+        REQUIRE(pair.known == best.known);
+        if (!best) continue;
+        ++found_pairs;
+        for (const std::size_t k : {0, 1}) CHECK((*pair).changes[k].what == (*best).changes[k].what);
+        CHECK((*pair).tokens_per_second == (*best).tokens_per_second);
+    }
+    CHECK(found_pairs >= 2);
 }

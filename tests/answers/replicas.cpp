@@ -11,6 +11,7 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/models/qwen.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <string>
@@ -301,4 +302,31 @@ TEST_CASE("the least time that a layout reaches with one sequence is remembered,
         }
         CHECK(searched.count == 0);
     } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_CASE("of replicas that are as many GPUs and as fast the simpler layout comes first") {
+    replica_set split, staged;
+    split.plan.layout = {.tensor = 2};
+    staged.plan.layout = {.pipeline = 2};
+    split.replicas = staged.replicas = 1;
+    REQUIRE(detail::simpler(split.plan.layout, staged.plan.layout) !=
+            detail::simpler(staged.plan.layout, split.plan.layout));
+    CHECK(detail::better(split, staged) == detail::simpler(split.plan.layout, staged.plan.layout));
+    CHECK(detail::better(staged, split) == detail::simpler(staged.plan.layout, split.plan.layout));
+    split.plan.speed.steady.time_per_output_token.expected = ms(1);
+    CHECK(detail::better(staged, split));
+    CHECK_FALSE(detail::better(split, staged));
+    staged.replicas = 2;
+    CHECK(detail::better(split, staged));
+}
+
+TEST_CASE("replicas are sized for the load, whatever batch the job names") {
+    const request_load load{.requests = hertz(5.0)};
+    job asked = chat(models::qwen3_30b_a3b);
+    const replica_set one = replicas_for(asked, h100(4), load).value();
+    asked.batch = 1024;
+    const replica_set many = replicas_for(asked, h100(4), load).value();
+    CHECK(one.plan.layout == many.plan.layout);
+    CHECK(one.replicas == many.replicas);
+    CHECK(one.in_flight == many.in_flight);
 }
