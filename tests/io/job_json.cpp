@@ -680,3 +680,117 @@ TEST_CASE("what a caller turns is written under the software's own name, and wha
         CHECK(written[t.knob].get<double>() == t.value);
     }
 }
+
+TEST_CASE(
+    "what a document says of its GPUs and machine is refused with its place, its value and what may stand there") {
+    const auto file = [](const char* name) {
+        return [name](std::string_view) { return parse_device_file(content_of(devices + name)); };
+    };
+    const auto refusal = [](const json& cluster, const device_finder& find = find_no_device) {
+        const result<plan_request> made =
+            read_job(json{{"model", "llama-3.2-1b"}, {"cluster", cluster}}, {.device = find});
+        CAPTURE(cluster.dump());
+        REQUIRE_FALSE(made);
+        return made.error();
+    };
+    const error two = refusal({{"device", "a"}}, file("synthetic-two-h100.json"));
+    CHECK(two.field == "cluster.device: devices");
+    CHECK(two.value == "2");
+    const error nothing = refusal({{"device", "a"}}, [](std::string_view) { return device_file{"", "", {device{}}}; });
+    CHECK(nothing.field.view().starts_with("cluster.device: "));
+    CHECK(refusal({{"device", ""}}).field == "cluster.device");
+    CHECK(refusal({{"device", ""}}).expected == "a device file");
+    CHECK(refusal({{"device", 3}}).field == "cluster.device");
+    CHECK(refusal({{"device", "a"}, {"gpu", "h100"}}).expected == "either a device or a gpu, not both");
+    CHECK(refusal({{"gpus", 2}}).code == error_code::missing);
+    CHECK(refusal({{"gpus", 2}}).field == "cluster.gpu");
+    CHECK(refusal({{"gpu", "h100"}, {"gpus", 8}, {"gpus_per_node", 3}}).field == "cluster.gpus_per_node");
+    CHECK(refusal({{"gpu", "h100"}, {"host", {{"memory", "x"}}}}).field == "cluster.host.memory");
+    const auto read = [](const json& cluster) {
+        const result<plan_request> made = read_job(json{{"model", "llama-3.2-1b"}, {"cluster", cluster}});
+        CAPTURE(cluster.dump());
+        REQUIRE(made);
+        return made->cluster;
+    };
+    const std::int64_t whole = usable_memory(read({{"gpu", "h100"}}).gpu).in(bytes);
+    CHECK(read({{"gpu", "h100"}, {"in_use", whole}}).in_use == bytes(whole));
+    const error full = refusal({{"gpu", "h100"}, {"in_use", whole + 1}});
+    CHECK(full.field == "cluster.in_use");
+    CHECK(full.expected == "at most the GPU's memory, " + std::to_string(whole));
+    // The memory that a document names may be all that the driver reports, and more is not what it reports.
+    const gpu reported = read({{"gpu", "l4"}}).gpu;
+    REQUIRE(reported.memory.reported);
+    const std::int64_t size = (*reported.memory.reported).in(bytes);
+    for (const std::int64_t more : {-1, 0, 1}) {
+        const gpu card = read({{"gpu", "l4"}, {"gpu_memory", size + more}}).gpu;
+        CHECK(card.memory.reported.known == (more <= 0));
+        CHECK(card.memory.cuda_visible == bytes(size + more));
+    }
+    CHECK_FALSE(
+        read({{"gpu_memory", 8'000'000'000}, {"gpu_bandwidth", 1e12}, {"gpu_flops", 1e14}}).gpu.memory.reported);
+}
+
+TEST_CASE("a runtime's own choice of layers is asked for by fit, or by auto under either name of them") {
+    const auto asked = [](const json& runtime) {
+        return read_job(json{{"model", "llama-3.1-8b"},
+                             {"weights", "q8_0"},
+                             {"context", 4096},
+                             {"cluster", {{"gpu", "rtx-3060-12gb"}}},
+                             {"runtime", runtime}});
+    };
+    const auto fitted = [&](json runtime) {
+        runtime["name"] = "llama.cpp";
+        CAPTURE(runtime.dump());
+        const result<plan_request> read = asked(runtime);
+        REQUIRE(read);
+        return read->fitted;
+    };
+    CHECK(fitted({{"fit", true}}));
+    CHECK_FALSE(fitted({{"fit", false}}));
+    CHECK_FALSE(fitted(json::object()));
+    CHECK(fitted({{"gpu_layers", "auto"}}));
+    CHECK(fitted({{"n_gpu_layers", "auto"}}));
+    CHECK(fitted({{"gpu_layers", "auto"}, {"fit", true}}));
+    const error both = asked({{"name", "llama.cpp"}, {"gpu_layers", "auto"}, {"fit", false}}).error();
+    CHECK(both.field == "runtime.fit");
+    CHECK(both.value == "false");
+    CHECK(both.expected == "true, where gpu_layers is auto");
+    CHECK(asked({{"name", "vllm"}, {"fit", true}}).error().field == "runtime.fit");
+    CHECK(asked({{"name", "vllm"}, {"fit", true}}).error().value == "true");
+    CHECK(asked({{"name", "vllm"}, {"gpu_layers", "auto"}}).error().field == "runtime.gpu_layers");
+    CHECK(asked({{"name", "vllm"}, {"gpu_layers", "auto"}}).error().value == "auto");
+    CHECK(asked(json::object()).error().expected == "the name of a runtime (--runtime NAME)");
+    CHECK(asked({{"max_num_seqs", 3}}).error().expected ==
+          "the name of a runtime that has max_num_seqs (--runtime NAME)");
+    CHECK(asked({{"name", "llama.cpp"}, {"gpu_memory_utilization", 0.5}}).error().field ==
+          "runtime.gpu_memory_utilization");
+    CHECK(asked({{"name", "vllm"}, {"kv_cache_memory_bytes", 1e15}}).error().code == error_code::malformed);
+    CHECK(asked({{"name", "vllm"}, {"kv_cache_memory_bytes", "x"}}).error().field == "runtime.kv_cache_memory_bytes");
+}
+
+TEST_CASE("a number beyond its bounds is refused with both, and with what it is where it is left out") {
+    const auto expected = [](const json& more) {
+        json document = minimal();
+        document.merge_patch(more);
+        const result<plan_request> made = read_job(document);
+        REQUIRE_FALSE(made);
+        return std::string{made.error().expected.view()};
+    };
+    CHECK(expected({{"batch", 0}}).ends_with("; default: 1"));
+    CHECK(expected({{"cost", {{"gpu_hour", 2e12}}}}) == "a number from 0 to 1000000000000");
+    int reals = 0;
+    for (const job_field& f : job_fields) {
+        if (f.type != field_type::real || f.object == "runtime" || f.object == "host") continue;
+        const result<plan_request> made = read_job(with(f, json(f.high * 2)));
+        if (made || made.error().field.view().find(f.name) == std::string_view::npos) continue;
+        const std::string said{made.error().expected.view()};
+        if (!said.starts_with("a number from ")) continue;
+        CAPTURE(said);
+        ++reals;
+        const double low = std::stod(said.substr(14)), high = std::stod(said.substr(said.find(" to ") + 4));
+        CHECK(low == f.low);
+        CHECK(high == f.high);
+        CHECK((said.find('e', 14) == std::string::npos) == (f.high < 9e18));
+    }
+    CHECK(reals > 3);
+}

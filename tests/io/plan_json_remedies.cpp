@@ -102,3 +102,74 @@ TEST_CASE("sources are asked once for each name") {
     CHECK(once.model("qwen3-8b"));
     CHECK(asked == 2);
 }
+
+TEST_CASE("what was chosen so that it fits is told, and what a document says of it is not") {
+    json document{{"model", "qwen3-30b-a3b"},
+                  {"weights", "q4_k_m"},
+                  {"context", 4096},
+                  {"runtime", {{"name", "llama.cpp"}, {"fit", true}}},
+                  {"cluster", {{"gpu", "rtx-3060-12gb"}, {"host", {{"memory", 64'000'000'000}}}}}};
+    const json_value fitted = answer_job(document)->assumed;
+    CHECK(fitted.contains("gpu_layers"));
+    CHECK(fitted.value("n_cpu_moe", 0) > 0);
+    document["runtime"] = {{"name", "llama.cpp"}, {"n_cpu_moe", 48}};
+    CHECK_FALSE(answer_job(document)->assumed.contains("gpu_layers"));
+    CHECK_FALSE(answer_job(document)->assumed.contains("n_cpu_moe"));
+    document = {{"model", "llama-3.1-8b"},
+                {"weights", "q4_k_m"},
+                {"context", 4096},
+                {"runtime", {{"name", "llama.cpp"}, {"fit", true}}},
+                {"cluster", {{"gpu", "h100"}}}};
+    CHECK(answer_job(document)->assumed["gpu_layers"] == 33);
+    CHECK_FALSE(answer_job(document)->assumed.contains("n_cpu_moe"));
+}
+
+TEST_CASE("an adapter's job has no copy of the weights, and a profile's changes need no name") {
+    json document{{"model", "qwen3-8b"},
+                  {"task", "finetuning"},
+                  {"adapter", {{"kind", "lora"}, {"rank", 8}}},
+                  {"runtime", "huggingface"},
+                  {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+    CHECK(answer_job(document)->assumed.value("master_weights", "") == "none");
+    document = {{"model", "qwen3-8b"},
+                {"context", 2048},
+                {"runtime", {{"from", "vllm"}, {"cuda_graphs", 0}}},
+                {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+    const auto changed = answer_job(document);
+    CAPTURE(std::string{changed.error().field.view()} + std::string{changed.error().expected.view()});
+    REQUIRE(changed);
+    CHECK(changed->assumed.value("runtime", "") == "vllm");
+}
+
+TEST_CASE("an answer has the memory and the times of its task, and no others") {
+    const auto told = [](json document) {
+        document["cluster"] = {{"gpu", "h100-sxm5-80gb"}};
+        const auto answer = answer_job(document);
+        REQUIRE(answer);
+        return to_json(*answer, {});
+    };
+    const json_value training = told({{"model", "llama-3.2-1b"}, {"task", "finetuning"}, {"sequence", 1024}});
+    CHECK(training["time"]["step"] > 0.0);
+    CHECK(training["time"]["step_bounds"]["low"] <= training["time"]["step"]);
+    CHECK_FALSE(training["time"].contains("time_to_first_token"));
+    CHECK_FALSE(training["memory"].contains("host"));
+    CHECK(training["memory"]["passes"].is_object());
+    CHECK(training.value("cache_pool", json_value{}).is_null());
+    const json_value serving = told({{"model", "llama-3.2-1b"}, {"prompt", 1000}, {"output", 24}, {"runtime", "vllm"}});
+    CHECK_FALSE(serving["time"].contains("step"));
+    REQUIRE(serving["time"].contains("steady"));
+    CHECK(serving["time"]["steady"]["in_flight"] == 1);
+    CHECK_FALSE(serving["memory"].contains("passes"));
+    CHECK_FALSE(serving["memory"].contains("host"));
+    CHECK(serving["cache_pool"].is_object());
+    CHECK(serving["memory"]["needed"]["expected"] < serving["memory"]["expected"]);
+    const json_value embedding =
+        told({{"model", "qwen3-8b"}, {"head", "embedding"}, {"context", 1024}, {"runtime", "vllm"}});
+    CHECK(embedding["time"]["inputs_per_second"] > 0.0);
+    CHECK_FALSE(embedding["time"].contains("steady"));
+    const json_value refused = told({{"model", "llama-3.1-8b"},
+                                     {"context", 131072},
+                                     {"runtime", {{"name", "vllm"}, {"gpu_memory_utilization", 0.25}}}});
+    CHECK(refused["verdict"] == "does_not_fit");
+    CHECK_FALSE(refused["memory"].contains("needed"));
+}

@@ -14,6 +14,7 @@
 #include <llmres/models/all.hpp>
 #include <llmres/plan.hpp>
 #include <string>
+#include <vector>
 
 #include "properties.hpp"
 
@@ -244,4 +245,65 @@ TEST_CASE("of several mistakes in a profile the first is named, and a profile fr
           "runtime.process.context is \"much\"");
     CHECK(read_runtime_profile(R"({"from": "vllm"})")->origin.rows == find_compiled_profile("vllm")->origin.rows);
     CHECK(runtime_profile{}.origin.rows == 0);
+}
+
+TEST_CASE("every number of a profile at its bounds, and one beyond") {
+    using nlohmann::json;
+    llmres::runtime any = *find_runtime("vllm");
+    int wholes = 0, reals = 0;
+    for (const detail::constant_ref& part : detail::constants_in(any)) {
+        if (part.type->kind != detail::constant_kind::part) continue;
+        for (const detail::constant_ref& c : part.inside()) {
+            const std::string where{part.field->name}, name{c.field->name};
+            CAPTURE(where + "." + name);
+            const auto read = [&](const json& value) {
+                return read_runtime_profile(json{{"from", "vllm"}, {where, {{name, value}}}});
+            };
+            using kind = detail::constant_kind;
+            if (c.type->kind == kind::bytes || c.type->kind == kind::tokens || c.type->kind == kind::whole) {
+                ++wholes;
+                CHECK(read(json(0)));
+                CHECK(read(json(c.type->most)));
+                CHECK(read(json(-1)).error().code == error_code::out_of_range);
+                CHECK(read(json(static_cast<std::uint64_t>(c.type->most) + 1)).error().code ==
+                      error_code::out_of_range);
+                CHECK(read(json(0.5)).error().expected == "a whole number from 0 up to the field's bound");
+            } else if (c.type->kind == kind::real || c.type->kind == kind::seconds) {
+                ++reals;
+                CHECK(read(json(0)));
+                CHECK(read(json(1e15)));
+                CHECK(read(json(1.1e15)).error().code == error_code::out_of_range);
+                CHECK(read(json(-0.5)).error().expected == "a number from 0 to 1e15");
+            } else if (c.type->kind == kind::choice) {
+                CHECK(read(json("no such name")).error().code == error_code::unknown);
+                CHECK(read(json(3)).error().code == error_code::malformed);
+            } else if (c.type->kind == kind::words) {
+                const auto most = static_cast<std::size_t>(c.type->most);
+                CHECK(read(json(std::string(most, 'a'))));
+                CHECK_FALSE(read(json(std::string(most + 1, 'a'))));
+            }
+        }
+    }
+    CHECK(wholes > 3);
+    CHECK(reals > 1);
+}
+
+TEST_CASE("an origin is what a document says of it, whole, and a compiled profile's is what the tables say") {
+    using nlohmann::json;
+    CHECK(profile_origin{}.times == 0);
+    const json origin{{"versions", {"1", "2"}}, {"gpus", {"l4"}}, {"rows", std::int64_t{1} << 40}, {"times", 4}};
+    const result<runtime_profile> read = read_runtime_profile(json{{"from", "vllm"}, {"origin", origin}});
+    REQUIRE(read);
+    CHECK(read->origin.versions == std::vector<std::string>{"1", "2"});
+    CHECK(read->origin.gpus == std::vector<std::string>{"l4"});
+    CHECK(read->origin.rows == std::int64_t{1} << 40);
+    CHECK(read->origin.times == 4);
+    CHECK(read->origin.measurements == 0);
+    const json more{{"from", "vllm"}, {"origin", {{"rows", (std::int64_t{1} << 40) + 1}}}};
+    CHECK(read_runtime_profile(more).error().field == "origin.rows");
+    const runtime_profile compiled = find_compiled_profile("vllm").value();
+    CHECK(compiled.origin.versions == std::vector<std::string>{std::string{compiled.runtime.identity.versions.view()}});
+    CHECK(compiled.origin.times == timed_rows_of(compiled.runtime));
+    CHECK(compiled.origin.times > 0);
+    CHECK(read_runtime_profile(json::array({1})).error().expected == "an object: a profile");
 }

@@ -161,3 +161,25 @@ TEST_CASE("a field that a shape does not have, and a name of no kind, are refuse
     CHECK(read(with("/feed_forward/kind", "x")).error().expected == "one of none, gated, plain");
     CHECK(read(with("/attention/qk_norm", "x")).error().expected == "one of none, shared, full");
 }
+
+TEST_CASE("the first of several mistakes is named, and a layer has either a width or experts") {
+    CHECK(refused_field(with("/feed_forward", {{"width", 0}}, with("/attention", {{"heads", 0}}))) ==
+          "model.attention.heads");
+    json routed = with("/feed_forward/experts", {{"count", 4}, {"per_token", 2}, {"width", 32}});
+    routed["dense_layers"] = 1;
+    const model m = read(routed).value();
+    CHECK(m.layers[0].feed_forward.width == 160);
+    CHECK(m.layers[0].feed_forward.experts.count == 0);
+    for (const std::int32_t i : {1, 2}) {
+        CHECK(m.layers[i].feed_forward.width == 0);
+        CHECK(m.layers[i].feed_forward.experts.count == 4);
+    }
+    routed.erase("dense_layers");
+    routed["layers"] = "*-E";
+    const model lettered = read(routed).value();
+    CHECK(lettered.layers[0].feed_forward.kind == feed_forward_kind::none);
+    CHECK(lettered.layers[1].feed_forward.width == 160);
+    CHECK(lettered.layers[1].feed_forward.experts.count == 0);
+    CHECK(lettered.layers[2].feed_forward.width == 0);
+    CHECK(lettered.layers[2].feed_forward.experts.count == 4);
+}

@@ -289,7 +289,8 @@ inline status read_texts(const nlohmann::json& object, const char* key, std::vec
 inline status read_count(const nlohmann::json& said, const char* key, std::int64_t& into) {
     const auto found = said.find(key);
     if (found == said.end()) return done{};
-    if (!found->is_number_unsigned() || found->get<std::uint64_t>() > (std::uint64_t{1} << 40))
+    const bool counts = found->is_number_integer() && (found->is_number_unsigned() || found->get<std::int64_t>() >= 0);
+    if (!counts || found->get<std::uint64_t>() > (std::uint64_t{1} << 40))
         return refused(error_code::malformed, std::string{"origin."} + key, shown(*found), "a number from 0");
     into = found->get<std::int64_t>();
     return done{};
