@@ -213,6 +213,37 @@ TEST_CASE("a pair that keeps the sequence is offered beside a single change that
     CHECK(last.changes[1].what == change::kind::smaller_micro_batch);
 }
 
+TEST_CASE("where nobody named weights or a context, the widest format with room for a usual one is a remedy") {
+    // 16-bit weights and the model's own context of 40,960 tokens: 24 GiB.
+    const job plain{.model = models::qwen3_8b};
+    const cluster small = standard_cluster(gpus::rtx_3060_12gb, 1).value();
+    const auto widest = [](const remedies& found) {
+        for (const remedy& r : found)
+            if (r.count == 2 && r.changes[1].what == change::kind::shorter_context) return r;
+        return remedy{};
+    };
+    const remedy r = widest(what_would_help(plain, {}, small));
+    REQUIRE(r.count == 2);
+    REQUIRE(r.changes[0].what == change::kind::narrower_weights);
+    CHECK(r.changes[0].mix->quantisation == gguf_quantisation::Q8_0);
+    CHECK(r.changes[1].amount >= 8192);
+    each_remedy_helps(plain, {}, small);
+    CHECK(widest(what_would_help(plain, {}, small, layout_choice::searched)).count == 2);
+    job named = plain;
+    named.weights = bf16;
+    CHECK(widest(what_would_help(named, {}, small)).count == 0);
+    named = plain;
+    named.context = tokens(40960);
+    CHECK(widest(what_would_help(named, {}, small)).count == 0);  // in q2_k it is whole, with a cache in fp8
+
+    // No pair leaves a few tokens of a context that nobody named (50 of 40,960 in q2_k, here).
+    CHECK(widest(what_would_help({.model = models::qwen3_32b}, {}, small)).count == 0);
+    // A format that is wider than the one that fits with the whole context, too.
+    const remedies both = what_would_help({.model = models::qwen3_14b}, {}, one_4090);
+    CHECK(widest(both).count == 2);
+    CHECK(both.list[0].count == 1);
+}
+
 TEST_CASE("limits and remedies are there at compile time") {
     static constexpr cluster machine = standard_cluster(gpus::rtx_4090, 1).value();
     static constexpr job work{

@@ -57,8 +57,13 @@ constexpr layout_choice layout_choice_of(const maybe<layout>& given) {
     return given ? layout_choice::given : layout_choice::searched;
 }
 
-/// Single changes with which a job fits, each planned, and after them the best pair of changes, where no single one
-/// on the cluster's GPUs is as fast and gives up as little of the batch and the context. None where the job fits.
+/// Tokens of a context that is enough for most who serve a model and name none (a model's own may be a million).
+inline constexpr token_count usual_context = tokens(8192);
+
+/// Single changes with which a job fits, each planned. After them, where nobody named the format of weights or a
+/// context, the widest format that fits with `usual_context`, and the longest context in it; and the best pair of
+/// changes, where no single one on the cluster's GPUs is as fast and gives up as little of the batch and the context.
+/// None where the job fits.
 constexpr remedies what_would_help(const job& j, const layout& l, const cluster& c,
                                    layout_choice choice = layout_choice::given);
 
@@ -109,6 +114,29 @@ struct remedy_finder {
             try_alone(
                 {.what = change::kind::other_layout, .amount = best->plan.layout.gpus(), .layout = best->plan.layout});
     }
+    /// The widest format of weights that fits with `usual_context`, and the longest context in it: where nobody named
+    /// weights or a context, those that the model is published in have no room for so long a one, and no format alone
+    /// is as wide.
+    constexpr maybe<remedy> widest_format() const {
+        if (trains(asked.job) || names_weights() || names_context() || fitting(of_usual_context(asked))) return {};
+        maybe<change> format;
+        for_each_change(asked, [&](const change& other) {
+            const bool wider = other.what == change::kind::narrower_weights &&
+                               (!format || bits_of(other) > bits_of(*format)) && !is_as_wide_alone(other);
+            if (wider && fitting(of_usual_context(with_change(asked, other)))) format = other;
+            return false;
+        });
+        if (!format) return {};
+        maybe<remedy> longest;
+        const placed_job narrower = with_change(asked, *format);
+        for_each_change(narrower, [&](const change& shorter) {
+            if (shorter.what != change::kind::shorter_context) return false;
+            if (const maybe<job_plan> p = fitting(with_change(narrower, shorter)); p && !is_useless(shorter))
+                longest = remedy{{*format, shorter}, 2, p->layout, p->speed.tokens_per_second};
+            return true;
+        });
+        return longest;
+    }
     /// The best pair, of a change that keeps every size and does not suffice alone, and any other change: the fastest
     /// of those that give up least.
     constexpr maybe<remedy> best_pair() const {
@@ -117,7 +145,7 @@ struct remedy_finder {
             if (given_up(first.what) > 0 || has(first.what)) return false;
             const placed_job changed = with_change(asked, first);
             for_each_change(changed, [&](const change& second) {
-                if (second.what == first.what || has(second.what)) return false;
+                if (second.what == first.what || has(second.what) || is_useless(second)) return false;
                 const maybe<job_plan> p = fitting(with_change(changed, second));
                 if (!p) return false;
                 const remedy pair{{first, second}, 2, p->layout, p->speed.tokens_per_second};
@@ -129,16 +157,44 @@ struct remedy_finder {
         return best;
     }
 
-    /// Whether no single change on the cluster's GPUs that gives up as little is as fast.
+    /// Whether no single change on the cluster's GPUs that gives up as little is as fast, and no pair with the widest
+    /// format of weights gives up as little.
     constexpr bool excels(const remedy& pair) const {
         for (const remedy& r : found)
             if (r.changes[0].what != change::kind::more_gpus && given_up(r) <= given_up(pair) &&
-                r.tokens_per_second >= pair.tokens_per_second)
+                (r.count > 1 || r.tokens_per_second >= pair.tokens_per_second))
                 return false;
         return true;
     }
 
 private:
+    constexpr bool names_weights() const { return asked.job.weights || asked.job.gguf; }
+    constexpr bool names_context() const {
+        return asked.job.context > token_count{} || asked.job.prompt + asked.job.output > token_count{};
+    }
+    static constexpr std::int64_t usual(const job& j) {
+        const token_count own = j.model.max_context;
+        return (own > token_count{} && own < usual_context ? own : usual_context).in(tokens);
+    }
+    static constexpr placed_job of_usual_context(const placed_job& p) {
+        return with_change(p, {.what = change::kind::shorter_context, .amount = usual(p.job)});
+    }
+    /// A context that is shorter than the usual one, of a job that serves and names none.
+    constexpr bool is_useless(const change& made) const {
+        return made.what == change::kind::shorter_context && !trains(asked.job) && !names_context() &&
+               made.amount < usual(asked.job);
+    }
+    constexpr double bits_of(const change& format) const {
+        const placed_job narrower = with_change(asked, format);
+        return bits_per_element(weights_of(narrower.job));
+    }
+    /// Whether a format of weights that is no narrower is a remedy alone.
+    constexpr bool is_as_wide_alone(const change& format) const {
+        for (const remedy& r : found)
+            if (r.count == 1 && r.changes[0].what == format.what && bits_of(r.changes[0]) >= bits_of(format))
+                return true;
+        return false;
+    }
     /// What a change gives up of the job's sizes: nothing, the micro-batch, the batch, or the context.
     static constexpr int given_up(change::kind what) {
         return what == change::kind::shorter_context       ? 3
@@ -171,6 +227,7 @@ constexpr remedies what_would_help(const job& j, const layout& l, const cluster&
     });
     if (finder.has(change::kind::known_host)) return found;  // the job is as it should be
     finder.try_layouts();
+    if (const maybe<remedy> pair = finder.widest_format()) found.add(*pair);
     if (const maybe<remedy> pair = finder.best_pair(); pair && finder.excels(*pair)) found.add(*pair);
     return found;
 }
