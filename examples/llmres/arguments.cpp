@@ -124,8 +124,9 @@ std::vector<std::string> arguments_of(const CLI::App& app, std::vector<std::stri
     }
     const bool is_trained = !trained.options.empty();
     notes.insert(notes.end(), trained.notes.begin(), trained.notes.end());
+    const std::size_t of_line = trained.options.size();
     trained.options.insert(trained.options.end(), before.begin(), before.end());
-    std::vector<std::string> own = own_spelling(trained.options, flags, notes);
+    std::vector<std::string> own = own_spelling(trained.options, flags, notes, of_line);
     if (!asks_of_checkpoints(before)) std::erase_if(own, is_of_checkpoints);
     if (is_trained) {
         keep_last(own);

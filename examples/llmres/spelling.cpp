@@ -213,21 +213,25 @@ public:
     speller(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
             std::vector<std::string>& notes)
         : typed_{typed}, flags_{flags}, notes_{notes} {}
+    /// The first so many words are of a line or file that somebody else wrote.
+    speller& of_line(std::size_t words) { return line_words_ = words, *this; }
 
     std::vector<std::string> spelled() {
         for (at_ = 0; at_ < typed_.size(); ++at_) {
+            if (at_ == line_words_) end_line();
             const std::string& argument = typed_[at_];
             if (argument.size() > 1 && argument[0] == '-' && !(argument[1] >= '0' && argument[1] <= '9'))
                 option(argument);
             else
                 own_.push_back(argument);
         }
+        overrule_line();
         // An adapter is trained, unless a task or a document says otherwise.
         const bool implies_adapter =
-            std::any_of(implied_.begin(), implied_.end(), [](const auto& set) { return set.first == "adapter_kind"; });
+            std::any_of(implied_.begin(), implied_.end(), [](const auto& set) { return set.flag == "adapter_kind"; });
         if ((implies_adapter || said_.contains("adapter_kind")) && !task_of_document(typed_))
-            implied_.emplace_back("task", "finetuning");
-        if (names_stack(typed_) && !task_of_document(typed_)) implied_.emplace_back("task", "finetuning");
+            implied_.push_back({"task", "finetuning"});
+        if (names_stack(typed_) && !task_of_document(typed_)) implied_.push_back({"task", "finetuning"});
         if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
                                           count_ + ", as --gpu says, or one of both")};
@@ -246,7 +250,7 @@ public:
             number_in(value_of("tensor").value_or("1")) * number_in(value_of("data").value_or("1"));
         const std::int64_t ranks = std::max<std::int64_t>(said_ranks, number_in(gpus) / stages);
         if (!accumulation_.empty()) accumulate(gpus == "1" && !task_of_document(typed_));
-        for (const auto& [flag, value] : implied_)
+        for (const auto& [flag, value, by] : implied_)
             if (!said_.contains(flag) && said_.insert(flag).second)
                 own_.push_back(fmt::format("--{}={}", flag,
                                            value == "gpus"    ? gpus
@@ -256,6 +260,47 @@ public:
     }
 
 private:
+    /// Sets aside what the words of a line said and implied: words behind them have their say first.
+    void end_line() {
+        std::swap(implied_, line_implied_);
+        std::swap(said_, line_said_);
+        method_.reset();
+        line_own_ = own_.size();
+    }
+    /// What was typed beside a line takes the place of what the line says of the same flags; a method by which answers
+    /// are learned, and a task that is no fine-tuning, of all that the line's own task stands for.
+    void overrule_line() {
+        if (method_ && value_of("preference", line_own_).value_or(*method_) != *method_)
+            throw refusal{llmres::refused(llmres::error_code::inconsistent, "preference",
+                                          *value_of("preference", line_own_),
+                                          *method_ + ", as --task says, or one of both")};
+        if (line_own_ > 0 && !accumulation_.empty() && !said_.contains("global_batch")) accumulate_anew();
+        const auto is_typed = [&](const std::string& flag) {
+            return said_.contains(flag) ||
+                   std::ranges::any_of(implied_, [&](const auto& set) { return set.flag == flag; });
+        };
+        const bool is_other_task =
+            is_typed("preference") || (said_.contains("task") && value_of("task", line_own_) != "finetuning");
+        std::vector<std::string> kept;
+        for (std::size_t i = 0; i < own_.size(); ++i)
+            if (i >= line_own_ || !own_[i].starts_with("--") || !is_typed(own_[i].substr(2, own_[i].find('=') - 2)))
+                kept.push_back(own_[i]);
+        for (const std::string& flag : line_said_)
+            if (!is_typed(flag)) said_.insert(flag);
+        for (const implied_flag& set : line_implied_)
+            if (set.by != "task" || set.flag == "task" || !is_other_task) implied_.push_back(set);
+        own_ = std::move(kept);
+    }
+    /// Micro-batches that are accumulated, where a line says how many GPUs have which of them.
+    void accumulate_anew() {
+        const auto number = [&](std::string_view name) {
+            return number_in(value_of(name, line_own_).value_or(value_of(name).value_or("1")));
+        };
+        const std::int64_t stages = std::max<std::int64_t>(1, number("pipeline") * number("tensor"));
+        const std::int64_t ranks = value_of("data") ? number("data") : number("gpus") / stages;
+        implied_.push_back({"global_batch", std::to_string(number("micro_batch") * number_in(accumulation_) * ranks)});
+        accumulation_.clear();
+    }
     void option(const std::string& argument) {
         const std::size_t equals = argument.find('=');
         value_ = equals == std::string::npos ? std::nullopt : std::optional{argument.substr(equals + 1)};
@@ -321,18 +366,18 @@ private:
     /// What an alias sets, unless a word behind it says otherwise: no, or another word for the same flag. What follows
     /// an alias that takes a value for another flag is that value.
     void implied(const std::string& name, const std::string& value, bool takes_value) {
-        if (takes_value) return implied_.emplace_back(name, value), void();
+        if (takes_value) return implied_.push_back({name, value}), void();
         const std::string said = value_.value_or(next_is_value() ? typed_[at_ + 1] : "");
         const bool is_auto = value == "true" && normal(said) == "auto";
         const std::optional<std::string> known = truth(said);
         const word_alias* word = known ? nullptr : find_word(name, normal(said));
         if (!value_ && (known || is_auto || word != nullptr)) ++at_, value_ = said;
-        if (word != nullptr) return take(word->means);
-        if (known == "false" && has_none(name)) return implied_.emplace_back(name, "none"), void();
+        if (word != nullptr) return take(word->means, name);
+        if (known == "false" && has_none(name)) return implied_.push_back({name, "none"}), void();
         if (is_auto || (known == "false" && value != "true")) return;
         // Double quantisation is said beside 4 bits, which do without.
         const auto at = value == "nf4_double" ? implied_.begin() : implied_.end();
-        implied_.emplace(at, name, value == "true" ? known.value_or(value) : value);
+        implied_.insert(at, {name, value == "true" ? known.value_or(value) : value});
     }
     /// Whether "no" to an option that sets the flag is a value of it: a runtime may do unasked what is denied here.
     static bool has_none(std::string_view flag) { return flag == "recompute" || flag.starts_with("offload_"); }
@@ -341,11 +386,12 @@ private:
             if (alias.flag == flag && alias.typed == word && !alias.means.starts_with('?')) return &alias;
         return nullptr;
     }
-    /// Takes what a word stands for: `flag=value`, with spaces between them.
-    void take(std::string_view means) {
+    /// Takes what a word behind a flag stands for: `flag=value`, with spaces between them.
+    void take(std::string_view means, const std::string& by) {
         for (const std::string_view meant : words_of(means)) {
             const std::size_t equals = meant.find('=');
-            implied_.emplace_back(std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)});
+            implied_.push_back({std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)}, by});
+            if (by == "task" && implied_.back().flag == "preference") method_ = implied_.back().value;
         }
     }
     /// The number that a text is; 0 for any other text.
@@ -362,13 +408,13 @@ private:
         if (!one_gpu || micro_batch > most || number_in(accumulation_) > most)
             throw refusal{llmres::refused(llmres::error_code::unknown, "gradient_accumulation_steps", accumulation_,
                                           find_word_option("gradient_accumulation_steps")->words)};
-        implied_.emplace_back("global_batch", std::to_string(micro_batch * number_in(accumulation_)));
+        implied_.push_back({"global_batch", std::to_string(micro_batch * number_in(accumulation_))});
     }
     /// llama.cpp computes a prompt in pieces of the smaller of `--batch-size` and `--ubatch-size` (default 512).
     void prompt_batch(const std::string& written) {
         const std::string size = taken_value(written);
         if (const std::int64_t number = number_in(size); number > 0 && number < 512)
-            implied_.emplace_back("max_batched_tokens", size);
+            implied_.push_back({"max_batched_tokens", size});
         else
             notes_.push_back(written + " " + size +
                              " does not change what a step computes at once (--ubatch-size does)");
@@ -384,7 +430,7 @@ private:
         if (name == "json" || name == "help") return own_.push_back("--" + name);
         const word_option* option_of_words = find_word_option(name);
         if (option_of_words != nullptr && !option_of_words->bare.empty() && !value_ && !next_is_value())
-            return take(option_of_words->bare);
+            return take(option_of_words->bare, name);
         std::string value = taken_value(written.empty() ? "--" + name : written);
         // "--gpus 8xH100" names a kind of GPU.
         const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
@@ -400,13 +446,13 @@ private:
                                           "of llama.cpp's quantiser, such as q4_k_m")};
         if (name == "gradient_accumulation_steps" && number_in(value) > 0) return void(accumulation_ = value);
         of_deepspeed_ = of_deepspeed_ || name == "deepspeed";
-        if (name == "deepspeed" && word.ends_with(".json")) return take(flags_of_deepspeed_config(value));
+        if (name == "deepspeed" && word.ends_with(".json")) return take(flags_of_deepspeed_config(value), name);
         for (const word_alias& alias : word_aliases) {
             if (alias.flag != name || alias.typed != word) continue;
             if (!alias.option.empty() && alias.option != option) continue;
             if (alias.means.starts_with('?'))
                 throw refusal{llmres::refused(llmres::error_code::unknown, name, value, alias.means.substr(1))};
-            return take(alias.means);
+            return take(alias.means, name);
         }
         if (option_of_words != nullptr)
             throw refusal{llmres::refused(llmres::error_code::unknown, name, value, option_of_words->words)};
@@ -432,14 +478,14 @@ private:
         const gpus_of_kind said = with_count(value);
         if (said.count.empty()) return said.name;
         count_ = said.count;
-        implied_.emplace_back("gpus", count_);
+        implied_.push_back({"gpus", count_});
         return said.name;
     }
-    /// The value of a flag that was said.
-    std::optional<std::string> value_of(std::string_view name) const {
+    /// The value of a flag that was said, behind so many words.
+    std::optional<std::string> value_of(std::string_view name, std::size_t behind = 0) const {
         const std::string flag = fmt::format("--{}=", name);
-        for (const std::string& argument : own_)
-            if (argument.starts_with(flag)) return argument.substr(flag.size());
+        for (std::size_t i = behind; i < own_.size(); ++i)
+            if (own_[i].starts_with(flag)) return own_[i].substr(flag.size());
         return std::nullopt;
     }
     /// A knob under the runtime's own name; one without a value is switched on.
@@ -466,11 +512,19 @@ private:
     std::size_t at_ = 0;
     std::optional<std::string> value_{};  ///< what stands behind the equals sign of the current option
     std::vector<std::string> own_{};
-    std::vector<std::pair<std::string, std::string>> implied_{};
-    std::set<std::string> said_{};
-    std::string count_{};         ///< how many GPUs the kind of GPU is written with
-    std::string accumulation_{};  ///< micro-batches in an optimizer step
-    bool of_deepspeed_ = false;   ///< --deepspeed is said, which names the runtime
+    /// What an alias or a word sets: a flag, its value, and the flag behind which the word stands.
+    struct implied_flag {
+        std::string flag;
+        std::string value;
+        std::string by{};
+    };
+    std::vector<implied_flag> implied_{}, line_implied_{};
+    std::set<std::string> said_{}, line_said_{};
+    std::size_t line_words_ = 0, line_own_ = 0;
+    std::optional<std::string> method_{};  ///< the preference that the task names which is typed beside a line
+    std::string count_{};                  ///< how many GPUs the kind of GPU is written with
+    std::string accumulation_{};           ///< micro-batches in an optimizer step
+    bool of_deepspeed_ = false;            ///< --deepspeed is said, which names the runtime
 };
 
 }  // namespace
@@ -485,8 +539,8 @@ bool names_gpus(const std::string& words) {
 }
 
 std::vector<std::string> own_spelling(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
-                                      std::vector<std::string>& notes) {
-    return speller{typed, flags, notes}.spelled();
+                                      std::vector<std::string>& notes, std::size_t of_line) {
+    return speller{typed, flags, notes}.of_line(of_line).spelled();
 }
 
 std::vector<std::pair<std::string, std::string>> all_option_aliases() {

@@ -12,9 +12,10 @@ namespace program {
 /// What was typed behind a command that takes a job or a model, with the program's own flags and words; `flags` are
 /// those of the command, without dashes. An option of another tool stands for
 /// one of the program's (`--max-model-len 4k` is `--context 4k`) or for several (`--qlora`). `notes` gets a sentence
-/// for each option that has no bearing on a plan. An option that nobody knows stays as it is.
+/// for each option that has no bearing on a plan. An option that nobody knows stays as it is. The first `of_line` words
+/// are those of a trainer's line or file, which give way to what stands behind them.
 std::vector<std::string> own_spelling(const std::vector<std::string>& typed, const std::vector<std::string>& flags,
-                                      std::vector<std::string>& notes);
+                                      std::vector<std::string>& notes, std::size_t of_line = 0);
 
 /// Whether words name GPUs, with a number of each or without, several kinds between commas: `2x RTX 3090`.
 bool names_gpus(const std::string& words);

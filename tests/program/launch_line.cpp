@@ -170,6 +170,32 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
             {"--max_lenght"});
 }
 
+TEST_CASE("what is typed before a trainer's line goes over it in whichever words, and contradicts itself nowhere") {
+    const auto job = [](arguments before, const char* method) {
+        before.insert(before.begin(), {"plan", "--gpu", "h200-sxm5-141gb", "--json"});
+        const outcome o = run(before + arguments{"--", "trl", method, "--model_name_or_path", "Qwen/Qwen3-8B",
+                                                 "--per_device_train_batch_size", "2"});
+        CAPTURE(o.err);
+        REQUIRE((o.exit == fits || o.exit == does_not_fit));
+        return o.json()["job"];
+    };
+    CHECK(job({"--task", "kto"}, "dpo")["preference"] == "kto");
+    CHECK(job({"--preference", "kto"}, "dpo")["preference"] == "kto");
+    CHECK(job({"--task", "reward"}, "dpo")["head"] == "classification");
+    CHECK_FALSE(job({"--task", "dpo"}, "reward").contains("head"));
+    CHECK_FALSE(job({"--preference", "dpo"}, "reward").contains("head"));
+    CHECK(job({"--task", "lora"}, "dpo")["preference"] == "dpo");  // says how it is tuned, and not by what
+    CHECK(job({}, "sft")["weights"] == "fp32");
+    CHECK(job({"--task", "qlora"}, "sft")["weights"] == "nf4_double");
+    CHECK(job({"--adapter_kind", "lora", "--load_in_4bit"}, "sft")["weights"] == "nf4");
+    CHECK(job({"--gradient_checkpointing", "false"}, "sft")["recompute"] == "none");
+    CHECK(job({"--fp16"}, "sft")["compute"] == "fp16");
+    CHECK(job({"--gradient_accumulation_steps", "4"}, "sft")["global_batch"] == 8);
+    refused({"plan", "qwen3-8b", "--gpu", "h200", "--task", "dpo", "--preference", "kto"},
+            {"preference is kto", "dpo, as --task says"});
+    CHECK(run({"plan", "qwen3-8b", "--gpu", "b300", "--task", "ipo", "--preference", "dpo"}).exit != bad_input);
+}
+
 TEST_CASE("a trainer's line says how much is trained, and what stands before it goes over it") {
     const auto planned = [](arguments before, const arguments& options) {
         before.insert(before.begin(), {"plan", "--gpu", "a100-sxm4-80gb", "--json"});
