@@ -298,7 +298,9 @@ private:
         };
         const std::int64_t stages = std::max<std::int64_t>(1, number("pipeline") * number("tensor"));
         const std::int64_t ranks = value_of("data") ? number("data") : number("gpus") / stages;
-        implied_.push_back({"global_batch", std::to_string(number("micro_batch") * number_in(accumulation_) * ranks)});
+        // A line that says no micro-batch is of transformers' Trainer (training_args.py: 8 a device).
+        const std::int64_t micro_batch = value_of("micro_batch") ? number("micro_batch") : 8;
+        implied_.push_back({"global_batch", std::to_string(micro_batch * number_in(accumulation_) * ranks)});
         accumulation_.clear();
     }
     void option(const std::string& argument) {

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <llmres/io/json/launch/line.hpp>
+#include <llmres/io/model_source.hpp>
 #include <map>
 #include <string_view>
 #include <system_error>
@@ -312,10 +313,10 @@ private:
         std::string task = "finetuning";
         for (const std::string_view method : other_methods)
             if (has_part(script_, method)) task = method;
-        if (of_trl_ || trainer_ == started_trainer::trl) {
-            default_as_trl(said);
-            // experimental/orpo and experimental/cpo make all logits, the other trainers none.
-            if (task != "orpo" && task != "simpo" && task != "cpo") said.emplace("loss", "fused_log_probabilities");
+        const bool by_trl = of_trl_ || trainer_ == started_trainer::trl;
+        const bool says_16_bits = said.contains("bf16") || said.contains("fp16");
+        if (by_trl) {
+            take_as_trl(said, by_);
             if (is_true(said, "use_liger_kernel"))  // its kernels of layers alone (trainer/sft_trainer.py)
                 said.emplace("fused_norms", "true"), said.emplace("fused_gates", "true");
             said.erase("use_liger_kernel");
@@ -326,19 +327,24 @@ private:
             if (found != said.end()) said.erase(found);
             return number(fmt::format("--{}", name), value);
         };
+        const bool says_micro_batch = said.contains("per_device_train_batch_size");
         const std::int64_t per_device = taken("per_device_train_batch_size", "8");
         const std::int64_t steps = taken("gradient_accumulation_steps", "1");
         own_.push_back("--task=" + task);
         const bool by_deepspeed = by_.told.text("type") == "deepspeed";
-        if (!of_deepspeed_ && !by_deepspeed && !said.contains("deepspeed")) own_.emplace_back("--runtime=huggingface");
-        if (of_deepspeed_) own_.emplace_back("--runtime=deepspeed");
-        const trained_job launched = job_of_launched(by_, per_device, steps);
+        // What neither says is the stack's default: a micro-batch of 8, the optimizer, recomputation.
+        const bool is_sharded = (of_deepspeed_ || by_deepspeed) && !said.contains("deepspeed");
+        own_.push_back(fmt::format("--runtime={}{}", by_trl ? "trl" : "trainer", is_sharded ? "+deepspeed" : ""));
+        trained_job launched = job_of_launched(by_, per_device, steps);
+        if (!says_micro_batch)
+            std::erase_if(launched.options, [](const auto& o) { return o.starts_with("--micro_batch="); });
         own_.insert(own_.end(), launched.options.begin(), launched.options.end());
         notes.insert(notes.end(), launched.notes.begin(), launched.notes.end());
         take_deepspeed(said, {.per_device = per_device,
                               .accumulation = steps,
                               .ranks = by_.known() > 1 ? launched.sequences / (per_device * steps) : 0});
         trained(said, launched.sequences);
+        if (by_trl && !says_16_bits) said.erase("bf16");
         for (const auto& [name, value] : said) {
             const bool keeps_all = name == "save_total_limit" && (value == "None" || value == "0" || value == "-1");
             if (is_in(silent_options, name) || keeps_all) continue;
@@ -392,13 +398,21 @@ private:
         }
         return false;
     }
-    /// What TRL's scripts do unasked (sft_config.py, base_config.py and model_config.py of 1.9.2).
-    static void default_as_trl(std::map<std::string, std::string>& said) {
-        said.emplace("max_length", "1024");
-        said.emplace("gradient_checkpointing", "true");
+    /// What TRL's scripts make of options beside their defaults, which are a stack's (sft_config.py, base_config.py and
+    /// model_config.py of 1.9.2): --dtype is that of the weights, which operations cast to bf16 or fp16.
+    static void take_as_trl(std::map<std::string, std::string>& said, const launched_processes& by) {
         if (!is_true(said, "fp16")) said.emplace("bf16", "true");
-        const bool packed = is_true(said, "load_in_4bit") || is_true(said, "load_in_8bit");
-        if (!packed && !said.contains("dtype") && !said.contains("torch_dtype")) said.emplace("weights", "fp32");
+        std::string dtype;
+        for (const char* name : {"torch_dtype", "dtype"})
+            if (const auto found = said.find(name); found != said.end()) dtype = found->second, said.erase(found);
+        if (dtype == "auto") {
+            const auto published = llmres::find_model_source(said.at("model_name_or_path"));
+            dtype = published && is_wide(published->model.weights) ? published->model.weights.name.view() : "";
+        }
+        const bool is_packed = is_true(said, "load_in_4bit") || is_true(said, "load_in_8bit");
+        if (!dtype.empty() && !is_packed) said.emplace("weights", dtype);
+        const bool mixes = is_true(said, "bf16") || is_true(said, "fp16") || !by.told.text("compute").empty();
+        if (!mixes && !is_packed) said.emplace("compute", dtype.empty() ? "fp32" : dtype);
         if (is_true(said, "use_peft")) said.emplace("lora_r", "16"), said.emplace("lora_dropout", "0.05");
         if (said.contains("use_peft") && !is_true(said, "use_peft"))
             for (const char* of_adapter : {"use_peft", "lora_r", "lora_dropout", "lora_target_modules", "use_dora"})

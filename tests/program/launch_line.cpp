@@ -170,6 +170,49 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
             {"--max_lenght"});
 }
 
+TEST_CASE("a trainer's line is planned as its runtime by name, and says the same of what neither says") {
+    const auto answer = [](arguments before, const arguments& line) {
+        before.insert(before.begin(), {"plan", "--gpu", "h200-sxm5-141gb", "--json"});
+        const outcome o = run(before + line);
+        CAPTURE(o.err);
+        REQUIRE((o.exit == fits || o.exit == does_not_fit));
+        return o.json();
+    };
+    struct same {
+        arguments plain;
+        arguments line;
+    };
+    const std::string model = "Qwen/Qwen3-8B";
+    const std::vector<same> jobs{
+        {{"--runtime", "trl"}, {"trl", "sft"}},
+        {{"--runtime", "trl", "--adapter_kind", "lora", "--adapter_dropout", "0.05"}, {"trl", "sft", "--use_peft"}},
+        {{"--runtime", "trl", "--task", "dpo"}, {"trl", "dpo"}},
+        {{"--runtime", "trl", "--task", "orpo"}, {"python", "orpo.py"}},
+        {{"--runtime", "trl+deepspeed", "--zero", "3"}, {"trl", "sft", "--deepspeed", "zero3"}},
+        {{"--runtime", "trainer", "--compute", "bf16"}, {"python", "train.py", "--bf16"}}};
+    for (const same& job : jobs) {
+        const json plain = answer(arguments{"--model", model} + job.plain, {});
+        const json line = answer({}, arguments{"--"} + job.line + arguments{"--model_name_or_path", model});
+        CAPTURE(job.line.back());
+        CHECK(line["memory"] == plain["memory"]);
+        CHECK(line["job"]["optimizer"] == "adamw_fused");
+        for (const auto& [key, value] : plain["assumed"].items())
+            if (key != "task" && key != "gpus" && key != "adapter_rank")
+                CHECK_MESSAGE(line["assumed"].value(key, json{}) == value, key);
+    }
+    const auto formats = [&](const arguments& options) {
+        const json job =
+            answer({}, arguments{"--", "trl", "sft", "--model_name_or_path", model, "--use_peft"} + options)["job"];
+        return arguments{job["weights"].get<std::string>(), job["compute"].get<std::string>()};
+    };
+    CHECK(formats({}) == arguments{"fp32", "bf16"});
+    CHECK(formats({"--dtype", "float32"}) == arguments{"fp32", "bf16"});  // trl 1.16, trainer/base_config.py: bf16
+    CHECK(formats({"--dtype", "bfloat16"}) == arguments{"bf16", "bf16"});
+    CHECK(formats({"--dtype", "auto"}) == arguments{"bf16", "bf16"});
+    CHECK(formats({"--bf16", "false"}) == arguments{"fp32", "fp32"});
+    CHECK(formats({"--fp16", "true"}) == arguments{"fp32", "fp16"});
+}
+
 TEST_CASE("what is typed before a trainer's line goes over it in whichever words, and contradicts itself nowhere") {
     const auto job = [](arguments before, const char* method) {
         before.insert(before.begin(), {"plan", "--gpu", "h200-sxm5-141gb", "--json"});
@@ -191,6 +234,9 @@ TEST_CASE("what is typed before a trainer's line goes over it in whichever words
     CHECK(job({"--gradient_checkpointing", "false"}, "sft")["recompute"] == "none");
     CHECK(job({"--fp16"}, "sft")["compute"] == "fp16");
     CHECK(job({"--gradient_accumulation_steps", "4"}, "sft")["global_batch"] == 8);
+    CHECK(run({"plan", "--gpu", "b300", "--gradient_accumulation_steps", "4", "--json", "--", "trl", "sft",
+               "--model_name_or_path", "qwen3-8b"})
+              .json()["job"]["global_batch"] == 32);
     refused({"plan", "qwen3-8b", "--gpu", "h200", "--task", "dpo", "--preference", "kto"},
             {"preference is kto", "dpo, as --task says"});
     CHECK(run({"plan", "qwen3-8b", "--gpu", "b300", "--task", "ipo", "--preference", "dpo"}).exit != bad_input);
