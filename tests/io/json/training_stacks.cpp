@@ -94,6 +94,22 @@ TEST_CASE("weights are those of the stack's own code, unless the document names 
     CHECK(weights("llama-factory", pure) == bf16);
 }
 
+TEST_CASE("LLaMA-Factory loads a reference as the checkpoint is, and TRL as what it trains") {
+    const auto keeps = [](const char* name, const nlohmann::json& more) {
+        nlohmann::json asked = document(name);
+        asked.update(more);
+        return job_of(asked).runtime.kernels.published_reference;
+    };
+    nlohmann::json whole{{"adapter", {{"kind", "none"}}}, {"task", "dpo"}};
+    CHECK(keeps("llama-factory", whole));
+    CHECK_FALSE(keeps("trl", whole));
+    CHECK_FALSE(keeps("llama-factory", {{"task", "dpo"}}));  // its adapter is switched off
+    whole["task"] = "orpo";
+    CHECK_FALSE(keeps("llama-factory", whole));
+    whole["task"] = "finetuning";
+    CHECK_FALSE(keeps("llama-factory", whole));
+}
+
 TEST_CASE("fields of the runtime that a document names stay beside those of the stack") {
     nlohmann::json asked = document("trl");
     asked["runtime"] = {{"name", "trl"}, {"fp32_stream", true}};

@@ -49,12 +49,12 @@ private:
             to_.allocate_copies(group, kept.adapter, copies);
         });
     }
-    /// A model as large as the trained one, which is not trained.
+    /// A model of as many weights as the trained one, which is not trained.
     constexpr void load_reference() const {
         if (!loads_reference(to_.folded.job)) return;
         if (to_.flat_units()) return to_.allocate(tensor_group::lasting, to_.at.held.reference);
         to_.for_each_tensor_here([&](const training_state& kept, std::int64_t copies) {
-            to_.allocate_copies(tensor_group::lasting, kept.weights, copies);
+            to_.allocate_copies(tensor_group::lasting, reference_beside(to_.folded.job, kept.weights), copies);
         });
     }
     /// Megatron-Core's distributed optimizer: a buffer of all weights and one of all gradients are made beside the

@@ -30,6 +30,7 @@ struct training_stack {
     std::string_view of_low_rank = "{}";      ///< further ones where a low-rank adapter is trained, as JSON
     std::string_view of_sharded = "{}";       ///< further ones where `layout` has `zero` 2 or 3, as JSON
     std::string_view of_preferences = "{}";   ///< further ones where preferences are learned, as JSON
+    std::string_view of_reference = "{}";     ///< further ones where all weights learn beside a reference, as JSON
     std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
     std::string_view of_rollouts = "{}";      ///< further ones where grpo, rloo or ppo learns from rollouts, as JSON
     /// What it asks of an engine in `rollout` that nobody says otherwise, by the engine's name, as JSON.
@@ -81,11 +82,12 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .of_low_rank = R"({"runtime": {"fused_adapters": true, "fused_gates": true}})"},
     {.name = "llamafactory",
      .also = "llamafactory",
-     .read_in = "llamafactory 0.9.5, hparams/data_args.py, hparams/finetuning_args.py, hparams/model_args.py and "
-                "model/adapter.py",
+     .read_in = "llamafactory 0.9.5, hparams/data_args.py, hparams/finetuning_args.py, hparams/model_args.py, "
+                "model/adapter.py and model/loader.py",
      .defaults = R"({"micro_batch": 8, "sequence": 2048, "recompute": "full", "optimizer": "adamw_fused",
                      "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})",
-     .of_whole_model = R"({"weights": "fp32"})"},
+     .of_whole_model = R"({"weights": "fp32"})",
+     .of_reference = R"({"runtime": {"published_reference": true}})"},
     {.name = "msswift",
      .also = "swift",
      .read_in = "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py, arguments/tuner_args.py and "
@@ -259,19 +261,20 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
     nlohmann::json kind = in_full ? said["adapter"].value("kind", nlohmann::json{}) : nlohmann::json{};
     if (adapted && (!in_full || !kind.is_null())) defaults.erase("adapter");
     if (defaults.contains("adapter")) kind = defaults["adapter"]["kind"];
-    if (says(kind, name_of(adapter_kind::none)) || (kind.is_null() && !adapted))
-        defaults.merge_patch(nlohmann::json::parse(stack->of_whole_model));
+    const bool trains_all = says(kind, name_of(adapter_kind::none)) || (kind.is_null() && !adapted);
+    if (trains_all) defaults.merge_patch(nlohmann::json::parse(stack->of_whole_model));
     for (const adapter_kind low_rank : {adapter_kind::lora, adapter_kind::rslora, adapter_kind::dora})
         if (says(kind, name_of(low_rank))) defaults.merge_patch(nlohmann::json::parse(stack->of_low_rank));
     if (whole_or(said.value("layout", nlohmann::json{}), "zero", 0) >= 2)
         defaults.merge_patch(nlohmann::json::parse(stack->of_sharded));
-    for (const char* key : {"task", "preference"})
-        if (preference_of(said.value(key, nlohmann::json{})))
-            defaults.merge_patch(nlohmann::json::parse(stack->of_preferences));
-    for (const char* key : {"task", "preference"})
-        if (const auto learned = preference_of(said.value(key, nlohmann::json{}));
-            learned && learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward)
+    for (const char* key : {"task", "preference"}) {
+        const auto learned = preference_of(said.value(key, nlohmann::json{}));
+        if (!learned) continue;
+        defaults.merge_patch(nlohmann::json::parse(stack->of_preferences));
+        if (has_reference(*learned) && trains_all) defaults.merge_patch(nlohmann::json::parse(stack->of_reference));
+        if (learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward)
             defaults.merge_patch(nlohmann::json::parse(stack->of_unreferenced));
+    }
     take_rollout_defaults(*stack, said, defaults);
     const bool recomputes = says(said.value("recompute", defaults["recompute"]), name_of(recompute::full));
     if (!recomputes || whole_or(said, "sequence", whole_or(defaults, "sequence", 0)) < stack->offloads_from)

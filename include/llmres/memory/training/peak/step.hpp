@@ -227,7 +227,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                                   ? states_before_first_step(j, l, s.holds)
                                   : s.weights.all.optimizer.states,
                  .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged,
-                 .reference = loads_reference(j) ? s.weights.all.weights : byte_count{}},
+                 .reference = reference_beside(j, s.weights.all.weights)},
         .details = {.maybe_more = s.saved.maybe_more,
                     .reduced = s.weights.all.gradients.whole,
                     .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,
