@@ -271,6 +271,8 @@ const std::map<std::string, turn>& turns() {
         {"runtime.save_on_cpu", {training(object({{"offload", object({{"activations", "host"}})}})), true}},
         {"runtime.fp32_stream", {training(qlora), false}},
         {"runtime.fp32_adapters", {training(lora), false}},
+        {"runtime.published_reference",
+         {training(both(by("huggingface"), object({{"preference", "dpo"}, {"weights", "fp32"}}))), true}},
         {"runtime.fused_adapters", {training(lora), true}},
         {"runtime.four_bit_keeps_inputs", {training(qlora), true}},
         {"runtime.use_reentrant", {training(both(both(qlora, full), zero3)), true}},
