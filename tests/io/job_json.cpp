@@ -124,6 +124,31 @@ TEST_CASE("where nobody names an arithmetic, it is fp16 on a GPU that has no bf1
     CHECK(compute("rtx-4090", "vllm", "bf16") == "bf16");
 }
 
+TEST_CASE("transformers before 5 fine-tunes a checkpoint in fp32 unless a format is named") {
+    const auto formats = [](const json& more) {
+        json document{{"model", "qwen3-0.6b"},
+                      {"task", "finetuning"},
+                      {"runtime", "huggingface@4.57"},
+                      {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+        document.merge_patch(more);
+        const job j = read(document).job;
+        return std::string{weights_of(j).name.view()} + " in " + std::string{j.compute.name.view()};
+    };
+    // modeling_utils.py of 4.57.3, _get_dtype: "set fp32 as the default dtype for BC"; of 5.24, from_pretrained:
+    // "auto".
+    CHECK(formats(json::object()) == "fp32 in fp32");
+    CHECK(formats({{"runtime", "trainer@4.46"}}) == "fp32 in fp32");
+    CHECK(formats({{"compute", "bf16"}}) == "fp32 in bf16");
+    CHECK(formats({{"adapter", {{"kind", "lora"}, {"rank", 8}}}}) == "fp32 in fp32");
+    CHECK(formats({{"weights", "bf16"}}) == "bf16 in bf16");
+    CHECK(formats({{"weights", "nf4"}, {"adapter", {{"kind", "lora"}, {"rank", 8}}}}) == "nf4 in bf16");
+    CHECK(formats({{"runtime", "huggingface"}}) == "bf16 in bf16");
+    CHECK(formats({{"runtime", "huggingface@5.1"}}) == "bf16 in bf16");
+    CHECK(formats({{"task", "pretraining"}}) == "bf16 in bf16");  // from_config() takes the configuration's
+    for (const char* software : {"trl@4.57", "axolotl@4.57", "ms-swift@4.57"})
+        CHECK(formats({{"runtime", software}, {"sequence", 128}}).ends_with("in bf16"));
+}
+
 TEST_CASE("transformers' Trainer computes in the format of fp32 weights unless mixed precision is asked for") {
     const auto computes_in = [](const json& more) {
         json document{{"model", "roberta-base"},

@@ -360,6 +360,17 @@ inline void take_unmixed_arithmetic(const job_reader& read, const training_stack
     if (trains(j) && !mixes_unasked && !asked && weights_of(j) == fp32) j.compute = fp32;
 }
 
+/// The format that software loads the weights in which it fine-tunes, where nobody names one and its version does not
+/// take that of the checkpoint.
+inline void take_loaded_format(const job_reader& read, const training_stack* stack, job& j) {
+    const precision& published = j.model.weights;
+    const bool of_16_bits = published == bf16 || published == fp16;
+    const bool loads_itself = stack != nullptr && stack->mixes;  // TRL, LLaMA-Factory and the like name a dtype
+    if (j.task == task::finetuning && j.runtime.loading.fp32_unasked && of_16_bits && !loads_itself &&
+        !read.fields().has("weights"))
+        j.weights = fp32;
+}
+
 /// Refuses a step in which the longest text of an encoder has no room: vLLM does not start (config/scheduler.py,
 /// verify_max_model_len), and llama.cpp's server refuses the text.
 inline status holds_longest_text(const job& j) {
@@ -506,6 +517,7 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
     if (stack != nullptr && stack->name == "llamafactory" && j.preference == preference_method::reward)
         return refused(error_code::unsupported, "preference", name_of(j.preference),
                        "dpo, kto, orpo or simpo: LLaMA-Factory's value head beside all logits is not planned");
+    take_loaded_format(read, stack, j);
     take_unmixed_arithmetic(read, stack, j);
     return done{};
 }

@@ -77,6 +77,9 @@ struct runtime_loading {
     /// Weights whose format nobody names are fetched as a quantised GGUF file. (llama.cpp's `-hf`, Ollama's library:
     /// Q4_K_M.)
     bool fetches_quantised = false;
+    /// A 16-bit checkpoint that is fine-tuned is loaded in fp32 where nobody names a format. (transformers before 5.0,
+    /// modeling_utils.py: from_pretrained() without a dtype takes PyTorch's default.)
+    bool fp32_unasked = false;
     /// Of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there. (llama.cpp until
     /// pull request 18148 of December 2025.)
     bool head_first = false;
