@@ -175,12 +175,37 @@ void print_fitting(const std::vector<fitting>& all) {
                 rows);
 }
 
+/// Refuses what the list says nothing of: training, heads, prices, and what is saved and loaded.
+void refuse_unanswered(const plan_options& asked) {
+    const auto refuse = [&](const std::string& name, const std::string& expected) {
+        throw refusal{
+            llmres::refused(llmres::error_code::unsupported, name, asked.fields.find(name)->second, expected)};
+    };
+    if (const auto head = asked.fields.find("head"); head != asked.fields.end())
+        refuse("head", head->second == "embedding"
+                           ? "absent: --use embedding lists the models that embed"
+                           : "absent: models that classify or score are not listed; llmres compare takes their names");
+    if (const auto task = asked.fields.find("task"); task != asked.fields.end() && task->second != "serving")
+        refuse("task", "serving: which models a card trains, llmres compare MODEL,MODEL says");
+    if (asked.fields.contains("preference"))
+        refuse("preference", "absent: models are served; llmres compare MODEL,MODEL says which ones a card trains");
+    for (const llmres::job_field& f : llmres::job_fields) {
+        const std::string flag{llmres::flag_of(f)};
+        if (!asked.fields.contains(flag)) continue;
+        if (f.object == "cost") refuse(flag, "absent: llmres plan, compare and buy say what a token costs");
+        if (f.object == "storage" || f.object == "checkpoint" || f.object == "run")
+            refuse(flag, "absent: llmres plan says what is loaded, saved and trained");
+    }
+}
+
 /// Lengths that nobody named, in words.
-std::string assumed_lengths(const plan_options& asked) {
+std::string assumed_lengths(const plan_options& asked, const std::string& use) {
     std::vector<std::string> assumed;
     if (!asked.fields.contains("context"))
         assumed.push_back(fmt::format("context {}, or the model's own", usual_context));
-    if (!asked.fields.contains("prompt") && !asked.fields.contains("output"))
+    if (use == "embedding")
+        assumed.emplace_back("times of a text that fills it");
+    else if (!asked.fields.contains("prompt") && !asked.fields.contains("output"))
         assumed.push_back(fmt::format("times of {} tokens read and {} written", usual_prompt, usual_output));
     return assumed.empty() ? "nothing" : fmt::format("{}", fmt::join(assumed, "; "));
 }
@@ -204,10 +229,7 @@ int run_fit(const fit_options& asked) {
     if (!o.job.fields.contains("gpu") && !o.job.fields.contains("device") && !o.job.fields.contains("gpu_memory"))
         throw refusal{llmres::refused(llmres::error_code::missing, "gpu", "absent",
                                       "a GPU: llmres fit 3060, or llmres fit auto")};
-    for (const llmres::job_field& f : llmres::job_fields)
-        if (const auto said = o.job.fields.find(llmres::flag_of(f)); f.object == "cost" && said != o.job.fields.end())
-            throw refusal{llmres::refused(llmres::error_code::unsupported, said->first, said->second,
-                                          "absent: llmres plan, compare and buy say what a token costs")};
+    refuse_unanswered(o.job);
     o.job.fields.try_emplace("runtime", "llama.cpp");
     std::vector<fitting> all;
     // What is wrong with the card or the engine is wrong for every model: the first says it.
@@ -215,9 +237,6 @@ int run_fit(const fit_options& asked) {
     for (const char* of_model : {"context", "prompt", "output", "weights", "kv_cache"}) first.fields.erase(of_model);
     first.source = std::string{listed_models.front().name};
     const llmres::job_answer any = accept(llmres::answer_job(merged(first), llmres::job_sources{}));
-    if (any.request.cost)  // of a file: --prices
-        throw refusal{llmres::refused(llmres::error_code::unsupported, "prices", "given",
-                                      "absent: llmres plan, compare and buy say what a token costs")};
     say_which_gpu(merged(first));
     const std::vector<std::string> names = names_of_models(o);
     attempts made;
@@ -246,7 +265,7 @@ int run_fit(const fit_options& asked) {
                all.size(), fit_orders[order]);
     if (all.empty()) return does_not_fit;
     print_fitting(all);
-    fmt::print("\nassumed  {}\n", assumed_lengths(o.job));
+    fmt::print("\nassumed  {}\n", assumed_lengths(o.job, o.use));
     fmt::print("first    {}\n", command_of(all.front().asked, nlohmann::json::object()));
     return fits;
 }

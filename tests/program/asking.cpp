@@ -213,6 +213,25 @@ TEST_CASE("fit lists the models that a card runs, each in the widest format that
     CHECK(run({"fit", "3060", "--runtime", "no-such-engine"}).exit == 2);
 }
 
+TEST_CASE("fit lists models that are served, and says where other tasks are answered") {
+    const auto refuses = [](const arguments& typed, const arguments& words) {
+        const outcome o = run(typed);
+        CHECK(o.exit == 2);
+        for (const std::string& word : words) CHECK_MESSAGE(o.err.find(word) != std::string::npos, o.err);
+    };
+    refuses({"fit", "3060", "--task", "embedding"}, {"head is embedding", "--use embedding"});
+    refuses({"fit", "3060", "--head", "classification"}, {"head is classification", "llmres compare"});
+    refuses({"fit", "3060", "--task", "finetuning"}, {"task is finetuning", "serving", "llmres compare"});
+    refuses({"fit", "3060", "--task", "dpo"}, {"task is finetuning", "serving"});
+    refuses({"fit", "3060", "--preference", "dpo"}, {"preference is dpo", "served"});
+    refuses({"fit", "3060", "--tokens", "1B"}, {"tokens", "llmres plan"});
+    refuses({"fit", "3060", "--storage_bandwidth", "2GB/s"}, {"storage_bandwidth", "llmres plan"});
+    CHECK(run({"fit", "3060", "--task", "serve", "--top", "1"}).exit == 0);
+    const outcome embeds = run({"fit", "3060", "--use", "embedding"});
+    CHECK(embeds.out.find("times of a text that fills it") != std::string::npos);
+    CHECK(embeds.out.find("256 written") == std::string::npos);
+}
+
 TEST_CASE("fit has no prices, and says what has") {
     for (const arguments& priced : {arguments{"--electricity", "0.3"}, arguments{"--gpu_hour", "$2"}}) {
         const outcome o = run(arguments{"fit", "3060"} + priced);
