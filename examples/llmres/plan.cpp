@@ -52,14 +52,16 @@ std::string picture_of(const plan_options& o, const llmres::job_answer& answer) 
     return llmres::stacked_svg(pictures);
 }
 
-/// Whether a plan is asked for on whichever GPU holds the job: none is named, or `any`.
-bool asks_which_gpu(const nlohmann::json& document) {
+/// Whether a plan is asked for on whichever GPU holds the job: none is named, or `any`. Who reads JSON has to say so,
+/// since a list is no plan.
+bool asks_which_gpu(const nlohmann::json& document, const plan_options& o) {
+    if (!o.svg.empty()) return false;
     const auto cluster = document.find("cluster");
-    if (cluster == document.end()) return true;
+    if (cluster == document.end()) return !o.json;
     if (!cluster->is_object()) return false;
     for (const char* described : {"device", "gpu_memory", "gpu_bandwidth", "gpu_flops"})
         if (cluster->contains(described)) return false;
-    return !cluster->contains("gpu") || (*cluster)["gpu"] == "any";
+    return cluster->contains("gpu") ? (*cluster)["gpu"] == "any" : !o.json;
 }
 
 /// Lists the smallest GPUs that hold the job.
@@ -101,7 +103,7 @@ void name_files_from_anywhere(nlohmann::json& document, const std::filesystem::p
 int run_plan(const plan_options& o) {
     if (names_several_gpus(o)) return run_mixed(o);
     const nlohmann::json document = merged(o);
-    if (!o.json && o.svg.empty() && asks_which_gpu(document)) return list_gpus(o);
+    if (asks_which_gpu(document, o)) return list_gpus(o);
     const std::filesystem::path here = folder_of(document, o.source);
     const llmres::job_sources sources = llmres::remembered(llmres::sources_in(here));
     llmres::job_answer answer = accept(llmres::answer_job(document, sources));

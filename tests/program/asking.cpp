@@ -73,6 +73,12 @@ TEST_CASE("a plan without a GPU, or on any, lists the smallest that hold the job
         CHECK(o.out.find("does_not_fit") == std::string::npos);
         CHECK(o.out.find("\nfirst    llmres plan qwen3-8b ") != std::string::npos);
     }
+    const outcome listed = run({"plan", "qwen3-8b", "-c", "8192", "--gpu", "any", "--json"});
+    CHECK(listed.exit == 0);
+    CHECK(listed.json() == run({"compare", "qwen3-8b", "-c", "8192", "--gpu", "any", "--sort", "usable", "--fits",
+                                "--top", "12", "--json"})
+                               .json());
+    CHECK(run({"plan", "qwen3-8b", "-c", "8192", "--json"}).exit == 2);  // who reads a plan gets no list unasked
     const json rows = run({"compare", "qwen3-8b", "-c", "8192", "--gpu", "any", "--sort", "usable", "--fits", "--json"})
                           .json()["rows"];
     std::set<double> usable;
