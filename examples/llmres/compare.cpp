@@ -5,6 +5,7 @@
 #include "cost.hpp"
 #include "progress.hpp"
 #include "report.hpp"
+#include "spelling.hpp"
 #include "table.hpp"
 
 #include <fmt/format.h>
@@ -43,8 +44,9 @@ struct axis {
 };
 
 /// The flags that take several values.
-constexpr std::array<std::string_view, 9> axis_flags{"gpu",   "gpus",    "runtime",  "weights",    "kv_cache",
-                                                     "batch", "context", "sequence", "micro_batch"};
+constexpr std::array<std::string_view, 13> axis_flags{"task",    "preference", "reference",  "adapter_kind", "gpu",
+                                                      "gpus",    "runtime",    "weights",    "kv_cache",     "batch",
+                                                      "context", "sequence",   "micro_batch"};
 
 /// A plan of the table, or why there is none.
 struct row {
@@ -179,6 +181,17 @@ std::size_t count_of(const std::vector<axis>& axes) {
     return all;
 }
 
+/// Sets a flag; of a task those that the word stands for: `--task dpo` is finetuning by dpo.
+void set_field(plan_options& asked, const std::string& flag, const std::string& value) {
+    if (flag != "task") return void(asked.fields[flag] = value);
+    std::vector<std::string> notes;
+    for (const std::string& own : own_spelling({fmt::format("--{}={}", flag, value)}, {}, notes)) {
+        const std::size_t equals = std::min(own.find('='), own.size());
+        if (own.starts_with("--") && equals < own.size())
+            asked.fields[own.substr(2, equals - 2)] = own.substr(equals + 1);
+    }
+}
+
 /// What is asked for at one place of the product of all axes; the last axis changes fastest.
 row asked_at(std::size_t place, const std::vector<axis>& axes, const plan_options& shared) {
     row r{shared, std::vector<std::string>(axes.size()), llmres::error{}, place};
@@ -188,7 +201,7 @@ row asked_at(std::size_t place, const std::vector<axis>& axes, const plan_option
         if (axes[i].flag == "model")
             r.asked.source = r.values[i];
         else
-            r.asked.fields[axes[i].flag] = r.values[i];
+            set_field(r.asked, axes[i].flag, r.values[i]);
     }
     return r;
 }
@@ -341,9 +354,14 @@ llmres::json_value to_json(const row& r, const std::vector<axis>& axes) {
 
 /// What all plans share, in words: "llama-3.1-8b, serving, gpu h100-sxm5-80gb, runtime vllm".
 std::string shared_text(const row& r, const std::vector<axis>& axes) {
-    std::string text{name_of(r.answer->request.job.task)};
+    const auto names_task = [](const axis& a) { return a.flag == "task" || a.flag == "preference"; };
+    const bool alike =
+        std::none_of(axes.begin(), axes.end(), [&](const axis& a) { return names_task(a) && a.values.size() > 1; });
+    std::string text = alike                           ? task_text(r.answer->request.job)
+                       : trains(r.answer->request.job) ? "training"
+                                                       : "serving";
     for (std::size_t i = axes.size(); i-- > 0;)
-        if (axes[i].values.size() == 1)
+        if (axes[i].values.size() == 1 && !names_task(axes[i]))
             text = axes[i].flag == "model" ? fmt::format("{}, {}", value_of_axis(r, axes[i], i), text)
                                            : fmt::format("{}, {} {}", text, axes[i].flag, value_of_axis(r, axes[i], i));
     return text;

@@ -67,7 +67,9 @@ std::string in_own_words(const deepspeed_setting& setting, const nlohmann::json&
 }
 
 nlohmann::json config_in(std::string_view path) {
-    return accept(llmres::parse_json_object(accept(llmres::read_job_text(path)))).root;
+    const llmres::result<std::string> text = llmres::read_job_text(path);
+    if (!text) throw refusal{llmres::refused(text.error().code, "deepspeed", path, text.error().expected)};
+    return accept(llmres::parse_json_object(*text)).root;
 }
 
 /// Whether a section of a configuration is enabled.

@@ -65,8 +65,9 @@ constexpr auto memory_texts = std::to_array<term_text>(
       "layers x state values x bytes, for every sequence in flight", "models/kv_cache.hpp, recurrent_state_bytes()"},
      {"scores over the vocabulary, and what sampling or the loss makes of them",
       "serving: sequences x vocabulary x bytes, and again in fp32 to sample; training: tokens of a micro-batch x "
-      "vocabulary x bytes, with the gradient of the loss, in the runtime's kernels",
-      "inventory/layers/loss.hpp, inventory/activations.hpp"},
+      "vocabulary x bytes, with the gradient of the loss, in the runtime's kernels; where preferences are learned, of "
+      "both answers, and once more while a reference is computed. TRL makes tiles of 4,096 tokens and 32,768 words",
+      "inventory/layers/loss.hpp, inventory/activations.hpp; trl 1.16, kernels/chunked_logprob.py"},
      {"NCCL's communicators, and buffers of what GPUs exchange",
       "a constant of the runtime for each group of ranks; gathered weights and reduced gradients of ZeRO, FSDP, DDP",
       "the runtime's profile (runtimes/process.hpp); memory/training/"},
@@ -81,8 +82,9 @@ constexpr auto memory_texts = std::to_array<term_text>(
      {"weights of the model that preferred answers are held against (DPO, KTO); none where adapters are switched off "
       "for "
       "it, or its log-probabilities were computed before",
-      "as `weights`: another copy of the model, in their format and split as they are",
-      "arXiv 2305.18290; trl 1.16, trainer/dpo_trainer.py; jobs/job.hpp"}});
+      "as `weights`: another copy of the model, split as they are by ZeRO 3 and FSDP, whole on each GPU else; in the "
+      "format of the trained weights, or in that of the checkpoint (LLaMA-Factory)",
+      "arXiv 2305.18290; trl 1.16, trainer/dpo_trainer.py; llamafactory 0.9.5, model/loader.py; docs/preferences.md"}});
 static_assert(memory_texts.size() == llmres::names_of<llmres::memory_term>.size());
 
 /// Of time, in the order of llmres::time_term.
@@ -200,6 +202,23 @@ std::string states_in(const llmres::job& j) {
     return std::string{(j.adapter.trains() ? adapter_format_of(j) : optimizer_states_of(j)).name.view()};
 }
 
+/// What a data rank computes at once, in words: 2 pairs of 1024 tokens each.
+std::string micro_batch_text(const llmres::job& j) {
+    return fmt::format("{} {} {} tokens", j.micro_batch, learns_from_pairs(j.preference) ? "pairs x 2 x" : "x",
+                       sequence_of(j).in(llmres::tokens));
+}
+
+/// Where a reference's log-probabilities come from.
+std::string log_probabilities_text(llmres::reference_model reference) {
+    switch (reference) {
+        case llmres::reference_model::loaded: return "of another model, which lies beside the trained one";
+        case llmres::reference_model::adapters_off: return "of the trained model with its adapters off: no weights";
+        case llmres::reference_model::precomputed: return "computed before training: no weights";
+        case llmres::reference_model::by_method: break;
+    }
+    return "none";
+}
+
 figure_list figures_of(const llmres::plan_request& r, const llmres::job_plan& p, llmres::memory_term t) {
     const llmres::job& j = r.job;
     using enum llmres::memory_term;
@@ -217,9 +236,23 @@ figure_list figures_of(const llmres::plan_request& r, const llmres::job_plan& p,
         case activations:
             if (!trains(j)) return {};
             return {{"saved by one micro-batch", to_string(llmres::saved_activations(j, p.layout, p.memory.stage))},
-                    {"micro-batch", fmt::format("{} x {} tokens", j.micro_batch, sequence_of(j).in(llmres::tokens))},
+                    {"micro-batch", micro_batch_text(j)},
                     {"recomputed", std::string{name_of(j.recompute)}}};
-        case logits: return {{"vocabulary", fmt::format("{}", j.model.vocabulary)}};
+        case logits:
+            if (!trains(j)) return {{"vocabulary", fmt::format("{}", j.model.vocabulary)}};
+            return {{generates(j.model) ? "vocabulary" : "scores of a sequence",
+                     fmt::format("{}", scored_vocabulary(j.model))},
+                    {"micro-batch", micro_batch_text(j)},
+                    {"loss", std::string{name_of(j.runtime.kernels.loss.code)}}};
+        case reference: {
+            if (!has_reference(j.preference)) return {};
+            figure_list of_reference{{"learned by", std::string{name_of(j.preference)}},
+                                     {"log-probabilities", log_probabilities_text(reference_of(j))}};
+            if (loads_reference(j))
+                of_reference.insert(of_reference.end(), {{"parameters", to_string(llmres::count_parameters(j.model))},
+                                                         {"format", std::string{reference_format_of(j).name.view()}}});
+            return of_reference;
+        }
         case runtime: return {{"context", bounds_text(llmres::context_on(j.runtime, r.cluster.gpu))}};
         case fragmentation:
             return {{"allocated", bounds_text(p.memory.allocated)}, {"reserved", bounds_text(p.memory.reserved)}};

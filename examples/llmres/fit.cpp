@@ -185,10 +185,10 @@ void refuse_unanswered(const plan_options& asked) {
         refuse("head", head->second == "embedding"
                            ? "absent: --use embedding lists the models that embed"
                            : "absent: models that classify or score are not listed; llmres compare takes their names");
-    if (const auto task = asked.fields.find("task"); task != asked.fields.end() && task->second != "serving")
-        refuse("task", "serving: which models a card trains, llmres compare MODEL,MODEL says");
     if (asked.fields.contains("preference"))
         refuse("preference", "absent: models are served; llmres compare MODEL,MODEL says which ones a card trains");
+    if (const auto task = asked.fields.find("task"); task != asked.fields.end() && task->second != "serving")
+        refuse("task", "serving: which models a card trains, llmres compare MODEL,MODEL says");
     for (const llmres::job_field& f : llmres::job_fields) {
         const std::string flag{llmres::flag_of(f)};
         if (!asked.fields.contains(flag)) continue;

@@ -320,7 +320,7 @@ std::vector<llmres::document_remedy> help_for(const asked_job& j, std::vector<ki
 void print_one(const asked_job& j, const found_place& f, const std::vector<kind_answer>& kinds,
                const std::vector<llmres::document_remedy>& help, const inventory& on) {
     const llmres::job_place& p = f.place;
-    fmt::print("{}, {}, runtime {}: ", j.request.job.model.name.view(), name_of(j.request.job.task),
+    fmt::print("{}, {}, runtime {}: ", j.request.job.model.name.view(), task_text(j.request.job),
                j.request.job.runtime.identity.name.view());
     if (p.state == llmres::place_state::placed)
         fmt::print("{} of {}\n\n", gpus_text(p, on), nodes_text(p, on, on.nodes));

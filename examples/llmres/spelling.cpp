@@ -226,11 +226,11 @@ public:
                 own_.push_back(argument);
         }
         overrule_line();
-        // An adapter is trained, unless a task or a document says otherwise.
+        // An adapter is trained, and a preference learned, unless a task or a document says otherwise.
         const bool implies_adapter =
             std::any_of(implied_.begin(), implied_.end(), [](const auto& set) { return set.flag == "adapter_kind"; });
-        if ((implies_adapter || said_.contains("adapter_kind")) && !task_of_document(typed_))
-            implied_.push_back({"task", "finetuning"});
+        const bool trains = implies_adapter || said_.contains("adapter_kind") || said_.contains("preference");
+        if (trains && !task_of_document(typed_)) implied_.push_back({"task", "finetuning"});
         if (names_stack(typed_) && !task_of_document(typed_)) implied_.push_back({"task", "finetuning"});
         if (const auto said = value_of("gpus"); !count_.empty() && said && *said != count_)
             throw refusal{llmres::refused(llmres::error_code::malformed, "gpus", *said,
@@ -393,7 +393,11 @@ private:
         for (const std::string_view meant : words_of(means)) {
             const std::size_t equals = meant.find('=');
             implied_.push_back({std::string{meant.substr(0, equals)}, std::string{meant.substr(equals + 1)}, by});
-            if (by == "task" && implied_.back().flag == "preference") method_ = implied_.back().value;
+            if (by != "task" || implied_.back().flag != "preference") continue;
+            if (method_ && *method_ != implied_.back().value)
+                throw refusal{llmres::refused(llmres::error_code::inconsistent, by, implied_.back().value,
+                                              *method_ + ", as --task says before, or one of both")};
+            method_ = implied_.back().value;
         }
     }
     /// The number that a text is; 0 for any other text.

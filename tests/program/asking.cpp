@@ -219,6 +219,38 @@ TEST_CASE("fit lists the models that a card runs, each in the widest format that
     CHECK(run({"fit", "3060", "--runtime", "no-such-engine"}).exit == 2);
 }
 
+TEST_CASE("what is learned of preferred answers is explained, and refused by name where it is misspelt") {
+    const auto explained = [](const char* term, const arguments& more, const char* task = "dpo") {
+        const outcome o = run(arguments{"explain", term, "llama-3.1-8b", "--task", task, "--micro_batch", "2", "--gpu",
+                                        "h200-sxm5-141gb"} +
+                              more + arguments{"--json"});
+        REQUIRE(o.exit == 0);
+        return o.json()["figures"];
+    };
+    CHECK(explained("activations", {"--runtime", "trl"})["micro-batch"] == "2 pairs x 2 x 1024 tokens");
+    CHECK(explained("activations", {"--runtime", "trl"}, "kto")["micro-batch"] == "2 x 1024 tokens");
+    CHECK(explained("reference", {"--runtime", "trl"})["format"] == "fp32");
+    const arguments whole{"--runtime", "llama-factory", "--adapter_kind", "none"};
+    CHECK(explained("reference", whole)["format"] == "bf16");
+    CHECK(explained("reference", whole)["learned by"] == "dpo");
+    CHECK_FALSE(explained("reference", {"--runtime", "llama-factory"}).contains("format"));
+    CHECK(explained("logits", {"--runtime", "trl"})["loss"] == "fused_log_probabilities");
+
+    const auto says = [](const arguments& typed, const std::string& words) {
+        const outcome o = run(arguments{"plan", "qwen3-8b", "--gpu", "h200-sxm5-141gb"} + typed);
+        CHECK(o.exit == 2);
+        CHECK_MESSAGE(o.err.find(words) != std::string::npos, o.err);
+    };
+    says({"--task", "dpoo"}, "dpo, kto, orpo, simpo, cpo or reward");
+    says({"--task", "embeding"}, "embedding, reranking or classification");
+    says({"--task", "sft", "--deepspeed", "missing.json"}, "deepspeed is missing.json; expected a file");
+    // A preference is learned in training, as an adapter is trained.
+    CHECK(run({"plan", "qwen3-8b", "--gpu", "b300", "--preference", "dpo", "--adapter_kind", "lora", "--sequence",
+               "512", "--json"})
+              .json()["job"]["task"] == "finetuning");
+    CHECK(run({"help", "training"}).out.find("dpo, kto") != std::string::npos);
+}
+
 TEST_CASE("fit lists models that are served, and says where other tasks are answered") {
     const auto refuses = [](const arguments& typed, const arguments& words) {
         const outcome o = run(typed);
@@ -228,7 +260,7 @@ TEST_CASE("fit lists models that are served, and says where other tasks are answ
     refuses({"fit", "3060", "--task", "embedding"}, {"head is embedding", "--use embedding"});
     refuses({"fit", "3060", "--head", "classification"}, {"head is classification", "llmres compare"});
     refuses({"fit", "3060", "--task", "finetuning"}, {"task is finetuning", "serving", "llmres compare"});
-    refuses({"fit", "3060", "--task", "dpo"}, {"task is finetuning", "serving"});
+    refuses({"fit", "3060", "--task", "dpo"}, {"preference is dpo", "served"});
     refuses({"fit", "3060", "--preference", "dpo"}, {"preference is dpo", "served"});
     refuses({"fit", "3060", "--tokens", "1B"}, {"tokens", "llmres plan"});
     refuses({"fit", "3060", "--storage_bandwidth", "2GB/s"}, {"storage_bandwidth", "llmres plan"});

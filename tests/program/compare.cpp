@@ -25,6 +25,30 @@ json rows_of(const arguments& asked, int code = fits) {
 
 }  // namespace
 
+TEST_CASE("tasks, methods, references and adapters are compared as other fields of a job are") {
+    const arguments job{"compare", "qwen3-8b", "--gpu", "h200-sxm5-141gb", "--runtime", "trl", "--micro_batch", "2"};
+    const json tasks =
+        run(job + arguments{"--task", "dpo,sft,reward", "--adapter_kind", "lora", "--sort", "given", "--json"})
+            .json()["rows"];
+    REQUIRE(tasks.size() == 3);
+    CHECK(tasks[0]["task"] == "dpo");
+    CHECK(tasks[0]["assumed"]["reference"] == "adapters_off");
+    CHECK_FALSE(tasks[1]["assumed"].contains("reference"));
+    CHECK(tasks[1]["command"].get<std::string>().find("--task finetuning") != std::string::npos);
+    CHECK(tasks[2]["command"].get<std::string>().find("--preference reward") != std::string::npos);
+    const json references = run(job + arguments{"--task", "dpo", "--reference", "loaded,precomputed", "--adapter_kind",
+                                                "lora,none", "--sort", "given", "--json"})
+                                .json()["rows"];
+    REQUIRE(references.size() == 4);
+    CHECK(references[0]["memory"]["expected"] > references[2]["memory"]["expected"]);
+    const std::string one = run(job + arguments{"--task", "dpo", "--sequence", "512,1024"}).out;
+    CHECK(one.find("qwen3-8b, finetuning by dpo, ") == 0);
+    const std::string several = run(job + arguments{"--task", "dpo,sft"}).out;
+    CHECK(several.find("qwen3-8b, training, ") == 0);
+    CHECK(run({"place", "qwen3-8b", "--task", "dpo", "--free", "h200-sxm5-141gb:2", "--runtime", "trl"})
+              .out.find("qwen3-8b, finetuning by dpo, ") == 0);
+}
+
 TEST_CASE("models, GPUs and engines are planned each with each, as plan does") {
     const json rows = rows_of({"llama-3.1-8b,qwen3-8b", "--gpu", "l4, H100 SXM", "--runtime", "vllm,sglang",
                                "--max-model-len", "8k", "--batch", "4"});

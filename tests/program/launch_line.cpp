@@ -240,6 +240,7 @@ TEST_CASE("what is typed before a trainer's line goes over it in whichever words
     refused({"plan", "qwen3-8b", "--gpu", "h200", "--task", "dpo", "--preference", "kto"},
             {"preference is kto", "dpo, as --task says"});
     CHECK(run({"plan", "qwen3-8b", "--gpu", "b300", "--task", "ipo", "--preference", "dpo"}).exit != bad_input);
+    refused({"plan", "qwen3-8b", "--gpu", "h200", "--task", "dpo", "--task", "kto"}, {"task is kto", "dpo"});
 }
 
 TEST_CASE("a trainer's line says how much is trained, and what stands before it goes over it") {

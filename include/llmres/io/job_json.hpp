@@ -487,8 +487,17 @@ inline status read_task(job_reader& read, job& j) {
         j.task = task::finetuning;
         j.preference = *learned;
         if (*learned == preference_method::reward) usual = "reranking";
+    } else if (!read.fields().has("task") && read.fields().holds_text("preference") &&
+               read.fields().text_or("preference", "") != name_of(preference_method::none)) {
+        return refused(error_code::missing, read.fields().label("task"), "absent",
+                       "finetuning, or the method as a task: a preference is learned in training");
     } else if (usual.empty()) {
         read.value("task", j.task);
+        if (!read.checked() && read.fields().holds_text("task"))
+            return refused(
+                error_code::unknown, read.fields().label("task"), read.fields().text_or("task", ""),
+                "serving, pretraining or finetuning; embedding, reranking or classification; dpo, kto, orpo, "
+                "simpo, cpo or reward");
     }
     if (const status s = read.checked(); !s) return s;
     if (j.task == task::pretraining) j.model = with_pretraining_head(j.model);

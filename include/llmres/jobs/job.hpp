@@ -263,6 +263,13 @@ constexpr bool caches_as_calibrated(const job& j) {
     // vLLM's attention.py asks quant_config.kv_cache_scheme, and its mla_attention.py does not.
     return by == cache_calibrator::modelopt || !has_latent_attention(j.model);
 }
+/// Format of a loaded reference: that of what is trained, or the checkpoint's where that is narrower and the trainer
+/// keeps it.
+constexpr const precision& reference_format_of(const job& j) {
+    const precision &kept = j.model.weights, &trained = weights_of(j);
+    const bool narrower = kept.element_bytes >= 2 && kept.element_bytes < trained.element_bytes;
+    return j.runtime.kernels.published_reference && narrower ? kept : trained;
+}
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) {
     if (j.kv_cache) return *j.kv_cache;
@@ -288,6 +295,7 @@ weight_format_view formats_of(const job&&, const precision&) = delete;
 const precision& activations_of(const job&&) = delete;
 const precision& weights_of(const job&&) = delete;
 const precision& kv_cache_of(const job&&) = delete;
+const precision& reference_format_of(const job&&) = delete;
 const precision& gradients_of(const job&&) = delete;
 
 /// Mixed precision keeps an fp32 copy of 16-bit weights (arXiv 1710.03740); fp32 weights are their own, and LOMO widens

@@ -141,13 +141,11 @@ constexpr byte_count beside_parameters(const quantised_context& products, const 
     return shape.all(buffers);
 }
 
-/// Weights of a reference beside so many that are trained: as many, or in the checkpoint's format where that is
-/// narrower and the trainer keeps it.
+/// Weights of a reference beside so many that are trained: as many, in reference_format_of().
 constexpr byte_count reference_beside(const job& j, byte_count trained) {
     if (!loads_reference(j)) return {};
-    const std::int64_t kept = j.model.weights.element_bytes, widened = weights_of(j).element_bytes;
-    if (!j.runtime.kernels.published_reference || kept < 2 || kept >= widened) return trained;
-    return bytes(trained.in(bytes) / widened * kept);
+    const precision &kept = reference_format_of(j), &widened = weights_of(j);
+    return kept == widened ? trained : bytes(trained.in(bytes) / widened.element_bytes * kept.element_bytes);
 }
 
 /// A tensor that is trained: a weight of the model, or of an adapter beside one.
