@@ -78,7 +78,16 @@ struct option {
 };
 
 /// What a command line starts.
-enum class started_trainer : std::uint8_t { script, trl, axolotl, llama_factory, torchtune, torchtitan, megatron_lm };
+enum class started_trainer : std::uint8_t {
+    script,
+    trl,
+    axolotl,
+    llama_factory,
+    ms_swift,
+    torchtune,
+    torchtitan,
+    megatron_lm
+};
 
 /// Modules, and scripts by their paths as modules' names, of trainers that read their settings from a file.
 struct trainer_module {
@@ -99,13 +108,14 @@ public:
         if (!find_script()) return {};
         const bool by_others =
             trainer_ == started_trainer::megatron_lm && of_python_;  // srun starts a process for each GPU
-        const bool starts_itself =
-            by_others || trainer_ == started_trainer::axolotl || trainer_ == started_trainer::llama_factory;
+        const bool starts_itself = by_others || trainer_ == started_trainer::axolotl ||
+                                   trainer_ == started_trainer::llama_factory || trainer_ == started_trainer::ms_swift;
         if (by_.processes == 0 && (!starts_itself || gpus_per_node_ * nodes_ > 1))
             by_.processes = gpus_per_node_ * nodes_;
         switch (trainer_) {
             case started_trainer::axolotl: return job_of_axolotl(with_file("config"), by_);
             case started_trainer::llama_factory: return job_of_llama_factory(with_file("config"), by_);
+            case started_trainer::ms_swift: return job_of_ms_swift(script_, with_file("config", words_taken::all), by_);
             case started_trainer::torchtune: return job_of_torchtune(script_, with_file("config"), by_);
             case started_trainer::torchtitan: return job_of_torchtitan(with_file("job.config_file"), by_);
             case started_trainer::megatron_lm: return of_options_alone();
@@ -144,11 +154,11 @@ private:
     }
     /// The settings of the file that the arguments name, under an option of that name or without one, and those of the
     /// arguments, which go over them.
-    given_settings with_file(const std::string& name) {
+    given_settings with_file(const std::string& name, words_taken taken = words_taken::one) {
         given_settings said;
         const auto first = words_.begin() + static_cast<std::ptrdiff_t>(at_),
                    last = std::find(first, words_.end(), "--");
-        const std::vector<std::string> others = take_arguments(said, {first, last});
+        const std::vector<std::string> others = take_arguments(said, {first, last}, taken);
         at_ = static_cast<std::size_t>(last - words_.begin());
         for (const std::string& word : std::vector<std::string>(last, words_.end()))
             if (word == "--") ++at_;
@@ -236,6 +246,8 @@ private:
             if (name == "trl" && !next.empty()) return starts(started_trainer::trl, next);
             if (name == "axolotl" && next == "train") return starts(started_trainer::axolotl, next);
             if (name == "llamafactory-cli" && next == "train") return starts(started_trainer::llama_factory, next);
+            if (name == "swift" && (next == "sft" || next == "pt" || next == "rlhf"))
+                return starts(started_trainer::ms_swift, next);
             if (name == "run_train.sh") {
                 gpus_per_node_ = 8;
                 if (const auto set = by_.environment.find("NGPU"); set != by_.environment.end())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The jobs of trainers that read their settings from a file: axolotl, LLaMA-Factory, torchtune and torchtitan, and what
-// accelerate's own file says of their processes.
+// The jobs of trainers that read their settings from a file: axolotl, LLaMA-Factory, ms-swift, torchtune and
+// torchtitan, and what accelerate's own file says of their processes.
 #include "trainers.hpp"
 
 #include "commands.hpp"
@@ -25,6 +25,9 @@ constexpr auto axolotl_settings = std::to_array<trainer_setting>({
 constexpr auto llama_factory_settings = std::to_array<trainer_setting>({
 #include "trainers/llama_factory.inc"
 });
+constexpr auto ms_swift_settings = std::to_array<trainer_setting>({
+#include "trainers/ms_swift.inc"
+});
 constexpr auto torchtune_settings = std::to_array<trainer_setting>({
 #include "trainers/torchtune.inc"
 });
@@ -36,6 +39,7 @@ constexpr auto accelerate_settings = std::to_array<trainer_setting>({
 });
 constexpr trainer axolotl_trainer{"axolotl", axolotl_settings};
 constexpr trainer llama_factory_trainer{"LLaMA-Factory", llama_factory_settings};
+constexpr trainer ms_swift_trainer{"ms-swift", ms_swift_settings};
 constexpr trainer torchtune_trainer{"torchtune", torchtune_settings};
 constexpr trainer torchtitan_trainer{"torchtitan", torchtitan_settings};
 constexpr trainer accelerate_trainer{"accelerate", accelerate_settings};
@@ -184,6 +188,49 @@ trained_job job_of_llama_factory(const given_settings& given, const launched_pro
     const bool is_sharded = !deepspeed.empty() || !fsdp.empty() || job.says("deepspeed") || job.says("zero");
     if (told.text("adapter") == "none" && !is_sharded && !job.says("compute") && !job.says("weights"))
         job.set("compute", "fp32");
+    return job.finished();
+}
+
+trained_job job_of_ms_swift(const std::string& method, const given_settings& given, const launched_processes& by) {
+    told_settings read = told_by(ms_swift_trainer, given);
+    // cli/main.py: NPROC_PER_NODE starts so many processes; without it one has all GPUs that it sees (device_map).
+    const std::int64_t ranks = by.environment.contains("NPROC_PER_NODE") ? visible_gpus(by, "NPROC_PER_NODE", 1) : 1;
+    const std::int64_t seen = ranks > 1 || by.known() > 0 ? ranks : visible_gpus(by, "NPROC_PER_NODE", 1);
+    if (seen > ranks) read.kept["pipeline"] = std::to_string(seen);
+    job_options job{std::move(read), by};
+    const told_settings& told = job.told();
+    job.name_model("model");
+    const std::string learned = told.text("task");
+    job.set("task", method != "rlhf" ? "finetuning" : learned.empty() ? "dpo" : learned);
+    job.set("runtime", "ms-swift");
+    const std::int64_t data = job.lay_out(seen);
+    // trainers/arguments.py: 16 sequences a step where nobody says how many micro-batches are accumulated.
+    const std::int64_t all = std::max<std::int64_t>(told.number("micro_batch", 1), 1) * data;
+    job.trained(job.batch(1, data, (16 + all - 1) / all), "3");
+    job.adapter("lora");
+    job.set_kept("labels", "labels");
+    if (const std::int64_t bits = told.number("bits", 0); bits == 4 && told.text("double_quant") == "false")
+        job.set("weights", "nf4");
+    else if (bits != 0)
+        job.set("quantization_bit", bits);
+    if (!job.says("compute")) job.set_kept("compute", "compute");
+    // config/zero2_offload.json, zero3_offload.json and fsdp2.json of the package, by their names.
+    const std::string deepspeed = told.text("deepspeed"), fsdp = told.text("fsdp");
+    if (deepspeed.starts_with("zero") && !deepspeed.ends_with(".json")) {
+        job.set("deepspeed", deepspeed.substr(0, 5));
+        if (deepspeed.ends_with("_offload")) job.set("offload_optimizer", "host");
+        if (deepspeed == "zero3_offload") job.set("offload_parameters", "host");
+    } else if (!deepspeed.empty()) {
+        job.shard_by_deepspeed(deepspeed);
+    }
+    if (fsdp == "fsdp2") {
+        job.set("zero", "3");
+        job.set("fully_shard", "true");
+    } else if (!fsdp.empty()) {
+        job.shard(fsdp, told);
+    }
+    if (deepspeed.empty() && fsdp.empty()) job.shard_by_accelerate();
+    job.compute_by_accelerate();
     return job.finished();
 }
 

@@ -37,6 +37,8 @@ struct launched_processes {
 /// FILE`; empty: the one that goes with the model and the number of GPUs).
 trained_job job_of_axolotl(const given_settings& given, const launched_processes& by);
 trained_job job_of_llama_factory(const given_settings& given, const launched_processes& by);
+/// The job of ms-swift: `swift sft`, `swift pt` or `swift rlhf` with its options.
+trained_job job_of_ms_swift(const std::string& method, const given_settings& given, const launched_processes& by);
 trained_job job_of_torchtitan(const given_settings& given, const launched_processes& by);
 trained_job job_of_torchtune(const std::string& recipe, const given_settings& given, const launched_processes& by);
 

@@ -54,6 +54,46 @@ void refused_with(const named_files& files, const arguments& words, const std::v
 
 }  // namespace
 
+TEST_CASE("lines of ms-swift are read with its own defaults") {
+    const auto answer = [](const std::string& line, const arguments& before = {}) {
+        arguments typed{"plan", "--gpu", "h200-sxm5-141gb", "--json"};
+        typed.insert(typed.end(), before.begin(), before.end());
+        typed.insert(typed.end(), {"--", line});
+        const outcome o = run(typed);
+        CAPTURE(o.err);
+        REQUIRE((o.exit == fits || o.exit == does_not_fit));
+        return o.json();
+    };
+    // ms-swift 4.6.0: arguments/rlhf_args.py, arguments/tuner_args.py, trainers/arguments.py.
+    const json dpo = answer("swift rlhf --rlhf_type dpo --model Qwen/Qwen3-8B --max_length 1024 --dataset a b");
+    CHECK(dpo["job"]["preference"] == "dpo");
+    CHECK(dpo["job"]["reference"] == "adapters_off");
+    CHECK(dpo["job"]["adapter"]["rank"] == 8);
+    CHECK(dpo["job"]["micro_batch"] == 1);
+    CHECK(dpo["job"]["global_batch"] == 16);
+    CHECK(dpo["job"]["recompute"] == "full");
+    CHECK(dpo["job"]["optimizer"] == "adamw_fused");
+    CHECK(answer("swift rlhf --model Qwen/Qwen3-8B")["job"]["preference"] == "dpo");
+    CHECK(answer("swift rlhf --rlhf_type kto --tuner_type full --model Qwen/Qwen3-8B")["job"]["reference"] == "loaded");
+    CHECK(answer("swift rlhf --rlhf_type rm --model Qwen/Qwen3-8B")["job"]["head"] == "classification");
+    CHECK(answer("swift rlhf --rlhf_type simpo --model Qwen/Qwen3-8B")["job"]["preference"] == "simpo");
+    const json sharded = answer(
+        "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --tuner_type full --deepspeed "
+        "zero3_offload --per_device_train_batch_size 4 --torch_dtype bfloat16",
+        {"--host_memory", "1TiB"});
+    CHECK(sharded["layout"]["data"] == 8);
+    CHECK(sharded["layout"]["zero"] == 3);
+    CHECK(sharded["job"]["global_batch"] == 32);
+    CHECK(sharded["runtime"]["name"] == "deepspeed");
+    CHECK_FALSE(sharded["job"].contains("preference"));
+    CHECK(answer("CUDA_VISIBLE_DEVICES=0,1 swift sft --model Qwen/Qwen3-8B")["layout"]["pipeline"] == 2);  // device_map
+    CHECK(answer("swift sft --model Qwen/Qwen3-8B --quant_bits 4 --quant_method bnb")["job"]["weights"] ==
+          "nf4_double");
+    CHECK(answer("swift sft --model Qwen/Qwen3-8B --torch_dtype float32 --lora_rank 16")["job"]["compute"] == "fp32");
+    refused({"plan", "--gpu", "h200", "--", "swift rlhf --rlhf_type gkd --model Qwen/Qwen3-8B"}, {"rlhf_type", "dpo"});
+    refused({"plan", "--gpu", "h200", "--", "swift sft --model Qwen/Qwen3-8B --lora_rnk 8"}, {"lora_rnk", "lora_rank"});
+}
+
 TEST_CASE("published files of trainers become the jobs that they train") {
     if (!reads_files()) return;
     std::ifstream lines{LLMRES_SOURCE_DIR "/tests/data/trainer_lines.jsonl"};
