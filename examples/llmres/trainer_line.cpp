@@ -425,7 +425,7 @@ private:
         if (!dtype.empty() && !is_packed) said.emplace("weights", dtype);
         const bool mixes = is_true(said, "bf16") || is_true(said, "fp16") || !by.told.text("compute").empty();
         if (!mixes && !is_packed) said.emplace("compute", dtype.empty() ? "fp32" : dtype);
-        if (is_true(said, "use_peft")) said.emplace("lora_r", "16"), said.emplace("lora_dropout", "0.05");
+        if (is_true(said, "use_peft")) said.emplace("lora_r", "16");
         if (said.contains("use_peft") && !is_true(said, "use_peft"))
             for (const char* of_adapter : {"use_peft", "lora_r", "lora_dropout", "lora_target_modules", "use_dora"})
                 said.erase(of_adapter);

@@ -185,7 +185,7 @@ TEST_CASE("a trainer's line is planned as its runtime by name, and says the same
     const std::string model = "Qwen/Qwen3-8B";
     const std::vector<same> jobs{
         {{"--runtime", "trl"}, {"trl", "sft"}},
-        {{"--runtime", "trl", "--adapter_kind", "lora", "--adapter_dropout", "0.05"}, {"trl", "sft", "--use_peft"}},
+        {{"--runtime", "trl", "--adapter_kind", "lora"}, {"trl", "sft", "--use_peft"}},
         {{"--runtime", "trl", "--task", "dpo"}, {"trl", "dpo"}},
         {{"--runtime", "trl", "--task", "orpo"}, {"python", "orpo.py"}},
         {{"--runtime", "trl+deepspeed", "--zero", "3"}, {"trl", "sft", "--deepspeed", "zero3"}},

@@ -94,6 +94,21 @@ TEST_CASE("weights are those of the stack's own code, unless the document names 
     CHECK(weights("llama-factory", pure) == bf16);
 }
 
+TEST_CASE("adapters of TRL and ms-swift have dropout unless the document says otherwise") {
+    const auto dropout = [](const char* name, const nlohmann::json& adapter) {
+        nlohmann::json asked = document(name);
+        asked["adapter"] = adapter;
+        return job_of(asked).adapter.dropout;
+    };
+    const nlohmann::json lora{{"kind", "lora"}, {"rank", 8}}, without{{"kind", "lora"}, {"rank", 8}, {"dropout", 0}};
+    for (const char* name : {"trl", "ms-swift"}) {  // trainer/model_config.py; arguments/tuner_args.py
+        CHECK(dropout(name, lora) == 0.05);
+        CHECK(dropout(name, without) == 0);
+    }
+    CHECK(dropout("llama-factory", lora) == 0);
+    CHECK(job_of(document("ms-swift")).adapter.dropout == 0.05);
+}
+
 TEST_CASE("LLaMA-Factory loads a reference as the checkpoint is, and TRL as what it trains") {
     const auto keeps = [](const char* name, const nlohmann::json& more) {
         nlohmann::json asked = document(name);

@@ -64,6 +64,7 @@ inline void assume_adapter(assumption_list& a, const job& j, bool by_stack) {
     if (!j.adapter.low_rank() || !(a.says("adapter", "kind") || by_stack)) return;
     if (!a.says("adapter", "kind")) a.list()["adapter_kind"] = name_of(j.adapter.kind);
     if (!a.says("adapter", "rank")) a.list()["adapter_rank"] = j.adapter.rank;
+    if (!a.says("adapter", "dropout") && j.adapter.dropout > 0) a.list()["adapter_dropout"] = j.adapter.dropout;
     if (!a.says("adapter", "targets")) a.list()["adapter_targets"] = "all-linear";
 }
 

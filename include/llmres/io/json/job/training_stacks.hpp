@@ -64,7 +64,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .defaults = R"({"micro_batch": 8, "sequence": 1024, "recompute": "full", "weights": "fp32",
                      "optimizer": "adamw_fused",
                      "runtime": {"fp32_stream": false, "loss": "fused_log_probabilities"}})",
-     .of_low_rank = R"({"adapter": {"rank": 16}})",
+     .of_low_rank = R"({"adapter": {"rank": 16, "dropout": 0.05}})",
      // experimental/orpo and experimental/cpo make all logits.
      .of_unreferenced = R"({"runtime": {"loss": "eager"}})",
      // trainer/grpo_config.py, trainer/rloo_config.py and generation/vllm_generation.py; prompts are never cut.
@@ -93,7 +93,8 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .read_in = "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py, arguments/tuner_args.py and "
                 "pipelines/train/tuner.py",
      .defaults = R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw_fused",
-                     "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})"},
+                     "adapter": {"kind": "lora", "rank": 8, "dropout": 0.05}, "runtime": {"fp32_stream": false}})",
+     .of_low_rank = R"({"adapter": {"dropout": 0.05}})"},
     // A LoRA of 4-bit weights; full fine-tuning is in bf16 (models/vision.py, float32_mixed_precision). bitsandbytes'
     // 8-bit optimizers do not step FSDP2's shards (models/rl.py).
     {.name = "unsloth",
