@@ -19,6 +19,7 @@ from memory_reference.reinforcement.measure import Job, Result, run
 
 SHAPE = Shape(hidden=64, layers=2, heads=4, kv_heads=2, head_dim=16, intermediate=128, vocab=40000)
 TILE = 32768
+OF_MODEL = ("batch", "method", "lora_rank", "lora_targets", "accumulate")
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data"
 
 
@@ -30,8 +31,9 @@ def _gpu() -> None:
 
 
 def measured(**values) -> Result:
-    case = Case("llama", SHAPE, precision=values.pop("precision", "bf16"), optimizer="sgd", batch=2, sequence=24,
-                recompute="full", **{k: values.pop(k) for k in ("method", "lora_rank", "lora_targets", "accumulate") if k in values})
+    values.setdefault("batch", 2)
+    case = Case("llama", SHAPE, precision=values.pop("precision", "bf16"), optimizer="sgd", sequence=24,
+                recompute="full", **{k: values.pop(k) for k in OF_MODEL if k in values})
     with fake_gpu.fake_tensors():
         return run(Job(case, prompt=16, completion=8, **values), "cuda")
 
@@ -59,6 +61,13 @@ def test_of_adapters_the_reference_is_the_model_without_them():
     result = measured(beta=0.04, precision="bf16_autocast", method="lora", lora_rank=4, lora_targets="linear")
     assert not any(a.term == "reference_weights" for a in result.alive)
     assert {"reference", "reference_loss"} <= {a.phase for a in result.alive}
+
+
+def test_the_keys_and_values_of_generation_are_those_of_all_completions_in_the_type_of_the_rotation():
+    for precision, dtype in (("bf16", "bfloat16"), ("autocast", "float32")):  # autocast: keys are rotated in fp32
+        result = measured(generates=True, precision=precision, batch=64)
+        found = [(a.dtype, a.shape, a.count) for a in result.alive if a.phase == "decode" and a.operator == "cat" and "x2x" in a.shape]
+        assert found == [(dtype, f"64x2x{16 + 8 - 1}x16", 2 * SHAPE.layers)]
 
 
 def test_what_is_live_at_a_peak_adds_up_to_it():

@@ -24,7 +24,7 @@ from memory_reference.reinforcement import cases
 from memory_reference.reinforcement.measure import PHASES, Job, run
 
 RUNS, ALIVE = "reinforcement_runs.csv", "reinforcement_alive.csv"
-OF_JOB = ("trl", "trainer", "prompt", "completion", "generations", "beta", "loss_type", "importance", "generator", "padded")
+OF_JOB = ("trl", "trainer", "prompt", "completion", "generations", "beta", "loss_type", "importance", "generator", "padded", "generates")
 MEASURES = ("params_total", "params_trainable", "param_bytes", "trainable_param_bytes", "buffer_bytes", "input_bytes",
             "static_bytes", "gradient_bytes", "optimizer_bytes", "saved_activation_bytes", "after_backward_bytes",
             "after_step_bytes", *(f"{phase}_peak_{number}_bytes" for number in (1, 2) for phase in PHASES), "peak_bytes",
@@ -37,7 +37,8 @@ def row_of(job: Job, mode: str) -> dict[str, Any]:
     return describe(job.model, mode) | {
         "run_id": job.run_id, "trl": trl.__version__, "trainer": job.trainer, "prompt": job.prompt,
         "completion": job.completion, "generations": job.generations, "beta": job.beta, "importance": job.importance,
-        "loss_type": job.loss_type if job.trainer == "grpo" else "", "generator": job.generator, "padded": job.padded or ""}
+        "loss_type": job.loss_type if job.trainer == "grpo" else "", "generator": job.generator, "padded": job.padded or "",
+        "generates": job.generates or ""}
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from memory_reference.reinforcement.measure import Job
 
 NAMES = ("llama", "qwen2", "qwen3", "gemma2", "gemma3")
 LORA = {"method": "lora", "lora_rank": 16, "lora_targets": "linear"}
-OF_JOB = ("trainer", "prompt", "completion", "generations", "beta", "loss_type", "importance", "generator", "padded")
+OF_JOB = ("trainer", "prompt", "completion", "generations", "beta", "loss_type", "importance", "generator", "padded", "generates")
 
 
 def _job(name: str, **values: Any) -> Job:
@@ -78,6 +78,17 @@ def _padded() -> Iterator[Job]:
         yield _job(name, precision="bf16", recompute="full", padded=True, batch=4, generations=4, prompt=512, completion=512)
 
 
+def _generated() -> Iterator[Job]:
+    """Completions of transformers' own generate()."""
+    for name in ("llama", "qwen2", "qwen3", "gemma3"):
+        for values in ({"precision": "autocast"}, {"precision": "bf16"}, {"precision": "bf16_autocast"} | LORA):
+            yield _job(name, recompute="full", generates=True, batch=8, generations=8, prompt=192, completion=32, **values)
+        yield _job(name, recompute="full", generates=True, padded=True, batch=8, generations=8, prompt=192, completion=32,
+                   precision="autocast")
+        yield _job(name, recompute="full", generates=True, batch=2, generations=8, accumulate=16, prompt=128, completion=64,
+                   precision="bf16", optimizer="sgd")
+
+
 def _deep() -> Iterator[Job]:
     for name in ("llama", "qwen2", "qwen3", "gemma3"):
         for values in ({"precision": "autocast", "beta": 0.04}, {"precision": "bf16", "generator": "vllm"},
@@ -91,6 +102,6 @@ def all_jobs() -> list[Job]:
     for name in NAMES:
         for job in _families(name):
             found.setdefault(job.run_id, job)
-    for job in (*_sizes(), *_losses(), *_generators(), *_padded(), *_deep()):
+    for job in (*_sizes(), *_losses(), *_generators(), *_padded(), *_generated(), *_deep()):
         found.setdefault(job.run_id, job)
     return list(found.values())

@@ -18,8 +18,8 @@ from memory_reference.reinforcement import trainer
 from memory_reference.reinforcement.alive import AliveRow, AliveTracker
 from memory_reference.tracker import total_bytes
 
-PHASES = ("old", "old_loss", "reference", "reference_loss", "score", "forward", "loss", "backward", "step")
-"""Layers and head of the pass over the policy before its update, and of its reference; what is computed of rewards; layers
+PHASES = ("prefill", "decode", "old", "old_loss", "reference", "reference_loss", "score", "forward", "loss", "backward", "step")
+"""Completions by transformers' generate(), the pass over prompts and the others; layers and head of the pass over the policy before its update, and of its reference; what is computed of rewards; layers
 and head of a micro-batch, its loss and its gradient; the optimizer's step."""
 
 
@@ -37,6 +37,7 @@ class Job:
     importance: str = "token"  # token | sequence
     generator: str = "transformers"  # transformers | vllm, whose log-probabilities are corrected
     padded: bool = False  # prompts are of unequal length
+    generates: bool = False  # what transformers' generate() holds is measured as well
 
     @property
     def run_id(self) -> str:
@@ -45,7 +46,7 @@ class Job:
         parts = [m.model_name, adapted, m.attention, m.precision, "rc" if m.recompute == "full" else "", self.trainer,
                  f"beta{self.beta:g}", self.loss_type if self.trainer == "grpo" else "",
                  "" if self.importance == "token" else self.importance, "vllm" if self.generator == "vllm" else "",
-                 "padded" if self.padded else "", m.optimizer, f"x{m.accumulate}" if m.accumulate > 1 else "",
+                 "padded" if self.padded else "", "generate" if self.generates else "", m.optimizer, f"x{m.accumulate}" if m.accumulate > 1 else "",
                  f"g{self.generations}", f"b{m.batch}p{self.prompt}c{self.completion}"]
         return "-".join(part for part in parts if part)
 
@@ -67,23 +68,34 @@ def _settings(job: Job) -> dict[str, Any]:
     return made | ({"loss_type": job.loss_type, "importance_sampling_level": job.importance} if job.trainer == "grpo" else {})
 
 
-def _watch(model: nn.Module, tracker: AliveTracker, iteration: dict[str, int], passes: tuple[str, str]) -> list[Any]:
-    """Hooks that tell the layers of a pass from its head. ``passes``: without and with a gradient. An adapted policy whose
-    adapter is off is its own reference."""
-    adapted = next((m for m in model.modules() if isinstance(m, BaseTunerLayer)), None)
+def _watch(made: Any, tracker: AliveTracker, iteration: dict[str, int]) -> list[Any]:
+    """Hooks that tell the passes, and of each pass the layers from the head. An adapted policy whose adapter is off is its
+    own reference."""
+    adapted = next((m for m in made.model.modules() if isinstance(m, BaseTunerLayer)), None)
 
-    def name() -> str:
-        if adapted is not None and adapted.disable_adapters:
-            return "reference"
-        return passes[torch.is_grad_enabled()]
-
-    def enter(*_: Any) -> None:
-        tracker.phase(f"{name()}_{iteration['now']}")
+    def enter(passes: str, ids: torch.Tensor) -> None:
+        iteration["pass"] = passes
+        if made.generating:
+            iteration["pass"] = "decode" if ids.shape[1] == 1 else "prefill"
+        elif adapted is not None and adapted.disable_adapters:
+            iteration["pass"] = "reference"
+        elif not passes:
+            iteration["pass"] = "forward" if torch.is_grad_enabled() else "old"
+        tracker.phase(f"{iteration['pass']}_{iteration['now']}")
 
     def leave(*_: Any) -> None:
-        tracker.phase(f"loss_{iteration['now']}" if name() == "forward" else f"{name()}_loss_{iteration['now']}")
-    base = measure._base(model)
-    return [base.base_model.register_forward_pre_hook(enter), base.base_model.register_forward_hook(leave)]
+        if not made.generating:
+            head = "loss" if iteration["pass"] == "forward" else f"{iteration['pass']}_loss"
+            tracker.phase(f"{head}_{iteration['now']}")
+
+    hooks = []
+    for model, passes in ((made.model, ""), (made.ref_model, "reference")):
+        if model is not None:
+            layers = measure._base(model).base_model
+            hooks += [layers.register_forward_pre_hook(
+                lambda _, given, options, passes=passes: enter(passes, options["input_ids"]), with_kwargs=True),
+                layers.register_forward_hook(leave)]
+    return hooks
 
 
 def run(job: Job, device: str) -> Result:
@@ -101,6 +113,7 @@ def run(job: Job, device: str) -> Result:
         mixed = PRECISIONS[case.precision][1] is not None
         made = trainer.make(job.trainer, policy, reference, _settings(job),
                             (lambda: measure._autocast(case, device_type)) if mixed else None)
+        made.generates = job.generates
         gc.collect()
         _name_models(tracker, case, policy, reference)
         optimizer = optimizers.make(case.optimizer, policy)
@@ -124,10 +137,8 @@ def _name_models(tracker: AliveTracker, case: Case, policy: nn.Module, reference
 
 def _steps(made: Any, optimizer: Any, tracker: AliveTracker, row: dict[str, Any]) -> list[AliveRow]:
     """Two steps, the second with states of the optimizer from its start; what was live in that one."""
-    iteration = {"now": 1}
-    hooks = _watch(made.model, tracker, iteration, ("old", "forward"))
-    if made.ref_model is not None:
-        hooks += _watch(made.ref_model, tracker, iteration, ("reference", "reference"))
+    iteration: dict[str, Any] = {"now": 1}
+    hooks = _watch(made, tracker, iteration)
     rewards = made._calculate_rewards
     made._calculate_rewards = lambda *given: (tracker.phase(f"score_{iteration['now']}"), rewards(*given))[1]
     outlived: dict[int, set[int]] = {}

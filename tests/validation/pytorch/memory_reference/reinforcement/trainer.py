@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import itertools
 from collections import defaultdict, deque
 from collections.abc import Callable
 from types import MethodType, SimpleNamespace
 from typing import Any
+from unittest import mock
 
 import torch
 from accelerate.utils.operations import convert_to_fp32
@@ -22,11 +25,12 @@ class Given:
 
     def __init__(self, args: Any, policy: nn.Module, reference: nn.Module | None, autocast: Callable[[], Any],
                  prompt: int) -> None:
-        self.args, self.model, self.ref_model, self._prompt = args, policy, reference, prompt
+        self.args, self.model, self.model_wrapped, self.ref_model, self._prompt = args, policy, policy, reference, prompt
+        self.generates, self.generating = False, False
         self.accelerator = SimpleNamespace(
             device=torch.device("cuda"), autocast=autocast, is_main_process=True, num_processes=1, process_index=0,
             sync_gradients=True, unwrap_model=lambda model: policy, gather=lambda x: x, gather_for_metrics=lambda x: x,
-            reduce=lambda x, reduction: x)
+            reduce=lambda x, reduction: x, state=SimpleNamespace(deepspeed_plugin=None))
         self.state = SimpleNamespace(global_step=0)
         self._tokenizer = SimpleNamespace(pad_token_id=0)
         self.eos_token_ids, self.pad_to_multiple_of, self.environment_factories, self.environments = [1], None, None, None
@@ -44,13 +48,39 @@ class Given:
         self._pending_extra_logs, self._pending_metrics = defaultdict(list), defaultdict(list)
 
     def _generate(self, prompts: list[Any]) -> tuple[Any, ...]:
-        """Completions as long as they may be, with what vLLM says of each token where it generates."""
+        """Completions as long as they may be, with what vLLM says of each token where it generates. What transformers
+        generates on the way is let go: fake tensors have no values."""
         asked = [[2] * self._prompt for _ in prompts]
+        if self.generates:
+            self._generate_by_transformers(asked)
         made = [[2] * self.max_completion_length for _ in prompts]
         if not hasattr(self.args, "loss_type"):  # RLOO's
             return asked, made, made
         logps = [[0.0] * self.max_completion_length for _ in prompts] if self.use_vllm else None
         return asked, made, None, made, logps, {}, None, None
+
+    def _generate_by_transformers(self, asked: list[list[int]]) -> None:
+        """The trainer's own way, to the last token of each completion."""
+        from transformers import GenerationConfig
+        from transformers.generation import GenerationMixin
+        from trl.distributed import DistributedBackend
+        self._dist = DistributedBackend(self.accelerator)
+        self.generation_kwargs = {"max_new_tokens": self.max_completion_length, "do_sample": True, "pad_token_id": 0,
+                                  "bos_token_id": None, "eos_token_id": self.eos_token_ids} | {
+            name: getattr(self.args, name) for name in ("temperature", "top_p", "top_k", "min_p", "repetition_penalty",
+                                                        "cache_implementation")}
+        self.generation_config = GenerationConfig(**self.generation_kwargs, disable_compile=True)
+        self.model.generation_config.use_cache = None  # of a loaded model it is not said: with a cache
+        steps = itertools.count()
+        unfinished = lambda model, *given, **options: next(steps) < self.max_completion_length
+        self.generating = True
+        with mock.patch.object(GenerationMixin, "_has_unfinished_sequences", unfinished):
+            self._generate_single_turn(asked, None, {}, self.num_generations)
+        self.generating = False
+
+    def _prepare_input(self, data: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """As transformers' Trainer moves a batch to its device."""
+        return {name: tensor.to(self.accelerator.device) for name, tensor in data.items()}
 
     def _calculate_rewards(self, inputs: Any, prompts: list[Any], *_: Any) -> torch.Tensor:
         """Of a function: one number for each completion."""
@@ -67,7 +97,7 @@ _SETTINGS = ("beta", "loss_type", "num_iterations", "num_generations", "max_comp
              "vllm_importance_sampling_correction", "vllm_importance_sampling_mode", "mask_truncated_completions",
              "vllm_importance_sampling_clip_min", "vllm_importance_sampling_clip_max", "importance_sampling_level",
              "top_entropy_quantile", "off_policy_mask_threshold", "multi_objective_aggregation", "scale_rewards",
-             "normalize_advantages", "reward_clip_range", "log_multimodal")
+             "normalize_advantages", "reward_clip_range", "log_multimodal", "use_transformers_continuous_batching")
 """Those that the trainers copy from their configuration under the same name."""
 
 
@@ -106,6 +136,7 @@ def _prepare(model: nn.Module, autocast: Callable[[], Any]) -> None:
     """As accelerate's prepare_model() wraps the forward pass of a model under mixed precision."""
     forward = model.forward
 
+    @functools.wraps(forward)
     def under_autocast(self: nn.Module, *args: Any, **options: Any) -> Any:
         with autocast():
             outputs = forward(*args, **options)
