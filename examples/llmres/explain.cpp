@@ -214,7 +214,9 @@ std::string log_probabilities_text(llmres::reference_model reference) {
         case llmres::reference_model::loaded: return "of another model, which lies beside the trained one";
         case llmres::reference_model::adapters_off: return "of the trained model with its adapters off: no weights";
         case llmres::reference_model::precomputed: return "computed before training: no weights";
-        case llmres::reference_model::by_method: break;
+        case llmres::reference_model::offloaded: return "of another model, which lies in main memory";
+        case llmres::reference_model::by_method:
+        case llmres::reference_model::none: break;
     }
     return "none";
 }

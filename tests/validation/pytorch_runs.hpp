@@ -42,22 +42,24 @@ inline const std::vector<csv::row>& rows() {
     return all;
 }
 
-/// The documents by run_id.
+/// The documents of a file by run_id.
+inline std::map<std::string, nlohmann::json> documents_of(const char* file) {
+    std::map<std::string, nlohmann::json> read;
+    std::ifstream lines{folder + "/" + file};
+    for (std::string line; std::getline(lines, line);) {
+        nlohmann::json document = nlohmann::json::parse(line);
+        read.emplace(document["id"].get<std::string>(), std::move(document["document"]));
+    }
+    return read;
+}
+/// Those of data/pytorch_runs.csv.
 inline const std::map<std::string, nlohmann::json>& documents() {
-    static const auto all = [] {
-        std::map<std::string, nlohmann::json> read;
-        std::ifstream lines{folder + "/pytorch_jobs.jsonl"};
-        for (std::string line; std::getline(lines, line);) {
-            nlohmann::json document = nlohmann::json::parse(line);
-            read.emplace(document["id"].get<std::string>(), std::move(document["document"]));
-        }
-        return read;
-    }();
+    static const std::map<std::string, nlohmann::json> all = documents_of("pytorch_jobs.jsonl");
     return all;
 }
 
-/// What the document of a row asks for. Throws where it is refused.
-inline plan_request request_of(const row& r) {
+/// What a document of a row asks for. Throws where it is refused.
+inline plan_request request_of(const nlohmann::json& document) {
     // Rows share their models: each file is read once.
     static std::map<std::string, result<model_source>, std::less<>> models;
     static const job_sources sources{.model = [](std::string_view name) -> result<model_source> {
@@ -65,13 +67,14 @@ inline plan_request request_of(const row& r) {
         if (found == models.end()) found = models.emplace(name, find_model_source(name, folder)).first;
         return found->second;
     }};
-    const result<plan_request> read = read_job(documents().at(r.text("run_id")), sources);
+    const result<plan_request> read = read_job(document, sources);
     if (!read)
-        throw std::runtime_error(r.text("run_id") + ": " + std::string{read.error().field.view()} + " " +
+        throw std::runtime_error(document.dump() + ": " + std::string{read.error().field.view()} + " " +
                                  std::string{read.error().value.view()} + ": " +
                                  std::string{read.error().expected.view()});
     return *read;
 }
+inline plan_request request_of(const row& r) { return request_of(documents().at(r.text("run_id"))); }
 inline job job_of(const row& r) { return request_of(r).job; }
 
 // ---- scores ---------------------------------------------------------------------------------------------------------

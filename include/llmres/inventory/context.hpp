@@ -144,6 +144,7 @@ struct training_context {
     training_formats formats;     ///< formats
     attention_context attention;  ///< attention
     expert_context experts;       ///< routed experts
+    std::int64_t scored;          ///< positions of `tokens` that the loss scores
 
     /// The context of a job in a layout, on a GPU whose first choice of attention kernels is `sdpa`.
     constexpr training_context(const job& j, const layer_split& l, sdpa_backend sdpa = sdpa_backend::flash)
@@ -177,11 +178,18 @@ struct training_context {
                     l.context_parallel,
                     l.cp_comm_type,
                     code.attention.causal},
-          experts{j.expert_load, l.expert_tensor} {}
+          experts{j.expert_load, l.expert_tensor},
+          scored{scored_positions(j, tokens)} {}
 
     training_context(const job&&, const layer_split&,
                      sdpa_backend = sdpa_backend::flash) = delete;  // it refers into the job
 
+    /// Positions that the loss scores: of all sequences, or of their answers where only these are learned from.
+    static constexpr std::int64_t scored_positions(const job& j, const token_shape& computed) {
+        const std::int64_t each = j.scored.in(llmres::tokens);
+        if (each <= 0 || each >= computed.keys) return computed.all();
+        return detail::product(computed.sequences, detail::ceil_quotient(each * computed.length, computed.keys));
+    }
     /// The format of a norm's output: autocast computes torch's own layer norm in fp32.
     constexpr const precision& normed(norm_kind kind) const {
         return widens(kind) ? fp32 : casts_norm_inputs() ? formats.compute : formats.stream;

@@ -578,7 +578,12 @@ inline status read_rollout(const nlohmann::json& document, const job_sources& so
     // trl 1.16, generation/vllm_generation.py: the engine of vllm_mode "colocate" runs in the trainer's process.
     const bool by_trl = stack != nullptr && stack->name == "trl";
     r.in_trainer = !r.own_gpus && (r.uses_trained_weights || by_trl);
-    if (r.uses_trained_weights) r.engine.weights = weights_of(policy);
+    // transformers' cache is in fp32 beside fp32 weights, under autocast too: rotated keys and values are (tracked).
+    if (r.uses_trained_weights) {
+        r.engine.weights = weights_of(policy);
+        if (r.engine.weights == maybe<precision>{fp32} && !read.fields().has("kv_cache")) r.engine.kv_cache = fp32;
+    }
+    if (policy.scored == token_count{}) policy.scored = r.engine.output;
     if (!read.fields().has("scores_again"))
         r.scores_again = !r.uses_trained_weights || policy.preference == preference_method::rloo;
     if (policy.sequence == token_count{}) policy.sequence = r.engine.prompt + r.engine.output;

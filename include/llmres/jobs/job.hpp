@@ -146,6 +146,7 @@ struct job {
     std::int64_t global_batch = 0;  ///< samples in one optimizer step; default: one micro-batch a data rank
     preference_method preference = preference_method::none;  ///< what is learned from, where not the next token
     reference_model reference = reference_model::by_method;  ///< what a preferred answer is held against
+    token_count scored{};  ///< tokens of a sequence whose log-probabilities are learned from (answers); 0: all
     /// Forward passes over a sample before the step that trains on it, for log-probabilities (`grpo`, `ppo`).
     std::int32_t passes_before_step = 0;
     llmres::optimizer optimizer = adamw;                  ///< the optimizer

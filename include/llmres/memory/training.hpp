@@ -158,7 +158,8 @@ constexpr byte_count host_memory(const folded_job& f, const placement& here) {
         (j.offload.parameters == offload_place::host && loads_reference(j))) {
         job on_gpu = j;
         on_gpu.offload = {};
-        held += reference_beside(j, stage_weights{folded_job{on_gpu, f.layout}, here}.all.weights);
+        on_gpu.reference = reference_model::loaded;
+        held += reference_beside(on_gpu, stage_weights{folded_job{on_gpu, f.layout}, here}.all.weights);
     }
     const double batches = in_flight(f.layout, here.stage, f.micro_batches);
     for (std::size_t k = 0; k < f.kinds(); ++k)  // parts of layers that are offloaded by name

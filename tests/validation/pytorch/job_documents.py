@@ -112,13 +112,14 @@ def document(row: dict[str, str]) -> dict[str, Any]:
 
 
 def grpo_document(row: dict[str, str]) -> dict[str, Any]:
-    """The job of one row of reinforcement_runs.csv: the training job, and what reinforcement learning adds to it."""
-    asked = row | {"loss": "trl_" + row["trainer"]}
-    made = document(asked)
-    made["reinforcement"] = {
-        "method": row["trainer"], "prompt": int(row["prompt"]), "completion": int(row["completion"]),
-        "generations": int(row["generations"]), "beta": float(row["beta"]), "generator": row["generator"],
-    } | ({"padded": True} if row["padded"] else {})
+    """The job of one row of reinforcement_runs.csv, whose policy's own model generates."""
+    made = document(row | {"loss": "trl_" + row["trainer"]})
+    with_reference = "adapters_off" if row["method"] != "full" else "loaded"
+    made["preference"] = row["trainer"]
+    made["reference"] = with_reference if float(row["beta"]) > 0 else "none"
+    made["rollout"] = {
+        "engine": "transformers", "prompt": int(row["prompt"]), "output": int(row["completion"]), "generations": int(row["generations"]),
+    }
     return made
 
 
@@ -136,7 +137,8 @@ def main() -> None:
     runs = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else DATA / "pytorch_runs.csv"
     with runs.open(newline="") as file:
         for row in csv.DictReader(file):
-            print(json.dumps({"id": row["run_id"], "series": row["family"], "document": document(row)} | measured(row)))
+            asked = grpo_document(row) if "trainer" in row else document(row)
+            print(json.dumps({"id": row["run_id"], "series": row["family"], "document": asked} | measured(row)))
 
 
 if __name__ == "__main__":

@@ -90,5 +90,5 @@ def test_every_job_has_its_own_name_and_the_tracked_rows_are_theirs():
     for row, job in zip(rows, jobs):
         made = grpo_document(row)
         assert made["micro_batch"] == job.model.batch and made["sequence"] == job.prompt + job.completion
-        assert made["reinforcement"]["beta"] == job.beta
+        assert (made["reference"] == "none") == (job.beta == 0)
     assert replace(jobs[0], padded=True).run_id != jobs[0].run_id

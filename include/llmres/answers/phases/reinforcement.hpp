@@ -185,9 +185,22 @@ constexpr byte_count moved_by_trainer(const memory_breakdown& m, trainer_sleep s
                                        : states;
 }
 
+/// What an adapter in fp32 beside narrower weights adds while all prompts of a data rank are computed: the input of the
+/// widest layer in fp32, and its product (peft, tuners/lora/layer.py: _cast_input_dtype, and the sum with lora_B's).
+constexpr byte_count adapter_branch(const job& policy, const job& engine, const layout& l) {
+    if (!policy.adapter.low_rank() || !(adapter_format_of(policy) == fp32) || weights_of(policy) == fp32) return {};
+    const model& m = policy.model;
+    std::int64_t width = 0;
+    for (const layer& kind : m.layers.distinct())
+        width = kind.feed_forward.width > width ? kind.feed_forward.width : width;
+    const std::int64_t positions = product(sequences_per_rank(engine, l), engine.prompt.in(tokens));
+    return size_of(fp32, positions, width + m.hidden);
+}
+
 /// What an engine takes of a GPU while it generates. One that runs in the trainer's process has no context of its own;
-/// one that is the trainer's model has no weights of its own, but under autocast casts of them, which are kept for a
-/// forward pass.
+/// one that is the trainer's model has no weights of its own, but under autocast casts of all of its matrices in half
+/// of fp32's bits, which are kept for a forward pass though nothing is differentiated (aten/src/ATen/autocast_mode.cpp,
+/// cached_cast).
 constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engine, const job& policy, const cluster& c,
                                                const job_plan& p) {
     interval<byte_count> taken = p.memory.total();
@@ -201,8 +214,13 @@ constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engi
     if (!r.uses_trained_weights) return taken;
     const interval<byte_count>& weights = p.memory[memory_term::weights];
     less(weights);
-    if (autocasts(policy))  // aten/src/ATen/autocast_mode.cpp, cached_cast: copies in half of fp32's bits
-        taken += interval<byte_count>{byte_count{}, div_up(weights.expected, 2), div_up(weights.high, 2)};
+    const byte_count branch = adapter_branch(policy, engine, r.layout);
+    taken += interval<byte_count>{branch, branch, branch};
+    if (!autocasts(policy) || !(weights_of(policy) == fp32)) return taken;
+    const model& m = policy.model;  // a table that is no matrix of a product is not cast
+    const byte_count table = m.tied_head ? byte_count{} : size_of(fp32, m.vocabulary, m.hidden);
+    const byte_count casts = div_up(beyond(weights.expected, table), 2);
+    taken += interval<byte_count>{casts, casts, casts};
     return taken;
 }
 

@@ -55,7 +55,8 @@ enum class loss_extent : std::uint8_t {
     part,               ///< logit_positions() x vocabulary
     all_and_part,       ///< both of these together
     tokens,             ///< one value for each position
-    hidden,             ///< all positions x hidden width: whole on every tensor rank
+    hidden,             ///< all positions (those that are scored, where they are copied) x hidden width: whole on every
+                        ///< tensor rank
     head,               ///< the head's weight
     tile,               ///< tile_positions() x tile_words
     tile_of_head,       ///< the head's weight for at most tile_words
@@ -290,7 +291,7 @@ constexpr std::int64_t logit_positions(const model& m, const training_context& c
 /// wide whatever the vocabulary.
 inline constexpr std::int64_t tile_words = 32768, most_tile_positions = 4096;
 constexpr std::int64_t tile_positions(const training_context& context) {
-    return context.tokens.all() < most_tile_positions ? context.tokens.all() : most_tile_positions;
+    return context.scored < most_tile_positions ? context.scored : most_tile_positions;
 }
 
 /// Whether the head's weight is cast for its product. Beside quantised layers heads stay as they are, and are cast
@@ -382,7 +383,9 @@ constexpr const precision& format_of(loss_format format, const model& m, const t
 }
 
 constexpr std::int64_t elements_of(const loss_tensor& t, const model& m, const training_context& context) {
-    const std::int64_t n = context.tokens.all();
+    // TRL's head copies the positions that are scored, and reads these alone.
+    const bool copied = t.variant == loss_variant::fused_log_probabilities;
+    const std::int64_t n = copied ? context.scored : context.tokens.all();
     switch (t.extent) {
         case loss_extent::logits: return product(t.copies * n, scored_vocabulary(m));
         case loss_extent::part: return product(t.copies * logit_positions(m, context), scored_vocabulary(m));
