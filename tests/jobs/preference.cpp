@@ -56,7 +56,7 @@ TEST_CASE("a reference is as large as what is trained, and shards as it does") {
     CHECK(reference(j, {.data = 8, .zero = 3}) == training_state_of(j, {.data = 8, .zero = 3}).weights);
     CHECK(reference(j, {.data = 8}) == trained.weights);
     job published = j;
-    published.runtime.kernels.published_reference = true;  // bf16 beside fp32
+    published.runtime.loading.training.published_reference = true;  // bf16 beside fp32
     CHECK(reference(published) == bytes(trained.weights.in(bytes) / 2));
     CHECK(reference(published, {.data = 8}) == reference(published));
     published.weights = bf16;

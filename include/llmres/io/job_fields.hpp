@@ -476,7 +476,8 @@ inline constexpr std::array all{
     field(at<&runtime::kernels, &training_kernels::fp32_adapters>, "Runtime", "fp32_adapters",
         "huggingface, training: adapters are fp32 beside narrower weights (peft's "
         "autocast_adapter_dtype)"),
-    field(at<&runtime::kernels, &training_kernels::published_reference>, "Runtime", "published_reference",
+    field(at<&runtime::loading, &runtime_loading::training, &loaded_for_training::published_reference>, "Runtime",
+        "published_reference",
         "huggingface, training: a loaded reference keeps the format of the checkpoint beside wider trained weights "
         "(LLaMA-Factory)"),
     by_hand("runtime", "Runtime", "fused_adapters", flag,

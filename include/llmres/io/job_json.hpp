@@ -366,7 +366,7 @@ inline void take_loaded_format(const job_reader& read, const training_stack* sta
     const precision& published = j.model.weights;
     const bool of_16_bits = published == bf16 || published == fp16;
     const bool loads_itself = stack != nullptr && stack->mixes;  // TRL, LLaMA-Factory and the like name a dtype
-    if (j.task == task::finetuning && j.runtime.loading.fp32_unasked && of_16_bits && !loads_itself &&
+    if (j.task == task::finetuning && j.runtime.loading.training.fp32_unasked && of_16_bits && !loads_itself &&
         !read.fields().has("weights"))
         j.weights = fp32;
 }

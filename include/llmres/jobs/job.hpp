@@ -269,7 +269,7 @@ constexpr bool caches_as_calibrated(const job& j) {
 constexpr const precision& reference_format_of(const job& j) {
     const precision &kept = j.model.weights, &trained = weights_of(j);
     const bool narrower = kept.element_bytes >= 2 && kept.element_bytes < trained.element_bytes;
-    return j.runtime.kernels.published_reference && narrower ? kept : trained;
+    return j.runtime.loading.training.published_reference && narrower ? kept : trained;
 }
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) {

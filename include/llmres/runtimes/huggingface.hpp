@@ -101,7 +101,7 @@ constexpr runtime huggingface_as(std::string_view versions, runtime_version sinc
     e.process = training_process;
     // Each expert a module of its own, and keys and values repeated for every query head (repeat_kv).
     if (before <= runtime_version{5}) e.kernels.experts = expert_code::modules, e.kernels.shared_heads = false;
-    r.loading.fp32_unasked = before <= runtime_version{5};  // modeling_utils.py: from_pretrained(), dtype=None
+    r.loading.training.fp32_unasked = before <= runtime_version{5};  // modeling_utils.py: from_pretrained(), dtype=None
     e.kernels.checkpointing.reentrant = before <= runtime_version{5};  // trainer.py, gradient_checkpointing_kwargs
     if (before <= runtime_version{4, 50})
         e.kernels.loss.code =

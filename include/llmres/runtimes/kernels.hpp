@@ -263,9 +263,6 @@ struct training_kernels {
     /// Embedding, norms and head are fp32 beside 4-bit weights under adapters, unless ZeRO 3 shards them. (peft's
     /// prepare_model_for_kbit_training; trl leaves a sharded model as it is.)
     bool fp32_stream = false;
-    /// A reference that answers are held against keeps the checkpoint's format, whatever trained weights are widened
-    /// to. (LLaMA-Factory 0.9.5, model/loader.py: torch_dtype "auto"; model/adapter.py widens what is trained.)
-    bool published_reference = false;
     /// 4-bit products save their input, though the weight alone is needed. (bitsandbytes before 0.43.2, its pull
     /// request 1270.)
     bool four_bit_keeps_inputs = false;

@@ -54,6 +54,16 @@ struct cache_formats {
     bool narrow_values_by_flash = false;
 };
 
+/// In which formats training loads models where the format of the checkpoint is not all that decides.
+struct loaded_for_training {
+    /// A 16-bit checkpoint that is fine-tuned is loaded in fp32 where nobody names a format. (transformers before 5.0,
+    /// modeling_utils.py: from_pretrained() without a dtype takes PyTorch's default.)
+    bool fp32_unasked = false;
+    /// A reference that answers are held against keeps the checkpoint's format, whatever trained weights are widened
+    /// to. (LLaMA-Factory 0.9.5, model/loader.py: torch_dtype "auto"; model/adapter.py widens what is trained.)
+    bool published_reference = false;
+};
+
 /// How loaded weights are held, and in which formats a cache may be.
 struct runtime_loading {
     format_set formats = all_formats;  ///< Families of formats that checkpoints may be in; 16 bits and more always.
@@ -77,9 +87,7 @@ struct runtime_loading {
     /// Weights whose format nobody names are fetched as a quantised GGUF file. (llama.cpp's `-hf`, Ollama's library:
     /// Q4_K_M.)
     bool fetches_quantised = false;
-    /// A 16-bit checkpoint that is fine-tuned is loaded in fp32 where nobody names a format. (transformers before 5.0,
-    /// modeling_utils.py: from_pretrained() without a dtype takes PyTorch's default.)
-    bool fp32_unasked = false;
+    loaded_for_training training{};  ///< Formats in which models are loaded that are trained, or beside them.
     /// Of the layers on GPUs the head is the first; else it comes to a GPU when all layers are there. (llama.cpp until
     /// pull request 18148 of December 2025.)
     bool head_first = false;

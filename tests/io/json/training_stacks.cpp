@@ -113,7 +113,7 @@ TEST_CASE("LLaMA-Factory loads a reference as the checkpoint is, and TRL as what
     const auto keeps = [](const char* name, const nlohmann::json& more) {
         nlohmann::json asked = document(name);
         asked.update(more);
-        return job_of(asked).runtime.kernels.published_reference;
+        return job_of(asked).runtime.loading.training.published_reference;
     };
     nlohmann::json whole{{"adapter", {{"kind", "none"}}}, {"task", "dpo"}};
     CHECK(keeps("llama-factory", whole));

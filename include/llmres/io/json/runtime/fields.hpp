@@ -73,8 +73,6 @@ constexpr void each_member(Part& part, Visit&& visit) {
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s); }
     else if constexpr (Count == 20) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t] = part;
         all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t); }
-    else if constexpr (Count == 21) { auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u] = part;
-        all(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u); }
     // clang-format on
     else
         static_assert(Count == 0, "a part has more fields than are listed here");
