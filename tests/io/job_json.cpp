@@ -7,8 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <llmres/jobs/knobs.hpp>
+#include <llmres/models/parameters.hpp>
 #include <llmres/plan.hpp>
 #include <string>
 #include <utility>
@@ -818,4 +821,114 @@ TEST_CASE("a number beyond its bounds is refused with both, and with what it is 
         CHECK((said.find('e', 14) == std::string::npos) == (f.high < 9e18));
     }
     CHECK(reals > 3);
+}
+
+TEST_CASE("an adapter has PEFT's rank where it has one and the document names none, or is that of the model's folder") {
+    const auto adapted = [](const json& more, const model_source& of_folder = {}) {
+        json document{{"model", "mine"}, {"task", "finetuning"}, {"cluster", {{"gpu", "h100"}}}};
+        document.merge_patch(more);
+        model_source found = of_folder;
+        found.model = find_model("llama-3.2-1b").value();
+        return answered(read_job(document, {.model = [&](std::string_view) { return found; }}));
+    };
+    for (const std::string_view kind : names_of<adapter_kind>) {
+        CAPTURE(kind);
+        const result<plan_request> read = read_job(json{{"model", "llama-3.2-1b"},
+                                                        {"task", "finetuning"},
+                                                        {"adapter", {{"kind", kind}}},
+                                                        {"cluster", {{"gpu", "h100"}}}});
+        if (!read) continue;
+        CHECK(read->job.adapter.rank == (read->job.adapter.low_rank() ? 8 : adapter{}.rank));
+    }
+    model_source folder;
+    folder.adapter = adapter{.kind = adapter_kind::lora, .rank = 4, .targets = joined_head_roles};
+    CHECK(adapted(json::object(), folder).job.adapter == *folder.adapter);
+    CHECK(adapted({{"adapter", {{"kind", "lora"}, {"rank", 2}}}}, folder).job.adapter.rank == 2);
+    CHECK_FALSE(adapted(json::object()).job.adapter.trains());
+    const auto options = [&](const json& runtime) {
+        return adapted({{"task", "serving"}, {"runtime", runtime}}, folder).job.options;
+    };
+    CHECK(options("vllm").max_loras == 1);
+    CHECK(options("vllm").max_lora_rank == std::max<std::int64_t>(4, serving_options{}.max_lora_rank));
+    CHECK(options({{"name", "vllm"}, {"max_loras", 3}}).max_loras == 3);
+    CHECK(options({{"name", "vllm"}, {"max_loras", 3}, {"max_lora_rank", 64}}).max_lora_rank == 64);
+    CHECK(options({{"name", "vllm"}, {"max_loras", 3}, {"max_lora_rank", 1}}).max_lora_rank == 4);
+    model_source warned;
+    warned.warning = "a warning";
+    CHECK(adapted(json::object(), warned).warning == "a warning");
+    CHECK(adapted(json::object()).warning.empty());
+}
+
+TEST_CASE("one stage by ratios is one stage, and a layout has ratios or layers") {
+    const auto layout_of = [](const json& more) {
+        json document = minimal();
+        document["layout"] = more;
+        return read_job(document);
+    };
+    CHECK(answered(layout_of({{"tensor_split", "1"}})).layout->pipeline == 1);
+    CHECK(answered(layout_of({{"tensor_split", "1,1"}})).layout->pipeline == 2);
+    CHECK(layout_of({{"tensor_split", "1"}, {"pipeline", 2}}).error().field == "layout.tensor_split");
+    CHECK(layout_of({{"tensor_split", "1,1"}, {"stages", "16|16"}}).error().field == "layout.tensor_split");
+    CHECK(layout_of({{"tensor_split", "1"}, {"stages", "32"}}).error().field == "layout.tensor_split");
+}
+
+TEST_CASE("what only training has is refused in serving, and formats that are none by their field") {
+    const auto refusal = [](const json& more) {
+        json document = minimal();
+        document.merge_patch(more);
+        const result<plan_request> made = read_job(document);
+        CAPTURE(document.dump());
+        REQUIRE_FALSE(made);
+        return made.error();
+    };
+    for (const char* object : {"run", "checkpoint", "adapter", "offload"})
+        CHECK(refusal({{object, json::object()}}).field == object);
+    for (const char* object : {"lengths", "prefill"})
+        CHECK(refusal({{"task", "finetuning"}, {object, json::object()}}).field == object);
+    CHECK(refusal({{"task", "finetuning"}, {"gradients", "x"}}).field == "gradients");
+    CHECK(refusal({{"cost", {{"gpu_hour", 1}}}, {"prefill", {{"cluster", {{"gpu", "h100"}}}}}}).field == "cost");
+    const json old{{"gpu", "v100-sxm2-32gb"}};
+    const error half = refusal({{"cluster", old}, {"compute", "bf16"}, {"runtime", "vllm"}});
+    CHECK(half.field == "compute");
+    CHECK(half.expected == "fp16: vllm does not start in bf16 on a GPU without bf16 arithmetic");
+    json trained{{"model", "llama-3.2-1b"}, {"task", "finetuning"}, {"compute", "bf16"}, {"cluster", old}};
+    CHECK(read_job(trained));
+    trained["master_weights"] = "none";
+    CHECK(answered(read_job(trained)).job.master_weights == maybe<precision>{bf16});
+    json mixed = minimal();
+    mixed["weights"] = "q4_k_m";
+    mixed["runtime"] = "llama.cpp";
+    CHECK(answered(read_job(mixed)).job.weights == maybe<precision>{q4_k});
+    json stepping{{"model", "llama-3.2-1b"}, {"task", "finetuning"}, {"cluster", {{"gpu", "h100"}}}};
+    const std::int64_t apart = answered(read_job(stepping)).job.optimizer.temporaries;
+    CHECK(apart == adamw.temporaries);
+    stepping["optimizer_in_bwd"] = true;
+    stepping["runtime"] = "torchtune";
+    CHECK(answered(read_job(stepping)).job.optimizer.temporaries == 0);
+}
+
+TEST_CASE("an encoder is pretrained with a head that it is not tuned with") {
+    const auto model_of = [](const char* task) {
+        return answered(read_job(json{{"model", "bert-base"}, {"task", task}, {"cluster", {{"gpu", "h100"}}}}))
+            .job.model;
+    };
+    const model plain = find_model("bert-base").value();
+    CHECK(count_parameters(model_of("pretraining")) == count_parameters(with_pretraining_head(plain)));
+    CHECK(count_parameters(model_of("finetuning")) == count_parameters(plain));
+}
+
+TEST_CASE("what fits is chosen in the layout that is given, over all GPUs where none is, and on one without a layout") {
+    const auto fitted = [](const json& more) {
+        json document{{"model", "llama-3.1-8b"},
+                      {"weights", "q8_0"},
+                      {"runtime", {{"name", "llama.cpp"}, {"fit", true}}},
+                      {"cluster", {{"gpu", "rtx-3060-12gb"}, {"gpus", 2}}}};
+        document.merge_patch(more);
+        return answered(read_job(document));
+    };
+    CHECK(fitted(json::object()).layout->pipeline == 2);
+    CHECK(fitted({{"layout", {{"pipeline", 1}}}}).layout->pipeline == 1);
+    CHECK_FALSE(fitted({{"cluster", {{"gpus", 1}}}}).layout);
+    CHECK(fitted({{"cluster", {{"gpus", 40}}}}).layout->pipeline == 32);
+    CHECK(fitted({{"context", 5000}}).job.context == tokens(5000));
 }

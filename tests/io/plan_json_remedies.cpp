@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <cstddef>
 #include <llmres/io/plan_json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 using namespace llmres;
 using nlohmann::json;
@@ -172,4 +175,101 @@ TEST_CASE("an answer has the memory and the times of its task, and no others") {
                                      {"runtime", {{"name", "vllm"}, {"gpu_memory_utilization", 0.25}}}});
     CHECK(refused["verdict"] == "does_not_fit");
     CHECK_FALSE(refused["memory"].contains("needed"));
+}
+
+TEST_CASE("an answer has the command of what fits, the layout that was given, and both sides where prompts have GPUs") {
+    json document{{"model", "llama-3.1-8b"},
+                  {"context", 4096},
+                  {"runtime", "vllm"},
+                  {"layout", {{"tensor", 2}}},
+                  {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 2}}}};
+    const auto told = [&] {
+        const auto answer = answer_job(document);
+        REQUIRE(answer);
+        return to_json(*answer, {});
+    };
+    json_value answer = told();
+    CHECK(answer["layout"]["tensor"] == 2);
+    CHECK(answer["layout_chosen"] == false);
+    CHECK(answer["objective"].is_null());
+    CHECK(answer["launch"].get<std::string>().starts_with("vllm serve MODEL --tensor-parallel-size 2"));
+    CHECK(answer["limits"]["max_batch"] > 1);
+    CHECK(answer["limits"]["max_context"] == 131072);
+    CHECK(answer["limits"]["min_gpus"] == 1);
+    CHECK_FALSE(answer.contains("disaggregated"));
+    document["layout"] = nullptr;
+    answer = told();
+    CHECK(answer["layout_chosen"] == true);
+    CHECK(answer["objective"] == "throughput");
+    document["prefill"] = {{"cluster", {{"gpu", "l40s"}, {"gpus", 2}}}};
+    document["prompt"] = 3000;
+    document["output"] = 1000;
+    answer = told();
+    REQUIRE(answer.contains("disaggregated"));
+    CHECK(answer["launch"].is_null());
+    document["prefill"]["layout"] = {{"tensor", 2}};
+    CHECK(told()["disaggregated"]["prefill"]["layout"]["tensor"] == 2);
+    document["prefill"]["cluster"]["gpu"] = "rtx-3060-12gb";
+    document["prefill"]["layout"] = {{"tensor", 1}};
+    CHECK(answer_job(document)->planned.verdict() == verdict::does_not_fit);
+    document.erase("prefill");
+    document["cluster"] = {{"gpu", "rtx-3060-12gb"}};
+    answer = told();
+    CHECK(answer["verdict"] == "does_not_fit");
+    CHECK(answer["launch"].is_null());
+    CHECK(answer["reasons"].size() >= 1);
+    document["layout"] = {{"tensor", 7}};
+    CHECK_FALSE(answer_job(document));
+}
+
+TEST_CASE("remedies are those whose document fits, and none of what fits already") {
+    json document{{"model", "llama-3.1-8b"}, {"context", 8192}, {"batch", 64}, {"cluster", {{"gpu", "rtx-4090"}}}};
+    const auto answer = answer_job(document);
+    REQUIRE(answer);
+    REQUIRE(answer->planned.verdict() == verdict::does_not_fit);
+    const std::vector<document_remedy> help = remedies_of(document, {}, *answer);
+    REQUIRE_FALSE(help.empty());
+    const json_value told = to_json(help);
+    REQUIRE(told.size() == help.size());
+    for (std::size_t i = 0; i < help.size(); ++i) {
+        CHECK(told[i]["verdict"] == "fits");
+        CHECK_FALSE(told[i]["text"].get<std::string>().empty());
+        CHECK(told[i]["patch"] == detail::same_json<json_value>(help[i].patch));
+        CHECK(told[i]["tokens_per_second"] > 0.0);
+    }
+    // A source that knows the model no more leaves nothing that fits.
+    const job_sources none{.model = [](std::string_view name) { return find_preset(std::string{name} + "-x"); }};
+    CHECK(remedies_of(document, none, *answer).empty());
+}
+
+TEST_CASE("layouts that a search found are told with the run and the cost of each") {
+    const json document{{"model", "llama-3.2-1b"},  {"task", "pretraining"},
+                        {"sequence", 1024},         {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 2}}},
+                        {"run", {{"tokens", 1e9}}}, {"cost", {{"gpu_hour", 2}}}};
+    const plan_request request = read_job(document).value();
+    std::vector<found_layout> best(2);
+    const result<search_counts> counts = search(request.job, request.cluster, {}, best);
+    REQUIRE(counts);
+    REQUIRE(counts->best == 2);
+    const json_value told = to_json(best, request).value();
+    REQUIRE(told.size() == 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+        CHECK(told[i]["run"]["seconds"]["expected"] > 0.0);
+        CHECK(told[i]["cost"]["hour"]["rent"]["expected"] == 4.0);
+    }
+    CHECK(told[0]["run"]["seconds"]["expected"] <= told[1]["run"]["seconds"]["expected"]);
+    // What the document's run does not allow in any layout is refused; an interval that no run is as long as is none.
+    plan_request wrong = request;
+    wrong.run.value.checkpoint_interval = seconds(1'000'000'000);
+    wrong.run.value.checkpoint = seconds(1);
+    CHECK(to_json(best, wrong).error().field == "run.checkpoint_interval");
+    // Energy is asked for where an objective compares it.
+    plan_request asked = request;
+    asked.cost = {};
+    ask_for(asked, objective::throughput);
+    CHECK_FALSE(asked.cost);
+    ask_for(asked, objective::energy_per_token);
+    REQUIRE(asked.cost);
+    CHECK((*asked.cost).pue == maybe<double>{1.0});
+    CHECK(to_json(best, asked).value()[0]["cost"]["hour"]["kwh"]["expected"] > 0.0);
 }
