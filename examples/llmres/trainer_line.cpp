@@ -18,6 +18,7 @@
 #include <map>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 namespace program {
 namespace {
@@ -52,14 +53,22 @@ constexpr std::string_view silent_options =
     " f_alpha_divergence_coef ld_alpha use_weighting max_prompt_length max_completion_length desirable_weight"
     " undesirable_weight cpo_alpha simpo_gamma rpo_alpha discopop_tau disable_dropout ref_model_mixup_alpha"
     " ref_model_sync_steps precompute_ref_batch_size center_rewards_coefficient no_remove_unused_columns"
-    " generate_during_eval ";
+    " generate_during_eval"
+    // trl/trainer/grpo_config.py, rloo_config.py and scripts/grpo.py of 1.16.0: sampling, and rewards by functions.
+    " temperature top_p top_k min_p repetition_penalty generation_kwargs chat_template_kwargs shuffle_dataset"
+    " ds3_gather_for_generation epsilon epsilon_high delta scale_rewards reward_funcs reward_weights log_completions"
+    " num_completions_to_print mask_truncated_completions importance_sampling_level multi_objective_aggregation"
+    " cache_implementation vllm_mode vllm_importance_sampling_cap vllm_importance_sampling_mode advantage_clip_range"
+    " normalize_advantages reward_clip_range vllm_guided_decoding_regex vllm_structured_outputs_regex ";
 /// Options that change memory or speed, and that no field of a job has.
 constexpr std::string_view unmodelled_options =
     " optim_target_modules liger_kernel_config torch_empty_cache_steps auto_find_batch_size accelerator_config"
     " parallelism_config ddp_bucket_cap_mb ddp_static_graph fsdp_config fsdp_min_num_params use_cpu model_init_kwargs"
+    " reward_model_name_or_path vllm_max_model_length vllm_model_impl top_entropy_quantile entropy_coef cast_lm_head_to_fp32"
+    " use_transformers_paged use_transformers_continuous_batching vllm_server_base_url vllm_server_host vllm_server_port"
     " padding_free sync_ref_model ref_model_init_kwargs ref_adapter_name lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
     " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";
-/// Methods that scripts are named after: words of --task, of which those that generate are refused with the reason.
+/// Methods that scripts are named after: words of --task.
 constexpr std::array<std::string_view, 10> other_methods{"reward", "dpo",  "kto",  "orpo", "simpo",
                                                          "cpo",    "grpo", "rloo", "ppo",  "rlhf"};
 // clang-format on
@@ -355,6 +364,7 @@ private:
         take_deepspeed(said, {.per_device = per_device,
                               .accumulation = steps,
                               .ranks = by_.known() > 1 ? launched.sequences / (per_device * steps) : 0});
+        if (by_trl && (task == "grpo" || task == "rloo")) take_rollout(said, launched.sequences / steps);
         trained(said, launched.sequences);
         if (by_trl && !says_16_bits) said.erase("bf16");
         for (const auto& [name, value] : said) {
@@ -409,6 +419,32 @@ private:
             path.remove_prefix(std::min(end + 1, path.size()));
         }
         return false;
+    }
+    /// What GRPO and RLOO say of their answers (trl 1.16.0, trainer/grpo_config.py): `beta` weighs a reference, which
+    /// is the model without its adapter where it has one; a rollout has steps_per_generation times what all GPUs
+    /// compute at once.
+    void take_rollout(std::map<std::string, std::string>& said, std::int64_t at_once) {
+        const auto move = [&](const char* name, const auto& use) {
+            const auto found = said.find(name);
+            if (found == said.end()) return;
+            use(found->second);
+            said.erase(found);
+        };
+        move("beta", [&](const std::string& beta) {
+            const bool none = beta.find_first_not_of("0.") == std::string::npos;
+            const bool adapted = is_true(said, "use_peft") || said.contains("lora_r");
+            own_.push_back(fmt::format("--reference={}", none ? "none" : adapted ? "adapters_off" : "loaded"));
+        });
+        for (const auto& [name, flag] :
+             {std::pair{"max_completion_length", "rollout_output"}, std::pair{"max_prompt_length", "rollout_prompt"},
+              std::pair{"num_iterations", "rollout_num_iterations"}})
+            move(name, [&](const std::string& value) { own_.push_back(fmt::format("--{}={}", flag, value)); });
+        move("steps_per_generation", [&](const std::string& steps) {
+            own_.push_back(fmt::format("--rollout_answers={}", number("--steps_per_generation", steps) * at_once));
+        });
+        if (const auto mode = said.find("vllm_mode"); mode != said.end() && mode->second == "server")
+            throw refusal{llmres::refused(llmres::error_code::unsupported, "vllm_mode", "server",
+                                          "colocate; a server's GPUs are --rollout_gpus of a job without this line")};
     }
     /// What TRL's scripts make of options beside their defaults, which are a stack's (sft_config.py, base_config.py and
     /// model_config.py of 1.9.2): --dtype is that of the weights, which operations cast to bf16 or fp16.

@@ -134,6 +134,53 @@ TEST_CASE("9. Trainers' own words are understood") {
     CHECK(part == doctest::Approx(0.4).epsilon(0.05));
 }
 
+TEST_CASE("a pasted line of trl grpo is the job that it starts") {
+    const arguments line{"plan",
+                         "--gpu",
+                         "h100-sxm5-80gb",
+                         "--json",
+                         "--",
+                         "trl",
+                         "grpo",
+                         "--use_vllm",
+                         "--model_name_or_path",
+                         "Qwen/Qwen2.5-7B-Instruct",
+                         "--num_generations",
+                         "4",
+                         "--beta",
+                         "0.04",
+                         "--use_peft",
+                         "--max_completion_length",
+                         "2048",
+                         "--per_device_train_batch_size",
+                         "4",
+                         "--gradient_accumulation_steps",
+                         "4",
+                         "--vllm_gpu_memory_utilization",
+                         "0.5",
+                         "--steps_per_generation",
+                         "8",
+                         "--reward_funcs",
+                         "accuracy_reward",
+                         "--vllm_enable_sleep_mode",
+                         "--temperature",
+                         "0.9"};
+    const json document = run(line).json()["document"];
+    CHECK(document["reference"] == "adapters_off");
+    CHECK(document["rollout"]["engine"] == "vllm");
+    CHECK(document["rollout"]["output"] == 2048);
+    CHECK(document["rollout"]["generations"] == 4);
+    CHECK(document["rollout"]["answers"] == 32);
+    CHECK(document["rollout"]["sleep"] == "level_2");
+    CHECK(document["rollout"]["gpu_memory_utilization"] == 0.5);
+    CHECK(document["global_batch"] == 16);
+    const json rloo = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "rloo", "--model_name_or_path",
+                           "Qwen/Qwen2.5-0.5B", "--beta", "0.0"})
+                          .json();
+    CHECK(rloo["document"]["reference"] == "none");
+    CHECK(rloo["reinforcement"]["answers"] == 8);
+}
+
 TEST_CASE("10. Bad input is refused by name, and commands of one phase say so") {
     CHECK(run({"plan", "qwen2.5-7b", "--gpu", "l4", "--rollout_output", "9"}).exit == 2);
     CHECK(run(eight + arguments{"--rollout_generations", "3", "--rollout_answers", "256"}).exit == 2);
