@@ -13,8 +13,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <llmres/io/files.hpp>
 #include <llmres/io/json/launch/line.hpp>
-#include <llmres/io/model_source.hpp>
 #include <map>
 #include <string_view>
 #include <system_error>
