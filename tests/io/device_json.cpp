@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <limits>
 #include <llmres/hardware/gpus/all.hpp>
 #include <llmres/io/device_json.hpp>
 #include <set>
@@ -201,6 +202,9 @@ TEST_CASE("numbers of a device at their bounds, and one beyond") {
         CAPTURE(r.device);
         CHECK(parse_device_file(with_device(r.device)).has_value() == r.is_read);
     }
+    nlohmann::json endless = nlohmann::json::parse(with_device(R"({"power":{"draw_watts":5}})"));
+    endless["devices"][0]["power"]["draw_watts"] = std::numeric_limits<double>::infinity();
+    CHECK(device_file_from_json(endless).error().field == "devices[0].power.draw_watts");
     CHECK(parse_device_file(R"({"schema_version":1,"devices":[]})"));
     CHECK(parse_device_file(R"({"devices":[]})"));
     CHECK_FALSE(parse_device_file(R"({"schema_version":9223372036854775808,"devices":[{}]})"));

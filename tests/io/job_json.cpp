@@ -818,6 +818,8 @@ TEST_CASE("a number beyond its bounds is refused with both, and with what it is 
         const double low = std::stod(said.substr(14)), high = std::stod(said.substr(said.find(" to ") + 4));
         CHECK(low == f.low);
         CHECK(high == f.high);
+        const result<plan_request> highest = read_job(with(f, json(f.high)));
+        CHECK((highest || highest.error().expected.view() != said));
         CHECK((said.find('e', 14) == std::string::npos) == (f.high < 9e18));
     }
     CHECK(reals > 3);

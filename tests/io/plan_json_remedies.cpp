@@ -114,7 +114,9 @@ TEST_CASE("what was chosen so that it fits is told, and what a document says of 
                   {"cluster", {{"gpu", "rtx-3060-12gb"}, {"host", {{"memory", 64'000'000'000}}}}}};
     const json_value fitted = answer_job(document)->assumed;
     CHECK(fitted.contains("gpu_layers"));
-    CHECK(fitted.value("n_cpu_moe", 0) > 0);
+    const auto moved = answer_job(document)->request.job.options.host_expert_layers;
+    CHECK(moved > 0);
+    CHECK(fitted.value("n_cpu_moe", 0) == moved);
     document["runtime"] = {{"name", "llama.cpp"}, {"n_cpu_moe", 48}};
     CHECK_FALSE(answer_job(document)->assumed.contains("gpu_layers"));
     CHECK_FALSE(answer_job(document)->assumed.contains("n_cpu_moe"));

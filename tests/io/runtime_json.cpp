@@ -264,6 +264,9 @@ TEST_CASE("every number of a profile at its bounds, and one beyond") {
                 ++wholes;
                 CHECK(read(json(0)));
                 CHECK(read(json(c.type->most)));
+                CHECK(read(json(static_cast<std::uint64_t>(c.type->most))));
+                if (c.type->most < INT64_MAX)
+                    CHECK(read(json(c.type->most + 1)).error().code == error_code::out_of_range);
                 CHECK(read(json(-1)).error().code == error_code::out_of_range);
                 CHECK(read(json(static_cast<std::uint64_t>(c.type->most) + 1)).error().code ==
                       error_code::out_of_range);
@@ -291,7 +294,8 @@ TEST_CASE("every number of a profile at its bounds, and one beyond") {
 TEST_CASE("an origin is what a document says of it, whole, and a compiled profile's is what the tables say") {
     using nlohmann::json;
     CHECK(profile_origin{}.times == 0);
-    const json origin{{"versions", {"1", "2"}}, {"gpus", {"l4"}}, {"rows", std::int64_t{1} << 40}, {"times", 4}};
+    const json origin{
+        {"versions", {"1", "2"}}, {"gpus", {"l4"}}, {"rows", std::int64_t{1} << 40}, {"measurements", 0}, {"times", 4}};
     const result<runtime_profile> read = read_runtime_profile(json{{"from", "vllm"}, {"origin", origin}});
     REQUIRE(read);
     CHECK(read->origin.versions == std::vector<std::string>{"1", "2"});
@@ -301,6 +305,8 @@ TEST_CASE("an origin is what a document says of it, whole, and a compiled profil
     CHECK(read->origin.measurements == 0);
     const json more{{"from", "vllm"}, {"origin", {{"rows", (std::int64_t{1} << 40) + 1}}}};
     CHECK(read_runtime_profile(more).error().field == "origin.rows");
+    const json two{{"from", "vllm"}, {"process", {{"context", "x"}, {"cuda_graphs", "y"}}}};
+    CHECK(read_runtime_profile(two).error().field == "runtime.process.context");
     const runtime_profile compiled = find_compiled_profile("vllm").value();
     CHECK(compiled.origin.versions == std::vector<std::string>{std::string{compiled.runtime.identity.versions.view()}});
     CHECK(compiled.origin.times == timed_rows_of(compiled.runtime));

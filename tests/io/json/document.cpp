@@ -51,6 +51,7 @@ TEST_CASE("what is no JSON object is refused, with the line where it stops being
     CHECK(refused_value("{\"a\":\n") == "line 2: the end");
     CHECK(refused_value("[1, 2]") == "array");
     CHECK(refused_value("null") == "null");
+    CHECK(refused_value("{\"a\": " + std::string(60, 'x')) == "line 1: " + std::string(40, 'x'));
     CHECK(refused_value("{\"a\": \"\xff\"}").starts_with("line 1: "));
 }
 

@@ -182,6 +182,9 @@ TEST_CASE("the first name that a file has counts, and an error says that name, o
     CHECK(fields.error().expected == "an integer from 0 to 10");
     CHECK(expected_of(object, {"x", "y", "z"}) == "an integer, under the name x or y or z");
     CHECK(expected_of(object, "x") == "an integer");
+    CHECK(expected_of(object, {"x", "y"}) == "an integer, under the name x or y");
+    CHECK(fields.label({"b", "c"}) == "b");
+    CHECK(fields.label({"c", "b"}) == "c");
     config_fields remarked{object};
     CHECK(remarked.number_or("c", 1, 0, 10, ", as it is") == 0);
     CHECK(remarked.error().expected == "an integer from 0 to 10, as it is");

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/io/job_json.hpp>
 #include <llmres/io/runtime_json.hpp>
@@ -173,4 +174,12 @@ TEST_CASE("a cluster is told by its names and figures, and what was measured of 
     CHECK(measured["bandwidth"] == 3e12);
     CHECK(measured["context"] == 500 * 1'048'576);
     for (const char* rate : {"tf32", "bf16", "fp8", "int8"}) CHECK_FALSE(measured.contains(rate));
+}
+
+TEST_CASE("a value is the same in either type of JSON, whatever its kind") {
+    for (const json& value : {json(nullptr), json(true), json(-3), json(std::uint64_t{1} << 63), json(2.5), json("a"),
+                              json::array(), json({1, {2, "b"}}), json::object(), json{{"a", {{"b", {1, nullptr}}}}}}) {
+        CHECK(detail::same_json<json_value>(value).dump() == value.dump());
+        CHECK(detail::same_json<json>(detail::same_json<json_value>(value)) == value);
+    }
 }

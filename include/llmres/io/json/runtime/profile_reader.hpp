@@ -160,8 +160,8 @@ private:
     std::int64_t whole(const nlohmann::json& said, const std::string& path, std::int64_t most) {
         constexpr std::string_view expected = "a whole number from 0 up to the field's bound";
         if (!said.is_number_integer()) return refuse(path, said, expected), 0;
-        if (said.is_number_unsigned() ? said.get<std::uint64_t>() > static_cast<std::uint64_t>(most)
-                                      : said.get<std::int64_t>() < 0)
+        const bool below = !said.is_number_unsigned() && said.get<std::int64_t>() < 0;
+        if (below || said.get<std::uint64_t>() > static_cast<std::uint64_t>(most))
             return refuse(path, said, expected, error_code::out_of_range), 0;
         return said.get<std::int64_t>();
     }
