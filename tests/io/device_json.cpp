@@ -217,6 +217,8 @@ TEST_CASE("an error has the first field that is wrong, and its value in ASCII") 
     CHECK(first.field == "devices[0].identity.uuid");
     CHECK(first.value == "7");
     CHECK(first.expected == "a string");
+    CHECK(refusal_of(with_device(R"({"measured":{"read_bandwidth":{"median_bytes_per_s":1}}})")).field ==
+          "devices[0].measured.read_bandwidth.low_bytes_per_s");  // and not the last that is missing
     CHECK(refusal_of(with_device(R"({"memory":{"ecc_enabled":"\u00e4"}})")).value == "\"\\u00e4\"");
     CHECK(refusal_of(with_device(R"({"memory":{"ecc_enabled":{"a":[1,2]}}})")).value == "{\"a\":[1,2]}");
     CHECK(refusal_of(R"({"schema_version":1,"devices":[{"memory":7},{"memory":8}]})").field == "devices[0].memory");
