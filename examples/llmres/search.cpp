@@ -196,6 +196,15 @@ nlohmann::json layout_patch(const llmres::layout& l) {
     return patch;
 }
 
+/// Refuses so many layouts as nobody reads, and a picture of one objective.
+void check_shown(const search_options& o) {
+    if (o.top < 1 || o.top > most_shown)
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
+    if (!o.job.svg.empty() && o.against.empty())
+        throw refusal{llmres::refused(llmres::error_code::missing, "against", "absent",
+                                      "an objective, where --svg asks for a picture")};
+}
+
 int run_search(const search_options& o) {
     const nlohmann::json document = merged(o.job);
     llmres::plan_request request = accept(llmres::read_job(document, folder_of(document, o.job.source)));
@@ -205,11 +214,7 @@ int run_search(const search_options& o) {
     for (const std::string& by : {o.objective, o.against})
         if (by == name_of(llmres::objective::energy_per_token)) ask_for(request, llmres::objective::energy_per_token);
     const llmres::search_request r = request_of(o, document, request);
-    if (o.top < 1 || o.top > most_shown)
-        throw refusal{llmres::refused(llmres::error_code::out_of_range, "top", o.top, "1 to 1000")};
-    if (!o.job.svg.empty() && o.against.empty())
-        throw refusal{llmres::refused(llmres::error_code::missing, "against", "absent",
-                                      "an objective, where --svg asks for a picture")};
+    check_shown(o);
     const auto against =
         o.against.empty() ? llmres::objective::throughput : named<llmres::objective>("against", o.against);
 

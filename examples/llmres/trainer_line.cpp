@@ -334,6 +334,9 @@ private:
         std::string task = "finetuning";
         for (const std::string_view method : other_methods)
             if (has_part(script_, method)) task = method;
+        if (task == "ppo" || task == "rlhf")
+            throw refusal{llmres::refused(llmres::error_code::unsupported, "task", task,
+                                          "grpo or rloo by TRL; --task ppo --runtime verl plans PPO without a line")};
         const bool by_trl = of_trl_ || trainer_ == started_trainer::trl;
         const bool says_16_bits = said.contains("bf16") || said.contains("fp16");
         if (by_trl) {

@@ -163,7 +163,7 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
         CHECK(started["job"] == plain["job"]);
         CHECK(started["memory"]["expected"] == plain["memory"]["expected"]);
     }
-    refused({"plan", "--gpu", "h100", "--", "trl", "grpo", "--model_name_or_path", "qwen3-8b"}, {"task", "grpo"});
+    refused({"plan", "--gpu", "h100", "--", "trl", "ppo", "--model_name_or_path", "qwen3-8b"}, {"task", "ppo"});
     refused({"plan", "--gpu", "h100", "--", "llamafactory-cli", "train", "/nowhere/a.yaml"},
             {"config", "a.yaml", "read"});
     refused({"plan", "--gpu", "h100", "--", "trl", "sft", "--model_name_or_path", "qwen3-8b", "--max_lenght", "2"},

@@ -527,6 +527,9 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
         return refused(error_code::unsupported, "preference", name_of(j.preference),
                        "dpo, kto, orpo or simpo: LLaMA-Factory's value head beside all logits is not planned");
     take_loaded_format(read, stack, j);
+    if (stack != nullptr && learns_from_rollouts(j.preference) && !plans_rollouts(*stack))
+        return refused(error_code::unsupported, "task", name_of(j.preference),
+                       "trl, verl or openrlhf as the runtime: rollouts of this trainer are not planned");
     take_unmixed_arithmetic(read, stack, j);
     return done{};
 }

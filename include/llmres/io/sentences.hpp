@@ -158,6 +158,13 @@ inline std::string host_memory(const reason& r) {
                                                       : sentence("{}, which has {}", {needed, to_string(r.available)});
 }
 
+/// What a phase needs with what others keep on the GPU.
+inline std::string memory_with_others(const reason& r, std::string_view where, verdict found) {
+    return sentence(
+        "needs {} {}{} with what other phases keep there, has {}",
+        {found == verdict::tight ? "up to" : "about", to_string(r.needed), std::string{where}, to_string(r.available)});
+}
+
 }  // namespace detail
 
 /// A sentence for a reason of the plan of a job on a cluster.
@@ -175,10 +182,7 @@ inline std::string to_text(const reason& r, const job_plan& p, const job& j, con
             return detail::sentence("the weights alone take {}{}, has {}",
                                     {to_string(r.needed), where, to_string(r.available)});
         case reason_code::memory_tight: return detail::tight_memory(r, where, p, j, c);
-        case reason_code::phases_exceed:
-            return detail::sentence(
-                "needs {} {}{} with what other phases keep there, has {}",
-                {p.verdict == verdict::tight ? "up to" : "about", to_string(r.needed), where, to_string(r.available)});
+        case reason_code::phases_exceed: return detail::memory_with_others(r, where, p.verdict);
         case reason_code::flash_attention_unsupported: return "flash attention needs compute capability 8.0 or newer";
         case reason_code::states_evicted:
         case reason_code::checkpoint_exceeded:

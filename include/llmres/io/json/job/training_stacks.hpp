@@ -215,12 +215,15 @@ inline void leave_to_deepspeed(nlohmann::json& defaults) {
     if (settings.empty()) defaults.erase("runtime");
 }
 
+/// True of a stack whose rollouts are described.
+constexpr bool plans_rollouts(const training_stack& stack) { return stack.of_rollouts != "{}"; }
+
 /// What a stack sets of a job that learns from rollouts, and of the engine that generates them.
 inline void take_rollout_defaults(const training_stack& stack, nlohmann::json& said, nlohmann::json& defaults) {
     maybe<preference_method> learned;
     for (const char* key : {"task", "preference"})
         if (!learned) learned = preference_of(said.value(key, nlohmann::json{}));
-    if (!learned || !learns_from_rollouts(*learned)) return;
+    if (!learned || !learns_from_rollouts(*learned) || !plans_rollouts(stack)) return;
     defaults.merge_patch(nlohmann::json::parse(stack.of_rollouts));
     nlohmann::json& rollout = defaults["rollout"];
     if (*learned == preference_method::rloo) rollout["generations"] = 2;  // trl 1.16, trainer/rloo_config.py
