@@ -316,6 +316,42 @@ TEST_CASE("a rollout takes a step for each token of its longest answer, and more
     CHECK(phase_of(waits, workload_phase::rollout).time.expected.in(seconds) > 4 * time(128, 512));
 }
 
+TEST_CASE("more answers, and longer ones, make no verdict better") {
+    rollout r = vllm_rollout();
+    for (const double part : {0.22, 0.25, 0.3, 0.5}) {
+        verdict before = verdict::fits;
+        r.engine.runtime.cache.fraction = part;
+        for (const std::int64_t answers : {64, 128, 1024, 65536}) {
+            r.answers = answers;
+            const verdict found = planned(policy_of(), r).verdict();
+            CHECK(found >= before);
+            before = found;
+        }
+        r.answers = 128;
+        before = verdict::fits;
+        for (const std::int64_t output : {64, 512, 4096, 24576}) {
+            r.engine.output = tokens(output);
+            const verdict found = planned(policy_of(), r).verdict();
+            CHECK(found >= before);
+            before = found;
+        }
+        r.engine.output = tokens(512);
+    }
+}
+
+TEST_CASE("jobs out of their bounds are refused, also where nothing was checked before") {
+    job none = policy_of();
+    none.micro_batch = 0;
+    CHECK(refused_field(none, vllm_rollout()) == "micro_batch");
+    rollout r = vllm_rollout();
+    r.answers = 0;
+    r.generations = std::int64_t{1} << 60;
+    CHECK(refused_field(policy_of(), r) == "rollout.generations");
+    r = vllm_rollout();
+    r.layout.tensor = 0;
+    CHECK(refused_field(policy_of(), with_engines(r, h100s(8))) == "rollout.layout.tensor");
+}
+
 TEST_CASE("workloads that contradict themselves are refused by name") {
     CHECK(refused_field(policy_of(preference_method::dpo), vllm_rollout()) == "preference");
     CHECK(refused_field(policy_of(preference_method::ppo), vllm_rollout()) == "critic");

@@ -316,16 +316,16 @@ constexpr interval<duration> generation_time(const rollout& r, const job& engine
             time([](const interval<duration>& t) { return t.high; })};
 }
 
-/// An engine's job as it runs: with as many answers in flight as its pool holds and its steps may have. Others wait,
-/// but under an engine that computes whole batches.
-constexpr job in_flight(const rollout& r, const cluster& c, token_count mean) {
+/// An engine's job with as many answers of a length in flight as its pool holds and its steps may have, at least one a
+/// data rank. Others wait, but under an engine that computes whole batches.
+constexpr job in_flight(const rollout& r, const cluster& c, token_count length) {
     job engine = r.engine;
     engine.batch = sequences_in_flight(engine, r.layout);
     if (engine.runtime.cache.whole_batches) return engine;
     const std::int64_t ranks = r.layout.all_data_ranks();
-    job usual = engine;  // lengths differ: the pool holds as many as have the mean
+    job usual = engine;
     usual.batch = ranks;
-    usual.output = mean;
+    usual.output = length;
     const result<pool_size> pool = cache_pool_of(usual, r.layout, c);
     if (!pool || !(pool->sequences.expected < 1e12)) return engine;
     const std::int64_t held = static_cast<std::int64_t>(pool->sequences.expected) * ranks;
@@ -400,15 +400,14 @@ struct reinforcement_step {
         return done{};
     }
 
-    /// Plans the rollout: its memory with one answer of each data rank at its longest where others wait, its time with
-    /// all that are in flight.
+    /// Plans the rollout: its memory with as many of the longest answers as the pool holds, its time with as many of
+    /// the mean length.
     constexpr status generate() {
         const cluster on = r.own_gpus ? *r.own_gpus : beside(c, loaded);
         planned.mean_output = r.mean_output > token_count{} ? r.mean_output : r.engine.output;
         job engine = in_flight(r, on, planned.mean_output);
         planned.in_flight = engine.batch;
-        job longest = engine;
-        if (engine.batch < r.answers) longest.batch = r.layout.all_data_ranks();
+        const job longest = in_flight(r, on, r.engine.output);
         engine.output = planned.mean_output;
         job alone = engine;
         alone.batch = r.layout.all_data_ranks();
@@ -495,7 +494,7 @@ struct reinforcement_step {
 constexpr rollout with_engines(rollout r, const cluster& c) {
     const cluster& on = r.own_gpus ? *r.own_gpus : c;
     r.layout.data = 1;
-    const std::int64_t engines = on.gpus / r.layout.gpus();
+    const std::int64_t each = r.layout.gpus(), engines = each > 0 ? on.gpus / each : 0;
     r.layout.data = engines > 1 ? static_cast<std::int32_t>(engines) : 1;
     return r;
 }
@@ -507,9 +506,12 @@ constexpr cluster beside_engine(const reinforcement_plan& p, cluster c) {
 
 constexpr result<reinforcement_plan> plan_reinforcement(const job& policy, const layout& l, const cluster& c,
                                                         const rollout& r, const maybe<job>& critic) {
+    if (const status s = detail::validate_placed(policy, l, c); !s) return s.error();
     rollout whole = r;
+    const std::int64_t trained = detail::trained_in_a_step(policy, l);
+    const bool divides = r.generations > 0 && r.generations <= detail::most::sequences;  // else it is refused below
     if (whole.answers == 0)
-        whole.answers = std::lcm(detail::trained_in_a_step(policy, l), r.generations > 0 ? r.generations : 1);
+        whole.answers = divides && trained <= detail::most::sequences ? std::lcm(trained, r.generations) : trained;
     if (const status s = detail::validate_rollout(policy, l, whole, critic); !s) return s.error();
     whole.engine.batch = whole.answers;
     if (whole.layout.data > whole.answers) whole.layout.data = static_cast<std::int32_t>(whole.answers);
