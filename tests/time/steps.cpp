@@ -14,6 +14,7 @@
 #include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
+#include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/pytorch.hpp>
 #include <llmres/runtimes/tensorrt_llm.hpp>

@@ -238,6 +238,19 @@ TEST_CASE("log-probabilities are a forward pass of the policy, and one of a refe
     CHECK(one < 0.3 * step);
 }
 
+TEST_CASE("a forward pass gathers sharded weights once more") {
+    cluster slow = h100s(8);
+    slow.scale_up.raw = slow.scale_up.raw / 200;  // the exchange of weights takes most of a step
+    slow.scale_up.all_reduce = {};
+    rollout r = vllm_rollout();
+    r.scores_again = true;
+    const reinforcement_plan p = plan_reinforcement(policy_of(), sharded, slow, r).value();
+    const double step = phase_of(p, workload_phase::training).time.expected.in(seconds);
+    // A step is four micro-batches with two gathers each, and one reduction of as many bytes.
+    CHECK(p.log_probabilities.expected.in(seconds) > 4.0 / 9 * 0.95 * step);
+    CHECK(p.log_probabilities.expected.in(seconds) < 4.0 / 9 * 1.05 * step);
+}
+
 TEST_CASE("a reference takes its weights of the GPU, of main memory, or nothing") {
     const auto with = [](reference_model reference) {
         job policy = policy_of();

@@ -256,10 +256,12 @@ constexpr data_exchanges data_exchange(const job& j, const memory_breakdown& hel
         const byte_count summed = div_up(held.reduced * fp32_gradient.in(bytes), gradient.in(bytes));
         reduce = exchange(collective_kind::all_reduce, summed, ranks, l.tensor);
     }
-    // FSDP gathers before each pass through a unit; ZeRO 1, and DeepSpeed's ZeRO 2, after the optimizer's step.
+    // FSDP gathers before each pass through a unit, also of a pass that nothing is differentiated of; ZeRO 1, and
+    // DeepSpeed's ZeRO 2, after the optimizer's step.
     if (l.zero == 1 || (l.zero == 2 && j.runtime.sharding.code == sharding_code::deepspeed))
         return {.during = reduce, .behind = gather};
-    return {.during = reduce + (l.zero == 3 ? gather * (2 * micro_batches) : gather)};
+    const double gathers = l.zero == 3 ? (2.0 + passes_beside(j)) * static_cast<double>(micro_batches) : 1.0;
+    return {.during = reduce + gather * gathers};
 }
 
 /// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv
