@@ -263,9 +263,10 @@ void print_limits(const llmres::job_plan& p, const llmres::plan_request& request
     const bool any =
         limits.max_batch && *limits.max_batch >= llmres::detail::most::sequences;  // inputs that wait hold nothing
     const auto total = p.memory.total();
-    fmt::print("limits   largest {} {}, longest {} {}, fewest GPUs {}{}\n", trains(j) ? "micro_batch" : "batch",
+    const std::string gpus = request.rollout ? "" : fmt::format(", fewest GPUs {}", number(limits.min_gpus, ""));
+    fmt::print("limits   largest {} {}, longest {} {}{}{}{}\n", trains(j) ? "micro_batch" : "batch",
                any ? "any" : number(limits.max_batch, ""), trains(j) ? "sequence" : "context",
-               number(context, " tokens"), number(limits.min_gpus, ""),
+               number(context, " tokens"), gpus, request.rollout ? " of the policy beside the engine" : "",
                total.low == total.high ? "" : ", all at the upper bounds");
     if (!trains(j)) print_cache_pool(p.layout, request);
 }
@@ -313,7 +314,8 @@ void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_reques
         if (generates && asked.own_gpus)
             fmt::print("{:28}on {} x {} of its own, {}\n", "", on.gpus, on.gpu.name.view(), to_text(one.plan.layout));
         if (one.plan.verdict != llmres::verdict::fits && one.phase != llmres::workload_phase::training)
-            print_reasons(one.plan, generates ? asked.engine : *request.rollout->critic, on);
+            print_reasons(one.plan, generates ? asked.engine : *request.rollout->critic,
+                          llmres::detail::beside(on, one.resident.expected));
     }
     if (p.synchronisation > llmres::duration{})
         timed("weights", {p.synchronisation, p.synchronisation, p.synchronisation}, ": the engine receives them");

@@ -77,8 +77,7 @@ int search_phases(const search_options& o, const nlohmann::json& document, const
                                       !o.objective.empty() ? "objective"
                                       : !o.against.empty() ? "against"
                                                            : "vary",
-                                      "given",
-                                      "absent: workloads of several phases are ordered by the time of a step")};
+                                      "given", "absent: workloads of several phases are ordered by answers a second")};
     const nlohmann::json rollout = document.value("rollout", nlohmann::json::object());
     const std::vector<llmres::layout> layouts = accept(llmres::layouts_for_phases(request));
     const std::vector<std::int32_t> tensors = tensors_of(rollout, request);
@@ -105,7 +104,7 @@ int search_phases(const search_options& o, const nlohmann::json& document, const
                                        {"best", list}});
         return fits_somewhere ? fits : does_not_fit;
     }
-    fmt::print("{}, {} on {} x {}, trainer {}, rollouts by {}: best by the time of a step\n\n",
+    fmt::print("{}, {} on {} x {}, trainer {}, rollouts by {}: best by answers a second\n\n",
                request.job.model.name.view(), task_text(request.job), request.cluster.gpus,
                request.cluster.gpu.name.view(), request.job.runtime.identity.name.view(),
                asked.rollout.engine.runtime.identity.name.view());

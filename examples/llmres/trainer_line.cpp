@@ -280,6 +280,7 @@ private:
         trainer_ = which;
         script_ = script;
         at_ += words;
+        if (which == started_trainer::trl) check_trl_command();
         return true;
     }
     bool behind_launcher() {
@@ -329,6 +330,15 @@ private:
                   std::ranges::any_of(of_trl, [&](std::string_view method) { return has_part(name, method); });
         script_ = name;
     }
+    /// Refuses what the command `trl` does not train with (trl 1.16.0, cli/commands).
+    void check_trl_command() const {
+        constexpr std::array<std::string_view, 6> commands{"sft", "dpo", "grpo", "kto", "reward", "rloo"};
+        constexpr std::array<std::string_view, 4> by_scripts{"orpo", "simpo", "cpo", "ppo"};
+        if (std::ranges::find(commands, script_) == commands.end() &&
+            std::ranges::find(by_scripts, script_) == by_scripts.end())
+            throw refusal{llmres::refused(llmres::error_code::unknown, "trl", script_,
+                                          fmt::format("{}", fmt::join(commands, ", ")))};
+    }
 
     std::vector<std::string> in_own_words(std::map<std::string, std::string>& said, std::vector<std::string>& notes) {
         std::string task = "finetuning";
@@ -367,7 +377,7 @@ private:
         take_deepspeed(said, {.per_device = per_device,
                               .accumulation = steps,
                               .ranks = by_.known() > 1 ? launched.sequences / (per_device * steps) : 0});
-        if (by_trl && (task == "grpo" || task == "rloo")) take_rollout(said, launched.sequences / steps);
+        if (by_trl && (task == "grpo" || task == "rloo")) take_rollout(said, launched.sequences / steps, steps);
         trained(said, launched.sequences);
         if (by_trl && !says_16_bits) said.erase("bf16");
         for (const auto& [name, value] : said) {
@@ -426,7 +436,7 @@ private:
     /// What GRPO and RLOO say of their answers (trl 1.16.0, trainer/grpo_config.py): `beta` weighs a reference, which
     /// is the model without its adapter where it has one; a rollout has steps_per_generation times what all GPUs
     /// compute at once.
-    void take_rollout(std::map<std::string, std::string>& said, std::int64_t at_once) {
+    void take_rollout(std::map<std::string, std::string>& said, std::int64_t at_once, std::int64_t accumulation) {
         const auto move = [&](const char* name, const auto& use) {
             const auto found = said.find(name);
             if (found == said.end()) return;
@@ -438,13 +448,22 @@ private:
             const bool adapted = is_true(said, "use_peft") || said.contains("lora_r");
             own_.push_back(fmt::format("--reference={}", none ? "none" : adapted ? "adapters_off" : "loaded"));
         });
+        const auto repeated = said.find("num_iterations");
+        const std::int64_t iterations = repeated == said.end() ? 1 : number("--num_iterations", repeated->second);
         for (const auto& [name, flag] :
              {std::pair{"max_completion_length", "rollout_output"}, std::pair{"max_prompt_length", "rollout_prompt"},
               std::pair{"num_iterations", "rollout_num_iterations"}})
             move(name, [&](const std::string& value) { own_.push_back(fmt::format("--{}={}", flag, value)); });
-        move("steps_per_generation", [&](const std::string& steps) {
-            own_.push_back(fmt::format("--rollout_answers={}", number("--steps_per_generation", steps) * at_once));
+        std::int64_t steps = accumulation;
+        move("steps_per_generation", [&](const std::string& value) {
+            steps = number("--steps_per_generation", value);
+            own_.push_back(fmt::format("--rollout_answers={}", steps * at_once));
         });
+        if (const auto all = said.find("generation_batch_size"); all != said.end())
+            steps = number("--generation_batch_size", all->second) / std::max<std::int64_t>(at_once, 1);
+        // trainer/grpo_trainer.py: answers that outlive an optimizer step are scored before it.
+        if (const std::int64_t used = std::max<std::int64_t>(steps * iterations, 1); accumulation % used != 0)
+            own_.emplace_back("--rollout_scores_again=true");
         if (const auto mode = said.find("vllm_mode"); mode != said.end() && mode->second == "server")
             throw refusal{llmres::refused(llmres::error_code::unsupported, "vllm_mode", "server",
                                           "colocate; a server's GPUs are --rollout_gpus of a job without this line")};

@@ -107,7 +107,7 @@ TEST_CASE("7. Does PPO of an 8B fit on eight H100?") {
 }
 
 TEST_CASE("8. What do GPUs of the engine's own bring, and how long do they wait?") {
-    const arguments own = eight + arguments{"--rollout_gpus", "4", "--rollout_sleep", "awake"};
+    const arguments own = eight + arguments{"--rollout_gpus", "4"};  // verl's engine sleeps on shared GPUs alone
     const json apart = phases(own), at_once = phases(own + arguments{"--rollout_asynchronous", "true"});
     CHECK(expected(phase(apart, "training")["resident"]) == 0);
     CHECK(apart["idle_engine"].get<double>() > 0.5);
@@ -181,10 +181,40 @@ TEST_CASE("a pasted line of trl grpo is the job that it starts") {
     CHECK(rloo["reinforcement"]["answers"] == 8);
 }
 
+TEST_CASE("a run has the time and the cost of all phases") {
+    const json answer = said(eight + arguments{"--samples", "25600", "--gpu_hour", "2"});
+    const double steps = 25600.0 / 256;  // of 256 answers each
+    const double step = expected(answer["reinforcement"]["step"]);
+    CHECK(answer["run"]["seconds"]["expected"].get<double>() == doctest::Approx(steps * step).epsilon(1e-6));
+    const double twice = expected(phases(eight + arguments{"--rollout_num_iterations", "2"})["step"]);
+    CHECK(twice > step);
+    CHECK(run(eight + arguments{"--samples", "25600", "--rollout_gpus", "4"}).err.find("run") != std::string::npos);
+}
+
+TEST_CASE("layouts are ordered by the answers that they make in a second") {
+    const json found = said({"search", "qwen2.5-7b", "--task", "grpo", "--runtime", "trl", "--gpu", "h100-sxm5-80gb",
+                             "--gpus", "8", "--top", "4"});
+    double before = 1e9;
+    for (const json& one : found["best"]) {
+        const double rate = one["reinforcement"]["answers_per_second"].get<double>();
+        CHECK(rate <= before);
+        before = rate;
+    }
+    const json chosen =
+        phases({"plan", "qwen2.5-7b", "--task", "grpo", "--runtime", "trl", "--gpu", "h100-sxm5-80gb", "--gpus", "8"});
+    const json sharded = phases({"plan", "qwen2.5-7b", "--task", "grpo", "--runtime", "trl", "--gpu", "h100-sxm5-80gb",
+                                 "--gpus", "8", "--zero", "2"});
+    CHECK(chosen["answers_per_second"].get<double>() >= sharded["answers_per_second"].get<double>() * 0.999);
+}
+
 TEST_CASE("10. Bad input is refused by name, and commands of one phase say so") {
     CHECK(run({"plan", "qwen2.5-7b", "--gpu", "l4", "--rollout_output", "9"}).exit == 2);
     CHECK(run(eight + arguments{"--rollout_generations", "3", "--rollout_answers", "256"}).exit == 2);
     CHECK(run(eight + arguments{"--rollout_sleep", "deep"}).err.find("rollout.sleep") != std::string::npos);
     CHECK(run({"plan", "qwen2.5-7b", "--task", "rlhf", "--gpu", "l4"}).err.find("grpo") != std::string::npos);
+    CHECK(run(eight + arguments{"--rollout_generations", "1"}).err.find("rollout.generations") != std::string::npos);
+    CHECK(run(eight + arguments{"--rollout_gpus", "4", "--rollout_trainer", "all"}).err.find("rollout.trainer") !=
+          std::string::npos);
+    CHECK(run({"plan", "--gpu", "l4", "--", "trl", "gspo", "--model_name_or_path", "qwen3-8b"}).exit == 2);
     CHECK(run({"place", "qwen2.5-7b", "--task", "grpo", "--free", "h100-sxm5-80gb:8"}).exit == 2);
 }

@@ -99,7 +99,7 @@ TEST_CASE("software without a profile is refused with the nearest that has one")
     const auto instead_of = [](const char* name) { return std::string{find_runtime(name).error().expected.view()}; };
     CHECK(instead_of("liger").starts_with("huggingface"));
     CHECK(instead_of("FSDP2").find("torchtitan") != std::string::npos);
-    CHECK(instead_of("verl").find("vllm") != std::string::npos);
+    CHECK(instead_of("rayserve").find("vllm") != std::string::npos);
     CHECK(instead_of("LM Studio").starts_with("llama.cpp"));
     CHECK(instead_of("NIM").starts_with("vllm"));
     CHECK(*find_runtime("ms-swift") == *find_runtime("huggingface"));

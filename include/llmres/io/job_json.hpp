@@ -581,6 +581,9 @@ inline status read_rollout(const nlohmann::json& document, const job_sources& so
     // trl 1.16, generation/vllm_generation.py: the engine of vllm_mode "colocate" runs in the trainer's process.
     const bool by_trl = stack != nullptr && stack->name == "trl";
     r.in_trainer = !r.own_gpus && (r.uses_trained_weights || by_trl);
+    // models/utils.py: deepspeed.zero.GatheredParameters(model.parameters()); FSDP gathers layer by layer.
+    r.gathers_weights = r.uses_trained_weights && policy.runtime.sharding.code == sharding_code::deepspeed &&
+                        request.layout.value_or(layout{}).zero == 3;
     // transformers' cache is in fp32 beside fp32 weights, under autocast too: rotated keys and values are (tracked).
     if (r.uses_trained_weights) {
         r.engine.weights = weights_of(policy);

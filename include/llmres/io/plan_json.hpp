@@ -284,6 +284,7 @@ inline json_value requested_to_json(const requested_plan& p, const plan_request&
     json_value answer = plan_to_json(p.plan, r.job, cluster_of(p, r), layout_choice_of(r.layout), r.lengths);
     if (p.phases) {
         answer["verdict"] = name_of(p.verdict());
+        answer["limits"]["min_gpus"] = nullptr;  // fewer GPUs have a rollout of their own
         answer["reinforcement"] = to_json(*p.phases, *r.rollout);
     }
     if (p.split) answer["disaggregated"] = to_json(*p.split, r.prefill->cluster, layout_choice_of(r.prefill->layout));
@@ -354,13 +355,33 @@ inline nlohmann::json document_in(nlohmann::json read) {
 /// The sources, each asked once for each name: a pipe is read once, and a file is not opened for every remedy.
 inline job_sources remembered(const job_sources& sources);
 
+namespace detail {
+
+/// The plan that a run's length and cost follow from: where a policy learns from rollouts, each of its optimizer steps
+/// takes the part of all phases that its answers have.
+inline job_plan plan_of_run(const requested_plan& p, const job& policy) {
+    job_plan whole = p.plan;
+    const duration step = whole.speed.step.expected();
+    if (!p.phases || !(step > duration{})) return whole;
+    const double trained = static_cast<double>(trained_in_a_step(policy, whole.layout));
+    const double more = p.phases->step.expected / step * trained / static_cast<double>(p.phases->answers);
+    whole.speed.step = whole.speed.step * more;
+    whole.speed.tokens_per_second = whole.speed.tokens_per_second / more;
+    return whole;
+}
+
+}  // namespace detail
+
 inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources) {
     const result<plan_request> request = read_job(document, sources);
     if (!request) return request.error();
     result<requested_plan> planned = plan(*request);
     if (!planned) return planned.error();
-    const result<run_and_cost> priced =
-        run_and_cost_of(request->stored, request->run, request->cost, request->job, planned->plan, request->cluster);
+    if (request->rollout && request->rollout->rollout.own_gpus && (request->cost || request->run))
+        return refused(error_code::unsupported, request->cost ? "cost" : "run", "given",
+                       "an engine on the GPUs that train: those of its own are not priced");
+    const result<run_and_cost> priced = run_and_cost_of(request->stored, request->run, request->cost, request->job,
+                                                        detail::plan_of_run(*planned, request->job), request->cluster);
     if (!priced) return priced.error();
     if (const maybe<checkpoint_bytes>& saved = priced->stored.checkpoint)
         judge_checkpoint(planned->plan, *saved, request->cluster);

@@ -191,6 +191,22 @@ TEST_CASE("the verdict is that of the worst phase, which says why") {
         CHECK(later.phases[static_cast<std::size_t>(i)].plan.verdict <= later.verdict());
 }
 
+TEST_CASE("a policy's cached blocks make room for an engine, whichever bound the engine has") {
+    job policy = policy_of();
+    policy.runtime.sharding.sync_each_batch = true;
+    int made_room = 0;
+    for (const double part : {0.3, 0.4, 0.5, 0.55, 0.6, 0.65}) {
+        rollout r = vllm_rollout();
+        r.engine.runtime.cache.fraction = part;
+        const reinforcement_plan p = planned(policy, r);
+        const phase_plan& training = phase_of(p, workload_phase::training);
+        CHECK(training.resident.high > training.resident.expected);
+        // The upper bound is cut at what the engine leaves.
+        made_room += training.plan.memory.released > byte_count{} && training.plan.verdict == verdict::fits;
+    }
+    CHECK(made_room > 0);
+}
+
 TEST_CASE("what sleeps needs main memory that is there and known") {
     rollout r = vllm_rollout();
     r.sleep = engine_sleep::level_1;
@@ -375,6 +391,7 @@ TEST_CASE("workloads that contradict themselves are refused by name") {
         return refused_field(policy_of(), r);
     };
     CHECK(field([](rollout& r) { r.generations = 0; }) == "rollout.generations");
+    CHECK(field([](rollout& r) { r.generations = 1; }) == "rollout.generations");
     CHECK(field([](rollout& r) { r.generations = 7; }) == "rollout.answers");
     CHECK(field([](rollout& r) { r.answers = 96; }) == "rollout.answers");
     CHECK(field([](rollout& r) { r.num_iterations = 0; }) == "rollout.num_iterations");

@@ -72,6 +72,7 @@ struct rollout {
     trainer_sleep trainer{};            ///< what the trainer gives back meanwhile
     bool in_trainer = false;            ///< the engine runs in the trainer's process, and shares its context
     bool uses_trained_weights = false;  ///< the engine is the trainer's own model, and has no weights of its own
+    bool gathers_weights = false;       ///< of such an engine: each GPU gathers all weights that ZeRO 3 shards
     bool asynchronous = false;          ///< on its own GPUs it generates the next answers while these are trained on
 };
 
@@ -213,6 +214,7 @@ constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engi
     if (r.in_trainer) less(context_on(engine.runtime, c.gpu));
     if (!r.uses_trained_weights) return taken;
     const interval<byte_count>& weights = p.memory[memory_term::weights];
+    if (r.gathers_weights) return taken;
     less(weights);
     const byte_count branch = adapter_branch(policy, engine, r.layout);
     taken += interval<byte_count>{branch, branch, branch};
@@ -237,7 +239,7 @@ constexpr interval<byte_count> left_by_engine(const rollout& r, const job& engin
     return {beyond(left.low, context.low), beyond(left.expected, context.expected), beyond(left.high, context.high)};
 }
 
-/// Judges a phase by what it takes beside what others keep.
+/// Judges a rollout by what it takes beside what others keep.
 constexpr void judge_together(phase_plan& p, const cluster& c) {
     const byte_count usable = available_memory(c);
     const interval<byte_count> all = p.own + p.resident;
@@ -267,7 +269,9 @@ constexpr status validate_rollout(const job& policy, const layout& l, const roll
                        "a job that serves a model which generates tokens");
     if (r.engine.output <= token_count{})
         return refused(error_code::missing, "rollout.output", "0", "tokens of the longest answer");
-    if (const status s = in_range("rollout.generations", r.generations, 1, most::sequences); !s) return s;
+    const std::int64_t group =
+        policy.preference == preference_method::ppo ? 1 : 2;  // answers are held to their group's
+    if (const status s = in_range("rollout.generations", r.generations, group, most::sequences); !s) return s;
     if (const status s = in_range("rollout.num_iterations", r.num_iterations, 1, 1024); !s) return s;
     if (const status s = in_range("rollout.answers", r.answers, 1, most::sequences); !s) return s;
     if (r.answers % r.generations != 0)
@@ -282,8 +286,11 @@ constexpr status validate_rollout(const job& policy, const layout& l, const roll
     if (r.asynchronous && !r.own_gpus)
         return refused(error_code::inconsistent, "rollout.asynchronous", "true",
                        "GPUs of its own (rollout.gpus): it generates while others train");
-    if (r.own_gpus && (r.sleep != engine_sleep::awake || r.trainer != trainer_sleep::awake))
+    if (r.own_gpus && r.sleep != engine_sleep::awake)
         return refused(error_code::inconsistent, "rollout.sleep", name_of(r.sleep),
+                       "awake, where engine and trainer share no GPU");
+    if (r.own_gpus && r.trainer != trainer_sleep::awake)
+        return refused(error_code::inconsistent, "rollout.trainer", name_of(r.trainer),
                        "awake, where engine and trainer share no GPU");
     return done{};
 }
@@ -317,8 +324,8 @@ constexpr interval<duration> generation_time(const rollout& r, const job& engine
 }
 
 /// An engine's job with as many answers of a length in flight as its pool holds and its steps may have, at least one a
-/// data rank. Others wait, but under an engine that computes whole batches.
-constexpr job in_flight(const rollout& r, const cluster& c, token_count length) {
+/// data rank. Others wait, but under an engine that computes whole batches. `held`: which bound of the pool's room.
+constexpr job in_flight(const rollout& r, const cluster& c, token_count length, double interval<double>::* held) {
     job engine = r.engine;
     engine.batch = sequences_in_flight(engine, r.layout);
     if (engine.runtime.cache.whole_batches) return engine;
@@ -327,9 +334,9 @@ constexpr job in_flight(const rollout& r, const cluster& c, token_count length) 
     usual.batch = ranks;
     usual.output = length;
     const result<pool_size> pool = cache_pool_of(usual, r.layout, c);
-    if (!pool || !(pool->sequences.expected < 1e12)) return engine;
-    const std::int64_t held = static_cast<std::int64_t>(pool->sequences.expected) * ranks;
-    if (held < engine.batch) engine.batch = held > ranks ? held : ranks;
+    if (!pool || !(pool->sequences.*held < 1e12)) return engine;
+    const std::int64_t most_at_once = static_cast<std::int64_t>(pool->sequences.*held) * ranks;
+    if (most_at_once < engine.batch) engine.batch = most_at_once > ranks ? most_at_once : ranks;
     return engine;
 }
 
@@ -403,11 +410,11 @@ struct reinforcement_step {
     /// Plans the rollout: its memory with as many of the longest answers as the pool holds, its time with as many of
     /// the mean length.
     constexpr status generate() {
-        const cluster on = r.own_gpus ? *r.own_gpus : beside(c, loaded);
+        const cluster on = r.own_gpus ? *r.own_gpus : r.uses_trained_weights ? c : beside(c, loaded);
         planned.mean_output = r.mean_output > token_count{} ? r.mean_output : r.engine.output;
-        job engine = in_flight(r, on, planned.mean_output);
+        job engine = in_flight(r, on, planned.mean_output, &interval<double>::expected);
         planned.in_flight = engine.batch;
-        const job longest = in_flight(r, on, r.engine.output);
+        const job longest = in_flight(r, on, r.engine.output, &interval<double>::low);
         engine.output = planned.mean_output;
         job alone = engine;
         alone.batch = r.layout.all_data_ranks();
@@ -424,6 +431,10 @@ struct reinforcement_step {
                  .resident = r.own_gpus ? interval<byte_count>{} : of_policy + of_critic,
                  .time = generation_time(r, engine, all, one)};
         phase.plan.speed = all;
+        if (r.uses_trained_weights) {  // its weights are counted with those of the trainer
+            phase.plan.verdict = verdict::fits;
+            phase.plan.reason_count = 0;
+        }
         judge_together(phase, r.own_gpus ? *r.own_gpus : c);
         if (!r.own_gpus) of_engine = left_by_engine(r, engine, phase.plan, phase.own, c);
         const byte_count slept =
@@ -443,12 +454,18 @@ struct reinforcement_step {
         phase.resident = others + of_engine;
         const result<job_plan> made = memory_plan(trained, l, beside(c, phase.resident.expected));
         if (!made) return made.error();
+        const result<job_plan> at_most = memory_plan(trained, l, beside(c, phase.resident.high));
+        if (!at_most) return at_most.error();
         const double steps = static_cast<double>(r.answers) / static_cast<double>(trained_in_a_step(trained, l));
         phase.plan = *made;
         phase.plan.speed = speed;
         phase.own = made->memory.total();
         phase.time = speed.step.total() * (steps * static_cast<double>(r.num_iterations));
-        judge_together(phase, c);
+        if (phase.plan.verdict == verdict::fits && at_most->verdict != verdict::fits) {
+            phase.plan.verdict = verdict::tight;
+            phase.plan.because({reason_code::phases_exceed, phase.plan.gpu, phase.plan.memory.largest(),
+                                at_most->memory.total().high + phase.resident.high, available_memory(c)});
+        }
         job scored = trained;
         const bool is_policy = kind == workload_phase::training;
         const bool has_reference = reference_of(trained) != reference_model::none;

@@ -39,8 +39,8 @@ struct found_reinforcement {
 };
 
 /// Plans all of a space, and writes the best into `best`: what fits before what is tight and what does not fit, then
-/// the shortest step, or, of what does not fit, the least that its fullest phase lacks. Returns how many were written.
-/// Errors: the first of plan_reinforcement(), where all of the space is refused.
+/// the most answers a second, or, of what does not fit, the least that its fullest phase takes. Returns how many were
+/// written. Errors: the first of plan_reinforcement(), where all of the space is refused.
 constexpr result<std::size_t> search_reinforcement(const reinforcement_job& j, const cluster& c,
                                                    const reinforcement_space& space,
                                                    std::span<found_reinforcement> best);
@@ -52,7 +52,7 @@ namespace detail {
 /// Whether one workload is better than another.
 constexpr bool better(const reinforcement_plan& a, const reinforcement_plan& b) {
     if (a.verdict() != b.verdict()) return a.verdict() < b.verdict();
-    if (a.verdict() != verdict::does_not_fit) return a.step.expected < b.step.expected;
+    if (a.verdict() != verdict::does_not_fit) return a.answers_per_second() > b.answers_per_second();
     const auto most = [](const reinforcement_plan& p) { return p.worst().own.expected + p.worst().resident.expected; };
     return most(a) < most(b);
 }

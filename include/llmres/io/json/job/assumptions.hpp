@@ -84,6 +84,7 @@ inline void assume_rollout(assumption_list& a, const nlohmann::json& whole, cons
     add("prompt", r.engine.prompt.in(tokens));
     add("output", r.engine.output.in(tokens));
     add("mean_output", (r.mean_output > token_count{} ? r.mean_output : r.engine.output).in(tokens));
+    if (!r.uses_trained_weights) add("tensor", r.layout.tensor);
     add("sleep", name_of(r.sleep));
     add("scores_again", r.scores_again);
 }

@@ -228,6 +228,9 @@ inline void take_rollout_defaults(const training_stack& stack, nlohmann::json& s
     nlohmann::json& rollout = defaults["rollout"];
     if (*learned == preference_method::rloo) rollout["generations"] = 2;  // trl 1.16, trainer/rloo_config.py
     const nlohmann::json own = said.value("rollout", nlohmann::json::object());
+    if (own.is_object() && (own.contains("gpus") || own.contains("gpu"))) rollout.erase("sleep");
+    const nlohmann::json cluster = said.value("cluster", nlohmann::json::object());
+    if (whole_or(cluster, "gpus", 1) < whole_or(rollout, "tensor", 1)) rollout.erase("tensor");
     nlohmann::json engine =
         own.is_object() && own.contains("engine") ? own["engine"] : rollout.value("engine", nlohmann::json("vllm"));
     if (engine.is_string()) engine = {{"name", engine}};
