@@ -392,7 +392,7 @@ TEST_CASE("layers of which nothing is said are none, on no GPU, and what is not 
 
 TEST_CASE("equal GPUs with room to spare get equal shares") {
     const job small = local("llama-3.1-8b", "Q4_K_M");
-    for (const std::size_t count : {2, 3, 4, 5}) {
+    for (const std::size_t count : {2U, 3U, 4U, 5U}) {
         const std::vector<device_share> devices(count, device_share{.gpu = gpus::rtx_3090});
         const dealt_layers dealt = deal_layers(small, devices).value();
         CHECK(dealt.complete);

@@ -295,7 +295,7 @@ TEST_CASE("what forbids a first GPU is what one machine with one GPU would break
 TEST_CASE("purchases are told apart by their score, then by what they cost, then by the offer") {
     for (const double score : {1.0, 2.0, 3.0})
         for (const int cost : {1, 2, 3})
-            for (const std::size_t offer : {0, 1, 2}) {
+            for (const std::size_t offer : {0U, 1U, 2U}) {
                 const purchase a{.offer = offer, .cost = currency(cost), .score = score};
                 const purchase b{.offer = 1, .cost = currency(2), .score = 2.0};
                 CHECK(detail::better(a, b) == (score != 2 ? score > 2 : cost != 2 ? cost < 2 : offer < 1));

@@ -448,7 +448,7 @@ TEST_CASE("the best pair is that of a plain loop over all pairs, the first of th
         REQUIRE(pair.known == best.known);
         if (!best) continue;
         ++found_pairs;
-        for (const std::size_t k : {0, 1}) CHECK((*pair).changes[k].what == (*best).changes[k].what);
+        for (const std::size_t k : {0U, 1U}) CHECK((*pair).changes[k].what == (*best).changes[k].what);
         CHECK((*pair).tokens_per_second == (*best).tokens_per_second);
     }
     CHECK(found_pairs >= 2);
