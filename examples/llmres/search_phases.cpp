@@ -37,7 +37,7 @@ std::vector<double> fractions_of(const nlohmann::json& rollout) {
     return parts;
 }
 
-/// What a workload that was found changes in the document.
+/// The changes of the document that ask for a workload which was found.
 nlohmann::json patch_of(const llmres::found_reinforcement& found) {
     nlohmann::json patch = layout_patch(found.layout);
     patch["rollout"] = {{"tensor", found.tensor}};

@@ -158,7 +158,7 @@ inline std::string host_memory(const reason& r) {
                                                       : sentence("{}, which has {}", {needed, to_string(r.available)});
 }
 
-/// What a phase needs with what others keep on the GPU.
+/// A sentence on the memory of a phase together with that of the others on its GPU.
 inline std::string memory_with_others(const reason& r, std::string_view where, verdict found) {
     return sentence(
         "needs {} {}{} with what other phases keep there, has {}",

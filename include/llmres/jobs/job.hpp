@@ -180,7 +180,7 @@ struct job {
 constexpr bool trains(const job& j) { return j.task != task::serving; }
 /// Sequences that a data rank computes at once in training.
 constexpr std::int64_t computed_sequences(const job& j) { return j.micro_batch * sequences_of_sample(j.preference); }
-/// Where the reference's log-probabilities come from; never `by_method`.
+/// The reference that the job has: its own, or that of its method; never `by_method`.
 constexpr reference_model reference_of(const job& j) {
     if (j.reference != reference_model::by_method) return j.reference;
     const bool unless_said = has_reference(j.preference) || j.preference == preference_method::rloo ||

@@ -36,7 +36,7 @@
 ///     const auto planned = plan_reinforcement(policy, layout, cluster, {.engine = vllm_job, .generations = 8});
 namespace llmres::inline v0 {
 
-/// What an engine gives back of the GPUs between two rollouts (vLLM: LLM.sleep()).
+/// GPU memory that an engine frees between two rollouts (vLLM: LLM.sleep()).
 enum class engine_sleep : std::uint8_t {
     awake,    ///< nothing: its weights and its caches stay
     level_1,  ///< caches and weights, which lie in main memory meanwhile
@@ -46,7 +46,7 @@ enum class engine_sleep : std::uint8_t {
 template <>
 inline constexpr std::array<std::string_view, 3> names_of<engine_sleep>{"awake", "level_1", "level_2"};
 
-/// What a trainer leaves of the GPUs to the engine, in main memory, while answers are generated.
+/// GPU memory that a trainer frees while answers are generated, by moving it to main memory.
 enum class trainer_sleep : std::uint8_t {
     awake,      ///< nothing
     optimizer,  ///< the optimizer's states and master weights (verl: optimizer_offload)
@@ -147,7 +147,7 @@ struct reinforcement_plan {
 constexpr result<reinforcement_plan> plan_reinforcement(const job& policy, const layout& l, const cluster& c,
                                                         const rollout& r, const maybe<job>& critic = {});
 
-/// What a sleeping or waking engine leaves of a GPU to those that train: the cluster of the policy's own plan.
+/// The cluster of the policy's own plan: its GPUs, less the memory that an engine, asleep or awake, keeps of them.
 constexpr cluster beside_engine(const reinforcement_plan& p, cluster c);
 
 // ---- detail ---------------------------------------------------------------------------------------------------------
@@ -161,8 +161,8 @@ constexpr cluster beside(cluster c, byte_count resident) {
     return c;
 }
 
-/// What a training job keeps on a GPU between its steps: weights, states, communicators, libraries, and what its
-/// allocator cannot give back of its blocks when it is asked to (torch.cuda.empty_cache()). Gradients are freed
+/// GPU memory of a training job between its steps: weights, states, communicators, libraries, and the gaps of blocks
+/// that its allocator cannot free when it is asked to (torch.cuda.empty_cache()). Gradients are freed
 /// (zero_grad() sets them to None), but where a buffer holds them.
 constexpr interval<byte_count> left_by_training(const job& j, const layout& l, const memory_breakdown& m,
                                                 trainer_sleep sleep) {
@@ -178,7 +178,7 @@ constexpr interval<byte_count> left_by_training(const job& j, const layout& l, c
     return left;
 }
 
-/// What moves to main memory of one GPU while a trainer sleeps.
+/// Bytes of one GPU that a sleeping trainer moves to main memory.
 constexpr byte_count moved_by_trainer(const memory_breakdown& m, trainer_sleep sleep) {
     if (sleep == trainer_sleep::awake) return {};
     const byte_count states = m[memory_term::optimizer].expected;
@@ -186,8 +186,9 @@ constexpr byte_count moved_by_trainer(const memory_breakdown& m, trainer_sleep s
                                        : states;
 }
 
-/// What an adapter in fp32 beside narrower weights adds while all prompts of a data rank are computed: the input of the
-/// widest layer in fp32, and its product (peft, tuners/lora/layer.py: _cast_input_dtype, and the sum with lora_B's).
+/// Activations that an adapter in fp32 beside narrower weights adds while all prompts of a data rank are computed: the
+/// input of the widest layer in fp32, and its product (peft, tuners/lora/layer.py: _cast_input_dtype, and the sum with
+/// lora_B's).
 constexpr byte_count adapter_branch(const job& policy, const job& engine, const layout& l) {
     if (!policy.adapter.low_rank() || !(adapter_format_of(policy) == fp32) || weights_of(policy) == fp32) return {};
     const model& m = policy.model;
@@ -198,7 +199,7 @@ constexpr byte_count adapter_branch(const job& policy, const job& engine, const 
     return size_of(fp32, positions, width + m.hidden);
 }
 
-/// What an engine takes of a GPU while it generates. One that runs in the trainer's process has no context of its own;
+/// GPU memory of an engine while it generates. One that runs in the trainer's process has no context of its own;
 /// one that is the trainer's model has no weights of its own, but under autocast casts of all of its matrices in half
 /// of fp32's bits, which are kept for a forward pass though nothing is differentiated (aten/src/ATen/autocast_mode.cpp,
 /// cached_cast).
@@ -226,7 +227,7 @@ constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engi
     return taken;
 }
 
-/// What an engine keeps of a GPU while the trainer computes. vLLM's sleep unmaps weights and caches alone; captured
+/// GPU memory of an engine while the trainer computes. vLLM's sleep unmaps weights and caches alone; captured
 /// graphs, workspaces and communicators stay (device_allocator/cumem.py: the tags "weights" and "kv_cache").
 constexpr interval<byte_count> left_by_engine(const rollout& r, const job& engine, const job_plan& p,
                                               const interval<byte_count>& taken, const cluster& c) {

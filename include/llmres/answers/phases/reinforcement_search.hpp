@@ -23,7 +23,7 @@ struct reinforcement_job {
     maybe<job> critic{};        ///< of ppo
 };
 
-/// What a search may vary. An empty list leaves what the rollout has.
+/// Layouts, tensor ranks and parts of the GPUs that a search tries. An empty list leaves what the rollout has.
 struct reinforcement_space {
     std::span<const layout> layouts{};        ///< of the policy
     std::span<const std::int32_t> tensors{};  ///< tensor ranks of the engine

@@ -20,7 +20,7 @@ namespace llmres::inline v0::detail {
 /// max_prompt_length and max_response_length; TRL's max_completion_length is 512, too).
 inline constexpr std::int64_t usual_rollout_tokens = 512;
 
-/// What is assumed of an engine where no trainer is named that has defaults of its own: those of verl, whose engine
+/// Defaults of an engine where no trainer is named that has defaults of its own: those of verl, whose engine
 /// shares the GPUs of the trainer and sleeps while others train (verl 0.9.1, trainer/config/rollout/rollout.yaml).
 inline constexpr std::string_view usual_rollout =
     R"({"engine": "vllm", "sleep": "level_2", "gpu_memory_utilization": 0.5})";

@@ -33,7 +33,7 @@ struct training_stack {
     std::string_view of_reference = "{}";     ///< further ones where all weights learn beside a reference, as JSON
     std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
     std::string_view of_rollouts = "{}";      ///< further ones where grpo, rloo or ppo learns from rollouts, as JSON
-    /// What it asks of an engine in `rollout` that nobody says otherwise, by the engine's name, as JSON.
+    /// Settings of the engine in `rollout` that nobody says otherwise, by the engine's name, as JSON.
     std::string_view of_engines = "{}";
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
@@ -218,7 +218,7 @@ inline void leave_to_deepspeed(nlohmann::json& defaults) {
 /// True of a stack whose rollouts are described.
 constexpr bool plans_rollouts(const training_stack& stack) { return stack.of_rollouts != "{}"; }
 
-/// What a stack sets of a job that learns from rollouts, and of the engine that generates them.
+/// Adds the defaults of a stack for a job that learns from rollouts, and for the engine that generates them.
 inline void take_rollout_defaults(const training_stack& stack, nlohmann::json& said, nlohmann::json& defaults) {
     maybe<preference_method> learned;
     for (const char* key : {"task", "preference"})
