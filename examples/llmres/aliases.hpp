@@ -135,6 +135,7 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     {"generation_batch_size rollout_batch_size", "rollout_answers"},
     {"use_vllm", "rollout_engine=vllm"},
     {"vllm_gpu_memory_utilization", "rollout_gpu_memory_utilization"},
+    {"reward_model_name_or_path", "rollout_reward"},
     {"vllm_tensor_parallel_size", "rollout_tensor"},
     {"vllm_enable_sleep_mode vllm_enable_sleep", "rollout_sleep=level_2"},
     {"zero_stage", "zero"},

@@ -296,15 +296,18 @@ void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_reques
         fmt::print("{}{:<18} {} ({:.0f} %){}\n", head, what, bounds(t), part(t.expected), of);
         head = "         ";
     };
+    const std::int32_t before_training = request.rollout->reward ? 2 : 1;
     for (std::int32_t i = 0; i < p.phase_count; ++i) {
         const llmres::phase_plan& one = p.phases[static_cast<std::size_t>(i)];
-        const bool generates = one.phase == llmres::workload_phase::rollout;
+        const bool generates = one.phase == llmres::workload_phase::rollout,
+                   scores = one.phase == llmres::workload_phase::reward;
         const std::string what =
-            generates ? fmt::format("{} answers of at most {} tokens by {}, {} at once", p.answers,
-                                    asked.engine.output.in(llmres::tokens), asked.engine.runtime.identity.name.view(),
-                                    p.in_flight)
-                      : fmt::format("{} optimizer step{}", p.optimizer_steps, p.optimizer_steps == 1 ? "" : "s");
-        if (i == 1 && p.log_probabilities.expected > llmres::duration{})
+            scores      ? fmt::format("{} scores every answer", request.rollout->reward->scores.model.name.view())
+            : generates ? fmt::format("{} answers of at most {} tokens by {}, {} at once", p.answers,
+                                      asked.engine.output.in(llmres::tokens), asked.engine.runtime.identity.name.view(),
+                                      p.in_flight)
+                        : fmt::format("{} optimizer step{}", p.optimizer_steps, p.optimizer_steps == 1 ? "" : "s");
+        if (i == before_training && p.log_probabilities.expected > llmres::duration{})
             timed("log-probabilities", p.log_probabilities, ": forward passes over all answers");
         timed(name_of(one.phase), one.time, ": " + what);
         const auto& on = generates && asked.own_gpus ? *asked.own_gpus : request.cluster;
@@ -314,7 +317,10 @@ void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_reques
         if (generates && asked.own_gpus)
             fmt::print("{:28}on {} x {} of its own, {}\n", "", on.gpus, on.gpu.name.view(), to_text(one.plan.layout));
         if (one.plan.verdict != llmres::verdict::fits && one.phase != llmres::workload_phase::training)
-            print_reasons(one.plan, generates ? asked.engine : *request.rollout->critic,
+            print_reasons(one.plan,
+                          scores      ? request.rollout->reward->scores
+                          : generates ? asked.engine
+                                      : *request.rollout->critic,
                           llmres::detail::beside(on, one.resident.expected));
     }
     if (p.synchronisation > llmres::duration{})

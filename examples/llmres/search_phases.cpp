@@ -84,7 +84,7 @@ int search_phases(const search_options& o, const nlohmann::json& document, const
     const std::vector<double> fractions = fractions_of(rollout);
     std::vector<llmres::found_reinforcement> best(static_cast<std::size_t>(o.top));
     const llmres::rollout_request& asked = *request.rollout;
-    best.resize(accept(llmres::search_reinforcement({request.job, asked.rollout, asked.critic}, request.cluster,
+    best.resize(accept(llmres::search_reinforcement(llmres::workload_of(request), request.cluster,
                                                     {layouts, tensors, fractions}, best)));
     const bool fits_somewhere = best[0].plan.verdict() == llmres::verdict::fits;
     const llmres::json_value assumed =

@@ -64,7 +64,7 @@ constexpr std::string_view silent_options =
 constexpr std::string_view unmodelled_options =
     " optim_target_modules liger_kernel_config torch_empty_cache_steps auto_find_batch_size accelerator_config"
     " parallelism_config ddp_bucket_cap_mb ddp_static_graph fsdp_config fsdp_min_num_params use_cpu model_init_kwargs"
-    " reward_model_name_or_path vllm_max_model_length vllm_model_impl top_entropy_quantile entropy_coef cast_lm_head_to_fp32"
+    " vllm_max_model_length vllm_model_impl top_entropy_quantile entropy_coef cast_lm_head_to_fp32"
     " use_transformers_paged use_transformers_continuous_batching vllm_server_base_url vllm_server_host vllm_server_port"
     " padding_free sync_ref_model ref_model_init_kwargs ref_adapter_name lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
     " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";

@@ -106,6 +106,20 @@ TEST_CASE("7. Does PPO of an 8B fit on eight H100?") {
     CHECK(answer.out.find("critic") != std::string::npos);
 }
 
+TEST_CASE("a model that scores answers is a phase of its own") {
+    const arguments scored = hobby + arguments{"--lora", "true", "--rollout_reward", "qwen2.5-0.5b"};
+    const json step = phases(scored);
+    REQUIRE(step["phases"].size() == 3);
+    CHECK(step["phases"][1]["phase"] == "reward");
+    CHECK(run(scored).out.find(": qwen2.5-0.5b scores every answer") != std::string::npos);
+    const json line = phases({"plan", "--gpu", "rtx-4090", "--", "trl", "grpo", "--model_name_or_path",
+                              "Qwen/Qwen2.5-1.5B", "--use_peft", "--reward_model_name_or_path", "Qwen/Qwen2.5-0.5B"});
+    CHECK(phase(line, "reward")["own"] == phase(step, "reward")["own"]);
+    const auto verl = run(eight + arguments{"--rollout_reward", "qwen2.5-0.5b"});
+    CHECK(verl.exit == 2);
+    CHECK(verl.err.find("rollout.reward is \"qwen2.5-0.5b\"; expected trl or openrlhf") != std::string::npos);
+}
+
 TEST_CASE("8. What do GPUs of the engine's own bring, and how long do they wait?") {
     const arguments own = eight + arguments{"--rollout_gpus", "4"};  // verl's engine sleeps on shared GPUs alone
     const json apart = phases(own), at_once = phases(own + arguments{"--rollout_asynchronous", "true"});

@@ -551,6 +551,8 @@ inline constexpr std::array all{
     field(at<&rollout::scores_again>, "Rollout", "scores_again",
         "the trainer computes the log-probabilities of what was generated once more before it trains; default: true "
         "where an engine beside it generates"),
+    by_hand("rollout", "Rollout", "reward", text,
+        "trl, openrlhf: the model that scores the answers, on each GPU that trains; default: functions score them"),
     by_hand("rollout", "Rollout", "weights", text, "precision of the engine's weights; default: as published"),
     by_hand("rollout", "Rollout", "kv_cache", text, "precision of the engine's caches; default: the engine's"),
     by_hand("rollout", "Rollout", "tensor", integer, 1, most::gpus,

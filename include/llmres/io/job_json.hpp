@@ -56,6 +56,7 @@ struct pool_request {
 struct rollout_request {
     llmres::rollout rollout{};                       ///< its layout has one data rank; with_engines() gives it more
     maybe<llmres::job> critic{};                     ///< a model of the policy's size with one score
+    maybe<reward_model> reward{};                    ///< what scores the answers, where a model does
     runtime_profile profile{.runtime = no_runtime};  ///< the engine's profile
 };
 
@@ -545,6 +546,32 @@ inline job critic_of(const job& policy) {
     return critic;
 }
 
+/// The model that scores answers of a document's policy. TRL loads it as it loads the policy, in the trainer's process,
+/// and scores all answers at once (trl 1.16, trainer/grpo_trainer.py: model_init_kwargs, _calculate_rewards); OpenRLHF
+/// scores one micro-batch after the other in a process of its own (openrlhf 0.11.2, trainer/ray/launcher.py). verl
+/// serves it by an engine that sleeps meanwhile, which is not planned.
+inline result<reward_model> read_reward(const nlohmann::json& document, const nlohmann::json& rollout,
+                                        const job_sources& sources, const plan_request& request) {
+    const training_stack* const stack = stack_of(document);
+    const bool by_trl = stack != nullptr && stack->name == "trl";
+    if (stack == nullptr || stack->name == "verl")
+        return refused(error_code::unsupported, "rollout.reward", shown(rollout["reward"]),
+                       "trl or openrlhf as the runtime: under verl an engine serves the reward model");
+    const job& policy = request.job;
+    nlohmann::json made{{"model", rollout["reward"]},
+                        {"task", "reranking"},
+                        {"runtime", "transformers"},
+                        {"prompt", policy.sequence.in(tokens)},
+                        {"cluster", document.value("cluster", nlohmann::json::object())}};
+    made["cluster"]["gpus"] = 1;
+    const result<plan_request> scores = read_whole_job(made, sources);
+    if (!scores) return within("rollout.reward", scores.error());
+    reward_model reward{.scores = scores->job, .at_once = by_trl ? 0 : policy.micro_batch, .in_trainer = by_trl};
+    reward.scores.weights = weights_of(policy);
+    reward.scores.compute = policy.compute;
+    return reward;
+}
+
 /// The rollouts of a document, whose policy is read. The engine's own job is read as a document that serves.
 inline status read_rollout(const nlohmann::json& document, const job_sources& sources, plan_request& request) {
     job& policy = request.job;
@@ -594,6 +621,11 @@ inline status read_rollout(const nlohmann::json& document, const job_sources& so
         r.scores_again = !r.uses_trained_weights || policy.preference == preference_method::rloo;
     if (policy.sequence == token_count{}) policy.sequence = r.engine.prompt + r.engine.output;
     if (policy.preference == preference_method::ppo) made->critic = critic_of(policy);
+    if (read.fields().has("reward")) {
+        const result<reward_model> reward = read_reward(document, object, sources, request);
+        if (!reward) return reward.error();
+        made->reward = *reward;
+    }
     request.rollout = std::move(made);
     return done{};
 }

@@ -158,6 +158,11 @@ inline result<std::vector<layout>> layouts_for_phases(const plan_request& r) {
     return std::vector<layout>{nearest->layout};
 }
 
+/// The workload of a request whose policy learns from rollouts. Precondition: it has `rollout`.
+inline reinforcement_job workload_of(const plan_request& r) {
+    return {r.job, r.rollout->rollout, r.rollout->critic, r.rollout->reward};
+}
+
 namespace detail {
 
 /// Plans a policy that learns from rollouts, in that of its layouts which is best with all of its phases.
@@ -165,8 +170,8 @@ inline result<requested_plan> plan_phases(const plan_request& r) {
     const result<std::vector<layout>> layouts = layouts_for_phases(r);
     if (!layouts) return layouts.error();
     const auto best = std::make_unique<found_reinforcement>();
-    const result<std::size_t> found = search_reinforcement({r.job, r.rollout->rollout, r.rollout->critic}, r.cluster,
-                                                           {.layouts = *layouts}, {best.get(), 1});
+    const result<std::size_t> found =
+        search_reinforcement(workload_of(r), r.cluster, {.layouts = *layouts}, {best.get(), 1});
     if (!found) return found.error();
     return requested_plan{.plan = best->plan.find(workload_phase::training)->plan, .phases = best->plan};
 }

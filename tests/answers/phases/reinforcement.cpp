@@ -10,6 +10,7 @@
 #include <llmres/hardware/standard_cluster.hpp>
 #include <llmres/models/parameters.hpp>
 #include <llmres/models/qwen.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/vllm.hpp>
@@ -46,7 +47,7 @@ rollout vllm_rollout() {
 }
 
 reinforcement_plan planned(const job& policy, const rollout& r, const maybe<job>& critic = {}) {
-    const auto made = plan_reinforcement(policy, sharded, h100s(8), r, critic);
+    const auto made = plan_reinforcement({policy, r, critic}, sharded, h100s(8));
     REQUIRE(made);
     return *made;
 }
@@ -61,7 +62,7 @@ job critic_of(job policy) {
 }
 std::string_view refused_field(const job& policy, const rollout& r, const maybe<job>& critic = {}) {
     static text<63> field;
-    const auto made = plan_reinforcement(policy, sharded, h100s(8), r, critic);
+    const auto made = plan_reinforcement({policy, r, critic}, sharded, h100s(8));
     field = made ? text<63>{} : made.error().field;
     return field.view();
 }
@@ -108,7 +109,7 @@ TEST_CASE("workloads are planned by the compiler, too") {
             .model = models::qwen2_5_7b, .prompt = tokens(256), .output = tokens(256), .runtime = runtimes::vllm};
         rollout r{.engine = engine, .sleep = engine_sleep::level_2};
         r.engine.runtime.cache.fraction = 0.5;
-        const auto made = plan_reinforcement(policy, layout{}, cluster{.gpu = gpus::h100_sxm5_80gb}, r);
+        const auto made = plan_reinforcement({policy, r}, layout{}, cluster{.gpu = gpus::h100_sxm5_80gb});
         return made && made->verdict() != verdict::does_not_fit;
     }();
     static_assert(fits);
@@ -212,9 +213,9 @@ TEST_CASE("what sleeps needs main memory that is there and known") {
     r.sleep = engine_sleep::level_1;
     cluster small = h100s(8);
     small.host.memory = gib(64);  // eight engines' weights are 113 GiB
-    CHECK(plan_reinforcement(policy_of(), sharded, small, r)->verdict() == verdict::does_not_fit);
+    CHECK(plan_reinforcement({policy_of(), r}, sharded, small)->verdict() == verdict::does_not_fit);
     small.host.memory = {};
-    CHECK(plan_reinforcement(policy_of(), sharded, small, r)->verdict() == verdict::tight);
+    CHECK(plan_reinforcement({policy_of(), r}, sharded, small)->verdict() == verdict::tight);
     CHECK(planned(policy_of(), r).verdict() == verdict::fits);
 }
 
@@ -260,7 +261,7 @@ TEST_CASE("a forward pass gathers sharded weights once more") {
     slow.scale_up.all_reduce = {};
     rollout r = vllm_rollout();
     r.scores_again = true;
-    const reinforcement_plan p = plan_reinforcement(policy_of(), sharded, slow, r).value();
+    const reinforcement_plan p = plan_reinforcement({policy_of(), r}, sharded, slow).value();
     const double step = phase_of(p, workload_phase::training).time.expected.in(seconds);
     // A step is four micro-batches with two gathers each, and one reduction of as many bytes.
     CHECK(p.log_probabilities.expected.in(seconds) > 4.0 / 9 * 0.95 * step);
@@ -303,6 +304,101 @@ TEST_CASE("ppo trains a critic beside the policy") {
     const reinforcement_plan grpo = planned(policy_of(), r);
     CHECK(p.phases[0].resident.expected > phase_of(grpo, workload_phase::rollout).resident.expected + gib(9));
     CHECK(p.step.expected > grpo.step.expected);
+}
+
+namespace {
+
+/// A job that serves a reward model of 7B, which reads a prompt with its answer.
+job scores_of() {
+    return {.model = classifier(models::qwen2_5_7b, 1),
+            .weights = bf16,
+            .prompt = tokens(1024),
+            .runtime = runtimes::transformers};
+}
+reinforcement_plan scored_plan(const job& policy, const maybe<reward_model>& reward, const layout& l = sharded) {
+    rollout r = vllm_rollout();
+    r.sleep = engine_sleep::level_2;
+    const auto made = plan_reinforcement({.policy = policy, .rollout = r, .reward = reward}, l, h100s(8));
+    REQUIRE_MESSAGE(made, made.error().field.view());
+    return *made;
+}
+
+}  // namespace
+
+TEST_CASE("a reward model scores all answers behind the rollout, and stays on each GPU") {
+    const reinforcement_plan without = scored_plan(policy_of(), {});
+    const reinforcement_plan p = scored_plan(policy_of(), reward_model{.scores = scores_of(), .at_once = 4});
+    REQUIRE(p.phase_count == 3);
+    REQUIRE(p.phases[1].phase == workload_phase::reward);
+    CHECK(without.find(workload_phase::reward) == nullptr);
+    const phase_plan& scoring = p.phases[1];
+    job alone = scores_of();
+    alone.batch = 4;
+    const job_plan one = plan(alone, layout{}, cluster{.gpu = gpus::h100_sxm5_80gb}).value();
+    CHECK(scoring.own == one.memory.total());
+    CHECK(scoring.time.expected == one.speed.prefill.total().expected * (128.0 / 8 / 4));
+    const byte_count weights = one.memory[memory_term::weights].expected;
+    for (const workload_phase other : {workload_phase::rollout, workload_phase::training}) {
+        const byte_count more = phase_of(p, other).resident.expected - phase_of(without, other).resident.expected;
+        CHECK(more >= weights);
+        CHECK(more < weights + gib(2));  // and the context of its process
+    }
+    CHECK((p.step.expected - without.step.expected) / scoring.time.expected == doctest::Approx(1));
+    // In the trainer's process it has no context of its own, and reads a whole rollout at once.
+    const reinforcement_plan inside = scored_plan(policy_of(), reward_model{.scores = scores_of(), .in_trainer = true});
+    const auto beside_training = [](const reinforcement_plan& each) {
+        return phase_of(each, workload_phase::training).resident.expected;
+    };
+    CHECK(beside_training(inside) < beside_training(p));
+    CHECK(inside.phases[1].plan.memory[memory_term::activations].expected >
+          scoring.plan.memory[memory_term::activations].expected * 3);
+}
+
+TEST_CASE("autocast casts all matrices of a reward model that is loaded in fp32 in the trainer") {
+    job scores = scores_of();
+    scores.weights = fp32;
+    job mixed = policy_of(), plain = policy_of();
+    mixed.compute = bf16;
+    plain.compute = fp32;
+    const reward_model reward{.scores = scores, .in_trainer = true};
+    const byte_count casts =
+        scored_plan(mixed, reward).phases[1].own.expected - scored_plan(plain, reward).phases[1].own.expected;
+    const std::int64_t matrices = 7'615'616'512 - 2 * 152'064 * 3'584;  // without the table, and without the head
+    CHECK(ratio(casts, byte_count{bytes(2 * matrices)}) == doctest::Approx(1).epsilon(0.001));
+}
+
+TEST_CASE("DeepSpeed's ZeRO 3 shards a reward model, and gathers at most what its settings keep") {
+    job policy = policy_of();
+    policy.runtime = runtimes::deepspeed;
+    policy.weights = bf16;
+    const reward_model reward{.scores = scores_of(), .at_once = 2};
+    const layout whole{.data = 8, .zero = 2};
+    const phase_plan shards = scored_plan(policy, reward).phases[1],
+                     copies = scored_plan(policy, reward, whole).phases[1];
+    const byte_count weights = copies.plan.memory[memory_term::weights].expected;
+    CHECK(copies.own == copies.plan.memory.total());
+    CHECK(shards.own.low == copies.own.low - (weights - div_up(weights, 8)));
+    CHECK(shards.own.expected == shards.own.low + (copies.own.expected - copies.own.low) + byte_count{gb(2)});
+    CHECK(shards.own.high - shards.own.expected == copies.own.high - copies.own.expected + byte_count{gb(2)});
+}
+
+TEST_CASE(
+    "a reward model that does not fit beside the others makes the workload not fit, and one that speaks is none") {
+    job scores = scores_of();
+    scores.model = classifier(models::qwen2_5_72b, 1);
+    const reinforcement_plan p = scored_plan(policy_of(), reward_model{.scores = scores, .at_once = 1});
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(phase_of(p, workload_phase::reward).plan.reasons[0].code == reason_code::phases_exceed);
+    scores.model = models::qwen2_5_7b;
+    const auto wrong = plan_reinforcement(
+        {.policy = policy_of(), .rollout = vllm_rollout(), .reward = reward_model{scores}}, sharded, h100s(8));
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().field == "rollout.reward");
+    const reward_model many{.scores = scores_of(), .at_once = -1};
+    const auto below =
+        plan_reinforcement({.policy = policy_of(), .rollout = vllm_rollout(), .reward = many}, sharded, h100s(8));
+    REQUIRE_FALSE(below);
+    CHECK(below.error().field == "rollout.reward.at_once");
 }
 
 TEST_CASE("an engine with GPUs of its own leaves all of the others' to training, and one of both waits") {

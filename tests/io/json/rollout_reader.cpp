@@ -109,6 +109,30 @@ TEST_CASE("ppo has a critic of the policy's size with one score") {
     CHECK(planned->phases->phase_count == 3);
 }
 
+TEST_CASE("trl loads a reward model as it loads the policy, and openrlhf has a process for it") {
+    const auto of = [](const char* trainer, const json& more = json::object()) {
+        json document{{"runtime", trainer}, {"rollout", {{"reward", "qwen3-4b"}}}};
+        document.merge_patch(more);
+        return read(document);
+    };
+    const plan_request trl = of("trl");
+    REQUIRE(trl.rollout->reward);
+    const reward_model& scores = *trl.rollout->reward;
+    CHECK(classes_of(scores.scores.model) == 1);
+    CHECK(weights_of(scores.scores) == fp32);
+    CHECK(scores.scores.prompt == trl.job.sequence);
+    CHECK(scores.at_once == 0);
+    CHECK(scores.in_trainer);
+    CHECK(weights_of(of("trl", {{"weights", "bf16"}}).rollout->reward->scores) == bf16);
+    const plan_request openrlhf = of("openrlhf");
+    CHECK(openrlhf.rollout->reward->at_once == 2);
+    CHECK_FALSE(openrlhf.rollout->reward->in_trainer);
+    CHECK(plan(openrlhf)->phases->phase_count == 3);
+    CHECK(wrong({{"runtime", "verl"}, {"rollout", {{"reward", "qwen3-4b"}}}}) == "rollout.reward");
+    CHECK(wrong({{"runtime", "trl"}, {"rollout", {{"reward", "no-such-model"}}}}) == "rollout.reward.model");
+    CHECK(wrong({{"runtime", "trl"}, {"rollout", {{"reward", 7}}}}) != "");
+}
+
 TEST_CASE("what contradicts itself in a rollout is refused by the name that it has there") {
     CHECK(wrong({{"task", "dpo"}, {"rollout", {{"output", 8}}}}) == "rollout.output");
     CHECK(wrong({{"rollout", 3}}) == "rollout");

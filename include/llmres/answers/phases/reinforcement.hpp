@@ -33,7 +33,7 @@
 /// generates with its weights: on the same GPUs by turns, or on GPUs of its own. Each phase is a plan of its own,
 /// beside what the others leave on the GPU; the verdict is that of the worst.
 ///
-///     const auto planned = plan_reinforcement(policy, layout, cluster, {.engine = vllm_job, .generations = 8});
+///     const auto planned = plan_reinforcement({policy, {.engine = vllm_job, .generations = 8}}, layout, cluster);
 namespace llmres::inline v0 {
 
 /// GPU memory that an engine frees between two rollouts (vLLM: LLM.sleep()).
@@ -79,15 +79,33 @@ struct rollout {
 /// A rollout with as many engines as its GPUs have room for. `c`: the policy's GPUs.
 constexpr rollout with_engines(rollout r, const cluster& c);
 
+/// A model that scores answers. It stays on each GPU that trains, whole unless DeepSpeed's ZeRO 3 shards what is
+/// trained and with it this model (trl 1.16, models/utils.py: prepare_deepspeed; OpenRLHF 0.11.2, utils/deepspeed:
+/// get_ds_eval_config).
+struct reward_model {
+    job scores{};              ///< a job that serves it on one GPU: prompt and answer are its prompt
+    std::int64_t at_once = 0;  ///< answers that it reads at once on each GPU; 0: all of a rollout
+    bool in_trainer = false;   ///< it runs in the trainer's process, and shares its context
+};
+
+/// A policy that learns from rollouts, and what learns or scores beside it.
+struct reinforcement_job {
+    job policy{};                  ///< what is trained
+    llmres::rollout rollout{};     ///< how answers are generated
+    maybe<job> critic{};           ///< what ppo trains beside it
+    maybe<reward_model> reward{};  ///< none: functions score the answers, or another machine
+};
+
 /// The parts of a step of reinforcement learning.
 enum class workload_phase : std::uint8_t {
     rollout,   ///< an engine generates answers
+    reward,    ///< a model scores them
     critic,    ///< a critic is trained
     training,  ///< the policy is trained
 };
 /// The names of the phases, in their order.
 template <>
-inline constexpr std::array<std::string_view, 3> names_of<workload_phase>{"rollout", "critic", "training"};
+inline constexpr std::array<std::string_view, 4> names_of<workload_phase>{"rollout", "reward", "critic", "training"};
 
 /// One phase: what it takes of a GPU itself, and what others keep there.
 struct phase_plan {
@@ -100,7 +118,7 @@ struct phase_plan {
 
 /// A step of reinforcement learning: a rollout, and all training on it.
 struct reinforcement_plan {
-    std::array<phase_plan, 3> phases{};      ///< storage; the first `phase_count` are in use, in the order of a step
+    std::array<phase_plan, 4> phases{};      ///< storage; the first `phase_count` are in use, in the order of a step
     std::int32_t phase_count = 0;            ///< phases in use
     std::int64_t answers = 0;                ///< answers of a rollout
     std::int64_t in_flight = 0;              ///< answers that are generated at once, over all data ranks
@@ -142,10 +160,10 @@ struct reinforcement_plan {
 };
 
 /// Plans a step of a policy that learns from rollouts in a layout on a cluster, with a critic of the same layout where
-/// its method has one. Errors: those of plan() for the policy, the critic or the engine (under `rollout`); a method
-/// without rollouts; an engine that does not generate; numbers that do not divide each other.
-constexpr result<reinforcement_plan> plan_reinforcement(const job& policy, const layout& l, const cluster& c,
-                                                        const rollout& r, const maybe<job>& critic = {});
+/// its method has one. Errors: those of plan() for the policy, the critic, the engine (under `rollout`) or the reward
+/// model (`rollout.reward`); a method without rollouts; an engine that does not generate; numbers that do not divide
+/// each other.
+constexpr result<reinforcement_plan> plan_reinforcement(const reinforcement_job& w, const layout& l, const cluster& c);
 
 /// The cluster of the policy's own plan: its GPUs, less the memory that an engine, asleep or awake, keeps of them.
 constexpr cluster beside_engine(const reinforcement_plan& p, cluster c);
@@ -199,10 +217,18 @@ constexpr byte_count adapter_branch(const job& policy, const job& engine, const 
     return size_of(fp32, positions, width + m.hidden);
 }
 
+/// GPU memory of the casts that autocast makes of fp32 matrices in half of their bits, and keeps for a forward pass
+/// though nothing is differentiated (aten/src/ATen/autocast_mode.cpp, cached_cast). A table that is no matrix of a
+/// product is not cast.
+constexpr byte_count kept_casts(const job& policy, const model& m, byte_count weights) {
+    if (!autocasts(policy) || !(weights_of(policy) == fp32)) return {};
+    const bool is_head = m.tied_head && classes_of(m) == 0;
+    const byte_count table = is_head ? byte_count{} : size_of(fp32, m.vocabulary, m.hidden);
+    return div_up(beyond(weights, table), 2);
+}
+
 /// GPU memory of an engine while it generates. One that runs in the trainer's process has no context of its own;
-/// one that is the trainer's model has no weights of its own, but under autocast casts of all of its matrices in half
-/// of fp32's bits, which are kept for a forward pass though nothing is differentiated (aten/src/ATen/autocast_mode.cpp,
-/// cached_cast).
+/// one that is the trainer's model has no weights of its own, but under autocast casts of all of its matrices.
 constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engine, const job& policy, const cluster& c,
                                                const job_plan& p) {
     interval<byte_count> taken = p.memory.total();
@@ -219,10 +245,7 @@ constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engi
     less(weights);
     const byte_count branch = adapter_branch(policy, engine, r.layout);
     taken += interval<byte_count>{branch, branch, branch};
-    if (!autocasts(policy) || !(weights_of(policy) == fp32)) return taken;
-    const model& m = policy.model;  // a table that is no matrix of a product is not cast
-    const byte_count table = m.tied_head ? byte_count{} : size_of(fp32, m.vocabulary, m.hidden);
-    const byte_count casts = div_up(beyond(weights.expected, table), 2);
+    const byte_count casts = kept_casts(policy, policy.model, weights.expected);
     taken += interval<byte_count>{casts, casts, casts};
     return taken;
 }
@@ -238,6 +261,47 @@ constexpr interval<byte_count> left_by_engine(const rollout& r, const job& engin
     if (!r.in_trainer) return left;
     const interval<byte_count> context = context_on(engine.runtime, c.gpu);
     return {beyond(left.low, context.low), beyond(left.expected, context.expected), beyond(left.high, context.high)};
+}
+
+/// Answers that a reward model reads at once on all GPUs.
+constexpr std::int64_t scored_at_once(const reward_model& m, const rollout& r, const layout& l) {
+    const std::int64_t each = (r.answers + l.gpus() - 1) / l.gpus();
+    return (m.at_once == 0 || m.at_once > each ? each : m.at_once) * l.gpus();
+}
+
+/// The layout of a reward model: each GPU that trains has all of it.
+constexpr layout layout_of_reward(const layout& l) {
+    layout whole;
+    whole.data = static_cast<std::int32_t>(l.gpus());
+    return whole;
+}
+
+/// GPU memory of a reward model's weights that is not taken since ZeRO 3 shards them. While it scores, DeepSpeed keeps
+/// up to 10^9 gathered weights (runtime/zero/config.py, stage3_max_live_parameters), and prefetches as many at most.
+constexpr interval<byte_count> spared_by_sharding(const reinforcement_job& w, const layout& l, byte_count weights,
+                                                  bool scoring) {
+    if (l.zero != 3 || w.policy.runtime.sharding.code != sharding_code::deepspeed) return {};
+    const byte_count sharded = weights - div_up(weights, l.gpus());
+    if (!scoring) return {sharded, sharded, sharded};
+    const byte_count live = size_of(weights_of(w.reward->scores), 1'000'000'000, 1);
+    return {beyond(sharded, live * 2), beyond(sharded, live), sharded};
+}
+
+/// GPU memory of a reward model: while it scores, and between.
+constexpr interval<byte_count> taken_by_reward(const reinforcement_job& w, const layout& l, const cluster& c,
+                                               const memory_breakdown& m, bool scoring) {
+    const interval<byte_count>& weights = m[memory_term::weights];
+    interval<byte_count> taken = weights + m[memory_term::runtime] + m[memory_term::workspace];
+    if (scoring) {
+        const byte_count casts =
+            w.reward->in_trainer ? kept_casts(w.policy, w.reward->scores.model, weights.expected) : byte_count{};
+        taken = m.total() + interval<byte_count>{casts, casts, casts};
+    }
+    const interval<byte_count> spared = spared_by_sharding(w, l, weights.expected, scoring);
+    const interval<byte_count> shared =
+        w.reward->in_trainer ? context_on(w.reward->scores.runtime, c.gpu) : interval<byte_count>{};
+    return {beyond(taken.low, spared.high + shared.low), beyond(taken.expected, spared.expected + shared.expected),
+            beyond(taken.high, spared.low + shared.high)};
 }
 
 /// Judges a rollout by what it takes beside what others keep.
@@ -259,7 +323,10 @@ constexpr std::int64_t trained_in_a_step(const job& policy, const layout& l) {
 }
 
 /// Refuses a workload whose numbers contradict each other.
-constexpr status validate_rollout(const job& policy, const layout& l, const rollout& r, const maybe<job>& critic) {
+constexpr status validate_rollout(const reinforcement_job& w, const layout& l) {
+    const job& policy = w.policy;
+    const rollout& r = w.rollout;
+    const maybe<job>& critic = w.critic;
     if (!learns_from_rollouts(policy.preference))
         return refused(error_code::inconsistent, "preference", name_of(policy.preference), "grpo, rloo or ppo");
     if ((policy.preference == preference_method::ppo) != critic.known)
@@ -268,6 +335,11 @@ constexpr status validate_rollout(const job& policy, const layout& l, const roll
     if (trains(r.engine) || !generates(r.engine.model))
         return refused(error_code::inconsistent, "rollout.engine", name_of(r.engine.task),
                        "a job that serves a model which generates tokens");
+    if (w.reward)
+        if (const status s = in_range("rollout.reward.at_once", w.reward->at_once, 0, most::sequences); !s) return s;
+    if (w.reward && (trains(w.reward->scores) || generates(w.reward->scores.model)))
+        return refused(error_code::inconsistent, "rollout.reward", w.reward->scores.model.name.view(),
+                       "a job that serves a model which scores its input");
     if (r.engine.output <= token_count{})
         return refused(error_code::missing, "rollout.output", "0", "tokens of the longest answer");
     const std::int64_t group =
@@ -382,14 +454,16 @@ constexpr result<job_plan> memory_plan(const job& j, const layout& l, const clus
 
 /// A step of reinforcement learning as it is planned, phase by phase.
 struct reinforcement_step {
-    const job& policy;
+    const reinforcement_job& w;
     const layout& l;
     const cluster& c;
-    const rollout& r;
+    const job& policy = w.policy;
+    const rollout& r = w.rollout;
     reinforcement_plan planned{};
 
     interval<byte_count> of_policy{};  ///< what the policy keeps on a GPU between its steps
     interval<byte_count> of_critic{};  ///< what a critic does
+    interval<byte_count> of_reward{};  ///< what a reward model does
     interval<byte_count> of_engine{};  ///< what the engine keeps there while others train
     byte_count loaded{};               ///< what lies there when the engine starts: the optimizers have no states yet
     byte_count moved{};                ///< what trainers of a GPU move to main memory for a rollout
@@ -405,6 +479,15 @@ struct reinforcement_step {
         loaded += m[memory_term::runtime].expected;
         if (r.trainer != trainer_sleep::all)
             loaded += m[memory_term::weights].expected + m[memory_term::adapter].expected;
+        return done{};
+    }
+
+    /// Takes what a reward model keeps on a GPU.
+    constexpr status take_reward() {
+        const result<job_plan> made = memory_plan(w.reward->scores, layout_of_reward(l), c);
+        if (!made) return within("rollout.reward", made.error());
+        of_reward = taken_by_reward(w, l, c, made->memory, false);
+        loaded += of_reward.expected;
         return done{};
     }
 
@@ -429,7 +512,7 @@ struct reinforcement_step {
         phase = {.phase = workload_phase::rollout,
                  .plan = *made,
                  .own = taken_by_engine(r, longest, policy, on, *made),
-                 .resident = r.own_gpus ? interval<byte_count>{} : of_policy + of_critic,
+                 .resident = r.own_gpus ? interval<byte_count>{} : of_policy + of_critic + of_reward,
                  .time = generation_time(r, engine, all, one)};
         phase.plan.speed = all;
         if (r.uses_trained_weights) {  // its weights are counted with those of the trainer
@@ -446,13 +529,33 @@ struct reinforcement_step {
         return done{};
     }
 
+    /// Plans how a reward model scores all answers, beside what others keep of a GPU.
+    constexpr status score() {
+        const job& scores = w.reward->scores;
+        const layout whole = layout_of_reward(l);
+        const result<job_plan> made = memory_plan(scores, whole, c);
+        if (!made) return within("rollout.reward", made.error());
+        phase_plan& phase = planned.phases[static_cast<std::size_t>(planned.phase_count++)];
+        phase = {.phase = workload_phase::reward,
+                 .plan = *made,
+                 .own = taken_by_reward(w, l, c, made->memory, true),
+                 .resident = of_policy + of_critic + of_engine};
+        phase.plan.speed = speed_of(scores, whole, c, made->memory);
+        phase.plan.verdict = verdict::fits;  // what it takes is judged beside the others, and where it is sharded less
+        phase.plan.reason_count = 0;
+        phase.time =
+            phase.plan.speed.prefill.total() * (static_cast<double>(r.answers) / static_cast<double>(scores.batch));
+        judge_together(phase, c);
+        return done{};
+    }
+
     /// Plans all training of one model on a rollout beside what others keep of a GPU, and the forward passes before it:
     /// the policy's and its reference's log-probabilities, or the critic's values.
     constexpr status train(workload_phase kind, const job& trained, const job_speed& speed,
                            const interval<byte_count>& others) {
         phase_plan& phase = planned.phases[static_cast<std::size_t>(planned.phase_count++)];
         phase.phase = kind;
-        phase.resident = others + of_engine;
+        phase.resident = others + of_engine + of_reward;
         const result<job_plan> made = memory_plan(trained, l, beside(c, phase.resident.expected));
         if (!made) return made.error();
         const result<job_plan> at_most = memory_plan(trained, l, beside(c, phase.resident.high));
@@ -522,27 +625,33 @@ constexpr cluster beside_engine(const reinforcement_plan& p, cluster c) {
     return training == nullptr ? c : detail::beside(c, training->resident.expected);
 }
 
-constexpr result<reinforcement_plan> plan_reinforcement(const job& policy, const layout& l, const cluster& c,
-                                                        const rollout& r, const maybe<job>& critic) {
-    if (const status s = detail::validate_placed(policy, l, c); !s) return s.error();
-    rollout whole = r;
-    const std::int64_t trained = detail::trained_in_a_step(policy, l);
+constexpr result<reinforcement_plan> plan_reinforcement(const reinforcement_job& w, const layout& l, const cluster& c) {
+    if (const status s = detail::validate_placed(w.policy, l, c); !s) return s.error();
+    reinforcement_job whole = w;
+    rollout& r = whole.rollout;
+    const std::int64_t trained = detail::trained_in_a_step(w.policy, l);
     const bool divides = r.generations > 0 && r.generations <= detail::most::sequences;  // else it is refused below
-    if (whole.answers == 0)
-        whole.answers = divides && trained <= detail::most::sequences ? std::lcm(trained, r.generations) : trained;
-    if (const status s = detail::validate_rollout(policy, l, whole, critic); !s) return s.error();
-    whole.engine.batch = whole.answers;
-    if (whole.layout.data > whole.answers) whole.layout.data = static_cast<std::int32_t>(whole.answers);
-    detail::reinforcement_step step{policy, l, c, whole, {.answers = whole.answers}};
+    if (r.answers == 0)
+        r.answers = divides && trained <= detail::most::sequences ? std::lcm(trained, r.generations) : trained;
+    if (const status s = detail::validate_rollout(whole, l); !s) return s.error();
+    r.engine.batch = r.answers;
+    if (r.layout.data > r.answers) r.layout.data = static_cast<std::int32_t>(r.answers);
+    if (whole.reward) whole.reward.value.scores.batch = detail::scored_at_once(*whole.reward, r, l);
+    detail::reinforcement_step step{.w = whole, .l = l, .c = c, .planned = {.answers = r.answers}};
     job_speed of_policy, of_critic;
-    if (const status s = step.take(policy, of_policy, step.of_policy); !s) return s.error();
-    if (critic)
-        if (const status s = step.take(*critic, of_critic, step.of_critic); !s) return within("critic", s.error());
+    if (const status s = step.take(w.policy, of_policy, step.of_policy); !s) return s.error();
+    if (w.critic)
+        if (const status s = step.take(*w.critic, of_critic, step.of_critic); !s) return within("critic", s.error());
+    if (w.reward)
+        if (const status s = step.take_reward(); !s) return s.error();
     if (const status s = step.generate(); !s) return s.error();
-    if (critic)
-        if (const status s = step.train(workload_phase::critic, *critic, of_critic, step.of_policy); !s)
+    if (w.reward)
+        if (const status s = step.score(); !s) return s.error();
+    if (w.critic)
+        if (const status s = step.train(workload_phase::critic, *w.critic, of_critic, step.of_policy); !s)
             return within("critic", s.error());
-    if (const status s = step.train(workload_phase::training, policy, of_policy, step.of_critic); !s) return s.error();
+    if (const status s = step.train(workload_phase::training, w.policy, of_policy, step.of_critic); !s)
+        return s.error();
     step.copy_reference();
     step.add_up();
     return step.planned;

@@ -16,13 +16,6 @@
 /// learn from rollouts fastest?
 namespace llmres::inline v0 {
 
-/// A policy that learns from rollouts, and what learns beside it.
-struct reinforcement_job {
-    job policy{};               ///< what is trained
-    llmres::rollout rollout{};  ///< how answers are generated
-    maybe<job> critic{};        ///< of ppo
-};
-
 /// Layouts, tensor ranks and parts of the GPUs that a search tries. An empty list leaves what the rollout has.
 struct reinforcement_space {
     std::span<const layout> layouts{};        ///< of the policy
@@ -82,9 +75,11 @@ constexpr result<std::size_t> search_reinforcement(const reinforcement_job& j, c
     std::size_t count = 0;
     maybe<error> first;
     rollout tried = j.rollout;
+    reinforcement_job one = j;
     maybe<double>& fraction = tried.engine.runtime.cache.fraction;
     const auto plan_one = [&](const layout& l) {
-        const result<reinforcement_plan> made = plan_reinforcement(j.policy, l, c, with_engines(tried, c), j.critic);
+        one.rollout = with_engines(tried, c);
+        const result<reinforcement_plan> made = plan_reinforcement(one, l, c);
         if (made)
             detail::keep_best(best, count, {l, tried.layout.tensor, fraction, *made});
         else if (!first)
