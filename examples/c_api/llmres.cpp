@@ -67,7 +67,9 @@ result<json_value> pictures(const json& document) {
     if (!planned) return planned.error();
     const llmres::job& j = request->job;
     json_value drawn = json_value::object();
-    for (const llmres::named_picture& picture : llmres::pictures_of(planned->plan, j, request->cluster))
+    for (const llmres::named_picture& picture : planned->phases
+                                                    ? llmres::pictures_of(*planned->phases, j, request->cluster)
+                                                    : llmres::pictures_of(planned->plan, j, request->cluster))
         drawn[std::string{picture.name}] = picture.svg;
     if (trains(j)) return drawn;
     if (const std::string points = tradeoff(j, request->cluster); !points.empty()) drawn["tradeoff"] = points;

@@ -168,7 +168,8 @@ void add_plan(CLI::App& app, int& exit) {
                      "write the plan as a picture: memory, phases of a step, layers over GPUs, roofline")
         ->type_name("FILE");
     command
-        ->add_option("--pictures", o.pictures, "which of memory, phases, layers and roofline --svg draws; default: all")
+        ->add_option("--pictures", o.pictures,
+                     "which of memory, phases, layers, roofline and workload --svg draws; default: all")
         ->type_name("NAMES")
         ->delimiter(',');
 }

@@ -42,13 +42,16 @@ std::string picture_of(const plan_options& o, const llmres::job_answer& answer) 
         if (std::find(llmres::picture_names.begin(), llmres::picture_names.end(), name) == llmres::picture_names.end())
             throw refusal{llmres::refused(llmres::error_code::unknown, "pictures", name,
                                           fmt::format("of {}", fmt::join(llmres::picture_names, ", ")))};
-    auto pictures = llmres::pictures_of(answer.planned.plan, answer.request.job, answer.request.cluster);
+    const llmres::plan_request& asked = answer.request;
+    auto pictures = answer.planned.phases ? llmres::pictures_of(*answer.planned.phases, asked.job, asked.cluster)
+                                          : llmres::pictures_of(answer.planned.plan, asked.job, asked.cluster);
     std::erase_if(pictures, [&](const llmres::named_picture& p) {
         return !o.pictures.empty() && std::find(o.pictures.begin(), o.pictures.end(), p.name) == o.pictures.end();
     });
     if (pictures.empty())
-        throw refusal{llmres::refused(llmres::error_code::inconsistent, "pictures", o.pictures[0],
-                                      "memory, phases or roofline, where no GPUs share layers")};
+        throw refusal{llmres::refused(
+            llmres::error_code::inconsistent, "pictures", o.pictures[0],
+            "memory, phases or roofline; layers where several GPUs share them, workload of several phases")};
     return llmres::stacked_svg(pictures);
 }
 

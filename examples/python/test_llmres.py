@@ -70,6 +70,12 @@ class Llmres(unittest.TestCase):
         for picture in shown.split("base64,")[1:]:
             ElementTree.fromstring(base64.b64decode(picture.split('"')[0]))
 
+    def test_phases(self) -> None:
+        """A policy that learns from rollouts has the memory of each phase, and a picture of them."""
+        learned = llmres.plan("qwen2.5-1.5b", "h100-sxm5-80gb", gpus=4, task="grpo", runtime="verl", micro_batch=2)
+        self.assertEqual([one["phase"] for one in learned.document["reinforcement"]["phases"]], ["rollout", "training"])
+        self.assertEqual(next(iter(learned.pictures())), "workload")
+
     def test_threads(self) -> None:
         """Threads ask at once."""
         with ThreadPoolExecutor(8) as threads:

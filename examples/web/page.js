@@ -282,6 +282,17 @@ function show_speed(time, bottleneck) {
   $('speed').replaceChildren(...into.children);
 }
 
+/** The phases of a policy that learns from rollouts: how long each takes, and its memory beside what the others keep. */
+function show_workload(workload) {
+  if (!workload) return;
+  const into = element('dl');
+  figure(into, 'A step of all phases', seconds(workload.step.expected), `${round(workload.answers_per_second)} answers/s, fullest in ${workload.worst}`);
+  for (const phase of workload.phases)
+    figure(into, `Phase ${phase.phase}`, seconds(phase.time.expected),
+      `${bytes(phase.own.expected)} beside ${bytes(phase.resident.expected)} of others: ${verdicts[phase.verdict].toLowerCase()}`);
+  $('speed').append(...into.children);
+}
+
 function show_limits(limits, pool) {
   const into = element('dl');
   const known = (n, unit = '') => n === null ? 'none' : whole(n) + unit;
@@ -337,6 +348,7 @@ function show_plan(answer, milliseconds) {
   for (const input of $('question').elements) input.removeAttribute('aria-invalid');
   show_bar(memory);
   show_speed(answer.time, answer.bottleneck);
+  show_workload(answer.reinforcement);
   show_limits(answer.limits, answer.cache_pool);
   $('reasons').replaceChildren(...answer.reasons.map((r) => element('li', { textContent: r.text })));
   $('help').replaceChildren(...answer.would_help.map(remedy));
@@ -375,6 +387,7 @@ function show_layouts(found, chosen) {
 
 function show_pictures(pictures) {
   const meaning = { memory: 'Memory of the busiest GPU by term', phases: 'Memory over the phases of a step', layers: 'Layers over GPUs',
+    workload: 'Memory in each phase of the workload',
     roofline: 'Roofline of a step: kernels beside the peaks of the GPU',
     tradeoff: 'Throughput against the time of a token' };
   $('pictures').replaceChildren(...Object.entries(pictures).filter(([name]) => name !== 'memory').map(([name, svg]) =>

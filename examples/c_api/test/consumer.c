@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const char* const job =
-    "{\"model\": \"llama-3.1-8b\", \"context\": 8192, \"runtime\": \"vllm\", \"cluster\": {\"gpu\": \"h100-sxm5-80gb\"}}";
+    "{\"model\": \"llama-3.1-8b\", \"context\": 8192, \"runtime\": \"vllm\", \"cluster\": {\"gpu\": "
+    "\"h100-sxm5-80gb\"}}";
 static int failures = 0;
 
 static void require(int holds, const char* what) {
@@ -31,14 +32,26 @@ static void expect(const char* command, const char* document, int status, const 
 static const char* const deep_questions[][2] = {
     {"plan", "{\"model\": \"llama-3.1-8b\", \"context\": 8192, \"cluster\": {\"gpu\": \"h100-sxm5-80gb\"}}"},
     {"plan", "{\"model\": \"llama-3.1-70b\", \"runtime\": \"vllm\", \"cluster\": {\"gpu\": \"h100-sxm5-80gb\"}}"},
-    {"plan", "{\"model\": \"llama-3.1-70b\", \"runtime\": \"llama.cpp\", \"weights\": \"q4_k_m\", \"cluster\": {\"gpu\": \"rtx-4090\"}}"},
-    {"plan", "{\"model\": \"llama-3.1-70b\", \"task\": \"pretraining\", \"runtime\": \"megatron\", \"cluster\": {\"gpu\": "
-             "\"h100-sxm5-80gb\", \"gpus\": 8}}"},
-    {"plan", "{\"model\": \"llama-3.1-8b\", \"task\": \"finetuning\", \"runtime\": \"huggingface\", \"cluster\": {\"gpu\": "
-             "\"rtx-4090\", \"gpus\": 2}}"},
-    {"search", "{\"job\": {\"model\": \"llama-3.1-70b\", \"task\": \"pretraining\", \"runtime\": \"megatron\", \"cluster\": {\"gpu\": "
-               "\"h100-sxm5-80gb\", \"gpus\": 32}}, \"top\": 2}"},
+    {"plan",
+     "{\"model\": \"llama-3.1-70b\", \"runtime\": \"llama.cpp\", \"weights\": \"q4_k_m\", \"cluster\": {\"gpu\": "
+     "\"rtx-4090\"}}"},
+    {"plan",
+     "{\"model\": \"llama-3.1-70b\", \"task\": \"pretraining\", \"runtime\": \"megatron\", \"cluster\": {\"gpu\": "
+     "\"h100-sxm5-80gb\", \"gpus\": 8}}"},
+    {"plan",
+     "{\"model\": \"llama-3.1-8b\", \"task\": \"finetuning\", \"runtime\": \"huggingface\", \"cluster\": {\"gpu\": "
+     "\"rtx-4090\", \"gpus\": 2}}"},
+    {"search",
+     "{\"job\": {\"model\": \"llama-3.1-70b\", \"task\": \"pretraining\", \"runtime\": \"megatron\", \"cluster\": "
+     "{\"gpu\": "
+     "\"h100-sxm5-80gb\", \"gpus\": 32}}, \"top\": 2}"},
     {"pictures", "{\"model\": \"llama-3.1-70b\", \"cluster\": {\"gpu\": \"h100-sxm5-80gb\", \"gpus\": 4}}"},
+    {"plan",
+     "{\"model\": \"qwen2.5-7b\", \"task\": \"ppo\", \"runtime\": \"openrlhf\", \"rollout\": {\"reward\": "
+     "\"qwen2.5-7b\"}, "
+     "\"cluster\": {\"gpu\": \"h100-sxm5-80gb\", \"gpus\": 8}}"},
+    {"pictures",
+     "{\"model\": \"qwen2.5-7b\", \"task\": \"grpo\", \"cluster\": {\"gpu\": \"h100-sxm5-80gb\", \"gpus\": 8}}"},
     {"model", "{\"model\": \"deepseek-v3\"}"},
     {"gpus", "{}"},
     {"models", "{}"},
@@ -82,7 +95,8 @@ int main(void) {
 
     ask_on_a_small_stack();
     expect("plan", job, LLMRES_ANSWERED, "\"verdict\":\"fits\"");
-    expect("search", "{\"job\": {\"model\": \"llama-3.1-70b\", \"cluster\": {\"gpu\": \"h100\", \"gpus\": 8}}, \"top\": 2}",
+    expect("search",
+           "{\"job\": {\"model\": \"llama-3.1-70b\", \"cluster\": {\"gpu\": \"h100\", \"gpus\": 8}}, \"top\": 2}",
            LLMRES_ANSWERED, "\"best\":[{");
     expect("pictures", job, LLMRES_ANSWERED, "<svg ");
     expect("model", "{\"model\": \"qwen3-8b\"}", LLMRES_ANSWERED, "\"parameters\"");
@@ -94,15 +108,16 @@ int main(void) {
     expect("guess", "{}", LLMRES_REFUSED, "\"field\":\"command\"");
     expect("plan", "{\"model\": \"llama-3.1-8b\",, }", LLMRES_REFUSED, "\"code\":\"malformed\"");
     expect("plan", "{\"model\": \"llama-3.1-8c\", \"cluster\": {\"gpu\": \"h100\"}}", LLMRES_REFUSED, "llama-3.1-8b");
-    expect("plan", "{\"model\": \"./config.json\", \"cluster\": {\"gpu\": \"h100\"}}", LLMRES_REFUSED, "no file is opened");
+    expect("plan", "{\"model\": \"./config.json\", \"cluster\": {\"gpu\": \"h100\"}}", LLMRES_REFUSED,
+           "no file is opened");
     expect("plan", "{\"model\": \"\xff\"}", LLMRES_REFUSED, "\"code\":\"malformed\"");
     expect("plan", "", LLMRES_REFUSED, "JSON");
     expect("plan", NULL, LLMRES_REFUSED, "\"field\":\"document\"");
     expect(NULL, "{}", LLMRES_REFUSED, "\"field\":\"command\"");
     expect("gpus", "{\"gpu\": 1}", LLMRES_REFUSED, "an empty object");
     expect("search", "{\"job\": {}, \"tops\": 1}", LLMRES_REFUSED, "one of job, objective, against, top");
-    expect("search", "{\"job\": {\"model\": \"qwen3-8b\", \"cluster\": {\"gpu\": \"h100\"}}, \"top\": -1}", LLMRES_REFUSED,
-           "1 to 1000");
+    expect("search", "{\"job\": {\"model\": \"qwen3-8b\", \"cluster\": {\"gpu\": \"h100\"}}, \"top\": -1}",
+           LLMRES_REFUSED, "1 to 1000");
     require(llmres_ask("plan", job, NULL) == LLMRES_REFUSED, "an answer has to go somewhere");
     llmres_free(NULL);
 

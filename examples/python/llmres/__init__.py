@@ -125,7 +125,7 @@ class Plan:
         return self.verdict == "fits"
 
     def pictures(self) -> dict[str, str]:
-        """Draw the plan: SVG by name ("memory", "phases", "layers", "roofline", "tradeoff")."""
+        """Draw the plan: SVG by name ("workload", "memory", "phases", "layers", "roofline", "tradeoff")."""
         return cast("dict[str, str]", ask("pictures", self.job))
 
     def _repr_html_(self) -> str:

@@ -140,6 +140,13 @@ def layouts_can_be_used(browser):
     wait_for(browser, "fixed.hidden && !job.layout", "the layout is the planner's")
 
 
+def phases_are_shown(browser):
+    question = {"model": "qwen2.5-1.5b", "task": "grpo", "runtime": "verl", "micro_batch": 2, "cluster": {"gpu": "h100-sxm5-80gb", "gpus": 4}}
+    fresh(browser, "#" + json.dumps(question))
+    wait_for(browser, "speed.innerText.includes('Phase rollout') && speed.innerText.includes('Phase training')", "the phases")
+    wait_for(browser, "[...pictures.children].some(p => p.alt.startsWith('Memory in each phase'))", "a picture of the phases")
+
+
 def works_by_keyboard(browser):
     fresh(browser)
     active = browser.switch_to.active_element
@@ -239,7 +246,7 @@ def main():
     browser = open_browser()
     try:
         for test in (loads_and_plans, refuses_by_name, takes_a_config, link_holds_the_question, layouts_can_be_used,
-                     works_by_keyboard, answers_as_the_program, works_without_a_network):
+                     phases_are_shown, works_by_keyboard, answers_as_the_program, works_without_a_network):
             began = time.monotonic()
             test(browser)
             print(f"{test.__name__.replace('_', ' ')}: {time.monotonic() - began:.1f} s", flush=True)

@@ -276,32 +276,42 @@ constexpr layout layout_of_reward(const layout& l) {
     return whole;
 }
 
-/// GPU memory of a reward model's weights that is not taken since ZeRO 3 shards them. While it scores, DeepSpeed keeps
-/// up to 10^9 gathered weights (runtime/zero/config.py, stage3_max_live_parameters), and prefetches as many at most.
-constexpr interval<byte_count> spared_by_sharding(const reinforcement_job& w, const layout& l, byte_count weights,
-                                                  bool scoring) {
+/// GPU memory of a reward model's weights that is not taken since ZeRO 3 shards them.
+constexpr byte_count sharded_away(const reinforcement_job& w, const layout& l, byte_count weights) {
     if (l.zero != 3 || w.policy.runtime.sharding.code != sharding_code::deepspeed) return {};
-    const byte_count sharded = weights - div_up(weights, l.gpus());
-    if (!scoring) return {sharded, sharded, sharded};
-    const byte_count live = size_of(weights_of(w.reward->scores), 1'000'000'000, 1);
-    return {beyond(sharded, live * 2), beyond(sharded, live), sharded};
+    return weights - div_up(weights, l.gpus());
 }
 
-/// GPU memory of a reward model: while it scores, and between.
+/// GPU memory without the context of a process that a reward model shares with the trainer.
+constexpr interval<byte_count> without_shared_context(interval<byte_count> taken, const reward_model& m,
+                                                      const cluster& c) {
+    if (!m.in_trainer) return taken;
+    const interval<byte_count> shared = context_on(m.scores.runtime, c.gpu);
+    return {beyond(taken.low, shared.low), beyond(taken.expected, shared.expected), beyond(taken.high, shared.high)};
+}
+
+/// GPU memory that a reward model keeps while it does not score.
+constexpr interval<byte_count> left_by_reward(const reinforcement_job& w, const layout& l, const cluster& c,
+                                              const memory_breakdown& m) {
+    const byte_count kept = m[memory_term::weights].expected - sharded_away(w, l, m[memory_term::weights].expected);
+    const interval<byte_count> left =
+        interval<byte_count>{kept, kept, kept} + m[memory_term::runtime] + m[memory_term::workspace];
+    return without_shared_context(left, *w.reward, c);
+}
+
+/// GPU memory of a reward model while it scores. Of sharded weights DeepSpeed keeps up to 10^9 gathered ones
+/// (runtime/zero/config.py, stage3_max_live_parameters), and prefetches as many at most.
 constexpr interval<byte_count> taken_by_reward(const reinforcement_job& w, const layout& l, const cluster& c,
-                                               const memory_breakdown& m, bool scoring) {
-    const interval<byte_count>& weights = m[memory_term::weights];
-    interval<byte_count> taken = weights + m[memory_term::runtime] + m[memory_term::workspace];
-    if (scoring) {
-        const byte_count casts =
-            w.reward->in_trainer ? kept_casts(w.policy, w.reward->scores.model, weights.expected) : byte_count{};
-        taken = m.total() + interval<byte_count>{casts, casts, casts};
-    }
-    const interval<byte_count> spared = spared_by_sharding(w, l, weights.expected, scoring);
-    const interval<byte_count> shared =
-        w.reward->in_trainer ? context_on(w.reward->scores.runtime, c.gpu) : interval<byte_count>{};
-    return {beyond(taken.low, spared.high + shared.low), beyond(taken.expected, spared.expected + shared.expected),
-            beyond(taken.high, spared.low + shared.high)};
+                                               const memory_breakdown& m) {
+    const byte_count weights = m[memory_term::weights].expected;
+    const byte_count away = sharded_away(w, l, weights);
+    const byte_count live = size_of(weights_of(w.reward->scores), 1'000'000'000, 1);
+    const byte_count casts =
+        w.reward->in_trainer ? kept_casts(w.policy, w.reward->scores.model, weights) : byte_count{};
+    interval<byte_count> taken = m.total() + interval<byte_count>{casts, casts, casts};
+    taken = {beyond(taken.low, away), beyond(taken.expected, beyond(away, live)),
+             beyond(taken.high, beyond(away, live * 2))};
+    return without_shared_context(taken, *w.reward, c);
 }
 
 /// Judges a rollout by what it takes beside what others keep.
@@ -486,7 +496,7 @@ struct reinforcement_step {
     constexpr status take_reward() {
         const result<job_plan> made = memory_plan(w.reward->scores, layout_of_reward(l), c);
         if (!made) return within("rollout.reward", made.error());
-        of_reward = taken_by_reward(w, l, c, made->memory, false);
+        of_reward = left_by_reward(w, l, c, made->memory);
         loaded += of_reward.expected;
         return done{};
     }
@@ -538,7 +548,7 @@ struct reinforcement_step {
         phase_plan& phase = planned.phases[static_cast<std::size_t>(planned.phase_count++)];
         phase = {.phase = workload_phase::reward,
                  .plan = *made,
-                 .own = taken_by_reward(w, l, c, made->memory, true),
+                 .own = taken_by_reward(w, l, c, made->memory),
                  .resident = of_policy + of_critic + of_engine};
         phase.plan.speed = speed_of(scores, whole, c, made->memory);
         phase.plan.verdict = verdict::fits;  // what it takes is judged beside the others, and where it is sharded less

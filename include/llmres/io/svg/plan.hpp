@@ -5,21 +5,24 @@
 #include <cstddef>
 #include <cstdlib>
 #include <llmres/answers/job_plan.hpp>
+#include <llmres/answers/phases/reinforcement.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/svg/drawing.hpp>
 #include <llmres/io/svg/layers.hpp>
 #include <llmres/io/svg/memory.hpp>
 #include <llmres/io/svg/roofline.hpp>
+#include <llmres/io/svg/workload.hpp>
 #include <llmres/jobs/job.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// A plan as pictures.
 namespace llmres::inline v0 {
 
 /// The names of a plan's pictures.
-inline constexpr std::array<std::string_view, 4> picture_names{"memory", "phases", "layers", "roofline"};
+inline constexpr std::array<std::string_view, 5> picture_names{"memory", "phases", "layers", "roofline", "workload"};
 
 /// A picture and what it shows.
 struct named_picture {
@@ -29,6 +32,9 @@ struct named_picture {
 
 /// The pictures of a plan: its memory, the phases of its step, its layers where several GPUs share them, the roofline.
 inline std::vector<named_picture> pictures_of(const job_plan& p, const job& j, const cluster& c);
+
+/// The pictures of a policy that learns from rollouts: its workload, and those of its training beside an engine.
+inline std::vector<named_picture> pictures_of(const reinforcement_plan& p, const job& policy, const cluster& c);
 
 /// Pictures above one another as one.
 inline std::string stacked_svg(const std::vector<named_picture>& pictures);
@@ -46,6 +52,15 @@ inline std::vector<named_picture> pictures_of(const job_plan& p, const job& j, c
                                         {picture_names[1], phases_to_svg(p, j, c, title)}};
     if (p.layout.gpus() > p.layout.replicas) pictures.push_back({picture_names[2], layers_to_svg(j, p.layout, title)});
     pictures.push_back({picture_names[3], roofline_to_svg(kernel_times_of(j, p.layout, c), c.gpu, title)});
+    return pictures;
+}
+
+inline std::vector<named_picture> pictures_of(const reinforcement_plan& p, const job& policy, const cluster& c) {
+    const phase_plan* const training = p.find(workload_phase::training);
+    std::vector<named_picture> pictures{{picture_names[4], to_svg(p, c, policy.model.name.view())}};
+    if (training == nullptr) return pictures;
+    for (named_picture& one : pictures_of(training->plan, policy, beside_engine(p, c)))
+        pictures.push_back(std::move(one));
     return pictures;
 }
 
