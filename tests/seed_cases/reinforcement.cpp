@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Reinforcement learning and preference tuning as people ask about it. In cases R1 to R20 the truth is another's: a
+// peak that somebody logged, a run that ran or ran out of memory, or what a trainer's own documentation asks for
+// ("Source:" says where and what). Cases P1 to P12 are calculated by hand.
+#include <doctest/doctest.h>
+
+#include <llmres/io/job_json.hpp>
+#include <llmres/io/plan_json.hpp>
+#include <nlohmann/json.hpp>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+using namespace llmres;
+using nlohmann::json;
+
+namespace {
+
+/// The plan that a document asks for, with all of its phases where a policy learns from rollouts.
+requested_plan planned(const json& document) {
+    CAPTURE(document.dump());
+    const auto asked = read_job(document);
+    REQUIRE_MESSAGE(asked, asked.error().field.view());
+    const auto made = plan(*asked);
+    REQUIRE_MESSAGE(made, made.error().field.view());
+    return *made;
+}
+verdict verdict_of(const json& document) { return planned(document).verdict(); }
+
+json with(json document, const json& more) {
+    document.merge_patch(more);
+    return document;
+}
+json on(std::string_view model, std::string_view gpu, int gpus = 1) {
+    return {{"model", model}, {"cluster", {{"gpu", gpu}, {"gpus", gpus}, {"host", {{"memory", 2'199'023'255'552}}}}}};
+}
+/// A policy that learns by GRPO under a trainer.
+json grpo(std::string_view trainer, json job, const json& more = json::object()) {
+    job["task"] = "grpo";
+    job["runtime"] = trainer;
+    return with(std::move(job), more);
+}
+/// The same by PPO, with a critic of the policy's size.
+json ppo(std::string_view trainer, json job, const json& more = json::object()) {
+    job = grpo(trainer, std::move(job), more);
+    job["task"] = "ppo";
+    return job;
+}
+
+const phase_plan& phase_of(const requested_plan& p, workload_phase kind) {
+    REQUIRE(p.phases);
+    REQUIRE(p.phases->find(kind) != nullptr);
+    return *p.phases->find(kind);
+}
+workload_phase fullest(const requested_plan& p) {
+    REQUIRE(p.phases);
+    return p.phases->worst().phase;
+}
+double bytes_of(byte_count b) { return static_cast<double>(b.in(bytes)); }
+double gib_of(byte_count b) { return bytes_of(b) / 1'073'741'824.0; }
+/// What PyTorch's allocator reserves at a step's fullest: all but the CUDA context and what libraries take.
+interval<byte_count> reserved_of(const job_plan& p) {
+    const auto of = [&](memory_term t) { return p.memory[t]; };
+    return {p.memory.total().low - of(memory_term::runtime).low,
+            p.memory.total().expected - of(memory_term::runtime).expected,
+            p.memory.total().high - of(memory_term::runtime).high};
+}
+/// The same without blocks that it caches.
+double allocated_gib(const job_plan& p) {
+    return gib_of(reserved_of(p).expected - p.memory[memory_term::fragmentation].expected);
+}
+
+}  // namespace
+
+// Source: jsboige/CoursIA, pull requests 15634, 15640 and 15643 of September 2026, a probe on an RTX 3070 of 8 GB: NF4,
+// LoRA of rank 8, eight answers of at most 96 tokens to short prompts at once, TRL 1.12,
+// torch.cuda.max_memory_allocated() of 2.744 GiB for Qwen3-1.7B, 4.096 GiB for Qwen3-4B and 7.406 GiB for Qwen3-8B.
+// TRL 1.12 made the answers' logits whole: less than all positions' (`eager`), and more than tiles (TRL since 1.15).
+TEST_CASE("R1: what does GRPO with QLoRA take of a card of 8 GB?") {
+    struct measured {
+        std::string_view model;
+        double gib;
+    };
+    for (const auto& [model, peak] : {measured{"qwen3-1.7b", 2.744}, {"qwen3-4b", 4.096}, {"qwen3-8b", 7.406}}) {
+        const json job = grpo("trl", on(model, "rtx-3070"),
+                              {{"weights", "nf4"},
+                               {"adapter", {{"kind", "lora"}, {"rank", 8}}},
+                               {"micro_batch", 8},
+                               {"global_batch", 32},
+                               {"rollout", {{"generations", 8}, {"prompt", 64}, {"output", 96}}}});
+        const requested_plan tiles = planned(job);
+        const requested_plan whole = planned(with(job, {{"runtime", {{"name", "trl"}, {"loss", "eager"}}}}));
+        CHECK(allocated_gib(tiles.plan) < peak);
+        CHECK(allocated_gib(tiles.plan) > 0.65 * peak);
+        CHECK(allocated_gib(whole.plan) > peak);
+        if (peak < 5) CHECK(tiles.verdict() == verdict::fits);
+        if (peak < 5) CHECK(whole.verdict() == verdict::fits);
+    }
+}
+
+// Source: huggingface/trl, examples/notebooks/grpo_trl_lora_qlora.ipynb: on a Tesla T4 with "Peak reserved memory
+// = 8.832 GB" for Qwen2-7B (counted in GiB), "~9.5GB VRAM" for Llama-3.1-8B and "~9.9GB" for Qwen3-8B; of Qwen3-14B it
+// says "OOM with this config". Its prompts are as long as the problems of a data set; 256 tokens are taken here.
+TEST_CASE("R2: does GRPO of a 7B with QLoRA fit a free T4, and does a 14B?") {
+    const auto asked = [](std::string_view model) {
+        return grpo("trl", on(model, "t4"),
+                    {{"weights", "nf4"},
+                     {"compute", "fp16"},
+                     {"optimizer", "adamw_8bit"},
+                     {"adapter", {{"kind", "lora"}, {"rank", 32}}},
+                     {"micro_batch", 8},
+                     {"rollout", {{"generations", 8}, {"prompt", 256}, {"output", 256}}}});
+    };
+    const requested_plan qwen2 = planned(asked("qwen2-7b"));
+    CHECK(qwen2.verdict() == verdict::fits);
+    CHECK(gib_of(reserved_of(qwen2.plan).low) < 8.832);
+    CHECK(gib_of(reserved_of(qwen2.plan).high) > 8.832);
+    CHECK(gib_of(reserved_of(qwen2.plan).expected) == doctest::Approx(8.832).epsilon(0.1));
+    const requested_plan llama = planned(asked("llama-3.1-8b")), qwen3 = planned(asked("qwen3-8b"));
+    CHECK(gib_of(reserved_of(llama.plan).expected) == doctest::Approx(9.5).epsilon(0.1));
+    CHECK(gib_of(reserved_of(qwen3.plan).expected) == doctest::Approx(9.9).epsilon(0.1));
+    CHECK(verdict_of(asked("qwen3-14b")) != verdict::fits);
+}
+
+// Source: huggingface/trl#2972 and #2927: a 7B ran out of memory on four H20 of 96 GB at its second step, after 40 GB
+// in the first (16-bit weights and a reference, no states of the optimizer yet); a 3B ran on one H20. By hand: weights,
+// reference and gradients of 15.2 GB each, DDP's buckets of as much, states of 30.5 GB, and as much again as the
+// weights while torch's AdamW makes its temporaries.
+TEST_CASE("R3: why does full GRPO of a 7B run out of memory on four GPUs of 96 GB at its second step?") {
+    const json job = {{"weights", "bf16"},
+                      {"reference", "loaded"},
+                      {"optimizer", "adamw"},
+                      {"recompute", "none"},
+                      {"runtime", {{"loss", "eager"}}},
+                      {"rollout", {{"generations", 2}, {"prompt", 256}, {"output", 512}}}};
+    const auto by_trl = [&](std::string_view model, int gpus, std::int64_t answers) {
+        json document = with(on(model, "h20-96gb", gpus), job);
+        document["task"] = "grpo";
+        document["runtime"]["name"] = "trl";
+        document["micro_batch"] = answers;
+        document["global_batch"] = 4;
+        document["layout"] = {{"data", gpus}};
+        return planned(document);
+    };
+    const requested_plan seven = by_trl("qwen2.5-7b", 4, 1), three = by_trl("qwen2.5-3b", 1, 4);
+    CHECK(seven.verdict() == verdict::does_not_fit);
+    CHECK(fullest(seven) == workload_phase::training);
+    CHECK(seven.plan.memory.phase == phase::optimizer);
+    CHECK(bytes_of(seven.plan.memory.total().expected) > 6 * 15.23e9);
+    CHECK(three.verdict() == verdict::fits);
+}
+
+// Source: verl's docs/start/quickstart.rst: PPO of Qwen2.5-0.5B needs "a GPU with at least 24 GB HBM", and below 32 GB
+// micro-batches of one. By hand: 12 bytes for each of 494 million weights of policy and critic, and 0.4 of the GPU.
+TEST_CASE("R4: does PPO of a 0.5B with its critic run on a card of 24 GB, or one of 16?") {
+    const auto asked = [](std::string_view gpu) {
+        return planned(ppo("verl", on("qwen2.5-0.5b", gpu),
+                           {{"micro_batch", 1},
+                            {"global_batch", 64},
+                            {"rollout",
+                             {{"generations", 1},
+                              {"answers", 256},
+                              {"prompt", 512},
+                              {"output", 512},
+                              {"tensor", 1},
+                              {"gpu_memory_utilization", 0.4}}}}));
+    };
+    const requested_plan large = asked("rtx-4090"), small = asked("rtx-4080");
+    CHECK(large.verdict() != verdict::does_not_fit);
+    CHECK(large.phases->phase_count == 3);
+    CHECK(fullest(large) == workload_phase::rollout);
+    CHECK(small.verdict() == verdict::does_not_fit);
+    CHECK(fullest(small) == workload_phase::rollout);
+    CHECK(bytes_of(phase_of(small, workload_phase::rollout).resident.expected) > 2 * 12 * 494e6);
+}
+
+// Source: Jiayi-Pan/TinyZero#62: PPO of a 1.5B by its script ran out of memory on an RTX 4090 and on an A100 of 40 GB,
+// and ran on one of 80 GB. By hand: 12 bytes for each of 1.544 billion weights of policy and critic, 4 of the
+// reference.
+TEST_CASE("R5: is an A100 of 40 GB enough for TinyZero's PPO of a 1.5B?") {
+    for (const std::string_view gpu : {"rtx-4090", "a100-sxm4-40gb"}) {
+        const requested_plan p = planned(ppo("verl", on("qwen2.5-1.5b", gpu),
+                                             {{"micro_batch", 1},
+                                              {"global_batch", 64},
+                                              {"reference", "loaded"},
+                                              {"rollout",
+                                               {{"generations", 1},
+                                                {"answers", 256},
+                                                {"prompt", 256},
+                                                {"output", 1024},
+                                                {"tensor", 1},
+                                                {"gpu_memory_utilization", 0.4}}}}));
+        CHECK(p.verdict() == verdict::does_not_fit);
+        const double kept = bytes_of(phase_of(p, workload_phase::rollout).resident.expected);
+        CHECK(kept > (2 * 12 + 4) * 1.544e9);
+        CHECK(kept < (2 * 12 + 4) * 1.544e9 + 8e9);
+    }
+}
+
+// Source: Jiayi-Pan/TinyZero#30: its PPO of Qwen2.5-3B runs out of memory on two H100 with the script's settings, which
+// were made on two H200 of 141 GB, where it runs; the script recomputes nothing.
+TEST_CASE("R6: PPO of a 3B ran on two H200; will it on two H100?") {
+    const auto asked = [](std::string_view gpu) {
+        return planned(ppo("verl", on("qwen2.5-3b", gpu, 2),
+                           {{"micro_batch", 4},
+                            {"global_batch", 64},
+                            {"recompute", "none"},
+                            {"reference", "loaded"},
+                            {"rollout",
+                             {{"generations", 1},
+                              {"answers", 256},
+                              {"prompt", 256},
+                              {"output", 1024},
+                              {"tensor", 2},
+                              {"gpu_memory_utilization", 0.4}}}}));
+    };
+    CHECK(asked("h100-sxm5-80gb").verdict() == verdict::does_not_fit);
+    CHECK(asked("h200-sxm5-141gb").verdict() == verdict::fits);
+}
+
+// Source: qiancheng0/ToolRL#53: GRPO of Qwen2.5-7B on two GPUs of 80 GB, four answers of 1024 tokens to prompts of
+// 2048, gpu_memory_utilization 0.6, ran out of memory. By hand: while the engine holds 48 GB, the trainer keeps 12
+// bytes a weight over two GPUs, 45.7 GB.
+TEST_CASE("R7: do two GPUs of 80 GB hold a trained 7B beside an engine that takes 0.6 of each?") {
+    const auto asked = [](std::string_view trainer) {
+        return planned(grpo("verl", on("qwen2.5-7b", "a100-sxm4-80gb", 2),
+                            {{"micro_batch", 1},
+                             {"global_batch", 256},
+                             {"rollout",
+                              {{"generations", 4},
+                               {"answers", 2048},
+                               {"prompt", 2048},
+                               {"output", 1024},
+                               {"tensor", 2},
+                               {"trainer", trainer},
+                               {"gpu_memory_utilization", 0.6}}}}));
+    };
+    const requested_plan awake = asked("awake");
+    CHECK(awake.verdict() == verdict::does_not_fit);
+    CHECK(fullest(awake) == workload_phase::rollout);
+    CHECK(bytes_of(phase_of(awake, workload_phase::rollout).resident.expected) > 12 * 7.6156e9 / 2);
+    // verl's own script for a 7B on two GPUs (docs/perf/device_tuning.rst) moves all of it to main memory meanwhile.
+    CHECK(fullest(asked("all")) == workload_phase::training);
+}
+
+// Source: verl-project/verl#249: PPO of Qwen2.5-72B on 16 A800 of 80 GB ran out of memory with every micro-batch at
+// one. By hand: 12 bytes for each of 72.7 billion weights, and as much of the critic, over 16 GPUs are 109 GB.
+TEST_CASE("R8: is PPO of a 72B possible on two nodes of eight GPUs?") {
+    const requested_plan p = planned(ppo(
+        "verl", on("qwen2.5-72b", "a800-sxm4-80gb", 16),
+        {{"micro_batch", 1},
+         {"global_batch", 64},
+         {"rollout",
+          {{"generations", 1}, {"prompt", 512}, {"output", 256}, {"tensor", 8}, {"gpu_memory_utilization", 0.4}}}}));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    const double kept = bytes_of(phase_of(p, workload_phase::rollout).resident.expected);
+    CHECK(kept > 2 * 12 * 72.7e9 / 16);
+    CHECK(kept < 1.1 * 2 * 12 * 72.7e9 / 16);
+}
+
+// Source: verl-project/verl#4963: GRPO of a 7B with LoRA of rank 64 on an RTX 3090 ran out of memory while the model
+// was loaded: verl's actor has fp32 weights, 30.5 GB. (It asks for QLoRA, which verl has not.)
+TEST_CASE("R9: is an RTX 3090 enough for verl's LoRA of a 7B?") {
+    const requested_plan p = planned(grpo(
+        "verl", on("qwen2.5-7b", "rtx-3090"),
+        {{"micro_batch", 1},
+         {"global_batch", 128},
+         {"adapter", {{"kind", "lora"}, {"rank", 64}}},
+         {"rollout",
+          {{"generations", 8}, {"prompt", 512}, {"output", 512}, {"tensor", 1}, {"gpu_memory_utilization", 0.3}}}}));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(bytes_of(p.plan.memory[memory_term::weights].expected) == doctest::Approx(4 * 7.6156e9).epsilon(0.01));
+}
+
+// Source: OpenRLHF/OpenRLHF#398: PPO of Llama-3-8B with ZeRO 2 on eight A100 of 40 GB ran out of memory. By hand: ZeRO
+// 2 shards no weights, and policy, critic and reference in 16 bits are 16 GB each.
+TEST_CASE("R10: do eight A100 of 40 GB hold PPO of an 8B with ZeRO 2?") {
+    const requested_plan p = planned(ppo(
+        "openrlhf", on("llama-3-8b", "a100-sxm4-40gb", 8),
+        {{"micro_batch", 2},
+         {"global_batch", 64},
+         {"recompute", "full"},
+         {"layout", {{"zero", 2}}},
+         {"rollout",
+          {{"engine", "transformers"}, {"generations", 1}, {"answers", 512}, {"prompt", 1024}, {"output", 1024}}}}));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(fullest(p) == workload_phase::rollout);
+    CHECK(bytes_of(p.plan.memory[memory_term::reference].expected) == doctest::Approx(16.06e9).epsilon(0.01));
+    CHECK(bytes_of(phase_of(p, workload_phase::rollout).resident.expected) > 2 * 16e9 + 2 * 12 * 8.03e9 / 8);
+}
