@@ -289,3 +289,225 @@ TEST_CASE("R10: do eight A100 of 40 GB hold PPO of an 8B with ZeRO 2?") {
     CHECK(bytes_of(p.plan.memory[memory_term::reference].expected) == doctest::Approx(16.06e9).epsilon(0.01));
     CHECK(bytes_of(phase_of(p, workload_phase::rollout).resident.expected) > 2 * 16e9 + 2 * 12 * 8.03e9 / 8);
 }
+
+// Source: verl's docs/advance/ppo_lora.rst: a "reference configuration for RL training with the Qwen2.5-72B model using
+// 8 x 80GB GPUs", LoRA of rank 32 and an engine over all eight that takes 0.4 of each; nothing of the trainer stays on
+// the GPU meanwhile. By hand: fp32 weights are 291 GB over eight, the engine's 145 GB over eight.
+TEST_CASE("R11: can a 72B learn by GRPO with LoRA on eight GPUs of 80 GB?") {
+    const requested_plan p = planned(grpo("verl", on("qwen2.5-72b", "h100-sxm5-80gb", 8),
+                                          {{"micro_batch", 1},
+                                           {"global_batch", 320},
+                                           {"adapter", {{"kind", "lora"}, {"rank", 32}}},
+                                           {"rollout",
+                                            {{"generations", 5},
+                                             {"prompt", 512},
+                                             {"output", 1024},
+                                             {"tensor", 8},
+                                             {"trainer", "all"},
+                                             {"gpu_memory_utilization", 0.4}}}}));
+    CHECK(p.verdict() != verdict::does_not_fit);
+    CHECK(fullest(p) == workload_phase::training);
+    CHECK(bytes_of(p.plan.memory[memory_term::weights].expected) == doctest::Approx(4 * 72.7e9 / 8).epsilon(0.01));
+    const phase_plan& engine = phase_of(p, workload_phase::rollout);
+    CHECK(bytes_of(engine.plan.memory[memory_term::weights].expected) == doctest::Approx(2 * 72.7e9 / 8).epsilon(0.02));
+    CHECK(engine.plan.verdict == verdict::fits);
+}
+
+// Source: modelscope/ms-swift, examples/train/grpo/internal/vllm_72b_4gpu.sh: "4*80G GPU" for LoRA of Qwen2.5-72B with
+// DeepSpeed's zero3_offload, vLLM over all four with 0.55 of each, which sleeps at level 1. By hand: the engine's
+// weights are 145.4 GB over four, and lie once more in main memory, as do the trainer's.
+TEST_CASE("R12: can a 72B learn by GRPO with LoRA on four GPUs, its weights in main memory?") {
+    const json job = grpo("trl", on("qwen2.5-72b", "a100-sxm4-80gb", 4),
+                          {{"weights", "bf16"},
+                           {"adapter", {{"kind", "lora"}, {"rank", 8}}},
+                           {"layout", {{"zero", 3}}},
+                           {"offload", {{"parameters", "host"}, {"optimizer", "host"}}},
+                           {"rollout",
+                            {{"engine", "vllm"},
+                             {"generations", 4},
+                             {"prompt", 1024},
+                             {"output", 1024},
+                             {"tensor", 4},
+                             {"sleep", "level_1"},
+                             {"gpu_memory_utilization", 0.55}}}});
+    const requested_plan p = planned(job);
+    CHECK(p.verdict() == verdict::fits);
+    const phase_plan& engine = phase_of(p, workload_phase::rollout);
+    CHECK(bytes_of(engine.plan.memory[memory_term::weights].expected) == doctest::Approx(2 * 72.7e9 / 4).epsilon(0.02));
+    CHECK(gib_of(engine.own.expected) == doctest::Approx(0.55 * 80).epsilon(0.03));
+    CHECK(bytes_of(p.phases->host_memory) > 2 * 72.7e9);
+    CHECK(verdict_of(with(job, {{"cluster", {{"host", {{"memory", 137'438'953'472}}}}}})) == verdict::does_not_fit);
+}
+
+// Source: modelscope/ms-swift, examples/train/grpo/multi_node/Qwen2_5_32B_full.sh: eight GPUs of 80 GB train a 32B with
+// ZeRO 3 and two more serve it; "use beta=0 to disable the reference model; otherwise, it may lead to Out-of-Memory".
+// By hand: 16 bytes a weight over eight are 65.5 GB, a reference 8.2 GB more, and half of the engine's weights 32.8 GB.
+TEST_CASE("R13: do eight GPUs train a 32B in full that two others serve, and with a reference?") {
+    const auto asked = [](std::string_view reference) {
+        return planned(grpo("deepspeed", on("qwen2.5-32b", "h100-sxm5-80gb", 8),
+                            {{"recompute", "full"},
+                             {"micro_batch", 1},
+                             {"global_batch", 8},
+                             {"reference", reference},
+                             {"layout", {{"zero", 3}}},
+                             {"rollout",
+                              {{"engine", "vllm"},
+                               {"generations", 8},
+                               {"prompt", 512},
+                               {"output", 2048},
+                               {"gpus", 2},
+                               {"tensor", 2},
+                               {"gpu_memory_utilization", 0.9}}}}));
+    };
+    const requested_plan alone = asked("none"), beside = asked("loaded");
+    CHECK(alone.verdict() != verdict::does_not_fit);
+    CHECK(beside.verdict() != verdict::fits);
+    CHECK(bytes_of(alone.plan.memory.total().low) > 16 * 32.76e9 / 8);
+    CHECK(bytes_of(beside.plan.memory[memory_term::reference].expected) ==
+          doctest::Approx(2 * 32.76e9 / 8).epsilon(0.01));
+    const phase_plan& engine = phase_of(alone, workload_phase::rollout);
+    CHECK(engine.plan.verdict == verdict::fits);
+    CHECK(engine.resident.expected == byte_count{});
+    CHECK(bytes_of(engine.plan.memory[memory_term::weights].expected) == doctest::Approx(32.76e9).epsilon(0.02));
+}
+
+// Source: vllm-project/vllm#17117, a log of GRPO of a 72B on 32 GPUs: "total_gpu_memory (79.14GiB) x
+// gpu_memory_utilization (0.25) = 19.78GiB", "model weights take 8.64GiB", "the rest of the memory reserved for KV
+// Cache is 10.74Gi": an engine over 16 GPUs.
+TEST_CASE("R14: what does an engine over 16 GPUs keep of each for a 72B?") {
+    const requested_plan p = planned(grpo("trl", on("qwen2.5-72b", "a100-sxm4-80gb", 32),
+                                          {{"weights", "bf16"},
+                                           {"micro_batch", 1},
+                                           {"global_batch", 32},
+                                           {"layout", {{"zero", 3}}},
+                                           {"rollout",
+                                            {{"engine", "vllm"},
+                                             {"generations", 8},
+                                             {"prompt", 512},
+                                             {"output", 1024},
+                                             {"tensor", 16},
+                                             {"sleep", "level_1"},
+                                             {"gpu_memory_utilization", 0.25}}}}));
+    const phase_plan& engine = phase_of(p, workload_phase::rollout);
+    CHECK(gib_of(engine.plan.memory[memory_term::weights].expected) == doctest::Approx(8.64).epsilon(0.05));
+    CHECK(gib_of(engine.own.expected) == doctest::Approx(19.78).epsilon(0.02));
+    CHECK(engine.plan.verdict == verdict::fits);
+}
+
+// Source: NVIDIA-NeMo/RL#223: vLLM asleep beside the trainer of Llama-3.2-1B keeps 774 MiB of an H100 with one tensor
+// rank.
+TEST_CASE("R15: what does an engine that sleeps still hold?") {
+    const requested_plan p = planned(grpo(
+        "verl", on("llama-3.2-1b", "h100-sxm5-80gb"),
+        {{"micro_batch", 1}, {"global_batch", 8}, {"rollout", {{"prompt", 256}, {"output", 256}, {"tensor", 1}}}}));
+    const interval<byte_count> asleep = phase_of(p, workload_phase::training).resident;
+    CHECK(asleep.low < mib(774));
+    CHECK(asleep.high > mib(774));
+    CHECK(asleep.expected < mib(2 * 774));
+    CHECK(asleep.expected > mib(774 / 2));
+}
+
+// Source: Unsloth's table of February 2025 for GRPO of Llama 3.1 8B at 20K tokens by TRL, eight answers: 16 GB of
+// weights that generate, 2.5 GB of cache for one answer, and 78.3 GB for the logits of all (4 bytes each, counted in
+// GiB).
+TEST_CASE("R16: what do eight answers of 20,000 tokens take, and their logits?") {
+    const json job = grpo("trl", on("llama-3.1-8b", "h200-sxm5-141gb"),
+                          {{"weights", "bf16"},
+                           {"adapter", {{"kind", "lora"}, {"rank", 32}}},
+                           {"micro_batch", 8},
+                           {"reference", "adapters_off"},
+                           {"runtime", {{"name", "trl"}, {"loss", "eager"}}},
+                           {"rollout",
+                            {{"engine", "vllm"},
+                             {"generations", 8},
+                             {"prompt", 480},
+                             {"output", 20'000},
+                             {"gpu_memory_utilization", 0.35}}}});
+    const requested_plan p = planned(job);
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(fullest(p) == workload_phase::training);
+    CHECK(gib_of(p.plan.memory[memory_term::logits].expected) > 78.3);
+    const memory_breakdown& engine = phase_of(p, workload_phase::rollout).plan.memory;
+    CHECK(bytes_of(engine[memory_term::weights].expected) == doctest::Approx(16.06e9).epsilon(0.02));
+    CHECK(gib_of(engine[memory_term::kv_cache].expected) / 8 == doctest::Approx(2.5).epsilon(0.02));
+    // TRL since 1.15 makes tiles of them: what is left are the layers'.
+    CHECK(planned(with(job, {{"runtime", {{"loss", "fused_log_probabilities"}}}})).plan.memory.total().expected <
+          p.plan.memory.total().expected - gib(78));
+}
+
+// Source: huggingface/trl#3168: the DPO of TRL's quick start ran out of memory on an A100 of 80 GB for Qwen2.5-0.5B:
+// eight pairs of 1024 tokens in fp32, whose logits alone are 10 GB, of policy and reference, and nothing is recomputed.
+TEST_CASE("R17: how can DPO of a 0.5B not fit 80 GB?") {
+    const json job = {{"task", "dpo"},      {"runtime", {{"name", "trl"}, {"loss", "eager"}}},
+                      {"weights", "fp32"},  {"compute", "fp32"},
+                      {"micro_batch", 8},   {"sequence", 1024},
+                      {"recompute", "none"}};
+    const requested_plan p = planned(with(on("qwen2.5-0.5b", "a100-sxm4-80gb"), job));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(bytes_of(p.plan.memory[memory_term::logits].expected) > 2 * 16 * 1024 * 151'936.0 * 4);
+    CHECK(bytes_of(p.plan.memory[memory_term::reference].expected) == doctest::Approx(4 * 494e6).epsilon(0.01));
+    // The maintainers' remedies: pairs of fewer tokens, logits in tiles and gradient checkpointing.
+    const requested_plan helped = planned(with(
+        on("qwen2.5-0.5b", "a100-sxm4-80gb"),
+        with(job, {{"runtime", {{"loss", "fused_log_probabilities"}}}, {"recompute", "full"}, {"compute", "bf16"}})));
+    CHECK(helped.verdict() == verdict::fits);
+}
+
+// Source: huggingface/trl#3678: GRPO of Qwen3-0.6B with prompts of at most 168 tokens and answers of at most 256 ran
+// out of memory on a GPU of 20 GB with every TRL from 0.14 to 0.19, in the forward pass that makes all logits.
+TEST_CASE("R18: why is a card of 20 GB too small for GRPO of a 0.6B?") {
+    const requested_plan p = planned(grpo("trl", on("qwen3-0.6b", "rtx-4000-ada"),
+                                          {{"micro_batch", 8},
+                                           {"reference", "loaded"},
+                                           {"recompute", "none"},
+                                           {"runtime", {{"name", "trl"}, {"loss", "eager"}}},
+                                           {"rollout", {{"generations", 8}, {"prompt", 168}, {"output", 256}}}}));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(fullest(p) == workload_phase::training);
+    CHECK(p.plan.memory.phase == phase::loss);
+    const requested_plan now =
+        planned(grpo("trl", on("qwen3-0.6b", "rtx-4000-ada"),
+                     {{"micro_batch", 8}, {"rollout", {{"generations", 8}, {"prompt", 168}, {"output", 256}}}}));
+    CHECK(now.verdict() == verdict::fits);  // tiles, recomputation, and no reference: TRL 1.16
+}
+
+// Source: modelscope/ms-swift, examples/train/rlhf/dpo/lora.sh: "24GiB" for DPO of Qwen2.5-7B with LoRA of rank 8, a
+// pair at a time, whose answers are cut at 2048 tokens and mostly shorter. By hand: 15.2 GB of weights and no second
+// model.
+TEST_CASE("R19: what does DPO of a 7B with LoRA take?") {
+    const auto asked = [](std::int64_t tokens_of_an_answer) {
+        return planned(with(on("qwen2.5-7b", "a100-sxm4-40gb"), {{"task", "dpo"},
+                                                                 {"runtime", "ms-swift"},
+                                                                 {"weights", "bf16"},
+                                                                 {"adapter", {{"kind", "lora"}, {"rank", 8}}},
+                                                                 {"micro_batch", 1},
+                                                                 {"global_batch", 16},
+                                                                 {"sequence", tokens_of_an_answer}}));
+    };
+    const requested_plan brief = asked(512), cut = asked(2048);
+    CHECK(cut.verdict() == verdict::fits);
+    CHECK(gib_of(brief.plan.memory.total().expected) < 24);
+    CHECK(gib_of(cut.plan.memory.total().expected) > 24);
+    CHECK(gib_of(cut.plan.memory.total().expected) < 1.25 * 24);
+    CHECK(cut.plan.memory[memory_term::reference].expected == byte_count{});
+}
+
+// Source: verl-project/verl#145: verl's script for GRPO of Qwen2-7B on eight A100 of 80 GB works: micro-batches of at
+// most 24,000 tokens, answers of 1024 tokens to prompts of 512, an engine over two with 0.6 of each, a reference in
+// main memory.
+TEST_CASE("R20: does verl's own script for a 7B on eight A100 run?") {
+    const requested_plan p = planned(grpo("verl", on("qwen2-7b", "a100-sxm4-80gb", 8),
+                                          {{"micro_batch", 15},
+                                           {"global_batch", 1200},
+                                           {"reference", "offloaded"},
+                                           {"rollout",
+                                            {{"generations", 5},
+                                             {"answers", 4800},
+                                             {"prompt", 512},
+                                             {"output", 1024},
+                                             {"tensor", 2},
+                                             {"gpu_memory_utilization", 0.6}}}}));
+    CHECK(p.verdict() != verdict::does_not_fit);
+    CHECK(phase_of(p, workload_phase::rollout).plan.verdict == verdict::fits);
+    CHECK(bytes_of(p.plan.memory[memory_term::optimizer].expected) == doctest::Approx(8 * 7.6156e9 / 8).epsilon(0.01));
+}
