@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reinforcement learning and preference tuning as people ask about it. In cases R1 to R20 the truth is another's: a
+// Reinforcement learning and preference tuning as people ask about it. In cases R1 to R25 the truth is another's: a
 // peak that somebody logged, a run that ran or ran out of memory, or what a trainer's own documentation asks for
 // ("Source:" says where and what). Cases P1 to P12 are calculated by hand.
 #include <doctest/doctest.h>
@@ -8,6 +8,7 @@
 #include <llmres/io/plan_json.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -373,7 +374,7 @@ TEST_CASE("R13: do eight GPUs train a 32B in full that two others serve, and wit
 
 // Source: vllm-project/vllm#17117, a log of GRPO of a 72B on 32 GPUs: "total_gpu_memory (79.14GiB) x
 // gpu_memory_utilization (0.25) = 19.78GiB", "model weights take 8.64GiB", "the rest of the memory reserved for KV
-// Cache is 10.74Gi": an engine over 16 GPUs.
+// Cache is 10.74Gi". By hand: a sixteenth of 145.4 GB.
 TEST_CASE("R14: what does an engine over 16 GPUs keep of each for a 72B?") {
     const requested_plan p = planned(grpo("trl", on("qwen2.5-72b", "a100-sxm4-80gb", 32),
                                           {{"weights", "bf16"},
@@ -510,4 +511,338 @@ TEST_CASE("R20: does verl's own script for a 7B on eight A100 run?") {
     CHECK(p.verdict() != verdict::does_not_fit);
     CHECK(phase_of(p, workload_phase::rollout).plan.verdict == verdict::fits);
     CHECK(bytes_of(p.plan.memory[memory_term::optimizer].expected) == doctest::Approx(8 * 7.6156e9 / 8).epsilon(0.01));
+}
+
+// Source: PeterGriffinJin/Search-R1#80: GRPO of a 14B runs out of memory on four A800 of 80 GB whatever the batch; its
+// author trains it on eight H100, calls four A100 perhaps too few, and advises to move the trainer to main memory. By
+// hand: 12 bytes a weight are 44 GB of each of four GPUs, beside an engine's 48 GB; 16 are 59 GB, to which a step adds.
+TEST_CASE("R21: are four GPUs of 80 GB enough for GRPO of a 14B, or eight?") {
+    const auto asked = [](std::string_view gpu, int gpus, std::string_view trainer) {
+        return planned(grpo("verl", on("qwen2.5-14b", gpu, gpus),
+                            {{"micro_batch", 1},
+                             {"global_batch", 1280},
+                             {"reference", "offloaded"},
+                             {"rollout",
+                              {{"generations", 5},
+                               {"answers", 2560},
+                               {"prompt", 4096},
+                               {"output", 500},
+                               {"tensor", 1},
+                               {"trainer", trainer},
+                               {"gpu_memory_utilization", 0.6}}}}));
+    };
+    const requested_plan four = asked("a800-sxm4-80gb", 4, "awake"), moved = asked("a800-sxm4-80gb", 4, "all");
+    CHECK(four.verdict() == verdict::does_not_fit);
+    CHECK(fullest(four) == workload_phase::rollout);
+    CHECK(bytes_of(phase_of(four, workload_phase::rollout).resident.expected) > 12 * 14.77e9 / 4);
+    CHECK(moved.verdict() != verdict::fits);
+    CHECK(fullest(moved) == workload_phase::training);
+    CHECK(bytes_of(moved.plan.memory.total().low) > 16 * 14.77e9 / 4);
+    CHECK(asked("h100-sxm5-80gb", 8, "all").verdict() == verdict::fits);
+}
+
+// Source: modelscope/ms-swift#3848: a maintainer measures "approximately 12GB" at the peak of the forward and backward
+// pass, seven GPUs, LoRA of rank 64 of Qwen2.5-3B in 16 bits, one answer of at most 1024 tokens at a time, prompts cut
+// at 3072. Lengths were not logged: the shortest and the longest lie on both sides.
+TEST_CASE("R22: what does the policy's step take of GRPO of a 3B with LoRA?") {
+    const auto step_of = [](std::int64_t prompt, std::int64_t output) {
+        return planned(grpo("trl", on("qwen2.5-3b", "a100-sxm4-40gb", 7),
+                            {{"weights", "bf16"},
+                             {"adapter", {{"kind", "lora"}, {"rank", 64}}},
+                             {"micro_batch", 1},
+                             {"global_batch", 42},
+                             {"layout", {{"data", 7}}},
+                             {"runtime", {{"name", "trl"}, {"loss", "eager"}}},
+                             {"rollout",
+                              {{"engine", "vllm"},
+                               {"generations", 7},
+                               {"gpus", 1},
+                               {"prompt", prompt},
+                               {"output", output},
+                               {"gpu_memory_utilization", 0.9}}}}));
+    };
+    const requested_plan brief = step_of(64, 128), cut = step_of(3072, 1024);
+    CHECK(bytes_of(brief.plan.memory.total().expected) < 12e9);
+    CHECK(bytes_of(cut.plan.memory.total().expected) > 12e9);
+    CHECK(cut.verdict() == verdict::fits);
+}
+
+// Source: verl's docs/algo/dapo.md: DAPO of Qwen2.5-32B ran on 128 H800, answers of 20,480 tokens to prompts of 2,048,
+// a sequence over eight GPUs, engines over four with 0.8 of each, all of the trainer in main memory meanwhile.
+TEST_CASE("R23: do 128 GPUs train a 32B on answers of 20,000 tokens?") {
+    const requested_plan p = planned(grpo("verl", on("qwen2.5-32b", "h800-sxm5-80gb", 128),
+                                          {{"micro_batch", 1},
+                                           {"global_batch", 512},
+                                           {"layout", {{"data", 16}, {"context_parallel", 8}, {"zero", 3}}},
+                                           {"rollout",
+                                            {{"generations", 16},
+                                             {"answers", 8192},
+                                             {"prompt", 2048},
+                                             {"output", 20'480},
+                                             {"tensor", 4},
+                                             {"trainer", "all"},
+                                             {"gpu_memory_utilization", 0.8}}}}));
+    CHECK(p.verdict() != verdict::does_not_fit);
+    CHECK(p.phases->optimizer_steps == 16);  // as DAPO has it: 512 prompts of 16 answers, mini-batches of 32 prompts
+    const phase_plan& engine = phase_of(p, workload_phase::rollout);
+    CHECK(bytes_of(engine.plan.memory[memory_term::weights].expected) ==
+          doctest::Approx(2 * 32.76e9 / 4).epsilon(0.02));
+    CHECK(engine.plan.verdict == verdict::fits);
+}
+
+// Source: hiyouga/LlamaFactory#3854: "with the same configuration KTO takes less memory than DPO", since a sample of
+// DPO is a pair. By hand: half as many logits.
+TEST_CASE("R24: why does KTO take less memory than DPO?") {
+    const auto asked = [](std::string_view task) {
+        return planned(with(on("qwen2.5-3b", "a800-sxm4-80gb"), {{"task", task},
+                                                                 {"runtime", "llama-factory"},
+                                                                 {"adapter", {{"kind", "lora"}, {"rank", 8}}},
+                                                                 {"micro_batch", 2},
+                                                                 {"sequence", 2048}}));
+    };
+    const memory_breakdown single = asked("kto").plan.memory, pair = asked("dpo").plan.memory;
+    CHECK(single.total().expected < pair.total().expected);
+    CHECK(ratio(pair[memory_term::logits].expected, single[memory_term::logits].expected) ==
+          doctest::Approx(2).epsilon(0.01));
+    CHECK(pair[memory_term::weights].expected == single[memory_term::weights].expected);
+}
+
+// Source: OpenRLHF/OpenRLHF#901: GRPO of Qwen2.5-7B by ZeRO 2 on two of four GPUs of 48 GB always ran out of memory;
+// the reference lay on the two others. By hand: 15.2 GB of weights and 12 bytes a weight over two GPUs, 45.7 GB.
+TEST_CASE("R25: do two GPUs of 48 GB train a 7B by ZeRO 2, engines elsewhere?") {
+    const requested_plan p = planned(grpo("openrlhf", on("qwen2.5-7b", "rtx-6000-ada", 2),
+                                          {{"micro_batch", 2},
+                                           {"global_batch", 64},
+                                           {"reference", "none"},
+                                           {"recompute", "full"},
+                                           {"layout", {{"zero", 2}}},
+                                           {"rollout",
+                                            {{"engine", "vllm"},
+                                             {"generations", 8},
+                                             {"answers", 2048},
+                                             {"prompt", 1024},
+                                             {"output", 64},
+                                             {"gpus", 1},
+                                             {"gpu_memory_utilization", 0.9}}}}));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(fullest(p) == workload_phase::training);
+    CHECK(bytes_of(p.plan.memory.total().low) > 2 * 7.6156e9 + 12 * 7.6156e9 / 2);
+}
+
+// By hand: 16 bytes for each of 1.544 billion weights are 24.7 GB, more than the card has; with LoRA 6.2 GB of fp32
+// weights, in NF4 less than half of that.
+TEST_CASE("P1: I have one RTX 4090. Can I do GRPO of a 1.5B in full, with LoRA, with QLoRA?") {
+    const json job = grpo("trl", on("qwen2.5-1.5b", "rtx-4090"), {{"micro_batch", 8}});
+    const requested_plan full = planned(job);
+    const requested_plan lora = planned(with(job, {{"adapter", {{"kind", "lora"}, {"rank", 16}}}}));
+    const requested_plan qlora =
+        planned(with(job, {{"adapter", {{"kind", "lora"}, {"rank", 16}}}, {"weights", "nf4"}}));
+    CHECK(full.verdict() == verdict::does_not_fit);
+    CHECK(fullest(full) == workload_phase::training);
+    CHECK(bytes_of(full.plan.memory.total().low) > 16 * 1.5437e9);
+    CHECK(lora.verdict() == verdict::fits);
+    CHECK(bytes_of(lora.plan.memory[memory_term::weights].expected) == doctest::Approx(4 * 1.5437e9).epsilon(0.01));
+    CHECK(qlora.verdict() == verdict::fits);
+    CHECK(qlora.plan.memory[memory_term::weights].expected * 2 < lora.plan.memory[memory_term::weights].expected);
+}
+
+// By hand: awake, an engine keeps half of an H100; asleep it has none of its 15.2 GB of weights there. At level 1 they
+// lie in main memory, once for each of eight engines.
+TEST_CASE("P2: must the engine sleep while a 7B is trained, and where do its weights go?") {
+    const auto asked = [](std::string_view sleep) {
+        return planned(grpo("verl", on("qwen2.5-7b", "h100-sxm5-80gb", 8),
+                            {{"micro_batch", 2},
+                             {"global_batch", 256},
+                             {"rollout", {{"tensor", 1}, {"sleep", sleep}, {"gpu_memory_utilization", 0.5}}}}));
+    };
+    const requested_plan awake = asked("awake"), first = asked("level_1"), second = asked("level_2");
+    const auto beside = [](const requested_plan& p) {
+        return gib_of(phase_of(p, workload_phase::training).resident.expected);
+    };
+    CHECK(beside(awake) == doctest::Approx(40).epsilon(0.03));
+    CHECK(beside(first) < 3);
+    CHECK(beside(second) == doctest::Approx(beside(first)));
+    CHECK(bytes_of(first.phases->host_memory) == doctest::Approx(8 * 2 * 7.6156e9).epsilon(0.02));
+    CHECK(second.phases->host_memory == byte_count{});
+    CHECK(second.verdict() == verdict::fits);
+}
+
+// By hand: with engines of its own a step is the longer of the two sides, not their sum, and the shorter waits.
+TEST_CASE("P3: what do eight more GPUs bring that generate while the others train?") {
+    const auto asked = [](const json& how) {
+        return planned(grpo(
+            "verl", on("qwen2.5-7b", "h100-sxm5-80gb", 8),
+            {{"micro_batch", 1},
+             {"global_batch", 128},
+             {"rollout", {{"gpus", 8}, {"tensor", 1}, {"output", 2048}, {"answers", 512}, {"asynchronous", how}}}}));
+    };
+    const requested_plan turns = asked(false), together = asked(true);
+    const double generating = phase_of(together, workload_phase::rollout).time.expected.in(seconds);
+    const double learning = phase_of(together, workload_phase::training).time.expected.in(seconds) +
+                            together.phases->log_probabilities.expected.in(seconds);
+    const double step = together.phases->step.expected.in(seconds);
+    CHECK(step >= std::max(generating, learning));
+    CHECK(step < 1.1 * std::max(generating, learning));
+    CHECK(turns.phases->step.expected.in(seconds) >= generating + learning);
+    CHECK(together.phases->idle_engine == doctest::Approx(1 - generating / step).epsilon(0.05));
+    CHECK(phase_of(together, workload_phase::training).resident.expected == byte_count{});
+}
+
+// By hand: for each token all weights are read once, 15.2 GB at 3.35 TB/s; the longest answer has 16,384.
+TEST_CASE("P4: how long does a rollout take whose longest answer has 16,384 tokens?") {
+    const auto rollout_of = [](std::int64_t longest) {
+        const requested_plan p =
+            planned(grpo("verl", on("qwen2.5-7b", "h100-sxm5-80gb", 8),
+                         {{"micro_batch", 1},
+                          {"global_batch", 64},
+                          {"rollout", {{"tensor", 1}, {"output", longest}, {"mean_output", 2048}}}}));
+        return phase_of(p, workload_phase::rollout).time;
+    };
+    const double least = 16'384 * 2 * 7.6156e9 / 3.35e12;  // 74 s
+    CHECK(rollout_of(16'384).low.in(seconds) > least * 0.9);
+    CHECK(rollout_of(16'384).expected.in(seconds) < 4 * least);
+    CHECK(ratio(rollout_of(16'384).expected, rollout_of(2048).expected) > 4);
+    CHECK(ratio(rollout_of(16'384).expected, rollout_of(2048).expected) < 8);
+}
+
+// By hand: 14.77 billion weights in fp32 are 59.1 GB, an eighth of them on each of eight GPUs, or all in main memory.
+TEST_CASE("P5: what does a reference cost GRPO of a 14B, and one in main memory?") {
+    const auto asked = [](std::string_view reference) {
+        return planned(grpo("verl", on("qwen2.5-14b", "h100-sxm5-80gb", 8),
+                            {{"micro_batch", 1},
+                             {"global_batch", 64},
+                             {"reference", reference},
+                             {"rollout", {{"tensor", 2}, {"trainer", "optimizer"}}}}));
+    };
+    const requested_plan none = asked("none"), loaded = asked("loaded"), offloaded = asked("offloaded");
+    const double share = 4 * 14.77e9 / 8;
+    CHECK(bytes_of(loaded.plan.memory[memory_term::reference].expected) == doctest::Approx(share).epsilon(0.01));
+    CHECK(bytes_of(phase_of(loaded, workload_phase::rollout).resident.expected -
+                   phase_of(none, workload_phase::rollout).resident.expected) == doctest::Approx(share).epsilon(0.03));
+    CHECK(offloaded.plan.memory[memory_term::reference].expected == byte_count{});
+    CHECK(bytes_of(offloaded.plan.host_memory.expected) == doctest::Approx(8 * share).epsilon(0.01));
+    CHECK(ratio(loaded.phases->log_probabilities.expected, none.phases->log_probabilities.expected) ==
+          doctest::Approx(2).epsilon(0.02));
+}
+
+// By hand: 16 bytes a weight of policy and critic over 16 GPUs, of which the critic has no head of 525 million.
+TEST_CASE("P6: does PPO of an 8B with OpenRLHF fit sixteen H100, and what does the critic keep?") {
+    const requested_plan p =
+        planned(ppo("openrlhf", on("llama-3.1-8b", "h100-sxm5-80gb", 16),
+                    {{"micro_batch", 2},
+                     {"global_batch", 128},
+                     {"recompute", "full"},
+                     {"layout", {{"zero", 3}}},
+                     {"rollout", {{"tensor", 2}, {"sleep", "level_1"}, {"gpu_memory_utilization", 0.5}}}}));
+    CHECK(p.verdict() == verdict::fits);
+    CHECK(p.phases->phase_count == 3);
+    const phase_plan &critic = phase_of(p, workload_phase::critic), &policy = phase_of(p, workload_phase::training);
+    CHECK(bytes_of(policy.plan.memory[memory_term::optimizer].expected) ==
+          doctest::Approx(12 * 8.03e9 / 16).epsilon(0.01));
+    CHECK(bytes_of(critic.plan.memory[memory_term::optimizer].expected) ==
+          doctest::Approx(12 * 7.505e9 / 16).epsilon(0.01));
+    CHECK(critic.plan.memory[memory_term::logits].expected < policy.plan.memory[memory_term::logits].expected);
+    CHECK(bytes_of(policy.resident.expected) > 12 * 7.505e9 / 16);
+}
+
+// By hand: ORPO has no second model, 4 bytes a weight of 8.03 billion over four GPUs less.
+TEST_CASE("P7: does ORPO of an 8B save the reference that DPO has?") {
+    const auto asked = [](std::string_view task) {
+        return planned(with(on("llama-3.1-8b", "h100-sxm5-80gb", 4), {{"task", task},
+                                                                      {"runtime", {{"name", "trl"}, {"loss", "eager"}}},
+                                                                      {"layout", {{"zero", 3}}},
+                                                                      {"micro_batch", 2},
+                                                                      {"sequence", 2048}}));
+    };
+    const requested_plan dpo = asked("dpo"), orpo = asked("orpo");
+    CHECK(bytes_of(dpo.plan.memory[memory_term::reference].expected) == doctest::Approx(4 * 8.03e9 / 4).epsilon(0.01));
+    CHECK(orpo.plan.memory[memory_term::reference].expected == byte_count{});
+    CHECK(orpo.plan.memory.total().expected < dpo.plan.memory.total().expected);
+    CHECK(dpo.verdict() == verdict::fits);
+    CHECK(orpo.verdict() == verdict::fits);
+}
+
+// By hand: 8.03 billion weights without the head's 525 million, in fp32 over four GPUs; two scores a pair.
+TEST_CASE("P8: what does a reward model of 8B take, which has no vocabulary?") {
+    const requested_plan p = planned(with(
+        on("llama-3.1-8b", "h100-sxm5-80gb", 4),
+        {{"task", "reward"}, {"runtime", "trl"}, {"layout", {{"zero", 3}}}, {"micro_batch", 2}, {"sequence", 2048}}));
+    CHECK(p.verdict() == verdict::fits);
+    CHECK(bytes_of(p.plan.memory[memory_term::weights].expected) == doctest::Approx(4 * 7.505e9 / 4).epsilon(0.01));
+    CHECK(p.plan.memory[memory_term::logits].expected < mib(1));
+}
+
+// By hand: 12 bytes for each of 30.53 billion weights over eight GPUs are 45.8 GB beside the engine's half of each.
+TEST_CASE("P9: GRPO of a mixture of experts with 30B, of which 3B work: eight H100 or eight H200?") {
+    const auto asked = [](std::string_view gpu) {
+        return planned(
+            grpo("verl", on("qwen3-30b-a3b", gpu, 8),
+                 {{"micro_batch", 1}, {"global_batch", 128}, {"rollout", {{"output", 2048}, {"tensor", 4}}}}));
+    };
+    const requested_plan h100 = asked("h100-sxm5-80gb"), h200 = asked("h200-sxm5-141gb");
+    CHECK(h100.verdict() == verdict::does_not_fit);
+    CHECK(fullest(h100) == workload_phase::rollout);
+    const double kept = bytes_of(phase_of(h100, workload_phase::rollout).resident.expected);
+    CHECK(kept > 12 * 30.53e9 / 8);
+    CHECK(kept < 1.1 * 12 * 30.53e9 / 8);
+    CHECK(h200.verdict() == verdict::fits);
+}
+
+// By hand: 671 billion weights are nothing over 512 GPUs, 5.2 GB in fp32, but a layer has 256 experts of 44 million
+// each: 22.5 GB that FSDP gathers in 16 bits, two layers at a time. verl trains such models with expert parallelism
+// (docs/perf/dpsk.md). An engine over 32 GPUs has 42 GB of each.
+TEST_CASE("P10: can FSDP train a 671B on 512 H100?") {
+    const requested_plan p = planned(grpo("verl", on("deepseek-v3", "h100-sxm5-80gb", 512),
+                                          {{"micro_batch", 1},
+                                           {"global_batch", 512},
+                                           {"rollout",
+                                            {{"prompt", 2048},
+                                             {"output", 2048},
+                                             {"tensor", 32},
+                                             {"weights", "bf16"},
+                                             {"trainer", "all"},
+                                             {"gpu_memory_utilization", 0.6}}}}));
+    CHECK(p.verdict() == verdict::does_not_fit);
+    CHECK(fullest(p) == workload_phase::training);
+    CHECK(bytes_of(p.plan.memory[memory_term::weights].expected) == doctest::Approx(4 * 671.03e9 / 512).epsilon(0.01));
+    CHECK(bytes_of(p.plan.memory[memory_term::communication].expected) > 2 * 22.5e9);
+    const phase_plan& engine = phase_of(p, workload_phase::rollout);
+    CHECK(bytes_of(engine.plan.memory[memory_term::weights].expected) == doctest::Approx(2 * 671e9 / 32).epsilon(0.05));
+    CHECK(engine.plan.verdict == verdict::fits);
+}
+
+// By hand: a reference that is the policy without its adapters has no weights, and is a forward pass more.
+TEST_CASE("P11: what does the reference of RLOO cost beside an adapter?") {
+    const auto asked = [](std::string_view reference) {
+        json job = grpo("trl", on("llama-3.1-8b", "l40s", 2),
+                        {{"weights", "bf16"},
+                         {"adapter", {{"kind", "lora"}, {"rank", 16}}},
+                         {"micro_batch", 2},
+                         {"reference", reference},
+                         {"rollout", {{"engine", "vllm"}, {"sleep", "level_2"}, {"gpu_memory_utilization", 0.45}}}});
+        job["task"] = "rloo";
+        return planned(job);
+    };
+    const requested_plan off = asked("adapters_off"), none = asked("none");
+    CHECK(off.verdict() == verdict::fits);
+    CHECK(off.plan.memory[memory_term::reference].expected == byte_count{});
+    CHECK(off.plan.memory[memory_term::weights].expected == none.plan.memory[memory_term::weights].expected);
+    CHECK(ratio(off.phases->log_probabilities.expected, none.phases->log_probabilities.expected) ==
+          doctest::Approx(2).epsilon(0.05));
+}
+
+// Without a layout the best of those that the planner tries is chosen: no other makes more answers a second.
+TEST_CASE("P12: in which layout do eight GPUs train a 7B fastest?") {
+    const json job = grpo("trl", on("qwen2.5-7b", "h100-sxm5-80gb", 8),
+                          {{"rollout", {{"engine", "vllm"}, {"sleep", "level_2"}, {"gpu_memory_utilization", 0.3}}}});
+    const requested_plan chosen = planned(job);
+    CHECK(chosen.verdict() == verdict::fits);
+    CHECK(chosen.plan.layout.data == 8);
+    CHECK(chosen.plan.layout.zero >= 2);  // whole, fp32 weights and states alone are 12 bytes a weight, 91 GB
+    for (const int zero : {0, 2, 3}) {
+        const requested_plan other = planned(with(job, {{"layout", {{"zero", zero}}}}));
+        if (zero == 0) CHECK(other.verdict() == verdict::does_not_fit);
+        if (other.verdict() == verdict::fits)
+            CHECK(other.phases->answers_per_second() <= chosen.phases->answers_per_second() * 1.001);
+    }
 }
