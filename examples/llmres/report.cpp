@@ -325,8 +325,9 @@ void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_reques
     }
     if (p.synchronisation > llmres::duration{})
         timed("weights", {p.synchronisation, p.synchronisation, p.synchronisation}, ": the engine receives them");
-    if (p.host_memory > llmres::byte_count{})
-        fmt::print("         {} of a node's main memory for what sleeps\n", to_string(p.host_memory));
+    if (p.host_memory.high > llmres::byte_count{})
+        fmt::print("         {} of a node's main memory for what sleeps or is offloaded\n",
+                   to_string(p.host_memory.expected));
     fmt::print("step     {}: {:.3g} answers/s, {} generated\n", bounds(p.step), p.answers_per_second(),
                to_string(p.tokens_per_second()));
     if (asked.own_gpus)

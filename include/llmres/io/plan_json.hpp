@@ -270,7 +270,7 @@ inline json_value to_json(const reinforcement_plan& p, const rollout_request& as
                                 {"log_probabilities", to_json(p.log_probabilities)},
                                 {"synchronisation", p.synchronisation.in(seconds)},
                                 {"step", to_json(p.step)},
-                                {"host_memory", p.host_memory.in(bytes)},
+                                {"host_memory", p.host_memory.expected.in(bytes)},
                                 {"idle_trainer", p.idle_trainer},
                                 {"idle_engine", p.idle_engine},
                                 {"answers_per_second", p.answers_per_second()},

@@ -138,9 +138,9 @@ TEST_CASE("what sleeps leaves room to others, and lies in main memory or nowhere
     CHECK(left(first) < left(awake) - gib(30));
     CHECK(left(first) == left(second));
     const byte_count weights = phase_of(first, workload_phase::rollout).plan.memory[memory_term::weights].expected;
-    CHECK(awake.host_memory == byte_count{});
-    CHECK(first.host_memory == weights * 8);
-    CHECK(second.host_memory == byte_count{});
+    CHECK(awake.host_memory.high == byte_count{});
+    CHECK(first.host_memory.expected == weights * 8);
+    CHECK(second.host_memory.high == byte_count{});
     CHECK(first.synchronisation > second.synchronisation);  // its weights are copied out and back
     const auto beside_trainer = [](const reinforcement_plan& p) {
         return phase_of(p, workload_phase::rollout).resident.expected;
@@ -151,7 +151,34 @@ TEST_CASE("what sleeps leaves room to others, and lies in main memory or nowhere
     const reinforcement_plan alone = planned(policy_of(), r);
     CHECK(beside_trainer(second) > beside_trainer(without_states) + gib(6));
     CHECK(beside_trainer(without_states) > beside_trainer(alone) + gib(3));
-    CHECK(alone.host_memory > without_states.host_memory);
+    CHECK(alone.host_memory.expected > without_states.host_memory.expected);
+}
+
+TEST_CASE("a node's main memory holds what each trainer offloads and what sleeps, all at once") {
+    job policy = policy_of(preference_method::ppo);
+    policy.runtime = runtimes::deepspeed;
+    policy.weights = bf16;
+    policy.offload.optimizer = offload_place::host;
+    const job critic = critic_of(policy);
+    rollout r = vllm_rollout();
+    r.sleep = engine_sleep::level_1;
+    const cluster large = h100s(8);
+    const interval<byte_count> of_policy = plan(policy, sharded, large)->host_memory,
+                               of_critic = plan(critic, sharded, large)->host_memory;
+    const reinforcement_plan p = planned(policy, r, critic);
+    const byte_count weights = phase_of(p, workload_phase::rollout).plan.memory[memory_term::weights].expected;
+    CHECK(of_critic.low > gib(70));  // 12 bytes a parameter
+    CHECK(p.host_memory.low == of_policy.low + of_critic.low + weights * 8);
+    CHECK(p.host_memory.high == of_policy.high + of_critic.high + weights * 8);
+    cluster small = large;
+    const auto verdict_with = [&](byte_count memory) {
+        small.host.memory = memory;
+        return phase_of(plan_reinforcement({policy, r, critic}, sharded, small).value(), workload_phase::rollout).plan;
+    };
+    const byte_count one{bytes(1)};
+    CHECK(verdict_with(p.host_memory.high).verdict == phase_of(p, workload_phase::rollout).plan.verdict);
+    CHECK(verdict_with(p.host_memory.low - one).verdict == verdict::does_not_fit);
+    CHECK(verdict_with(p.host_memory.low - one).reasons[0].code == reason_code::host_memory_exceeded);
 }
 
 TEST_CASE("an engine in the trainer's process has no second context, and the trainer's own model no second weights") {

@@ -127,9 +127,10 @@ struct reinforcement_plan {
     interval<duration> log_probabilities{};  ///< forward passes over the answers before they are trained on
     duration synchronisation{};              ///< the engine receives the weights, and wakes
     interval<duration> step{};               ///< all of them
-    byte_count host_memory{};                ///< main memory that what sleeps takes of a node
-    double idle_trainer = 0;                 ///< part of a step in which the GPUs that train wait
-    double idle_engine = 0;                  ///< part of a step in which an engine's own GPUs wait
+    /// Main memory of a node that all phases take together: what trainers offload, and what sleeps there.
+    interval<byte_count> host_memory{};
+    double idle_trainer = 0;  ///< part of a step in which the GPUs that train wait
+    double idle_engine = 0;   ///< part of a step in which an engine's own GPUs wait
 
     /// The phase of that kind; null where there is none.
     constexpr const phase_plan* find(workload_phase p) const {
@@ -442,16 +443,16 @@ constexpr duration synchronisation_time(const rollout& r, const layout& l, const
     return time;
 }
 
-/// Judges a node's main memory by what sleeps there.
-constexpr void judge_sleepers(phase_plan& p, byte_count held, const cluster& c) {
-    if (held == byte_count{}) return;
+/// Judges a node's main memory by what all phases keep there.
+constexpr void judge_main_memory(phase_plan& p, const interval<byte_count>& held, const cluster& c) {
+    if (held.high == byte_count{}) return;
     const bool unknown = c.host.memory == byte_count{};
-    if (!unknown && held <= c.host.memory) return;
-    const verdict at_best = unknown ? verdict::tight : verdict::does_not_fit;
+    if (!unknown && held.high <= c.host.memory) return;
+    const verdict at_best = unknown || held.low <= c.host.memory ? verdict::tight : verdict::does_not_fit;
     if (at_best > p.plan.verdict) p.plan.verdict = at_best;
     p.plan.because({.code = unknown ? reason_code::host_memory_unknown : reason_code::host_memory_exceeded,
                     .gpu = p.plan.gpu,
-                    .needed = held,
+                    .needed = held.high,
                     .available = c.host.memory});
 }
 
@@ -486,6 +487,7 @@ struct reinforcement_step {
         speed = alone->speed;
         kept = left_by_training(trained, l, m, r.trainer);
         moved += moved_by_trainer(m, r.trainer);
+        if (trains_from_host(trained)) planned.host_memory += alone->host_memory;
         loaded += m[memory_term::runtime].expected;
         if (r.trainer != trainer_sleep::all)
             loaded += m[memory_term::weights].expected + m[memory_term::adapter].expected;
@@ -533,8 +535,9 @@ struct reinforcement_step {
         if (!r.own_gpus) of_engine = left_by_engine(r, engine, phase.plan, phase.own, c);
         const byte_count slept =
             r.sleep == engine_sleep::level_1 ? made->memory[memory_term::weights].expected : byte_count{};
-        planned.host_memory = (slept + moved) * (c.node_size() < l.gpus() ? c.node_size() : l.gpus());
-        judge_sleepers(phase, planned.host_memory, c);
+        const byte_count asleep = (slept + moved) * (c.node_size() < l.gpus() ? c.node_size() : l.gpus());
+        planned.host_memory += interval<byte_count>{asleep, asleep, asleep};
+        judge_main_memory(phase, planned.host_memory, c);
         planned.synchronisation = synchronisation_time(r, l, c, *made, moved);
         return done{};
     }
