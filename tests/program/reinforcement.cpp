@@ -75,8 +75,12 @@ TEST_CASE("4. What does a reference cost, and one in main memory?") {
     };
     const json none = reference("none"), loaded = reference("loaded"), offloaded = reference("offloaded");
     const double weights = 4.0 * 7'615'616'512 / 8;  // fp32, sharded over eight
-    CHECK(expected(phase(loaded, "training")["own"]) - expected(phase(none, "training")["own"]) ==
-          doctest::Approx(weights).epsilon(0.1));
+    CHECK(phase(loaded, "training")["memory"]["terms"]["reference"].get<double>() ==
+          doctest::Approx(weights).epsilon(0.001));
+    // It fills gaps of what else is allocated in part.
+    const double more = expected(phase(loaded, "training")["own"]) - expected(phase(none, "training")["own"]);
+    CHECK(more > 0.5 * weights);
+    CHECK(more < 1.1 * weights);
     CHECK(expected(phase(offloaded, "training")["own"]) ==
           doctest::Approx(expected(phase(none, "training")["own"])).epsilon(1e-9));
     CHECK(expected(loaded["log_probabilities"]) == doctest::Approx(2 * expected(none["log_probabilities"])));

@@ -513,6 +513,33 @@ TEST_CASE("R20: does verl's own script for a 7B on eight A100 run?") {
     CHECK(bytes_of(p.plan.memory[memory_term::optimizer].expected) == doctest::Approx(8 * 7.6156e9 / 8).epsilon(0.01));
 }
 
+// Source: verl's docs/perf/device_tuning.rst and the scripts that it lists: GRPO on GSM8K ran with the micro-batch
+// given for each, LoRA of a 7B with 100 and not with 101. Lengths were not logged: 200 and 250 tokens are taken, of a
+// data set whose prompts have some hundred, and the scripts' limits of 512 and 1,024 for what trains all weights.
+TEST_CASE("R26: do the micro-batches run that verl's own tuning pages found the largest?") {
+    struct listed {
+        std::string_view model, gpu;
+        int gpus, micro_batch;
+        bool adapter;
+    };
+    for (const listed& one : {listed{"qwen2.5-7b", "h100-sxm5-80gb", 1, 100, true},
+                              {"qwen2.5-32b", "h100-sxm5-80gb", 4, 45, true},
+                              {"qwen2.5-7b", "h800-sxm5-80gb", 2, 10, false},
+                              {"qwen2.5-14b", "h800-sxm5-80gb", 4, 8, false}}) {
+        CAPTURE(one.model);
+        const json rollout{
+            {"prompt", one.adapter ? 200 : 512}, {"output", one.adapter ? 250 : 1024}, {"trainer", "all"}};
+        json job =
+            grpo("verl", on(one.model, one.gpu, one.gpus), {{"micro_batch", one.micro_batch}, {"rollout", rollout}});
+        if (one.adapter) job["adapter"] = {{"kind", "lora"}, {"rank", 32}};
+        CHECK(verdict_of(job) != verdict::does_not_fit);
+    }
+    // Logits are kept once in 16 bits; their gradient takes their place, and their casts in fp32 exist nowhere.
+    const requested_plan p = planned(grpo("verl", on("qwen2.5-7b", "h100-sxm5-80gb"), {{"micro_batch", 10}}));
+    const double logits = 10 * 1024 * 152'064.0 * 2;
+    CHECK(bytes_of(p.plan.memory[memory_term::logits].expected) < 2.1 * logits);
+}
+
 // Source: PeterGriffinJin/Search-R1#80: GRPO of a 14B runs out of memory on four A800 of 80 GB whatever the batch; its
 // author trains it on eight H100, calls four A100 perhaps too few, and advises to move the trainer to main memory. By
 // hand: 12 bytes a weight are 44 GB of each of four GPUs, beside an engine's 48 GB; 16 are 59 GB, to which a step adds.

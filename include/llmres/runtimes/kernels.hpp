@@ -56,6 +56,9 @@ enum class loss_code : std::uint8_t {
     vocabulary_parallel_fused,  ///< the same, compiled by PyTorch, which keeps the exponentials in another tensor
     transformer_engine,  ///< one kernel over the 16-bit logits of each tensor rank (two copies, In-sample: from the
                          ///< slopes of megatron_b200's 24 runs)
+    /// One kernel over the logits as they are, which then hold their own gradient (flash-attn,
+    /// ops/triton/cross_entropy.py with inplace_backward: verl, utils/torch_functional.py, logprobs_from_logits).
+    flash_cross_entropy,
     /// Log-probabilities of the tokens, head and all in tiles of 4,096 tokens and 32,768 words, whose logits are
     /// computed again for their gradient (trl since 1.15, kernels/chunked_logprob.py).
     fused_log_probabilities,
@@ -144,9 +147,9 @@ inline constexpr std::array<std::string_view, 3> names_of<scan_code>{"plain", "f
 // clang-format off
 /// The names of the losses, in their order.
 template <>
-inline constexpr std::array<std::string_view, 10> names_of<loss_code>{
+inline constexpr std::array<std::string_view, 11> names_of<loss_code>{
     "eager", "eager_shifted", "triton", "chunked", "fused_linear", "vocabulary_parallel",
-    "vocabulary_parallel_fused", "transformer_engine", "fused_log_probabilities", "mean"};
+    "vocabulary_parallel_fused", "transformer_engine", "flash_cross_entropy", "fused_log_probabilities", "mean"};
 // clang-format on
 
 /// Which losses are compiled with the layers.

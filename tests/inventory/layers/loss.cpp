@@ -133,6 +133,18 @@ TEST_CASE("TRL's head has a tile of logits, whatever the vocabulary, and gradien
     CHECK(made_at(j, loss_point::gradient) == byte_count{});
 }
 
+TEST_CASE("flash-attn's cross entropy keeps the logits as they are, and writes their gradient over them") {
+    job j = training(loss_code::flash_cross_entropy);
+    constexpr byte_count logits = bytes(2) * (n * vocabulary);
+    CHECK(made_at(j, loss_point::kept) == logits);
+    CHECK(made_at(j, loss_point::forward) == byte_count{});
+    CHECK(made_at(j, loss_point::gradient) == byte_count{});
+    CHECK(made_at(j, loss_point::head) == logits + stream);
+    // A critic's values are few, and have no logits.
+    j.model.vocabulary = 0;
+    CHECK(made_at(j, loss_point::kept) == byte_count{});
+}
+
 TEST_CASE("each way to compute the loss takes less than the one that knows less") {
     const auto of = [](loss_code c) { return most_of(training(c)); };
     CHECK(of(loss_code::eager) < of(loss_code::eager_shifted));
@@ -140,6 +152,8 @@ TEST_CASE("each way to compute the loss takes less than the one that knows less"
     CHECK(of(loss_code::transformer_engine) < of(loss_code::vocabulary_parallel));
     CHECK(of(loss_code::vocabulary_parallel) < of(loss_code::vocabulary_parallel_fused));
     CHECK(of(loss_code::fused_linear) < of(loss_code::transformer_engine));
+    CHECK(of(loss_code::flash_cross_entropy) < of(loss_code::transformer_engine));
+    CHECK(of(loss_code::fused_linear) < of(loss_code::flash_cross_entropy));
     job compiled = training(loss_code::chunked);
     compiled.runtime.kernels.compilation.loss = true;
     CHECK(most_of(compiled) < of(loss_code::chunked));

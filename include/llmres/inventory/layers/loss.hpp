@@ -45,6 +45,7 @@ enum class loss_variant : std::uint8_t {
     vocabulary_parallel,        ///< Megatron-Core over an fp32 copy of 16-bit logits
     vocabulary_parallel_fused,  ///< the same compiled, with the exponentials in a tensor of their own
     transformer_engine,         ///< one kernel over the 16-bit logits
+    flash_cross_entropy,        ///< the same, and the gradient takes their place
     fused_log_probabilities,    ///< head and log-probabilities in tiles, computed anew for the gradient (TRL)
     mean,                       ///< of the fp32 logits, which the caller keeps to the end
 };
@@ -232,6 +233,10 @@ inline constexpr std::array tensors{
     loss_tensor{transformer_engine, gradient, r::logits, 2},
     loss_tensor{transformer_engine, head, r::logits, 2},
 
+    loss_tensor{flash_cross_entropy, kept, r::logits, 1},
+    loss_tensor{flash_cross_entropy, kept, r::logits, 1, f::compute, caps_logits},
+    loss_tensor{flash_cross_entropy, head, r::logits_gradient, 1},
+
     // The positions that are scored are copied (trl/trainer/utils.py, add_fused_lm_head: hidden_states[mask]), which
     // stays; the gradients are summed in fp32, and cast when all tiles are done (kernels/chunked_logprob.py).
     loss_tensor{fused_log_probabilities, kept, r::linear_input, 1, f::normed, always, e::hidden},
@@ -324,6 +329,7 @@ constexpr loss_variant loss_variant_of(const training_context& context) {
             return fp32_compute ? loss_variant::fp32_parallel : loss_variant::vocabulary_parallel;
         case loss_code::vocabulary_parallel_fused: return loss_variant::vocabulary_parallel_fused;
         case loss_code::transformer_engine: return loss_variant::transformer_engine;
+        case loss_code::flash_cross_entropy: return loss_variant::flash_cross_entropy;
         case loss_code::fused_log_probabilities: return loss_variant::fused_log_probabilities;
         case loss_code::mean: break;
     }
@@ -448,7 +454,9 @@ constexpr void list_head_activations(const model& m, const training_context& con
 constexpr void list_loss_activations(const model& m, const training_context& context, const loss_visitor& visit) {
     list_head_activations(m, context, visit);
     loss_variant variant = loss_variant_of(context);
-    if (variant == loss_variant::fused_log_probabilities && scored_vocabulary(m) == 0) variant = loss_variant::eager;
+    const bool of_tokens =
+        variant == loss_variant::fused_log_probabilities || variant == loss_variant::flash_cross_entropy;
+    if (of_tokens && scored_vocabulary(m) == 0) variant = loss_variant::eager;
     const auto row = static_cast<std::size_t>(variant);
     for (std::size_t i = loss_table::first_of[row]; i < loss_table::first_of[row + 1]; ++i) {
         const loss_tensor& t = loss_table::tensors[i];

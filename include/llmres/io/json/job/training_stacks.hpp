@@ -117,15 +117,16 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .defaults = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})",
      .of_low_rank = R"({"adapter": {"rank": 8}, "runtime": {"fused_gates": true}})",
      .of_pretraining = R"({"micro_batch": 1, "recompute": "none", "optimizer": "adamw"})"},
-    // FSDP1 shards fp32 weights, packed sequences have no padding, and logits are whole (trainer/config/actor,
-    // workers/engine/fsdp/transformer_impl.py). Its micro-batch has no default.
+    // FSDP1 shards fp32 weights, packed sequences have no padding, and logits are whole, over which flash-attn's cross
+    // entropy writes their gradient: no entropy is differentiated (trainer/config/actor, entropy_coeff; workers/engine/
+    // fsdp/transformer_impl.py; utils/torch_functional.py). Its micro-batch has no default.
     {.name = "verl",
      .also = "verl",
      .read_in = "verl 0.9.1, trainer/config/_generated_ppo_trainer.yaml, workers/engine/fsdp/transformer_impl.py and "
                 "workers/rollout/vllm_rollout",
      .defaults = R"({"micro_batch": 1, "weights": "fp32", "recompute": "full", "optimizer": "adamw_fused",
                      "attention": "flash", "layout": {"zero": 3},
-                     "runtime": {"fp32_stream": false, "sync_each_batch": true}})",
+                     "runtime": {"fp32_stream": false, "sync_each_batch": true, "loss": "flash_cross_entropy"}})",
      .of_rollouts = R"({"reference": "none", "rollout": {"engine": "vllm", "generations": 8, "tensor": 2,
                         "prompt": 512, "output": 512, "sleep": "level_2"}})",
      .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.5, "max_num_seqs": 256, "max_num_batched_tokens": 8192},
