@@ -470,7 +470,7 @@ private:
     }
     /// What TRL's scripts make of options beside their defaults, which are a stack's (sft_config.py, base_config.py and
     /// model_config.py of 1.9.2): --dtype is that of the weights, which operations cast to bf16 or fp16.
-    static void take_as_trl(std::map<std::string, std::string>& said, const launched_processes& by) {
+    void take_as_trl(std::map<std::string, std::string>& said, const launched_processes& by) const {
         if (!is_true(said, "fp16")) said.emplace("bf16", "true");
         std::string dtype;
         for (const char* name : {"torch_dtype", "dtype"})
@@ -482,11 +482,22 @@ private:
         const bool is_packed = is_true(said, "load_in_4bit") || is_true(said, "load_in_8bit");
         if (!dtype.empty() && !is_packed) said.emplace("weights", dtype);
         const bool mixes = is_true(said, "bf16") || is_true(said, "fp16") || !by.told.text("compute").empty();
+        // accelerate 1.15, accelerator.py and utils/fsdp_utils.py: what FSDP shards in mixed precision is trained in
+        // fp32, however it was loaded.
+        if (shards_by_fsdp(said, by) && mixes && !is_true(said, "use_peft") && !said.contains("lora_r"))
+            said.erase("weights");
         if (!mixes && !is_packed) said.emplace("compute", dtype.empty() ? "fp32" : dtype);
         if (is_true(said, "use_peft")) said.emplace("lora_r", "16");
         if (said.contains("use_peft") && !is_true(said, "use_peft"))
             for (const char* of_adapter : {"use_peft", "lora_r", "lora_dropout", "lora_target_modules", "use_dora"})
                 said.erase(of_adapter);
+    }
+
+    /// Whether FSDP shards what a line trains: by accelerate's configuration or options, or the script's.
+    bool shards_by_fsdp(const std::map<std::string, std::string>& said, const launched_processes& by) const {
+        const auto named = said.find("fsdp");
+        return by.told.text("type") == "fsdp" || (named != said.end() && !named->second.empty()) ||
+               std::ranges::find(own_, "--zero=3") != own_.end();
     }
 
     const std::vector<std::string>& words_;

@@ -135,6 +135,16 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     const json trained = run({"plan", "--gpu", "h100", "--json", "--", many}).json();
     CHECK(trained["layout"]["data"] == 4);
     CHECK(trained["layout"]["zero"] == 3);
+    // FSDP trains in fp32 what was loaded in 16 bits, but for frozen weights beside an adapter (accelerate 1.15).
+    const auto weights = [](const std::string& line) {
+        return run({"plan", "--gpu", "h100-sxm5-80gb", "--gpus", "2", "--json", "--", line}).json()["job"]["weights"];
+    };
+    const std::string sft = "trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --dtype bfloat16";
+    CHECK(weights("torchrun --nproc_per_node=2 " + sft) == "bf16");
+    CHECK(weights("torchrun --nproc_per_node=2 " + sft + " --fsdp full_shard") == "fp32");
+    CHECK(weights("accelerate launch --num_processes 2 --use_fsdp " + sft) == "fp32");
+    CHECK(weights("accelerate launch --num_processes 2 --use_deepspeed --zero_stage 3 " + sft) == "bf16");
+    CHECK(weights("torchrun --nproc_per_node=2 " + sft + " --fsdp full_shard --use_peft") == "bf16");
     // A reward model has one score, and learns from pairs.
     const json reward = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "reward", "--model_name_or_path",
                              "qwen3-8b", "--per_device_train_batch_size", "4"})
