@@ -138,7 +138,9 @@ public:
             if (o.name.empty())
                 throw refusal{
                     llmres::refused(llmres::error_code::unsupported, "argument", o.value, "options, or --config FILE")};
-            if (trainer_ == started_trainer::trl && o.name == "config")
+            if (trainer_ == started_trainer::trl && o.name == "accelerate_config")
+                by_.processes = 0, take_trl_accelerate_config(o.value, by_);
+            else if (trainer_ == started_trainer::trl && o.name == "config")
                 for (const auto& [name, value] : read_config_file(o.value)) in_file[name] = value;
             else
                 said[o.name] = o.value;

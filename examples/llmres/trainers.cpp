@@ -10,8 +10,12 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <llmres/io/json/launch/given.hpp>
 #include <llmres/values/text.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace program {
@@ -361,6 +365,32 @@ void take_accelerate_file(const std::string& file, launched_processes& by) {
     by.told = told_by(accelerate_trainer, given_by(file));
     if (const std::int64_t processes = by.told.number("processes", 0); processes > 0 && by.processes == 0)
         by.processes = processes;
+}
+
+void take_trl_accelerate_config(const std::string& name, launched_processes& by) {
+    struct shipped {
+        std::string_view name, distributed_type, zero_stage;
+    };
+    // trl 1.16.0, accelerate_configs/*.yaml: all compute in bf16, by 8 processes.
+    constexpr std::array<shipped, 7> all{{{"single_gpu", "NO", ""},
+                                          {"multi_gpu", "MULTI_GPU", ""},
+                                          {"zero1", "DEEPSPEED", "1"},
+                                          {"zero2", "DEEPSPEED", "2"},
+                                          {"zero3", "DEEPSPEED", "3"},
+                                          {"fsdp1", "FSDP", ""},
+                                          {"fsdp2", "FSDP", ""}}};
+    const auto found = std::ranges::find(all, name, &shipped::name);
+    if (found == all.end()) {
+        std::error_code none;
+        if (std::filesystem::exists(name, none)) return take_accelerate_file(name, by);
+        throw refusal{llmres::refused(llmres::error_code::unknown, "accelerate_config", name,
+                                      "a file, or single_gpu, multi_gpu, zero1, zero2, zero3, fsdp1 or fsdp2")};
+    }
+    given_settings given{{"distributed_type", {std::string{found->distributed_type}}}, {"mixed_precision", {"bf16"}}};
+    if (!found->zero_stage.empty()) given["deepspeed_config.zero_stage"] = {std::string{found->zero_stage}};
+    if (found->distributed_type == "FSDP") given["fsdp_config.fsdp_version"] = {name.substr(4)};
+    by.told = told_by(accelerate_trainer, given);
+    if (by.processes == 0) by.processes = name == "single_gpu" ? 1 : 8;
 }
 
 trained_job job_of_launched(const launched_processes& by, std::int64_t micro_batch, std::int64_t accumulation) {

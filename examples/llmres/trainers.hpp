@@ -52,6 +52,9 @@ trained_job job_in_file(const std::string& file, const launched_processes& by);
 /// What accelerate's file says: `accelerate launch --config_file FILE`. `processes` of it goes into `by`.
 void take_accelerate_file(const std::string& file, launched_processes& by);
 
+/// The same of `trl sft --accelerate_config NAME`: a file, or one of the configurations that come with TRL.
+void take_trl_accelerate_config(const std::string& name, launched_processes& by);
+
 /// The GPUs, degrees, sharding and sequences of a step of a script whose batches are known.
 trained_job job_of_launched(const launched_processes& by, std::int64_t micro_batch, std::int64_t accumulation);
 

@@ -4,9 +4,11 @@
 
 #include "../program_checks.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <tuple>
 
 using namespace program_checks;
 using nlohmann::json;
@@ -135,16 +137,6 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
     const json trained = run({"plan", "--gpu", "h100", "--json", "--", many}).json();
     CHECK(trained["layout"]["data"] == 4);
     CHECK(trained["layout"]["zero"] == 3);
-    // FSDP trains in fp32 what was loaded in 16 bits, but for frozen weights beside an adapter (accelerate 1.15).
-    const auto weights = [](const std::string& line) {
-        return run({"plan", "--gpu", "h100-sxm5-80gb", "--gpus", "2", "--json", "--", line}).json()["job"]["weights"];
-    };
-    const std::string sft = "trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --dtype bfloat16";
-    CHECK(weights("torchrun --nproc_per_node=2 " + sft) == "bf16");
-    CHECK(weights("torchrun --nproc_per_node=2 " + sft + " --fsdp full_shard") == "fp32");
-    CHECK(weights("accelerate launch --num_processes 2 --use_fsdp " + sft) == "fp32");
-    CHECK(weights("accelerate launch --num_processes 2 --use_deepspeed --zero_stage 3 " + sft) == "bf16");
-    CHECK(weights("torchrun --nproc_per_node=2 " + sft + " --fsdp full_shard --use_peft") == "bf16");
     // A reward model has one score, and learns from pairs.
     const json reward = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "reward", "--model_name_or_path",
                              "qwen3-8b", "--per_device_train_batch_size", "4"})
@@ -178,6 +170,33 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
             {"config", "a.yaml", "read"});
     refused({"plan", "--gpu", "h100", "--", "trl", "sft", "--model_name_or_path", "qwen3-8b", "--max_lenght", "2"},
             {"--max_lenght"});
+}
+
+TEST_CASE("what shards a line of TRL decides what is trained in fp32, and on how many GPUs") {
+    // FSDP trains in fp32 what was loaded in 16 bits, but for frozen weights beside an adapter (accelerate 1.15).
+    const auto weights = [](const std::string& line) {
+        return run({"plan", "--gpu", "h100-sxm5-80gb", "--gpus", "2", "--json", "--", line}).json()["job"]["weights"];
+    };
+    const std::string sft = "trl/scripts/sft.py --model_name_or_path Qwen/Qwen2.5-7B-Instruct --dtype bfloat16";
+    CHECK(weights("torchrun --nproc_per_node=2 " + sft) == "bf16");
+    CHECK(weights("torchrun --nproc_per_node=2 " + sft + " --fsdp full_shard") == "fp32");
+    CHECK(weights("accelerate launch --num_processes 2 --use_fsdp " + sft) == "fp32");
+    CHECK(weights("accelerate launch --num_processes 2 --use_deepspeed --zero_stage 3 " + sft) == "bf16");
+    CHECK(weights("torchrun --nproc_per_node=2 " + sft + " --fsdp full_shard --use_peft") == "bf16");
+    // Configurations that come with TRL, by their names.
+    const auto shipped = [](const std::string& name) {
+        return run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "sft", "--accelerate_config", name,
+                    "--model_name_or_path", "Qwen/Qwen2.5-7B"});
+    };
+    for (const auto& [name, ranks, zero] : std::array<std::tuple<const char*, int, int>, 5>{
+             {{"single_gpu", 1, 0}, {"multi_gpu", 8, 0}, {"zero2", 8, 2}, {"zero3", 8, 3}, {"fsdp2", 8, 3}}}) {
+        CAPTURE(name);
+        const json layout = shipped(name).json()["layout"];
+        CHECK(layout["data"] == ranks);
+        CHECK(layout["zero"] == zero);
+    }
+    CHECK(shipped("zero9").exit == 2);
+    CHECK(shipped("zero9").err.find("accelerate_config is zero9; expected a file, or single_gpu") != std::string::npos);
 }
 
 TEST_CASE("a trainer's line is planned as its runtime by name, and says the same of what neither says") {
