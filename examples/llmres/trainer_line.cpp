@@ -95,7 +95,9 @@ enum class started_trainer : std::uint8_t {
     ms_swift,
     torchtune,
     torchtitan,
-    megatron_lm
+    megatron_lm,
+    verl,
+    openrlhf
 };
 
 /// Modules, and scripts by their paths as modules' names, of trainers that read their settings from a file.
@@ -106,7 +108,10 @@ struct trainer_module {
 constexpr std::array trainer_modules{trainer_module{"axolotl.cli.train", started_trainer::axolotl},
                                      trainer_module{"scripts.finetune", started_trainer::axolotl},
                                      trainer_module{"torchtitan.train", started_trainer::torchtitan},
-                                     trainer_module{"llamafactory.launcher", started_trainer::llama_factory}};
+                                     trainer_module{"llamafactory.launcher", started_trainer::llama_factory},
+                                     trainer_module{"verl.trainer.main_ppo", started_trainer::verl},
+                                     trainer_module{"main_dapo", started_trainer::verl},
+                                     trainer_module{"train_ppo_ray", started_trainer::openrlhf}};
 
 /// Reads the options of a line from a word on, up to one that ends them.
 class trainer_line {
@@ -117,7 +122,8 @@ public:
         if (!find_script()) return {};
         const bool by_others =
             trainer_ == started_trainer::megatron_lm && of_python_;  // srun starts a process for each GPU
-        const bool starts_itself = by_others || trainer_ == started_trainer::axolotl ||
+        const bool by_ray = trainer_ == started_trainer::verl || trainer_ == started_trainer::openrlhf;
+        const bool starts_itself = by_others || by_ray || trainer_ == started_trainer::axolotl ||
                                    trainer_ == started_trainer::llama_factory || trainer_ == started_trainer::ms_swift;
         if (by_.processes == 0 && (!starts_itself || gpus_per_node_ * nodes_ > 1))
             by_.processes = gpus_per_node_ * nodes_;
@@ -127,7 +133,9 @@ public:
             case started_trainer::ms_swift: return job_of_ms_swift(script_, with_file("config", words_taken::all), by_);
             case started_trainer::torchtune: return job_of_torchtune(script_, with_file("config"), by_);
             case started_trainer::torchtitan: return job_of_torchtitan(with_file("job.config_file"), by_);
-            case started_trainer::megatron_lm: return of_options_alone();
+            case started_trainer::megatron_lm: return of_options_alone("Megatron-LM", job_of_megatron);
+            case started_trainer::verl: return of_options_alone("verl", job_of_verl);
+            case started_trainer::openrlhf: return of_options_alone("OpenRLHF", job_of_openrlhf);
             case started_trainer::script:
             case started_trainer::trl: break;
         }
@@ -153,15 +161,18 @@ public:
     }
 
 private:
-    /// Megatron's job, whose options are all on the line.
-    trained_job of_options_alone() {
+    /// The job of a trainer whose options are all on the line.
+    template <class Read>
+    trained_job of_options_alone(std::string_view trainer, Read job_of) {
         given_settings given;
         const auto first = words_.begin() + static_cast<std::ptrdiff_t>(at_);
-        const std::vector<std::string> others = take_arguments(given, {first, words_.end()}, words_taken::all);
+        std::vector<std::string> words{first, words_.end()};
+        std::erase_if(words, [](const std::string& word) { return word == "$@"; });  // a script's own arguments: none
+        const std::vector<std::string> others = take_arguments(given, words, words_taken::all);
         if (!others.empty())
             throw refusal{llmres::refused(llmres::error_code::unsupported, "argument", others.front(),
-                                          "options of Megatron-LM: variables are not expanded")};
-        return job_of_megatron(given, by_);
+                                          fmt::format("options of {}: variables are not expanded", trainer))};
+        return job_of(given, by_);
     }
     /// The settings of the file that the arguments name, under an option of that name or without one, and those of the
     /// arguments, which go over them.

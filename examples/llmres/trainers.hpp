@@ -42,6 +42,10 @@ trained_job job_of_ms_swift(const std::string& method, const given_settings& giv
 trained_job job_of_torchtitan(const given_settings& given, const launched_processes& by);
 trained_job job_of_torchtune(const std::string& recipe, const given_settings& given, const launched_processes& by);
 
+/// The jobs of verl (`-m verl.trainer.main_ppo KEY=VALUE...`) and of OpenRLHF (`-m openrlhf.cli.train_ppo_ray`).
+trained_job job_of_verl(const given_settings& given, const launched_processes& by);
+trained_job job_of_openrlhf(const given_settings& given, const launched_processes& by);
+
 /// The job of Megatron-LM's pretrain_gpt.py or pretrain_hybrid.py, whose options are all that is given.
 trained_job job_of_megatron(const given_settings& given, const launched_processes& by);
 

@@ -212,14 +212,14 @@ TEST_CASE("a trainer's line is planned as its runtime by name, and says the same
         arguments line;
     };
     const std::string model = "Qwen/Qwen3-8B";
-    const std::vector<same> jobs{
+    const std::vector<same> said_both_ways{
         {{"--runtime", "trl"}, {"trl", "sft"}},
         {{"--runtime", "trl", "--adapter_kind", "lora"}, {"trl", "sft", "--use_peft"}},
         {{"--runtime", "trl", "--task", "dpo"}, {"trl", "dpo"}},
         {{"--runtime", "trl", "--task", "orpo"}, {"python", "orpo.py"}},
         {{"--runtime", "trl+deepspeed", "--zero", "3"}, {"trl", "sft", "--deepspeed", "zero3"}},
         {{"--runtime", "trainer", "--compute", "bf16"}, {"python", "train.py", "--bf16"}}};
-    for (const same& job : jobs) {
+    for (const same& job : said_both_ways) {
         const json plain = answer(arguments{"--model", model} + job.plain, {});
         const json line = answer({}, arguments{"--"} + job.line + arguments{"--model_name_or_path", model});
         CAPTURE(job.line.back());
