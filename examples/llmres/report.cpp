@@ -245,7 +245,7 @@ void print_assumed(const llmres::json_value& assumed, const std::string& of) {
 void print_help(const plan_options& o, const std::vector<llmres::document_remedy>& help) {
     std::string_view head = "helps    ";
     for (const llmres::document_remedy& r : help) {
-        fmt::print("{}{}: {}, {}\n           {}\n", head, llmres::to_text(r.what), name_of(r.plan.verdict),
+        fmt::print("{}{}: {}, {}\n           {}\n", head, llmres::to_text(r), name_of(r.plan.verdict),
                    to_string(r.plan.speed.tokens_per_second), command_of(o, r.patch));
         head = "         ";
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
+#include <algorithm>
 #include <cstddef>
 #include <llmres/io/plan_json.hpp>
 #include <string>
@@ -274,4 +275,43 @@ TEST_CASE("layouts that a search found are told with the run and the cost of eac
     REQUIRE(asked.cost);
     CHECK((*asked.cost).pue == maybe<double>{1.0});
     CHECK(to_json(best, asked).value()[0]["cost"]["hour"]["kwh"]["expected"] > 0.0);
+}
+
+TEST_CASE("an engine and a trainer that share GPUs leave each other room, and what is proposed fits") {
+    const auto help_for = [](const json& more) {
+        json document{{"model", "qwen2.5-7b"},
+                      {"task", "grpo"},
+                      {"runtime", "verl"},
+                      {"micro_batch", 2},
+                      {"global_batch", 64},
+                      {"rollout", {{"sleep", "awake"}, {"gpu_memory_utilization", 0.9}}},
+                      {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 8}, {"host", {{"memory", 1'099'511'627'776}}}}}};
+        document.merge_patch(more);
+        const auto answer = answer_job(document);
+        REQUIRE_MESSAGE(answer, answer.error().field.view());
+        std::vector<std::string> texts;
+        for (const document_remedy& r : remedies_of(document, {}, *answer)) {
+            json changed = document;
+            changed.merge_patch(r.patch);
+            CHECK(answer_job(changed)->planned.verdict() == verdict::fits);
+            texts.push_back(to_text(r));
+        }
+        return texts;
+    };
+    const auto has = [](const std::vector<std::string>& texts, std::string_view words) {
+        return std::ranges::any_of(texts, [&](const std::string& t) { return t.find(words) != std::string::npos; });
+    };
+    // The largest part that leaves enough to training; one of 0.9 leaves too little even beside what it keeps asleep.
+    const auto awake = help_for(json::object());
+    CHECK(has(awake, "0.6 of each GPU for the engine"));
+    CHECK(has(awake, "an engine that sleeps while others train, and 0.8 of each GPU for the engine"));
+    CHECK_FALSE(has(awake, "0.7 of each GPU"));
+    const auto sleeping = help_for({{"rollout", {{"gpu_memory_utilization", 0.7}}}});
+    CHECK(has(sleeping, "an engine that sleeps while others train"));
+    CHECK_FALSE(has(sleeping, "and 0."));
+    const auto asleep = help_for({{"rollout", {{"sleep", "level_2"}}}});
+    CHECK(has(asleep, "weights and states of what is trained in main memory while answers are generated"));
+    CHECK_FALSE(has(asleep, "an engine that sleeps"));
+    // Engines of their own, and the trainer's own model, have no such part.
+    CHECK_FALSE(has(help_for({{"micro_batch", 64}, {"rollout", {{"sleep", nullptr}, {"gpus", 8}}}}), "engine"));
 }

@@ -333,7 +333,11 @@ struct document_remedy {
     remedy what{};           ///< the changes
     nlohmann::json patch{};  ///< what to merge into the document (RFC 7396); every value in it has a flag
     job_plan plan{};         ///< the plan of the changed document, which fits
+    std::string text{};      ///< the change in words where it is of a rollout; empty: to_text(what) says it
 };
+
+/// A remedy in words: "an engine that sleeps while others train".
+inline std::string to_text(const document_remedy& r) { return r.text.empty() ? to_text(r.what) : r.text; }
 
 /// What would help a document whose answer does not fit: each remedy was merged into the document, read and planned,
 /// and is left out where that does not fit.
@@ -410,15 +414,45 @@ inline job_sources remembered(const job_sources& sources) {
 
 namespace detail {
 
-/// Keeps a remedy with which the document, read anew, fits.
-inline void keep_if_it_fits(const remedy& r, const nlohmann::json& document, const job_sources& sources,
-                            const plan_request& request, std::vector<document_remedy>& helpful) {
-    nlohmann::json patch = nlohmann::json::object();
-    for (const change& made : r) patch.merge_patch(patch_of(made, document, request));
+/// Keeps a remedy with which the document, read anew, fits, and says whether it does.
+inline bool keep_if_it_fits(document_remedy r, const nlohmann::json& document, const job_sources& sources,
+                            std::vector<document_remedy>& helpful) {
     nlohmann::json changed = document;
-    changed.merge_patch(patch);
+    changed.merge_patch(r.patch);
     const result<job_answer> then = answer_job(changed, sources);
-    if (then && then->planned.verdict() == verdict::fits) helpful.push_back({r, std::move(patch), then->planned.plan});
+    if (!then || then->planned.verdict() != verdict::fits) return false;
+    r.plan = then->planned.plan;
+    helpful.push_back(std::move(r));
+    return true;
+}
+
+/// Keeps what an engine and a trainer that share GPUs could leave to each other: an engine that sleeps while others
+/// train, the largest part of each GPU for it that leaves enough, both, or a trainer that moves what it holds to main
+/// memory while answers are generated.
+inline void share_gpus(const nlohmann::json& document, const job_sources& sources, const rollout& r,
+                       std::vector<document_remedy>& helpful) {
+    if (r.own_gpus || r.uses_trained_weights) return;
+    const nlohmann::json asleep = {{"rollout", {{"sleep", name_of(engine_sleep::level_2)}}}};
+    const auto try_part = [&](const nlohmann::json& beside, std::string_view words) {
+        const double now = r.engine.runtime.cache.fraction.value_or(0.0);
+        for (int tenths = 9; tenths > 0; --tenths) {
+            if (tenths >= 10 * now - 1e-9) continue;
+            nlohmann::json patch = beside;
+            patch["rollout"]["gpu_memory_utilization"] = tenths / 10.0;
+            const std::string text = std::string{words} + "0." + std::to_string(tenths) + " of each GPU for the engine";
+            if (keep_if_it_fits({.patch = patch, .text = text}, document, sources, helpful)) return;
+        }
+    };
+    const bool can_sleep = r.sleep == engine_sleep::awake;
+    const bool sleeping_fits =
+        can_sleep && keep_if_it_fits({.patch = asleep, .text = "an engine that sleeps while others train"}, document,
+                                     sources, helpful);
+    try_part(nlohmann::json::object(), "");
+    if (can_sleep && !sleeping_fits) try_part(asleep, "an engine that sleeps while others train, and ");
+    if (r.trainer != trainer_sleep::all)
+        keep_if_it_fits({.patch = {{"rollout", {{"trainer", name_of(trainer_sleep::all)}}}},
+                         .text = "weights and states of what is trained in main memory while answers are generated"},
+                        document, sources, helpful);
 }
 
 }  // namespace detail
@@ -432,14 +466,19 @@ inline std::vector<document_remedy> remedies_of(const nlohmann::json& document, 
     // 50 KB, for which threads with small stacks have no room. (std::make_unique would make them on the stack first.)
     const std::unique_ptr<const remedies> found(new remedies(
         what_would_help(request.job, given.planned.plan.layout, detail::cluster_of(given.planned, request), choice)));
-    for (const remedy& r : *found) detail::keep_if_it_fits(r, document, sources, request, helpful);
+    for (const remedy& r : *found) {
+        nlohmann::json patch = nlohmann::json::object();
+        for (const change& made : r) patch.merge_patch(detail::patch_of(made, document, request));
+        detail::keep_if_it_fits({.what = r, .patch = std::move(patch)}, document, sources, helpful);
+    }
+    if (given.planned.phases) detail::share_gpus(document, sources, request.rollout->rollout, helpful);
     return helpful;
 }
 
 inline json_value to_json(const std::vector<document_remedy>& help) {
     json_value list = json_value::array();
     for (const document_remedy& r : help)
-        list.push_back(detail::json_object({{"text", to_text(r.what)},
+        list.push_back(detail::json_object({{"text", to_text(r)},
                                             {"patch", detail::same_json<json_value>(r.patch)},
                                             {"verdict", name_of(r.plan.verdict)},
                                             {"layout", to_json(r.plan.layout)},
