@@ -43,7 +43,8 @@ TEST_CASE("a sample is a pair but for KTO's, and DPO and KTO alone have a refere
     for (std::size_t i = 0; i < names_of<preference_method>.size(); ++i) {
         const auto m = static_cast<preference_method>(i);
         CAPTURE(std::string{name_of(m)});
-        const bool single = m == preference_method::none || m == preference_method::kto || learns_from_rollouts(m);
+        const bool single = m == preference_method::none || m == preference_method::kto || learns_from_teacher(m) ||
+                            learns_from_rollouts(m);
         CHECK(sequences_of_sample(m) == (single ? 1 : 2));
         CHECK(has_reference(m) == (m == preference_method::dpo || m == preference_method::kto));
     }
@@ -150,4 +151,77 @@ TEST_CASE("preferences that contradict the job are refused by name") {
         j.runtime = *without;
         CHECK(why(j).starts_with("preference: a runtime that learns"));
     }
+}
+
+namespace {
+
+/// A student of the teacher's own family, under transformers.
+job student() {
+    job j = learning(preference_method::gkd, loss_code::eager);
+    j.teacher = teacher_of(models::llama_3_1_8b);
+    return j;
+}
+
+}  // namespace
+
+TEST_CASE("a teacher lies beside its student as it was published, and ZeRO 3 alone shards it") {
+    job j = student();
+    CHECK(reference_of(j) == reference_model::loaded);
+    CHECK(reference(j) == j.teacher.held);
+    CHECK(reference(j, {.data = 8, .zero = 3}) == j.teacher.held);  // FSDP has each rank hold all of it
+    j.runtime = runtimes::deepspeed;
+    CHECK(reference(j, {.data = 8, .zero = 2}) == j.teacher.held);
+    CHECK(reference(j, {.data = 8, .zero = 3}) == bytes(j.teacher.held.in(bytes) / 8));
+    j.adapter.kind = adapter_kind::lora;  // of the student alone
+    CHECK(reference(j) == j.teacher.held);
+    j.offload.parameters = offload_place::host;
+    CHECK(reference(j, {.data = 8, .zero = 3}) == byte_count{});
+    CHECK(host_memory(j, {.data = 8, .zero = 3}) >= bytes(j.teacher.held.in(bytes) / 8));
+}
+
+TEST_CASE("a divergence from a teacher has seventeen tensors of the logits' size, fewer without a mixture") {
+    job j = student();
+    j.micro_batch = 8;
+    const std::int64_t scores = 8 * 1024 * j.model.vocabulary;
+    CHECK(training_memory(j, {}).phase == phase::loss);
+    CHECK(training_memory(j, {})[memory_term::logits].expected == bytes(4 * 17) * scores);
+    j.beta = 0;
+    CHECK(training_memory(j, {})[memory_term::logits].expected == bytes(4 * 9) * scores);
+    j.beta = 1;
+    CHECK(training_memory(j, {})[memory_term::logits].expected == bytes(4 * 10) * scores);
+    // Autocast keeps casts of a teacher's fp32 weights until it has returned its logits.
+    job wide = student();
+    wide.micro_batch = 1, wide.sequence = tokens(16);
+    const byte_count narrow = training_passes_of(wide, {}).reference;
+    wide.teacher = teacher_of(models::llama_3_1_8b, fp32);
+    const byte_count casts = training_passes_of(wide, {}).reference - narrow - bytes(2) * 8'030'261'248;
+    CHECK(ratio(casts, bytes(2) * 8'030'261'248) > 0.85);  // embedding and norms are not cast
+}
+
+TEST_CASE("teachers that contradict the job are refused by name") {
+    CHECK(why(student()).empty());
+    job j = student();
+    j.teacher = {};
+    CHECK(why(j).starts_with("teacher: the model that gkd learns from"));
+    j.teacher = teacher_of(models::llama_2_7b);
+    CHECK(why(j) == "teacher: a model with as many words as the student, 128256");
+    j = student();
+    j.preference = preference_method::dpo;
+    CHECK(why(j) == "teacher: absent: only gkd learns from a teacher");
+    j.preference = preference_method::none;
+    CHECK(why(j) == "teacher: absent: only gkd learns from a teacher");
+    j.teacher = {}, j.beta = 0.1;
+    CHECK(why(j) == "beta: absent: it weighs the teacher of gkd");
+    j = student();
+    j.reference = reference_model::precomputed;
+    CHECK(why(j) == "reference: absent: gkd loads its teacher");
+    j = student();
+    j.runtime = runtimes::torchtune;
+    CHECK(why(j).starts_with("preference: a runtime whose trainer has a teacher"));
+    j = student();
+    j.beta = 1.5;
+    CHECK_FALSE(validate(j));
+    const status split = validate_training(student(), layout{.tensor = 2}, gpus::h100_sxm5_80gb);
+    REQUIRE_FALSE(split);
+    CHECK(split.error().field.view() == "layout.tensor");
 }

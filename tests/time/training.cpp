@@ -215,6 +215,25 @@ TEST_CASE("a reference costs a forward pass, and KTO's answers to other prompts 
     CHECK(more < 1.4);
 }
 
+TEST_CASE("a teacher costs its own forward pass, and a mixture passes over the logits more often") {
+    job j{.model = models::llama_3_2_1b, .task = task::finetuning, .weights = fp32, .compute = bf16};
+    j.sequence = tokens(1024);
+    j.runtime = runtimes::huggingface;
+    const auto step_of = [](const job& one) { return plan(one, {}, sixteen)->speed.step.expected().in(seconds); };
+    const double alone = step_of(j);
+    j.preference = preference_method::gkd;
+    j.beta = 0;
+    j.teacher = teacher_of(models::llama_3_2_1b);
+    const double by_itself = step_of(j);
+    CHECK(by_itself > alone * 1.15);
+    j.teacher = teacher_of(models::llama_3_1_8b);
+    const double by_larger = step_of(j);
+    CHECK(by_larger > by_itself * 1.3);
+    j.beta = 0.5;
+    CHECK(step_of(j) > by_larger);
+    CHECK(detail::passes_beside(j) == 0);
+}
+
 TEST_CASE("a step exchanges what the stage has that has most of it, whichever stage holds most") {
     job j = trained();
     const layout l{.pipeline = 4, .data = 4, .zero = 1};

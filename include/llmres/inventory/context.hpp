@@ -113,6 +113,21 @@ struct quantised_context {
     bool words;   ///< GPTQ's weights, packed into words beside scales
 };
 
+/// Which of a student's and its teacher's distributions is held against which.
+enum class divergence_kind : std::uint8_t {
+    none,        ///< there is no teacher
+    mixed,       ///< both against a mixture of them
+    of_teacher,  ///< the teacher's against the student's
+    of_student,  ///< the student's against the teacher's
+};
+/// That of a job.
+constexpr divergence_kind divergence_of(const job& j) {
+    if (!learns_from_teacher(j.preference)) return divergence_kind::none;
+    return j.beta <= 0   ? divergence_kind::of_teacher
+           : j.beta >= 1 ? divergence_kind::of_student
+                         : divergence_kind::mixed;
+}
+
 /// The tokens that pass at once on one rank, all of them counted once: each tensor of a layer asks how many there are.
 struct counted_tokens : token_shape {
     /// The same tokens.
@@ -145,6 +160,7 @@ struct training_context {
     attention_context attention;  ///< attention
     expert_context experts;       ///< routed experts
     std::int64_t scored;          ///< positions of `tokens` that the loss scores
+    divergence_kind divergence;   ///< what the loss is of a student's and its teacher's distributions
 
     /// The context of a job in a layout, on a GPU whose first choice of attention kernels is `sdpa`.
     constexpr training_context(const job& j, const layer_split& l, sdpa_backend sdpa = sdpa_backend::flash)
@@ -179,7 +195,8 @@ struct training_context {
                     l.cp_comm_type,
                     code.attention.causal},
           experts{j.expert_load, l.expert_tensor},
-          scored{scored_positions(j, tokens)} {}
+          scored{scored_positions(j, tokens)},
+          divergence{divergence_of(j)} {}
 
     training_context(const job&&, const layer_split&,
                      sdpa_backend = sdpa_backend::flash) = delete;  // it refers into the job

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/collectives.hpp>
@@ -120,6 +121,9 @@ struct operation_formats {
     bool casts_weights = true;        ///< training in 8 bits: in each pass, not once for all micro-batches of a step
     bool fused_loss = false;          ///< the loss reads and writes the logits once
     bool autocast = false;  ///< training: wider weights are cast for their products, and their gradients back again
+    /// Distillation: how often tensors of the logits' size are read or written by the divergence's kernels, in the
+    /// forward and in the backward pass; 0: there is no teacher.
+    std::array<std::int32_t, 2> divergence{};
 
     /// The arithmetic of the layers' products with weights.
     constexpr arithmetic_kind linear_arithmetic() const { return linear ? *linear : compute.arithmetic; }

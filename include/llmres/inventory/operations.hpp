@@ -132,6 +132,14 @@ constexpr void for_each_head_operation(const model& m, const operation_formats& 
         // twice; and so does the backward pass.
         const byte_count logits =
             size_of(fp32, passes[p].scored, detail::ceil_quotient(scored_vocabulary(m), over.tensor));
+        if (const std::int32_t times = formats.divergence[passes[p].backward ? 1 : 0]; times > 0) {
+            const byte_count all = formats.autocast ? logits : div_up(logits * formats.compute.element_bytes, 4);
+            visit(operation{.kind = operation_kind::elementwise,
+                            .read = div_up(all * (2 * times), 3),
+                            .written = div_up(all * times, 3)},
+                  p);
+            continue;
+        }
         visit(operation{.kind = operation_kind::elementwise,
                         .read = formats.fused_loss ? div_up(logits, 2) : logits * 2,
                         .written = formats.fused_loss ? div_up(logits, 2) : logits},

@@ -210,7 +210,7 @@ inline constexpr double most_money = 1e12;
 inline constexpr std::array all{
     by_hand("", "Job", "task", text,
         "serving, pretraining or finetuning; embedding, reranking or classification: serving with that head; dpo, kto, "
-        "orpo, simpo, cpo, reward, grpo, rloo or ppo: finetuning by that preference; default: serving"),
+        "orpo, simpo, cpo, reward, gkd, grpo, rloo or ppo: finetuning by that method; default: serving"),
     by_hand("", "Job", "head", text,
         "what the model makes of its last layer: embedding, classification, reranking or masked_lm; default: as its "
         "files say"),
@@ -260,11 +260,18 @@ inline constexpr std::array all{
         "sequences (or pairs) in one optimizer step; default: one micro-batch for each data-parallel rank")),
     field(at<&job::preference>, "Training", "preference",
         "how preferred answers are learned, two of a prompt a sample: dpo, orpo, simpo, cpo, reward; of single "
-        "answers: kto, or from rollouts grpo, rloo, ppo; default: none, the next token is"),
+        "answers: kto, from a teacher gkd, or from rollouts grpo, rloo, ppo; default: none, the next token is"),
     field(at<&job::reference>, "Training", "reference",
         "where a reference's log-probabilities are from: loaded (another model), offloaded (one in main memory), "
         "adapters_off, precomputed or none; default: of dpo, kto, rloo and ppo adapters_off beside an adapter, else "
         "loaded; of grpo none"),
+    by_hand("", "Training", "teacher", text,
+        "the model whose probabilities gkd learns from, as `model` names one: of as many words as the student"),
+    by_hand("", "Training", "teacher_weights", text,
+        "precision of the teacher's weights; default: as published"),
+    field(at<&job::beta>, "Training", "beta",
+        "gkd: the teacher's weight in the mixture that both models are held against, 0 to 1; 0 and 1: each is held "
+        "against the other; default: 0.5"),
     by_hand("", "Training", "optimizer", text,
         "adamw, adamw_8bit, adafactor, sgd, lion, muon and others (an unknown name is answered with the nearest); "
         "default: adamw"),

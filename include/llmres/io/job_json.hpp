@@ -93,7 +93,7 @@ inline result<device_file> find_no_device(std::string_view path);
 /// Turns what a job document names into values. By itself it opens no file and knows presets alone; sources_in() of
 /// io/files.hpp opens what is named by a path, and a caller's own functions may look names up wherever they like.
 struct job_sources {
-    model_finder model = find_preset;                ///< reads "model", {"from": ...} and "draft"
+    model_finder model = find_preset;                ///< reads "model", "teacher", {"from": ...} and "draft"
     device_finder device = find_no_device;           ///< reads "cluster": {"device": ...}
     runtime_finder runtime = find_compiled_profile;  ///< reads "runtime"
 };
@@ -498,7 +498,7 @@ inline status read_task(job_reader& read, job& j) {
             return refused(
                 error_code::unknown, read.fields().label("task"), read.fields().text_or("task", ""),
                 "serving, pretraining or finetuning; embedding, reranking or classification; dpo, kto, orpo, "
-                "simpo, cpo or reward");
+                "simpo, cpo, reward or gkd");
     }
     if (const status s = read.checked(); !s) return s;
     if (j.task == task::pretraining) j.model = with_pretraining_head(j.model);
@@ -528,6 +528,9 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
         return refused(error_code::unsupported, "preference", name_of(j.preference),
                        "dpo, kto, orpo or simpo: LLaMA-Factory's value head beside all logits is not planned");
     take_loaded_format(read, stack, j);
+    if (stack != nullptr && learns_from_teacher(j.preference) && !stack->has_teachers)
+        return refused(error_code::unsupported, "task", name_of(j.preference),
+                       "trl, ms-swift or huggingface as the runtime: this trainer has no such teacher");
     if (stack != nullptr && learns_from_rollouts(j.preference) && !plans_rollouts(*stack))
         return refused(error_code::unsupported, "task", name_of(j.preference),
                        "trl, verl or openrlhf as the runtime: rollouts of this trainer are not planned");
@@ -536,6 +539,30 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
 }
 
 inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources);
+
+/// The teacher of a document, named as its model is, and the format that its weights are loaded in.
+inline status read_teacher(job_reader& read, const nlohmann::json& document, const job_sources& sources, job& j) {
+    const auto named = document.find("teacher");
+    maybe<precision> weights;
+    read.named("teacher_weights", weights, [](std::string_view name) -> result<maybe<precision>> {
+        const result<precision> found = find_precision("teacher_weights", name);
+        if (!found) return found.error();
+        return maybe<precision>{*found};
+    });
+    if (const status s = read.checked(); !s) return s;
+    if (named == document.end() || named->is_null()) {
+        if (!weights) return done{};
+        return refused(error_code::inconsistent, "teacher_weights", weights->name, "a teacher");
+    }
+    const result<model_source> described = read_model_source(*named, sources.model);
+    if (!described) {
+        const error& e = described.error();
+        return refused(e.code, e.field == "model" ? "teacher" : "teacher: " + std::string{e.field.view()},
+                       e.value.view(), e.expected.view());
+    }
+    j.teacher = teacher_of(described->model, weights);
+    return done{};
+}
 
 /// The critic of a policy that learns by ppo: a model of its size that gives each token one score.
 inline job critic_of(const job& policy) {
@@ -677,6 +704,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     // A CPU alone has nothing to leave to the host.
     if (request.cluster.gpu.id == "cpu") j.runtime.loading.embedding_on_host = false;
     if (const status s = take_stack(read, document, j); !s) return s.error();
+    if (const status s = read_teacher(read, document, sources, j); !s) return s.error();
     if (const status s = take_arithmetic(read, request.cluster, j); !s) return s.error();
     take_data_ranks(document, request);
     take_usual_context(read, request.cluster, j);

@@ -346,10 +346,37 @@ constexpr status validate_compressed_cache(const job& j) {
     return done{};
 }
 
+/// Refuses a teacher whose words are others than the student's, one that nothing is learned from, and a distillation
+/// without one.
+constexpr status validate_teacher(const job& j) {
+    const teacher& t = j.teacher;
+    if (!learns_from_teacher(j.preference)) {
+        if (t.known())
+            return refused(error_code::inconsistent, "teacher", t.name, "absent: only gkd learns from a teacher");
+        if (j.beta != job{}.beta)
+            return refused(error_code::inconsistent, "beta", "given", "absent: it weighs the teacher of gkd");
+        return done{};
+    }
+    if (!t.known())
+        return refused(error_code::missing, "teacher", "absent", "the model that gkd learns from, such as qwen2.5-7b");
+    if (j.runtime.kernels.modules != module_code::transformers)
+        return refused(error_code::unsupported, "preference", name_of(j.preference),
+                       "a runtime whose trainer has a teacher: trl, ms-swift, huggingface or deepspeed");
+    // trl 1.16, experimental/gkd/gkd_trainer.py: "requires a shared vocabulary".
+    const std::int64_t words = scored_vocabulary(j.model);
+    if (t.vocabulary != words)
+        return refused(error_code::inconsistent, "teacher", t.vocabulary, "a model with as many words as the student, ",
+                       words);
+    if (j.reference != reference_model::by_method && j.reference != reference_model::loaded)
+        return refused(error_code::inconsistent, "reference", name_of(j.reference), "absent: gkd loads its teacher");
+    return done{};
+}
+
 /// Refuses a preference that is learned while nothing is finetuned, a reward without a score, references that
 /// contradict the method or the adapter, and runtimes without such losses.
 constexpr status validate_preference(const job& j) {
     if (j.preference == preference_method::none) {
+        if (const status s = validate_teacher(j); !s) return s;
         if (j.reference == reference_model::by_method) return done{};
         return refused(error_code::inconsistent, "reference", name_of(j.reference),
                        "a preference to learn, such as dpo");
@@ -371,6 +398,8 @@ constexpr status validate_preference(const job& j) {
     if (j.preference == preference_method::kto && by_trl && j.micro_batch < 2)
         return refused(error_code::out_of_range, "micro_batch", j.micro_batch,
                        "2 or more: kto holds each answer against another of its micro-batch");
+    if (const status s = validate_teacher(j); !s) return s;
+    if (learns_from_teacher(j.preference)) return done{};
     const bool by_rollouts = learns_from_rollouts(j.preference);
     if (!has_reference(j.preference) && !by_rollouts && j.reference != reference_model::by_method)
         return refused(error_code::inconsistent, "reference", name_of(j.reference),
@@ -404,6 +433,15 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
     if (const status s = detail::validate_preference(j); !s) return s;
+    if (learns_from_teacher(j.preference) && (l.tensor > 1 || l.pipeline > 1 || l.context_parallel > 1))
+        return refused(error_code::unsupported,
+                       l.tensor > 1     ? "layout.tensor"
+                       : l.pipeline > 1 ? "layout.pipeline"
+                                        : "layout.context_parallel",
+                       l.tensor > 1     ? l.tensor
+                       : l.pipeline > 1 ? l.pipeline
+                                        : l.context_parallel,
+                       "1: a teacher is computed by each data rank alone");
     const std::int64_t at_once = sequences_at_once(j, l);
     if (j.global_batch > 0 && j.global_batch % at_once != 0)
         return refused(error_code::inconsistent, "global_batch", j.global_batch,

@@ -13,6 +13,7 @@
 #include <llmres/models/format_families.hpp>
 #include <llmres/models/gguf/mix.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/models/teacher.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/runtimes/loading.hpp>
@@ -63,20 +64,22 @@ enum class preference_method : std::uint8_t {
     simpo,   ///< simple preference optimization
     cpo,     ///< contrastive preference optimization
     reward,  ///< a reward model: a score for each answer
+    gkd,     ///< generalized knowledge distillation: a teacher's probabilities of all words, not its answers alone
     grpo,    ///< group relative policy optimization of its own answers, by their rewards (DAPO, REINFORCE++, ...)
     rloo,    ///< REINFORCE leave-one-out, likewise
     ppo,     ///< proximal policy optimization of its own answers, beside a critic that learns their values
 };
 /// The names of the methods, in their order.
 template <>
-inline constexpr std::array<std::string_view, 10> names_of<preference_method>{"none", "dpo",    "kto",  "orpo", "simpo",
-                                                                              "cpo",  "reward", "grpo", "rloo", "ppo"};
+inline constexpr std::array<std::string_view, 11> names_of<preference_method>{
+    "none", "dpo", "kto", "orpo", "simpo", "cpo", "reward", "gkd", "grpo", "rloo", "ppo"};
 
 /// Where the log-probabilities come from that the trained model's are held against.
 enum class reference_model : std::uint8_t {
-    /// Of dpo, kto, rloo and ppo the model itself where adapters are trained, else another copy of it; of others none.
+    /// Of dpo, kto, rloo and ppo the model itself where adapters are trained, else another copy of it; of gkd the
+    /// teacher; of others none.
     by_method,
-    loaded,        ///< another model of the same size, which is not trained
+    loaded,        ///< another model, which is not trained: of the same size, or the teacher
     adapters_off,  ///< the trained model with its adapters switched off
     precomputed,   ///< computed before training
     offloaded,     ///< another model of the same size, in main memory but for the layer that computes
@@ -91,8 +94,10 @@ inline constexpr std::array<std::string_view, 6> names_of<reference_model>{"by_m
 constexpr bool learns_from_rollouts(preference_method m) { return m >= preference_method::grpo; }
 /// True where a sample is two answers to one prompt, which are computed together.
 constexpr bool learns_from_pairs(preference_method m) {
-    return m != preference_method::none && m != preference_method::kto && !learns_from_rollouts(m);
+    return m != preference_method::none && m != preference_method::kto && m < preference_method::gkd;
 }
+/// True of methods that train a model on the probabilities of another one.
+constexpr bool learns_from_teacher(preference_method m) { return m == preference_method::gkd; }
 /// True of methods whose training step computes a reference's log-probabilities, or reads precomputed ones. (Those that
 /// learn from rollouts may have a reference too, which computes before the step.)
 constexpr bool has_reference(preference_method m) { return m == preference_method::dpo || m == preference_method::kto; }
@@ -146,6 +151,10 @@ struct job {
     std::int64_t global_batch = 0;  ///< samples in one optimizer step; default: one micro-batch a data rank
     preference_method preference = preference_method::none;  ///< what is learned from, where not the next token
     reference_model reference = reference_model::by_method;  ///< what a preferred answer is held against
+    llmres::teacher teacher{};                               ///< the model whose probabilities are learned (`gkd`)
+    /// Of a distillation, the weight of the teacher in the mixture that both models are held against (the generalised
+    /// Jensen-Shannon divergence, arXiv 2306.13649 eq. 1); 0 and 1: each is held against the other.
+    double beta = 0.5;
     token_count scored{};  ///< tokens of a sequence whose log-probabilities are learned from (answers); 0: all
     /// Forward passes over a sample before the step that trains on it, for log-probabilities (`grpo`, `ppo`).
     std::int32_t passes_before_step = 0;
@@ -183,6 +192,7 @@ constexpr std::int64_t computed_sequences(const job& j) { return j.micro_batch *
 /// The reference that the job has: its own, or that of its method; never `by_method`.
 constexpr reference_model reference_of(const job& j) {
     if (j.reference != reference_model::by_method) return j.reference;
+    if (learns_from_teacher(j.preference)) return reference_model::loaded;
     const bool unless_said = has_reference(j.preference) || j.preference == preference_method::rloo ||
                              j.preference == preference_method::ppo;
     if (!unless_said) return reference_model::none;
@@ -194,9 +204,10 @@ constexpr bool loads_reference(const job& j) { return reference_of(j) == referen
 constexpr bool trains_from_host(const job& j) {
     return j.offload.to_host() || reference_of(j) == reference_model::offloaded;
 }
-/// True where a training step computes a reference's log-probabilities beside what the trained model saved.
+/// True where a training step computes a reference or a teacher beside what the trained model saved.
 constexpr bool computes_reference(const job& j) {
-    return has_reference(j.preference) && reference_of(j) != reference_model::precomputed;
+    return learns_from_teacher(j.preference) ||
+           (has_reference(j.preference) && reference_of(j) != reference_model::precomputed);
 }
 /// Whether the runtime serves in fp16 on that GPU though the job says bf16.
 constexpr bool serves_in_fp16(const job& j, const gpu& card) {
@@ -270,6 +281,19 @@ constexpr const precision& reference_format_of(const job& j) {
     const precision &kept = j.model.weights, &trained = weights_of(j);
     const bool narrower = kept.element_bytes >= 2 && kept.element_bytes < trained.element_bytes;
     return j.runtime.loading.training.published_reference && narrower ? kept : trained;
+}
+/// The teacher of a job as a job of its own: a reference that is computed beside the same sequences.
+constexpr job job_of_teacher(const job& j) {
+    job taught = j;
+    taught.model = model_of(j.teacher);
+    taught.weights = j.teacher.weights;
+    taught.teacher = {};
+    taught.preference = preference_method::kto;  // whose samples are single sequences
+    taught.adapter = {};
+    taught.recompute = recompute::none;
+    taught.offload = {};
+    taught.autocast = j.autocast;
+    return taught;
 }
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) {
@@ -422,8 +446,9 @@ constexpr std::array<bounded_field, 8> training_numbers_of(const job& j) {
 }
 
 /// The numbers of a job that may be fractional, with their bounds.
-constexpr std::array<bounded_real, 2> reals_of(const job& j) {
-    return {{{"expert_load", j.expert_load, 1, 1024, "tokens of the busiest experts over the mean, 1 to 1024"},
+constexpr std::array<bounded_real, 3> reals_of(const job& j) {
+    return {{{"beta", j.beta, 0, 1, "the teacher's part of the mixture, 0 to 1"},
+             {"expert_load", j.expert_load, 1, 1024, "tokens of the busiest experts over the mean, 1 to 1024"},
              {"prefix_hit_rate", j.prefix_hit_rate, 0, 1, "a part of the prompt's tokens, 0 to 1"}}};
 }
 

@@ -53,10 +53,11 @@ inline constexpr std::array<std::string_view, 9> names_of<phase>{"prefill", "los
 
 /// A training step by its passes: the most bytes of tensors that are alive in each.
 struct training_passes {
-    byte_count forward{};   ///< from the first layer to the head
-    byte_count loss{};      ///< the head and the loss, and in preference tuning the reference
-    byte_count backward{};  ///< from the gradient of the logits to that of the embedding
-    byte_count step{};      ///< the optimizer's step
+    byte_count forward{};    ///< from the first layer to the head
+    byte_count loss{};       ///< the head and the loss, and in preference tuning the reference
+    byte_count backward{};   ///< from the gradient of the logits to that of the embedding
+    byte_count step{};       ///< the optimizer's step
+    byte_count reference{};  ///< of `loss`, what a reference or a teacher computes
     friend constexpr bool operator==(const training_passes&, const training_passes&) = default;
 };
 

@@ -146,6 +146,7 @@ constexpr training_passes passes_of_stages(const folded_job& f) {
         raise(most.loss, one.loss);
         raise(most.backward, one.backward);
         raise(most.step, one.step);
+        raise(most.reference, one.reference);
     });
     return most;
 }
@@ -159,7 +160,7 @@ constexpr byte_count host_memory(const folded_job& f, const placement& here) {
         job on_gpu = j;
         on_gpu.offload = {};
         on_gpu.reference = reference_model::loaded;
-        held += reference_beside(on_gpu, stage_weights{folded_job{on_gpu, f.layout}, here}.all.weights);
+        held += reference_beside(on_gpu, f.layout, stage_weights{folded_job{on_gpu, f.layout}, here}.all.weights);
     }
     const double batches = in_flight(f.layout, here.stage, f.micro_batches);
     for (std::size_t k = 0; k < f.kinds(); ++k)  // parts of layers that are offloaded by name

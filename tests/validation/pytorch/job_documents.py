@@ -123,6 +123,12 @@ def grpo_document(row: dict[str, str]) -> dict[str, Any]:
     return made
 
 
+def gkd_document(row: dict[str, str]) -> dict[str, Any]:
+    """The job of one row of distillation_runs.csv."""
+    return document(row) | {"preference": "gkd", "teacher": f"{MODELS}/{row['teacher']}.json",
+                            "teacher_weights": FORMATS[row["teacher_dtype"]], "beta": float(row["beta"])}
+
+
 MEASURED = ("allocated_saved_bytes", "allocated_forward_peak_bytes", "allocated_loss_peak_bytes", "allocated_backward_peak_bytes",
             "allocated_step_peak_bytes", "allocated_peak_bytes", "reserved_peak_bytes")
 
@@ -133,11 +139,15 @@ def measured(row: dict[str, str]) -> dict[str, Any]:
     return {"measured": found | {"threads": int(row["threads"])}} if found else {}
 
 
+MADE = {"grpo": grpo_document, "rloo": grpo_document, "gkd": gkd_document}
+"""By the column that says which trainer of TRL's ran."""
+
+
 def main() -> None:
     runs = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else DATA / "pytorch_runs.csv"
     with runs.open(newline="") as file:
         for row in csv.DictReader(file):
-            asked = grpo_document(row) if "trainer" in row else document(row)
+            asked = MADE.get(row.get("trainer", ""), document)(row)
             print(json.dumps({"id": row["run_id"], "series": row["family"], "document": asked} | measured(row)))
 
 

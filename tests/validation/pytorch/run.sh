@@ -20,7 +20,7 @@ fi
 export OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=1
 export LLMRES_REFERENCE_CACHE="$venv"
 cd "$here"
-for tests in test_reference.py test_reinforcement.py; do  # their tensors are fake; each makes its own GPU of that kind
+for tests in test_reference.py test_reinforcement.py test_distillation.py; do  # their tensors are fake; each makes its own GPU of that kind
     CUDA_VISIBLE_DEVICES='' "$venv/bin/python" -m pytest -q -p no:cacheprovider "$tests"
 done
 exec "$venv/bin/python" -m memory_reference --output "$output" "$@"

@@ -47,6 +47,7 @@ enum class loss_variant : std::uint8_t {
     transformer_engine,         ///< one kernel over the 16-bit logits
     flash_cross_entropy,        ///< the same, and the gradient takes their place
     fused_log_probabilities,    ///< head and log-probabilities in tiles, computed anew for the gradient (TRL)
+    divergence,                 ///< of a student's distribution from its teacher's, over all logits of both (TRL)
     mean,                       ///< of the fp32 logits, which the caller keeps to the end
 };
 
@@ -101,6 +102,9 @@ enum class loss_condition : std::uint8_t {
     casts_input_tiles,     ///< the final norm's output is
     returned_in_fp32,      ///< the caller holds fp32 copies of the logits
     returned_as_computed,  ///< it holds the logits
+    mixes,                 ///< both distributions are held against a mixture of them (0 < beta < 1)
+    follows_teacher,       ///< the divergence is the teacher's from the student (beta 0)
+    follows_student,       ///< it is the student's from the teacher (beta 1)
 };
 
 struct loss_tensor {
@@ -256,6 +260,22 @@ inline constexpr std::array tensors{
     loss_tensor{fused_log_probabilities, gradient, r::gradient, 1, f::weights, narrow_head, e::head},
     loss_tensor{fused_log_probabilities, head, r::gradient, 1, f::normed, always, e::hidden},
 
+    // trl 1.16, experimental/gkd/gkd_trainer.py, generalized_jsd_loss. Until it returns: both models' logits, divided
+    // by a temperature, and the teacher's log-softmax. Saved: the student's log-softmax; of a mixture the stack of both
+    // models' log-probabilities and its logarithm, the exponentials of both, and the student's distance from it.
+    loss_tensor{divergence, kept, r::logits, 1, f::compute, caps_logits},
+    loss_tensor{divergence, kept, r::log_probabilities, 7, f::autocast, mixes},
+    loss_tensor{divergence, kept, r::log_probabilities, 2, f::autocast, follows_teacher},
+    loss_tensor{divergence, kept, r::log_probabilities, 3, f::autocast, follows_student},
+    loss_tensor{divergence, forward, r::logits, 4, f::autocast},
+    loss_tensor{divergence, forward, r::log_probabilities, 6, f::autocast, mixes},
+    loss_tensor{divergence, forward, r::log_probabilities, 3, f::autocast, follows_teacher},
+    loss_tensor{divergence, forward, r::log_probabilities, 3, f::autocast, follows_student},
+    loss_tensor{divergence, gradient, r::logits_gradient, 5, f::autocast, mixes},
+    loss_tensor{divergence, gradient, r::logits_gradient, 2, f::autocast, follows_teacher},
+    loss_tensor{divergence, gradient, r::logits_gradient, 3, f::autocast, follows_student},
+    loss_tensor{divergence, head, r::logits_gradient, 1},
+
     loss_tensor{mean, forward, r::logits, 1, f::compute, logits_in_16_bits},
     loss_tensor{mean, forward, r::logits_fp32, 1, f::fp32},
     loss_tensor{mean, gradient, r::logits_gradient, 1, f::fp32},
@@ -313,6 +333,7 @@ constexpr loss_variant loss_variant_of(const training_context& context) {
     const llmres::runtime& runtime = context.runtime;
     const loss_code loss = runtime.kernels.loss.code;
     const bool fp32_compute = context.formats.fp32_compute;
+    if (context.divergence != divergence_kind::none) return loss_variant::divergence;
     if (runtime.kernels.fuses_loss() && loss <= loss_code::eager_shifted) return loss_variant::compiled;
     if (runtime.kernels.loss.narrow && loss <= loss_code::triton)
         return loss == loss_code::triton ? loss_variant::triton_in_format : loss_variant::in_logits_format;
@@ -370,6 +391,9 @@ constexpr bool exists(loss_condition when, const model& m, const training_contex
             return context.autocast && !(context.normed(m.final_norm) == context.formats.compute);
         case loss_condition::returned_in_fp32: return runtime.kernels.loss.returns_fp32;
         case loss_condition::returned_as_computed: return !runtime.kernels.loss.returns_fp32;
+        case loss_condition::mixes: return context.divergence == divergence_kind::mixed;
+        case loss_condition::follows_teacher: return context.divergence == divergence_kind::of_teacher;
+        case loss_condition::follows_student: return context.divergence == divergence_kind::of_student;
         case loss_condition::widens_head_gradient: return !context.frozen && runtime.kernels.loss.widens_head_gradient;
     }
     return false;

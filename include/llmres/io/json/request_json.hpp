@@ -114,7 +114,12 @@ inline json_value to_json(const job& j) {
         out["sequence"] = sequence_of(j).in(tokens);
         out["expert_load"] = j.expert_load;
         if (j.preference != preference_method::none) out["preference"] = name_of(j.preference);
-        if (reference_of(j) != reference_model::none) out["reference"] = name_of(reference_of(j));
+        if (learns_from_teacher(j.preference)) {
+            out["teacher"] = j.teacher.name.view();
+            out["teacher_weights"] = j.teacher.weights.name.view();
+        } else if (reference_of(j) != reference_model::none) {
+            out["reference"] = name_of(reference_of(j));
+        }
         if (!(j.recompute_modules == layer_part_set{layer_part::core_attn}))
             out["recompute_modules"] = to_text(j.recompute_modules);
         json_value& adapted = out["adapter"] = json_value::object();

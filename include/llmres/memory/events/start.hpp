@@ -49,12 +49,16 @@ private:
             to_.allocate_copies(group, kept.adapter, copies);
         });
     }
-    /// A model of as many weights as the trained one, which is not trained.
+    /// A model that is not trained: of as many weights as the trained one, or a teacher.
     constexpr void load_reference() const {
         if (!loads_reference(to_.folded.job)) return;
+        const bool taught = learns_from_teacher(to_.folded.job.preference);
+        const std::int64_t layers = to_.folded.job.teacher.layers;
+        if (taught) return to_.allocate_copies(tensor_group::lasting, to_.at.held.reference, layers);
         if (to_.flat_units()) return to_.allocate(tensor_group::lasting, to_.at.held.reference);
         to_.for_each_tensor_here([&](const training_state& kept, std::int64_t copies) {
-            to_.allocate_copies(tensor_group::lasting, reference_beside(to_.folded.job, kept.weights), copies);
+            to_.allocate_copies(tensor_group::lasting,
+                                reference_beside(to_.folded.job, to_.folded.layout, kept.weights), copies);
         });
     }
     /// Megatron-Core's distributed optimizer: a buffer of all weights and one of all gradients are made beside the

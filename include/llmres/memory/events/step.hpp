@@ -15,6 +15,7 @@
 #include <llmres/memory/training/layer/forward.hpp>
 #include <llmres/memory/training/peak/backward.hpp>
 #include <llmres/memory/training/peak/forward.hpp>
+#include <llmres/memory/training/peak/teacher.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/runtimes/kernels.hpp>
@@ -43,7 +44,10 @@ public:
             forward(i, ahead, to_.layers());
             ahead = 0;
             if (to_.stage.last) loss_.forward();
-            if (computes_reference(to_.folded.job)) reference();
+            if (learns_from_teacher(to_.folded.job.preference))
+                teach();
+            else if (computes_reference(to_.folded.job))
+                reference();
             if (i + 1 < whole) continue;
             if (part > 0 && i + 1 < batches) forward(i + 1, 0, ahead = part);
             backward(i + 1 - whole);
@@ -107,6 +111,16 @@ private:
         if (to_.stage.last)
             to_.allocate(tensor_group::temporaries, loss.kept + (whole > byte_count{} ? whole : loss.forward));
         to_.release(tensor_group::temporaries);
+        to_.release(tensor_group::frames);
+    }
+    /// A teacher's forward pass, of which nothing is saved. (Its logits are the loss's.)
+    constexpr void teach() {
+        const teacher_pass taught = teacher_pass_of(to_.folded);
+        for (std::int64_t i = 0; i < taught.layers; ++i) {
+            to_.allocate(tensor_group::temporaries, taught.layer);
+            to_.release(tensor_group::temporaries);
+            to_.allocate(tensor_group::frames, taught.casts);
+        }
         to_.release(tensor_group::frames);
     }
     /// Whether a layer keeps what it saves until its backward pass, and no less.

@@ -14,6 +14,7 @@
 #include <llmres/memory/training/peak/backward.hpp>
 #include <llmres/memory/training/peak/forward.hpp>
 #include <llmres/memory/training/peak/step.hpp>
+#include <llmres/memory/training/peak/teacher.hpp>
 #include <llmres/memory/training/stage.hpp>
 #include <llmres/memory/training_state.hpp>
 #include <llmres/models/model.hpp>
@@ -31,6 +32,8 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
     const folded_job& f = in.folded;
     const training_stage& s = in.stage;
     const bool forward = forward_may_be_fullest(f.job, f.split, f.context);
+    const bool distils = learns_from_teacher(f.job.preference);
+    const bool refers = computes_reference(f.job) && !distils;
     visit(at_optimizer_step(in));
     for (std::size_t k = 0; k < f.kinds(); ++k) {
         if (s.holds.counts[k] == 0) continue;
@@ -39,7 +42,7 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
             visit(at_layer_backward(in, peak_point::first_layer_backward, k));
         }
         if (forward) visit(at_layer_forward(in, k));
-        if (computes_reference(f.job)) visit(at_reference_forward(in, k));
+        if (refers) visit(at_reference_forward(in, k));
         if (!f.context.adapter.low_rank() || !f.context.recomputes) continue;
         visit(at_adapter_recomputation(in, peak_point::last_adapter_recomputation, k));
         visit(at_adapter_recomputation(in, peak_point::first_adapter_recomputation, k));
@@ -58,7 +61,8 @@ constexpr void for_each_peak_candidate(const stage_step& in, Visit&& visit) {
         if (f.ends.norm_backward > byte_count{}) visit(at_final_norm_backward(in));
         if (in.steps_in_backward && !f.job.model.tied_head) visit(at_head_step(in));
     }
-    if (s.last && computes_reference(f.job)) visit(at_reference_loss(in));
+    if (s.last && refers) visit(at_reference_loss(in));
+    if (distils) for_each_teacher_candidate(in, visit);
     if (s.first && !s.last && s.naive_pipeline) visit(at_logits_returned(in));
 }
 

@@ -141,8 +141,18 @@ constexpr byte_count beside_parameters(const quantised_context& products, const 
     return shape.all(buffers);
 }
 
-/// Weights of a reference beside so many that are trained: as many, in reference_format_of().
-constexpr byte_count reference_beside(const job& j, byte_count trained) {
+/// Weights of a teacher on one GPU. DeepSpeed's ZeRO 3 shards them (trl 1.16, models/utils.py, prepare_deepspeed; with
+/// offloaded parameters they are in main memory); FSDP and DDP do not (accelerate, accelerator.py, prepare_model:
+/// evaluation_mode).
+constexpr byte_count teacher_beside(const job& j, const layout& l) {
+    const bool shards = l.zero == 3 && j.runtime.sharding.code == sharding_code::deepspeed;
+    if (shards && j.offload.parameters != offload_place::none) return {};
+    return shards ? div_up(j.teacher.held, l.dense_shard_ranks()) : j.teacher.held;
+}
+
+/// Weights of a reference beside so many that are trained: as many, in reference_format_of(); or of a teacher.
+constexpr byte_count reference_beside(const job& j, const layout& l, byte_count trained) {
+    if (learns_from_teacher(j.preference)) return teacher_beside(j, l);
     if (!loads_reference(j)) return {};
     const precision &kept = reference_format_of(j), &widened = weights_of(j);
     return kept == widened ? trained : bytes(trained.in(bytes) / widened.element_bytes * kept.element_bytes);

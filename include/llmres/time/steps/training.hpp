@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/hardware/collectives.hpp>
@@ -59,6 +60,19 @@ constexpr token_passes passes_of_training(const job& j, const layout& l) {
     return both;
 }
 
+/// How often the kernels of a divergence read or write tensors of the logits' size, forward and backward: counted from
+/// the operators that TRL's loss dispatches (trl 1.16, experimental/gkd/gkd_trainer.py, generalized_jsd_loss; logsumexp
+/// as ATen's ReduceOps.cpp writes it).
+constexpr std::array<std::int32_t, 2> divergence_passes(const job& j) {
+    switch (divergence_of(j)) {
+        case divergence_kind::mixed: return {67, 54};
+        case divergence_kind::of_teacher: return {19, 16};
+        case divergence_kind::of_student: return {19, 23};
+        case divergence_kind::none: break;
+    }
+    return {};
+}
+
 constexpr operation_formats training_formats(const job& j) {
     const precision& stream = activations_of(j);
     const bool fused_adapters = j.runtime.kernels.adapters == adapter_code::fused;  // which cast the factors themselves
@@ -73,7 +87,8 @@ constexpr operation_formats training_formats(const job& j) {
             .casts_weights = j.runtime.kernels.fp8.recipe == fp8_recipe::none,
             .fused_loss = j.runtime.kernels.loss.code != loss_code::eager &&
                           j.runtime.kernels.loss.code != loss_code::eager_shifted,
-            .autocast = autocasts(j)};
+            .autocast = autocasts(j),
+            .divergence = divergence_passes(j)};
 }
 
 /// Forward and backward pass together.
@@ -83,12 +98,13 @@ constexpr priced_pass both_passes(const priced_passes& each) {
     return all;
 }
 
-/// Forward passes of a training step that nothing is differentiated of: the reference's; of KTO as many over answers to
-/// other prompts, by both models (trl 1.16, trainer/kto_trainer.py, _compute_kl_logps and _compute_loss); and those
-/// before the step.
+/// Forward passes of a training step by a model of the trained one's size that nothing is differentiated of: the
+/// reference's; of KTO as many over answers to other prompts, by both models (trl 1.16, trainer/kto_trainer.py,
+/// _compute_kl_logps and _compute_loss); and those before the step.
 constexpr double passes_beside(const job& j) {
     const double others = j.preference == preference_method::kto ? 1.0 : 0.0;
-    return (computes_reference(j) ? 1.0 + 2.0 * others : others) + j.passes_before_step;
+    const bool by_own_model = computes_reference(j) && !learns_from_teacher(j.preference);
+    return (by_own_model ? 1.0 + 2.0 * others : others) + j.passes_before_step;
 }
 
 /// What a micro-batch takes of one layer: both passes, and what is computed a second time.
@@ -115,6 +131,21 @@ constexpr priced_pass head_work(const job& j, const priced_passes& head) {
     if (passes_beside(j) > 0) all.add(head[0], passes_beside(j));
     all.at_peak = at_peak;
     all.flops = once;
+    return all;
+}
+
+/// Work of a micro-batch in a teacher, of which nothing is differentiated.
+constexpr priced_pass teacher_work(const job& j, const layout& l, const pricing& with) {
+    const job taught = job_of_teacher(j);
+    const token_passes passes = passes_of_training(taught, l);
+    const operation_formats formats = training_formats(taught);
+    remembered_passes priced_before{folds_are::made_anew};
+    remembered_products no_products;
+    model_pricer priced{taught, l, with, formats, passes, priced_before, no_products};
+    priced_pass all = priced.head()[0];
+    all.add(priced.layer(0)[0], taught.model.layers.size);
+    all.at_peak = {};
+    all.flops = {};
     return all;
 }
 
@@ -187,6 +218,7 @@ constexpr stage_work work_of_stages_anew(const job& j, const layout& l, const pr
             for (std::size_t k = 0; k < static_cast<std::size_t>(j.model.layers.kind_count); ++k)
                 if (holds.counts[k] > 0) work.add(layers[k], holds.counts[k]);
             if (holds.output) work.add(head, 1.0);
+            if (learns_from_teacher(j.preference)) work.add(teacher_work(j, l, with), 1.0);
             if (j.mtp_layers > 0 && stage == prediction_stage(l)) work.add(depth, j.mtp_layers);
             terms = work.terms(with.reach, launches);
             time = terms.expected();
@@ -261,7 +293,11 @@ constexpr data_exchanges data_exchange(const job& j, const memory_breakdown& hel
     if (l.zero == 1 || (l.zero == 2 && j.runtime.sharding.code == sharding_code::deepspeed))
         return {.during = reduce, .behind = gather};
     const double gathers = l.zero == 3 ? (2.0 + passes_beside(j)) * static_cast<double>(micro_batches) : 1.0;
-    return {.during = reduce + gather * gathers};
+    duration during = reduce + gather * gathers;
+    if (learns_from_teacher(j.preference) && l.zero == 3 && j.runtime.sharding.code == sharding_code::deepspeed)
+        during += exchange(collective_kind::all_gather, j.teacher.held, shards, l.tensor) *
+                  static_cast<double>(micro_batches);
+    return {.during = during};
 }
 
 /// The part of 1F1B's bubble that remains where gradients of weights, a third of the time, are computed in it (arXiv

@@ -107,6 +107,11 @@ inline void assume_training(assumption_list& a, const nlohmann::json& document, 
     a.add("sequence", sequence_of(j).in(tokens));
     if (const std::string_view head = head_name(j.model); !head.empty()) a.add("head", head);
     a.add("micro_batch", j.micro_batch);
+    if (learns_from_teacher(j.preference)) {
+        a.add("teacher_weights", j.teacher.weights.name.view());
+        a.add("beta", j.beta);
+        if (stack != nullptr) a.list()["answers"] = "given";  // none is generated in training (lmbda 0)
+    }
     if (has_reference(j.preference) || learns_from_rollouts(j.preference)) a.add("reference", name_of(reference_of(j)));
     a.add("optimizer", j.optimizer.name.view());
     const maybe<precision> master = j.adapter.trains() ? maybe<precision>{} : master_weights_of(j);

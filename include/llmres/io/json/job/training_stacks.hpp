@@ -31,13 +31,14 @@ struct training_stack {
     std::string_view of_sharded = "{}";       ///< further ones where `layout` has `zero` 2 or 3, as JSON
     std::string_view of_preferences = "{}";   ///< further ones where preferences are learned, as JSON
     std::string_view of_reference = "{}";     ///< further ones where all weights learn beside a reference, as JSON
-    std::string_view of_unreferenced = "{}";  ///< further ones where orpo, simpo or cpo learns preferences, as JSON
+    std::string_view of_whole_logits = "{}";  ///< further ones where orpo, simpo, cpo or gkd makes all logits, as JSON
     std::string_view of_rollouts = "{}";      ///< further ones where grpo, rloo or ppo learns from rollouts, as JSON
     /// Settings of the engine in `rollout` that nobody says otherwise, by the engine's name, as JSON.
     std::string_view of_engines = "{}";
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
-    bool mixes = true;  ///< it trains in mixed precision though nobody asks for it
+    bool mixes = true;          ///< it trains in mixed precision though nobody asks for it
+    bool has_teachers = false;  ///< it distils (gkd)
     /// `offload` is for layers that are recomputed whole, of sequences from this length on. Unit: tokens.
     std::int64_t offloads_from = 0;
 };
@@ -50,7 +51,8 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .also = "hftrainer",
      .read_in = "transformers 5.24.0, training_args.py",
      .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})",
-     .mixes = false},
+     .mixes = false,
+     .has_teachers = true},
     {.name = "trainerfsdp",
      .also = "trainerwithfsdp",
      .read_in = "transformers 5.24.0, training_args.py: _process_fsdp_args",
@@ -65,11 +67,12 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                      "optimizer": "adamw_fused",
                      "runtime": {"fp32_stream": false, "loss": "fused_log_probabilities"}})",
      .of_low_rank = R"({"adapter": {"rank": 16, "dropout": 0.05}})",
-     // experimental/orpo and experimental/cpo make all logits.
-     .of_unreferenced = R"({"runtime": {"loss": "eager"}})",
+     // experimental/orpo, experimental/cpo and experimental/gkd make all logits.
+     .of_whole_logits = R"({"runtime": {"loss": "eager"}})",
      // trainer/grpo_config.py, trainer/rloo_config.py and generation/vllm_generation.py; prompts are never cut.
      .of_rollouts = R"({"sequence": null, "rollout": {"engine": "transformers", "generations": 8, "output": 512}})",
-     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.3, "max_num_batched_tokens": 4096}})"},
+     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.3, "max_num_batched_tokens": 4096}})",
+     .has_teachers = true},
     // Norms and embeddings are 16-bit again after peft's prepare_model_for_kbit_training (loaders/model.py,
     // should_convert_embedding_dtypes; not where FSDP shards 4-bit weights). Kernels of adapters are switched on unless
     // the configuration names one (utils/schemas/validation.py, lora_kernels_auto_enable; kernels/lora.py).
@@ -94,7 +97,8 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                 "pipelines/train/tuner.py",
      .defaults = R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw_fused",
                      "adapter": {"kind": "lora", "rank": 8, "dropout": 0.05}, "runtime": {"fp32_stream": false}})",
-     .of_low_rank = R"({"adapter": {"dropout": 0.05}})"},
+     .of_low_rank = R"({"adapter": {"dropout": 0.05}})",
+     .has_teachers = true},
     // A LoRA of 4-bit weights; full fine-tuning is in bf16 (models/vision.py, float32_mixed_precision). bitsandbytes'
     // 8-bit optimizers do not step FSDP2's shards (models/rl.py).
     {.name = "unsloth",
@@ -280,8 +284,10 @@ inline std::optional<nlohmann::json> with_defaults_of_stack(const nlohmann::json
         if (!learned) continue;
         defaults.merge_patch(nlohmann::json::parse(stack->of_preferences));
         if (has_reference(*learned) && trains_all) defaults.merge_patch(nlohmann::json::parse(stack->of_reference));
-        if (learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward)
-            defaults.merge_patch(nlohmann::json::parse(stack->of_unreferenced));
+        const bool unreferenced =
+            learns_from_pairs(*learned) && !has_reference(*learned) && *learned != preference_method::reward;
+        if (unreferenced || learns_from_teacher(*learned))
+            defaults.merge_patch(nlohmann::json::parse(stack->of_whole_logits));
     }
     take_rollout_defaults(*stack, said, defaults);
     const bool recomputes = says(said.value("recompute", defaults["recompute"]), name_of(recompute::full));

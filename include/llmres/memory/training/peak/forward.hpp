@@ -172,7 +172,9 @@ constexpr peak_candidate at_loss(const stage_step& in, peak_point point) {
     tensor_memory t = in.held;
     t.gradients = earlier_gradients(in);
     t.activations = s.saved.all - s.saved.not_at_loss + in.folded.ends.after_layers + loss.saved;
-    if (point == peak_point::loss_forward) t.activations += cached_casts(in) + loss_frames(in);
+    // A teacher has computed since the student's casts were freed.
+    const bool follows_student = in.folded.context.divergence == divergence_kind::none;
+    if (point == peak_point::loss_forward && follows_student) t.activations += cached_casts(in) + loss_frames(in);
     t.logits = loss.kept + (point == peak_point::loss_forward ? loss.forward : loss.gradient + loss.held) +
                s.weights.prediction.logits;
     t.communication = in.gathered_in_loss;
@@ -189,7 +191,8 @@ constexpr peak_candidate at_loss_forward(const stage_step& in) {
     const loss_code loss = context.runtime.kernels.loss.code;
     const bool in_parts = scored_vocabulary(m) == 0 || loss == loss_code::fused_linear || loss == loss_code::chunked ||
                           loss == loss_code::fused_log_probabilities;
-    if (in_parts || !context.frozen || !context.casts(m.final_norm)) return at_the_loss;
+    const bool distils = context.divergence != divergence_kind::none;
+    if (in_parts || distils || !context.frozen || !context.casts(m.final_norm)) return at_the_loss;
     const std::int64_t rows = ceil_quotient(scored_vocabulary(m), in.folded.layout.tensor);
     peak_candidate at_head = at_the_loss;
     at_head.tensors.activations += size_of(context.formats.compute, context.tokens.all(), m.hidden);

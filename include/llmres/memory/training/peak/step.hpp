@@ -45,8 +45,8 @@ enum class peak_point : std::uint8_t {
     final_norm_backward,          ///< the norm after the layers is differentiated, step by step
     head_step,                    ///< an optimizer that steps in the backward pass updates the head
     logits_returned,              ///< naive pipeline: the last GPU hands the logits to the first
-    reference_forward,            ///< preference tuning: a layer of the reference is computed
-    reference_loss,               ///< preference tuning: the reference's log-probabilities are computed
+    reference_forward,            ///< preference tuning: a layer of the reference, or of the teacher, is computed
+    reference_loss,               ///< preference tuning: the reference's log-probabilities are, or the teacher's logits
 };
 
 /// The part of a step that a plan names for a point.
@@ -72,6 +72,7 @@ constexpr void take(training_passes& passes, peak_point point, byte_count size) 
                        : phase_of(point) == phase::reference                                       ? passes.loss
                                                                                                    : passes.backward;
     if (size > most) most = size;
+    if (phase_of(point) == phase::reference && size > passes.reference) passes.reference = size;
 }
 
 /// The tensors of a stage at one point of the step.
@@ -227,7 +228,7 @@ constexpr stage_step stage_step_of(const folded_job& f, const training_stage& s)
                                   ? states_before_first_step(j, l, s.holds)
                                   : s.weights.all.optimizer.states,
                  .paged = j.steps == 1 ? byte_count{} : s.weights.all.optimizer.paged,
-                 .reference = reference_beside(j, s.weights.all.weights)},
+                 .reference = reference_beside(j, l, s.weights.all.weights)},
         .details = {.maybe_more = s.saved.maybe_more,
                     .reduced = s.weights.all.gradients.whole,
                     .gathered = f.context.frozen && l.zero < 3 ? s.weights.all.gradients.whole : s.weights.all.gathered,

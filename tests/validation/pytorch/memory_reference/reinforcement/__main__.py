@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import gc
 import pathlib
@@ -11,6 +12,7 @@ import re
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +22,7 @@ import trl
 
 from memory_reference import attention, fake_gpu
 from memory_reference.__main__ import DESCRIPTION, MODELS, describe, write_model
+from memory_reference.measure import Case
 from memory_reference.reinforcement import cases
 from memory_reference.reinforcement.measure import PHASES, Job, run
 
@@ -41,13 +44,15 @@ def row_of(job: Job, mode: str) -> dict[str, Any]:
         "generates": job.generates or ""}
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+def measure_jobs(help_text: str, jobs: list[Any], files: list[str], columns: tuple[str, ...], run: Callable[[Any, str], Any],
+                 row_of: Callable[[Any, str], dict[str, Any]], models_of: Callable[[Any], tuple[Case, ...]]) -> int:
+    """The jobs that the command line selects, a row each in the first of ``files``, and in a second one what was alive."""
+    parser = argparse.ArgumentParser(description=help_text)
     parser.add_argument("--output", type=pathlib.Path, required=True, help="folder for the CSV files")
     parser.add_argument("--only", default="", help="regular expression on run_id")
     parser.add_argument("--list", action="store_true", help="print the run_ids and stop")
     options = parser.parse_args()
-    selected = [job for job in cases.all_jobs() if re.search(options.only, job.run_id)]
+    selected = [job for job in jobs if re.search(options.only, job.run_id)]
     if options.list:
         print("\n".join(job.run_id for job in selected))
         return 0
@@ -60,11 +65,11 @@ def main() -> int:
     gc.freeze()  # each case collects garbage: not the libraries again
     options.output.mkdir(parents=True, exist_ok=True)
     failed = 0
-    with (options.output / RUNS).open("w", newline="") as runs_file, (options.output / ALIVE).open("w", newline="") as alive_file:
-        runs = csv.DictWriter(runs_file, (*DESCRIPTION, *OF_JOB, *MEASURES), lineterminator="\n")
-        alive = csv.DictWriter(alive_file, ALIVE_COLUMNS, lineterminator="\n")
-        runs.writeheader()
-        alive.writeheader()
+    with contextlib.ExitStack() as opened:
+        written = [opened.enter_context((options.output / name).open("w", newline="")) for name in files]
+        tables = [csv.DictWriter(file, fields, lineterminator="\n") for file, fields in zip(written, (columns, ALIVE_COLUMNS))]
+        for table in tables:
+            table.writeheader()
         for number, job in enumerate(selected, 1):
             start = time.monotonic()
             torch.manual_seed(0)
@@ -79,13 +84,20 @@ def main() -> int:
                 if len(selected) == 1:
                     raise
                 continue
-            runs.writerow(row_of(job, "fake-cuda") | result.row)
-            write_model(job.model, options.output / MODELS)
-            alive.writerows({"run_id": job.run_id} | asdict(row) for row in result.alive)
-            runs_file.flush()
-            alive_file.flush()
+            tables[0].writerow(row_of(job, "fake-cuda") | result.row)
+            for model in models_of(job):
+                write_model(model, options.output / MODELS)
+            for table in tables[1:]:
+                table.writerows({"run_id": job.run_id} | asdict(row) for row in result.alive)
+            for file in written:
+                file.flush()
             print(f"{number}/{len(selected)} {job.run_id} {time.monotonic() - start:.1f} s", flush=True)
     return min(failed, 1)
+
+
+def main() -> int:
+    return measure_jobs(__doc__, cases.all_jobs(), [RUNS, ALIVE], (*DESCRIPTION, *OF_JOB, *MEASURES), run, row_of,
+                        lambda job: (job.model,))
 
 
 if __name__ == "__main__":
