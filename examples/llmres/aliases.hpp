@@ -176,6 +176,8 @@ inline constexpr auto word_rows = std::to_array<word_alias>({
     {"task", "simpo", "task=finetuning preference=simpo"},
     {"task", "cpo", "task=finetuning preference=cpo"},
     {"preference", "ipo", "preference=dpo"},
+    {"task", "gkd", "task=finetuning preference=gkd"},
+    {"task", "distillation|distil|distill|knowledge_distillation|kd", "task=finetuning preference=gkd"},
     {"reference", "precompute|precomputed_log_probs", "reference=precomputed"},
     {"task", "grpo|dapo|gspo|reinforce|reinforce++|dr_grpo", "task=finetuning preference=grpo"},
     {"task", "rloo", "task=finetuning preference=rloo"},

@@ -158,6 +158,7 @@ std::vector<std::string> take_launch_line(std::vector<std::string> words, std::i
     llmres::launch_line read =
         accept(words.size() == 1 ? llmres::read_launch_line(words[0], gpus) : llmres::read_launch_line(words, gpus));
     name_absent_file(read.document, "model", read.notes);
+    name_absent_file(read.document, "teacher", read.notes);
     name_absent_file(read.document["runtime"], "draft", read.notes);
     take_launched(std::move(words), std::move(read.document));
     return std::move(read.notes);

@@ -66,7 +66,8 @@ constexpr auto memory_texts = std::to_array<term_text>(
      {"scores over the vocabulary, and what sampling or the loss makes of them",
       "serving: sequences x vocabulary x bytes, and again in fp32 to sample; training: tokens of a micro-batch x "
       "vocabulary x bytes, with the gradient of the loss, in the runtime's kernels; where preferences are learned, of "
-      "both answers, and once more while a reference is computed. TRL makes tiles of 4,096 tokens and 32,768 words",
+      "both answers, and once more while a reference is computed; of a teacher, 17 times at a mixture's loss. TRL "
+      "makes tiles of 4,096 tokens and 32,768 words",
       "inventory/layers/loss.hpp, inventory/activations.hpp; trl 1.16, kernels/chunked_logprob.py"},
      {"NCCL's communicators, and buffers of what GPUs exchange",
       "a constant of the runtime for each group of ranks; gathered weights and reduced gradients of ZeRO, FSDP, DDP",
@@ -79,12 +80,13 @@ constexpr auto memory_texts = std::to_array<term_text>(
      {"what the allocator or a pool holds beyond what it hands out",
       "a part of what is allocated, and what a pool withholds because it is a fraction of the device",
       "a simulation of PyTorch's allocator, and the runtime's profile (runtimes/allocator.hpp)"},
-     {"weights of the model that preferred answers are held against (DPO, KTO); none where adapters are switched off "
-      "for "
-      "it, or its log-probabilities were computed before",
+     {"weights of the model that preferred answers are held against (DPO, KTO), or of a teacher (GKD); none where "
+      "adapters are switched off for it, or its log-probabilities were computed before",
       "as `weights`: another copy of the model, split as they are by ZeRO 3 and FSDP, whole on each GPU else; in the "
-      "format of the trained weights, or in that of the checkpoint (LLaMA-Factory)",
-      "arXiv 2305.18290; trl 1.16, trainer/dpo_trainer.py; llamafactory 0.9.5, model/loader.py; docs/preferences.md"}});
+      "format of the trained weights, or in that of the checkpoint (LLaMA-Factory). A teacher's own, in "
+      "`teacher_weights`, split by DeepSpeed's ZeRO 3 alone",
+      "arXiv 2305.18290, 2306.13649; trl 1.16, trainer/dpo_trainer.py, experimental/gkd; llamafactory 0.9.5, "
+      "model/loader.py; docs/preferences.md"}});
 static_assert(memory_texts.size() == llmres::names_of<llmres::memory_term>.size());
 
 /// Of time, in the order of llmres::time_term.
@@ -247,6 +249,11 @@ figure_list figures_of(const llmres::plan_request& r, const llmres::job_plan& p,
                     {"micro-batch", micro_batch_text(j)},
                     {"loss", std::string{name_of(j.runtime.kernels.loss.code)}}};
         case reference: {
+            if (learns_from_teacher(j.preference))
+                return {{"learned by", std::string{name_of(j.preference)}},
+                        {"teacher", std::string{j.teacher.name.view()}},
+                        {"weights", to_string(j.teacher.held)},
+                        {"format", std::string{j.teacher.weights.name.view()}}};
             if (!has_reference(j.preference)) return {};
             figure_list of_reference{{"learned by", std::string{name_of(j.preference)}},
                                      {"log-probabilities", log_probabilities_text(reference_of(j))}};

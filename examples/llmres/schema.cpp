@@ -129,6 +129,7 @@ void print_job_schema() {
     fields.update(fields_of(""));
     for (const char* object : {"lengths", "adapter", "offload", "rollout", "storage", "checkpoint", "run", "cost"})
         fields[object] = object_of(fields_of(object));
+    fields["teacher"]["type"] = {"string", "object", "null"};
     fields["cost"]["properties"]["prices"]["type"] = {"object", "null"};
     fields["rollout"]["properties"]["engine"]["type"] = {"string", "object", "null"};
     fields["layout"] = layout;

@@ -28,8 +28,8 @@ constexpr std::array topics{
     topic{
         "training",
         "Whether a step fits and how long it takes. --task is pretraining or finetuning, or dpo, kto,\n"
-        "orpo, simpo, cpo and reward where preferred answers are learned; --sequence, --micro_batch (of pairs there)\n"
-        "and --global_batch say what a step computes, --zero, --tensor and --pipeline how it is split.",
+        "orpo, simpo, cpo and reward where preferred answers are learned, gkd where a --teacher is;\n"
+        "--sequence, --micro_batch (of pairs there) and --global_batch say what a step computes, --zero, --tensor and --pipeline how it is split.",
         {"llmres plan llama-3.1-8b --task pretraining --gpu h100-sxm5-80gb --gpus 8 --sequence 4096 --zero 3",
          "llmres plan qwen3-8b --task finetuning --gpu a100-sxm4-80gb --sequence 2048 --runtime huggingface "
          "--recompute full",

@@ -59,7 +59,7 @@ constexpr std::string_view silent_options =
     " ds3_gather_for_generation epsilon epsilon_high delta scale_rewards reward_funcs reward_weights log_completions"
     " num_completions_to_print mask_truncated_completions importance_sampling_level multi_objective_aggregation"
     " cache_implementation vllm_mode vllm_importance_sampling_cap vllm_importance_sampling_mode advantage_clip_range"
-    " normalize_advantages reward_clip_range vllm_guided_decoding_regex vllm_structured_outputs_regex ";
+    " normalize_advantages reward_clip_range lmbda seq_kd max_new_tokens vllm_guided_decoding_regex vllm_structured_outputs_regex ";
 /// Options that change memory or speed, and that no field of a job has.
 constexpr std::string_view unmodelled_options =
     " optim_target_modules liger_kernel_config torch_empty_cache_steps auto_find_batch_size accelerator_config"
@@ -69,8 +69,8 @@ constexpr std::string_view unmodelled_options =
     " padding_free sync_ref_model ref_model_init_kwargs ref_adapter_name lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
     " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";
 /// Methods that scripts are named after: words of --task.
-constexpr std::array<std::string_view, 10> other_methods{"reward", "dpo",  "kto",  "orpo", "simpo",
-                                                         "cpo",    "grpo", "rloo", "ppo",  "rlhf"};
+constexpr std::array<std::string_view, 11> other_methods{"reward", "dpo",  "kto",  "orpo", "simpo", "cpo",
+                                                         "gkd",    "grpo", "rloo", "ppo",  "rlhf"};
 // clang-format on
 
 bool is_in(std::string_view list, std::string_view name) { return list.find(fmt::format(" {} ", name)) != list.npos; }
@@ -338,7 +338,7 @@ private:
         if (trainer_ == started_trainer::script && reads_file)
             trainer_ = started_trainer::llama_factory;  // src/train.py
         // TRL's own scripts, and others that are named after a method that is learned by its trainers alone.
-        constexpr std::array<std::string_view, 5> of_trl{"dpo", "kto", "orpo", "simpo", "cpo"};
+        constexpr std::array<std::string_view, 6> of_trl{"dpo", "kto", "orpo", "simpo", "cpo", "gkd"};
         of_trl_ = script_.find("trl/") != std::string::npos || module.starts_with("trl.") ||
                   std::ranges::any_of(of_trl, [&](std::string_view method) { return has_part(name, method); });
         script_ = name;
@@ -346,7 +346,11 @@ private:
     /// Refuses what the command `trl` does not train with (trl 1.16.0, cli/commands).
     void check_trl_command() const {
         constexpr std::array<std::string_view, 6> commands{"sft", "dpo", "grpo", "kto", "reward", "rloo"};
-        constexpr std::array<std::string_view, 4> by_scripts{"orpo", "simpo", "cpo", "ppo"};
+        constexpr std::array<std::string_view, 5> by_scripts{"orpo", "simpo", "cpo", "ppo", "gkd"};
+        if (script_ == "distillation")
+            throw refusal{llmres::refused(llmres::error_code::unsupported, "trl", script_,
+                                          "--task gkd --teacher MODEL, TRL's GKDTrainer: a divergence in tiles over "
+                                          "answers that the student generates is not planned")};
         if (std::ranges::find(commands, script_) == commands.end() &&
             std::ranges::find(by_scripts, script_) == by_scripts.end())
             throw refusal{llmres::refused(llmres::error_code::unknown, "trl", script_,
@@ -390,6 +394,7 @@ private:
         take_deepspeed(said, {.per_device = per_device,
                               .accumulation = steps,
                               .ranks = by_.known() > 1 ? launched.sequences / (per_device * steps) : 0});
+        if (task == "gkd") take_teacher(said);
         if (by_trl && (task == "grpo" || task == "rloo")) take_rollout(said, launched.sequences / steps, steps);
         trained(said, launched.sequences);
         if (by_trl && !says_16_bits) said.erase("bf16");
@@ -445,6 +450,17 @@ private:
             path.remove_prefix(std::min(end + 1, path.size()));
         }
         return false;
+    }
+    /// What a script of GKDTrainer says of the teacher, which is loaded in the format of the student's weights (trl
+    /// 1.16.0, scripts/distillation.py and the script gkd.py of its examples: dtype=model_args.dtype).
+    void take_teacher(std::map<std::string, std::string>& said) {
+        for (const auto& [name, flag] : {std::pair{"teacher_model_name_or_path", "teacher"}, std::pair{"beta", "beta"}})
+            if (const auto found = said.find(name); found != said.end()) {
+                own_.push_back(fmt::format("--{}={}", flag, found->second));
+                said.erase(found);
+            }
+        const auto weights = said.find("weights");
+        own_.push_back("--teacher_weights=" + (weights == said.end() ? std::string{"fp32"} : weights->second));
     }
     /// What GRPO and RLOO say of their answers (trl 1.16.0, trainer/grpo_config.py): `beta` weighs a reference, which
     /// is the model without its adapter where it has one; a rollout has steps_per_generation times what all GPUs

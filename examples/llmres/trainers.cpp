@@ -207,6 +207,7 @@ trained_job job_of_ms_swift(const std::string& method, const given_settings& giv
     const std::string learned = told.text("task");
     job.set("task", method != "rlhf" ? "finetuning" : learned.empty() ? "dpo" : learned);
     job.set("runtime", "ms-swift");
+    if (learned == "gkd") job.set_kept("teacher", "teacher"), job.set_kept("beta", "beta");
     const std::int64_t data = job.lay_out(seen);
     // trainers/arguments.py: 16 sequences a step where nobody says how many micro-batches are accumulated.
     const std::int64_t all = std::max<std::int64_t>(told.number("micro_batch", 1), 1) * data;

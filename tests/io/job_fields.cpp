@@ -127,6 +127,8 @@ const std::map<std::string, turn>& turns() {
     const json apart = learning(object({{"gpus", 4}}));
     const json rollouts = learning(json::object());
     const json interrupted = object({{"tokens", 1'000'000'000}, {"checkpoint", 30}, {"checkpoint_interval", 600}});
+    const json taught = training(object(
+        {{"model", "llama-3.2-1b"}, {"task", "finetuning"}, {"preference", "gkd"}, {"teacher", "llama-3.2-3b"}}));
     static const std::map<std::string, turn> all{
         {".task",
          {both(serving(), object({{"context", nullptr}, {"batch", nullptr}, {"runtime", nullptr}})), "pretraining"}},
@@ -134,6 +136,9 @@ const std::map<std::string, turn>& turns() {
         {".labels", {training(object({{"head", "classification"}})), 1000}},
         {".preference", {training(object({{"task", "finetuning"}})), "dpo"}},
         {".reference", {training(object({{"task", "finetuning"}, {"preference", "dpo"}})), "precomputed"}},
+        {".teacher", {taught, object({{"from", "llama-3.2-1b"}, {"layers", 4}})}},
+        {".teacher_weights", {taught, "fp32"}},
+        {".beta", {taught, 0}},
         {".weights", {training(), "fp32"}},
         {".compute", {training(object({{"weights", "bf16"}})), "fp32"}},
         {".attention", {training(), "eager"}},

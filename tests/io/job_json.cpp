@@ -37,6 +37,41 @@ TEST_CASE("a task may be named by the preferences that are learned, and no other
     CHECK(classes_of(reward->job.model) == 1);
 }
 
+TEST_CASE("a teacher is named as a model is, and its trainer decides how it is computed") {
+    json document = {{"model", "qwen2.5-0.5b"},
+                     {"cluster", {{"gpu", "h100-sxm5-80gb"}}},
+                     {"task", "gkd"},
+                     {"teacher", "qwen2.5-1.5b"},
+                     {"runtime", "trl"}};
+    const result<plan_request> named = read_job(document);
+    REQUIRE(named);
+    CHECK(named->job.preference == preference_method::gkd);
+    CHECK(named->job.teacher.name == "qwen2.5-1.5b");
+    CHECK(named->job.teacher.weights == bf16);
+    CHECK(named->job.runtime.kernels.loss.code == loss_code::eager);
+    CHECK(named->job.autocast == maybe<bool>{true});  // logits of both models are returned in fp32
+    document["runtime"] = "trl+deepspeed";
+    CHECK_FALSE(read_job(document)->job.autocast.value_or(false));
+    document["runtime"] = "trl";
+    document["teacher"] = {{"from", "qwen2.5-1.5b"}, {"layers", 4}};
+    document["teacher_weights"] = "fp32";
+    const result<plan_request> cut = read_job(document);
+    REQUIRE(cut);
+    CHECK(cut->job.teacher.layers == 4);
+    CHECK(cut->job.teacher.weights == fp32);
+    const auto refusal = [&](const json& more) {
+        json other = document;
+        other.merge_patch(more);
+        const result<plan_request> read = read_job(other);
+        return read ? std::string{} : std::string{read.error().field.view()};
+    };
+    CHECK(refusal({{"teacher", "qwen9"}}) == "teacher");
+    CHECK(refusal({{"teacher", 7}}) == "teacher");
+    CHECK(refusal({{"teacher", nullptr}}) == "teacher_weights");
+    CHECK(refusal({{"beta", 2}}) == "beta");
+    CHECK(refusal({{"runtime", "axolotl"}}) == "task");
+}
+
 TEST_CASE("by itself a document opens no file: what it names by a path is refused, and says what may stand there") {
     const auto refusal = [](const json& more) {
         json document = minimal();

@@ -219,6 +219,9 @@ TEST_CASE("teachers that contradict the job are refused by name") {
     j.runtime = runtimes::torchtune;
     CHECK(why(j).starts_with("preference: a runtime whose trainer has a teacher"));
     j = student();
+    j.runtime.kernels.loss.code = loss_code::fused_linear;
+    CHECK(why(j).starts_with("runtime.loss: eager"));
+    j = student();
     j.beta = 1.5;
     CHECK_FALSE(validate(j));
     const status split = validate_training(student(), layout{.tensor = 2}, gpus::h100_sxm5_80gb);

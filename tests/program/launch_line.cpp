@@ -242,6 +242,26 @@ TEST_CASE("a trainer's line is planned as its runtime by name, and says the same
     CHECK(formats({"--fp16", "true"}) == arguments{"fp32", "fp16"});
 }
 
+TEST_CASE("a script of TRL's GKDTrainer names its teacher, which is loaded in the format of its student") {
+    const auto job = [](const arguments& options) {
+        const outcome o =
+            run(arguments{"plan", "--gpu", "h200-sxm5-141gb", "--json", "--", "python", "gkd.py",
+                          "--model_name_or_path", "Qwen/Qwen2.5-0.5B-Instruct", "--teacher_model_name_or_path",
+                          "Qwen/Qwen2.5-1.5B-Instruct", "--lmbda", "0", "--max_new_tokens", "256"} +
+                options);
+        CAPTURE(o.err);
+        REQUIRE((o.exit == fits || o.exit == does_not_fit));
+        return o.json()["job"];
+    };
+    CHECK(job({})["preference"] == "gkd");
+    CHECK(job({})["teacher"] == "qwen2.5-1.5b-instruct");
+    CHECK(job({})["teacher_weights"] == "fp32");  // trl 1.16, trainer/model_config.py
+    CHECK(job({"--dtype", "bfloat16", "--beta", "0.9"})["teacher_weights"] == "bf16");
+    CHECK(job({"--beta", "0.9"})["beta"] == 0.9);
+    refused({"plan", "--gpu", "h200-sxm5-141gb", "--", "trl", "distillation", "--model_name_or_path", "Qwen/Qwen3-8B"},
+            {"trl is distillation", "--task gkd"});
+}
+
 TEST_CASE("what is typed before a trainer's line goes over it in whichever words, and contradicts itself nowhere") {
     const auto job = [](arguments before, const char* method) {
         before.insert(before.begin(), {"plan", "--gpu", "h200-sxm5-141gb", "--json"});

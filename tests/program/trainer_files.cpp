@@ -77,6 +77,13 @@ TEST_CASE("lines of ms-swift are read with its own defaults") {
     CHECK(answer("swift rlhf --rlhf_type kto --tuner_type full --model Qwen/Qwen3-8B")["job"]["reference"] == "loaded");
     CHECK(answer("swift rlhf --rlhf_type rm --model Qwen/Qwen3-8B")["job"]["head"] == "classification");
     CHECK(answer("swift rlhf --rlhf_type simpo --model Qwen/Qwen3-8B")["job"]["preference"] == "simpo");
+    const json taught = answer(
+        "swift rlhf --rlhf_type gkd --model Qwen/Qwen2.5-0.5B --teacher_model Qwen/Qwen2.5-1.5B "
+        "--lmbda 0 --beta 1 --dataset a");
+    CHECK(taught["job"]["preference"] == "gkd");
+    CHECK(taught["job"]["teacher"] == "qwen2.5-1.5b");
+    CHECK(taught["job"]["beta"] == 1);
+    CHECK(taught["job"]["adapter"]["kind"] == "lora");
     const json sharded = answer(
         "NPROC_PER_NODE=8 swift sft --model Qwen/Qwen3-8B --tuner_type full --deepspeed "
         "zero3_offload --per_device_train_batch_size 4 --torch_dtype bfloat16",
@@ -90,7 +97,8 @@ TEST_CASE("lines of ms-swift are read with its own defaults") {
     CHECK(answer("swift sft --model Qwen/Qwen3-8B --quant_bits 4 --quant_method bnb")["job"]["weights"] ==
           "nf4_double");
     CHECK(answer("swift sft --model Qwen/Qwen3-8B --torch_dtype float32 --lora_rank 16")["job"]["compute"] == "fp32");
-    refused({"plan", "--gpu", "h200", "--", "swift rlhf --rlhf_type gkd --model Qwen/Qwen3-8B"}, {"rlhf_type", "dpo"});
+    refused({"plan", "--gpu", "h200", "--", "swift rlhf --rlhf_type gdk --model Qwen/Qwen3-8B"}, {"rlhf_type", "dpo"});
+    refused({"plan", "--gpu", "h200", "--", "swift rlhf --rlhf_type gkd --model Qwen/Qwen3-8B"}, {"teacher", "absent"});
     refused({"plan", "--gpu", "h200", "--", "swift sft --model Qwen/Qwen3-8B --lora_rnk 8"}, {"lora_rnk", "lora_rank"});
 }
 

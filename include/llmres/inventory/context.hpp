@@ -11,6 +11,7 @@
 #include <llmres/models/format_families.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
+#include <llmres/models/teacher.hpp>
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/precision.hpp>
 #include <llmres/values/units.hpp>
@@ -21,6 +22,21 @@ namespace llmres::inline v0 {
 /// Whether operations cast what they read, as torch.autocast has them do.
 constexpr bool autocasts(const job& j) {
     return j.autocast.value_or(j.runtime.kernels.casts_weights && weights_of(j) == fp32 && !(j.compute == fp32));
+}
+
+/// The teacher of a job as a job of its own: a reference that is computed beside the same sequences, under the same
+/// autocast.
+constexpr job job_of_teacher(const job& j) {
+    job taught = j;
+    taught.model = model_of(j.teacher);
+    taught.weights = j.teacher.weights;
+    taught.teacher = {};
+    taught.preference = preference_method::kto;  // whose samples are single sequences
+    taught.adapter = {};
+    taught.recompute = recompute::none;
+    taught.offload = {};
+    taught.autocast = autocasts(j);
+    return taught;
 }
 
 /// The job's adapter, which touches routed experts unless the runtime stacks their weights in bare parameters, and

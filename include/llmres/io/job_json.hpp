@@ -361,6 +361,15 @@ inline void take_unmixed_arithmetic(const job_reader& read, const training_stack
     if (trains(j) && !mixes_unasked && !asked && weights_of(j) == fp32) j.compute = fp32;
 }
 
+/// Mixed precision of software that distils, which decides the format of the logits of both models, whatever that of
+/// their weights (accelerate, convert_outputs_to_fp32). DeepSpeed casts the weights instead.
+inline void take_mixed_outputs(const training_stack* stack, job& j) {
+    const bool by_deepspeed = j.runtime.sharding.code == sharding_code::deepspeed;
+    if (learns_from_teacher(j.preference) && stack != nullptr && stack->mixes && !by_deepspeed && !j.autocast.known &&
+        is_wide(j.compute) && !(j.compute == fp32))
+        j.autocast = true;
+}
+
 /// The format that software loads the weights in which it fine-tunes, where nobody names one and its version does not
 /// take that of the checkpoint.
 inline void take_loaded_format(const job_reader& read, const training_stack* stack, job& j) {
@@ -497,8 +506,8 @@ inline status read_task(job_reader& read, job& j) {
         if (!read.checked() && read.fields().holds_text("task"))
             return refused(
                 error_code::unknown, read.fields().label("task"), read.fields().text_or("task", ""),
-                "serving, pretraining or finetuning; embedding, reranking or classification; dpo, kto, orpo, "
-                "simpo, cpo, reward or gkd");
+                "serving, pretraining or finetuning; embedding, reranking or classification; gkd, dpo, kto, orpo, "
+                "simpo, cpo or reward");
     }
     if (const status s = read.checked(); !s) return s;
     if (j.task == task::pretraining) j.model = with_pretraining_head(j.model);
@@ -535,6 +544,7 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
         return refused(error_code::unsupported, "task", name_of(j.preference),
                        "trl, verl or openrlhf as the runtime: rollouts of this trainer are not planned");
     take_unmixed_arithmetic(read, stack, j);
+    take_mixed_outputs(stack, j);
     return done{};
 }
 

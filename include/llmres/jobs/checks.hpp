@@ -362,6 +362,9 @@ constexpr status validate_teacher(const job& j) {
     if (j.runtime.kernels.modules != module_code::transformers)
         return refused(error_code::unsupported, "preference", name_of(j.preference),
                        "a runtime whose trainer has a teacher: trl, ms-swift, huggingface or deepspeed");
+    if (j.runtime.kernels.loss.code > loss_code::triton)
+        return refused(error_code::unsupported, "runtime.loss", name_of(j.runtime.kernels.loss.code),
+                       "eager: a divergence from a teacher is computed over whole logits");
     // trl 1.16, experimental/gkd/gkd_trainer.py: "requires a shared vocabulary".
     const std::int64_t words = scored_vocabulary(j.model);
     if (t.vocabulary != words)

@@ -282,19 +282,6 @@ constexpr const precision& reference_format_of(const job& j) {
     const bool narrower = kept.element_bytes >= 2 && kept.element_bytes < trained.element_bytes;
     return j.runtime.loading.training.published_reference && narrower ? kept : trained;
 }
-/// The teacher of a job as a job of its own: a reference that is computed beside the same sequences.
-constexpr job job_of_teacher(const job& j) {
-    job taught = j;
-    taught.model = model_of(j.teacher);
-    taught.weights = j.teacher.weights;
-    taught.teacher = {};
-    taught.preference = preference_method::kto;  // whose samples are single sequences
-    taught.adapter = {};
-    taught.recompute = recompute::none;
-    taught.offload = {};
-    taught.autocast = j.autocast;
-    return taught;
-}
 /// Format of the cache.
 constexpr const precision& kv_cache_of(const job& j) {
     if (j.kv_cache) return *j.kv_cache;

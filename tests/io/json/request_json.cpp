@@ -126,6 +126,11 @@ TEST_CASE("modules and targets are written as they are read") {
     CHECK_FALSE(with(json::object()).contains("optimizer_in_bwd"));
     CHECK_FALSE(with(json::object()).contains("preference"));
     CHECK_FALSE(with(json::object()).contains("reference"));
+    const json taught = with({{"preference", "gkd"}, {"teacher", "llama-3.1-8b"}, {"beta", 0.25}});
+    CHECK(taught["teacher"] == "llama-3.1-8b");
+    CHECK(taught["teacher_weights"] == "bf16");
+    CHECK(taught["beta"] == 0.25);
+    CHECK_FALSE(taught.contains("reference"));
 }
 
 TEST_CASE("prompts are told where a document gives them or an output, and nothing is said of them otherwise") {
