@@ -82,6 +82,26 @@ TEST_CASE("logits that the training loop keeps are alive until the step ends, as
           doctest::Approx(training_memory(j, {}).allocated.expected.in(gib)).epsilon(0.02));
 }
 
+TEST_CASE("a teacher computes before its logits and the student's meet in the loss, as the plan has it") {
+    job j = full();
+    j.runtime = runtimes::huggingface;
+    j.weights = fp32;
+    j.autocast = true;
+    j.recompute = recompute::full;
+    j.preference = preference_method::gkd;
+    for (const double beta : {0.0, 0.5, 1.0})
+        for (const precision& format : {bf16, fp32}) {
+            j.beta = beta;
+            j.teacher = teacher_of(j.model, format);
+            CAPTURE(beta);
+            const memory_breakdown planned = training_memory(j, {});
+            CHECK(follow(j, {}).peak.in(gib) == doctest::Approx(planned.allocated.expected.in(gib)).epsilon(0.02));
+            job alone = j;
+            alone.preference = preference_method::none;
+            CHECK(follow(j, {}, 3).alive == follow(alone, {}, 3).alive + j.teacher.held);
+        }
+}
+
 TEST_CASE("where logits are shifted, their copies lack a position, and their gradient is put into zeros for all") {
     job j = full();
     j.runtime = runtimes::huggingface_4_42;

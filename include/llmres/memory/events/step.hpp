@@ -43,11 +43,10 @@ public:
         for (std::int64_t i = 0; i < batches; ++i) {
             forward(i, ahead, to_.layers());
             ahead = 0;
+            const bool distils = learns_from_teacher(to_.folded.job.preference);
+            if (distils) teach();
             if (to_.stage.last) loss_.forward();
-            if (learns_from_teacher(to_.folded.job.preference))
-                teach();
-            else if (computes_reference(to_.folded.job))
-                reference();
+            if (computes_reference(to_.folded.job) && !distils) reference();
             if (i + 1 < whole) continue;
             if (part > 0 && i + 1 < batches) forward(i + 1, 0, ahead = part);
             backward(i + 1 - whole);
@@ -113,9 +112,10 @@ private:
         to_.release(tensor_group::temporaries);
         to_.release(tensor_group::frames);
     }
-    /// A teacher's forward pass, of which nothing is saved. (Its logits are the loss's.)
+    /// A teacher's forward pass, of which nothing is saved, beside the student's logits. (Both models' are the loss's.)
     constexpr void teach() {
         const teacher_pass taught = teacher_pass_of(to_.folded);
+        to_.allocate(tensor_group::frames, returned_logits(to_.at));
         for (std::int64_t i = 0; i < taught.layers; ++i) {
             to_.allocate(tensor_group::temporaries, taught.layer);
             to_.release(tensor_group::temporaries);

@@ -233,14 +233,17 @@ constexpr stage_peak peak_of(const folded_job& f, const training_stage& s) {
         if (c.point == peak_point::optimizer_step) return;
         const byte_count own = size - c.tensors.gradients - c.other_streams + c.free_unit;
         if (own > beside_gradients) beside_gradients = own;
-        if (c.point == peak_point::loss_forward) loss_forward = size;
+        if (c.point == peak_point::loss_forward && size > loss_forward) loss_forward = size;
     });
     const auto reserve = [&](byte_count size) {
         if (size > peak.reserved) peak.reserved = size;
     };
     reserve(beside_gradients + blocks_of_other_phases(in));
-    // Logits and their gradients are the widest tensors: neither pass of the loss uses the other's blocks.
-    if (f.job.runtime.allocator.caches_freed_blocks && s.last) reserve(loss_forward + loss.kept + loss.gradient);
+    // Logits and their gradients are the widest tensors: neither pass of the loss uses the other's blocks. (A trainer
+    // that distils returns freed blocks in between: trl 1.16, experimental/gkd/gkd_trainer.py, empty_cache.)
+    const bool keeps_blocks =
+        f.job.runtime.allocator.caches_freed_blocks && f.context.divergence == divergence_kind::none;
+    if (keeps_blocks && s.last) reserve(loss_forward + loss.kept + loss.gradient);
     if (f.job.runtime.allocator.gaps_by_step) {
         reserve(forward_peak(in) + blocks_of_loss(in, peak.logits) + blocks_of_other_phases(in));
         peak.cut = lost_beside_checkpoints(f, s);
