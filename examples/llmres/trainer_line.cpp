@@ -451,8 +451,9 @@ private:
         }
         return false;
     }
-    /// What a script of GKDTrainer says of the teacher, which is loaded in the format of the student's weights (trl
-    /// 1.16.0, scripts/distillation.py and the script gkd.py of its examples: dtype=model_args.dtype).
+    /// What a script of GKDTrainer says of the teacher. It is taken to be loaded in the format of the student's
+    /// weights, as TRL's own script of distillation loads it (trl 1.16.0, scripts/distillation.py:
+    /// dtype=model_args.dtype); TRL's package has no script of GKDTrainer, and the one of its examples was not read.
     void take_teacher(std::map<std::string, std::string>& said) {
         for (const auto& [name, flag] : {std::pair{"teacher_model_name_or_path", "teacher"}, std::pair{"beta", "beta"}})
             if (const auto found = said.find(name); found != said.end()) {
