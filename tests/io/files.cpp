@@ -132,6 +132,96 @@ TEST_CASE("a file that is none is refused") {
     CHECK(holds_weights("model.safetensors.index.json"));
 }
 
+TEST_CASE("a config.json at the root of a file system names no model, and one that cannot be read is refused as such") {
+    model m;
+    m.name = "its own";
+    CHECK(llmres::detail::named_after(m, "/config.json").name == "its own");
+    CHECK(llmres::detail::named_after(m, "/models/tiny/config.json").name == "tiny");
+    const scratch here;
+    here.file("config.json", "{");
+    CHECK(load_hf_config(here.path()).error().field == "JSON");
+    CHECK(find_model_source(here.path().string()).error().code == error_code::malformed);
+}
+
+TEST_CASE("the tensors beside a config.json describe a model whose structure no formula does, and no other") {
+    const scratch here;
+    const auto source_of = [&](const char* field, const json& value) {
+        json config = model_files::llama_config();
+        config[field] = value;
+        here.file("config.json", config.dump());
+        return find_model_source(here.path().string());
+    };
+    here.file("model.safetensors", model_files::llama_safetensors());
+    const auto read = source_of("model_type", "nobodys");
+    REQUIRE(read);
+    CHECK(read->model.from_tensors);
+    CHECK(read->model.name == here.path().filename().string());
+    CHECK(count_parameters(read->model) == count_parameters(*read_hf_config(model_files::llama_config().dump())));
+    const error refusal = source_of("tie_word_embeddings", "perhaps").error();
+    CHECK(refusal.code == error_code::malformed);
+    CHECK(refusal.field == "tie_word_embeddings");
+    // An index stands for files that are not there. One that is there and cannot be read is refused.
+    here.file("model.safetensors.index.json", R"({"weight_map": {"x": "model.safetensors"}})");
+    here.file("model.safetensors", "12345678");
+    CHECK(source_of("model_type", "nobodys").error().field == "safetensors.header");
+}
+
+TEST_CASE("a GGUF file is a MODEL by its path, and its tensors are held against that model") {
+    const scratch here;
+    const fs::path file = here.file("tiny.gguf", model_files::llama_gguf(*find_gguf_mix("mix", "Q4_K_M")).bytes());
+    const auto said = find_model_source(file.string());
+    REQUIRE(said);
+    CHECK(said->model.hidden == 256);
+    REQUIRE(said->gguf);
+    CHECK(said->gguf->quantisation == gguf_quantisation::Q4_K_M);
+    const auto stored = read_stored_weights(file, *said);
+    REQUIRE(stored);
+    CHECK(stored->differences.empty());
+    CHECK(stored->files == bytes(static_cast<std::int64_t>(fs::file_size(file))));
+    CHECK(read_stored_weights(here.file("bad.gguf", "GGUF"), *said).error().field == "gguf.version");
+}
+
+TEST_CASE("a GGUF file that is refused by one of its keys is so by its path, too") {
+    const scratch here;
+    gguf_writer w;
+    const std::string key(60, 'k');
+    w.raw(key, 77, "");
+    CHECK(load_gguf(here.file("unknown.gguf", w.bytes())).error().field == key);
+}
+
+TEST_CASE("a denoising network is found by its name, its config.json or that file's folder") {
+    const scratch here;
+    const auto found = [&](const char* content) {
+        here.file("config.json", content);
+        return find_denoiser((here.path() / "config.json").string());
+    };
+    const auto preset = find_denoiser("SDXL");
+    REQUIRE(preset);
+    REQUIRE(*preset);
+    CHECK(std::get<unet>(preset->value).name == models::stable_diffusion_xl.name);
+
+    const auto flow = found(R"({"_class_name": "FluxTransformer2DModel", "guidance_embeds": true})");
+    REQUIRE(flow);
+    REQUIRE(*flow);
+    CHECK(std::get<flow_transformer>(flow->value).name == here.path().filename().string());
+    CHECK(count_parameters(std::get<flow_transformer>(flow->value)) == count_parameters(models::flux_1_dev));
+    CHECK(*find_denoiser(here.path().string()));
+    const std::string with_zero = here.path().string() + std::string{"\0tail", 5};
+    CHECK(*find_denoiser(with_zero));  // as far as the name of a file goes
+    here.file("net.json", R"({"_class_name": "FluxTransformer2DModel"})");
+    CHECK(std::get<flow_transformer>(find_denoiser((here.path() / "net.json").string())->value).name == "net");
+
+    CHECK_FALSE(*found(model_files::llama_config().dump().c_str()));
+    CHECK_FALSE(*found(R"({"_class_name": "FluxTransformer2DModel")"));
+    CHECK_FALSE(*found(R"({"model_type": "_class_name"})"));
+    CHECK(found(R"({"_class_name": "PixArtTransformer2DModel"})").error().code == error_code::unsupported);
+    CHECK_FALSE(*find_denoiser((here.path() / "absent.json").string()));
+    CHECK_FALSE(*find_denoiser("llama-3.1-8b"));
+    std::ofstream{here.path() / "large.json"} << "{}";
+    fs::resize_file(here.path() / "large.json", std::uintmax_t{1} << 30);
+    CHECK(find_denoiser((here.path() / "large.json").string()).error().code == error_code::io);
+}
+
 // ---- checkpoints
 
 TEST_CASE("from a path the same is read, and no more than the header") {
@@ -330,6 +420,23 @@ TEST_CASE("a safetensors file is held against the config.json beside it") {
 
 // ---- devices and jobs
 
+TEST_CASE("a runtime profile is read from its file, whose base is compiled") {
+    const scratch here;
+    here.file("mine.json", R"({"from": "vllm", "name": "mine"})");
+    here.file("broken.json", R"({"from": "vllm", "nowhere": 1})");
+    here.file("chain.json", R"({"from": "mine.json"})");
+    const auto mine = find_profile("mine.json", here.path());
+    REQUIRE(mine);
+    CHECK(mine->runtime.identity.name == "mine");
+    CHECK(mine->runtime.identity.work == runtime_work::serving);
+    CHECK(find_profile((here.path() / "mine.json").string())->runtime.identity.name == "mine");
+    CHECK(find_profile("vllm", here.path())->runtime.identity.name == "vllm");
+    CHECK(find_profile("absent.json", here.path()).error().code == error_code::io);
+    CHECK(find_profile("absent.json", here.path()).error().field == "runtime");
+    CHECK(find_profile("broken.json", here.path()).error().code == error_code::unknown);
+    CHECK(find_profile("chain.json", here.path()).error().code == error_code::unknown);
+}
+
 TEST_CASE("every recorded device reads, and writes back the same") {
     int seen = 0;
     for (const auto& entry : std::filesystem::directory_iterator{devices}) {
@@ -386,6 +493,7 @@ TEST_CASE("a device file gives the GPU, its memory and what was measured on it")
     CHECK(refusal({{"device", "/no/such/file.json"}}).code == error_code::io);
     CHECK(refusal({{"device", "/no/such/file.json"}}).value == "/no/such/file.json");
     CHECK(refusal({{"device", devices + "README.md"}}).field == "cluster.device");
+    CHECK(refusal({{"device", devices + "README.md"}}).value == devices + "README.md");
     CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).field == "cluster.device: devices");
     CHECK(refusal({{"device", devices + "synthetic-two-h100.json"}}).value == "2");
     CHECK(refusal({{"device", h100_file}, {"gpus", 0}}).field == "cluster.gpus");
@@ -398,6 +506,7 @@ TEST_CASE("models and drafts of a job are read from the folder of its document")
     const auto made = read_job(document, data);
     REQUIRE(made);
     CHECK(made->job.model.name == "tiny-llama");
+    CHECK(made->device.empty());
     CHECK(read_job(document.dump(), data)->job.model.name == made->job.model.name);
     CHECK(read_job(document, data / "nowhere").error().code == error_code::unknown);
     CHECK(read_job(document).error().field == "model");  // by itself a document opens no file

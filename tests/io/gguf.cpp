@@ -253,6 +253,17 @@ TEST_CASE("alignment is a power of two") {
     }
 }
 
+TEST_CASE("a header may have 2^20 tensors, and no more") {
+    // Of zeros alone: tensors without a name, of which the second has the first one's.
+    const auto of_zeros = [](std::uint64_t tensors) {
+        gguf_writer w;
+        w.tensor_count = tensors;
+        return w.bytes() + std::string(32 * tensors, '\0');
+    };
+    refuses(of_zeros(gguf_limits::tensors), error_code::inconsistent, "gguf.tensor");
+    refuses(of_zeros(gguf_limits::tensors + 1), error_code::out_of_range, "gguf.tensor_count");
+}
+
 TEST_CASE("names may have 4 KiB, and no more") {
     const std::string key(gguf_limits::name, 'k');
     gguf_writer names;
@@ -298,6 +309,15 @@ TEST_CASE("arrays may have 4 Mi elements together, of which those of short ones 
     CHECK(read(array.bytes())->find("bytes")->elements == gguf_limits::array);
     array.integers("more", {1});
     refuses(array.bytes(), error_code::out_of_range, "more");
+    elements.clear();
+    gguf_writer::put(elements, std::uint32_t{0});
+    gguf_writer::put(elements, gguf_limits::array + 1);
+    elements.resize(elements.size() + gguf_limits::array + 1);
+    gguf_writer behind;
+    behind.integers("first", {1});
+    behind.raw("second", 9, elements);
+    refuses(behind.bytes(), error_code::out_of_range, "second");
+    CHECK(read(behind.bytes()).error().value == std::to_string(gguf_limits::array + 1));  // by itself
 
     kept.integers("key", std::vector<std::int32_t>(gguf_limits::kept_array, 7));
     CHECK(read(kept.bytes())->find("key")->integers == std::vector<std::int64_t>(gguf_limits::kept_array, 7));

@@ -118,6 +118,8 @@ TEST_CASE("a model may be cut to its first layers") {
     CHECK(read_model_source(json{{"from", "deepseek-v3"}, {"layers", 62}}).error().field == "model.layers");
     CHECK(read_model_source(json{{"from", "deepseek-v3"}, {"layer", 2}}).error().field == "model.layer");
     CHECK(read_model_source(json{{"layers", 2}}).error().field == "model.from");
+    CHECK(read_model_source(json{{"from", 3}}).error().code == error_code::malformed);
+    CHECK(read_model_source(json{{"from", "xyzzy"}, {"layers", 2}}).error().code == error_code::unknown);
     CHECK(read_model_source(json::array()).error().code == error_code::malformed);
 }
 
@@ -247,4 +249,40 @@ TEST_CASE("a tag of Ollama's library ends in its mix, and a repository of GGUF f
     CHECK_FALSE(detail::find_gguf_repository("Qwen/Qwen3-8B:Q6_K"));
     CHECK_FALSE(detail::find_gguf_repository("qwen3-8b"));
     CHECK_FALSE(*detail::find_gguf_repository("Qwen/Qwen3-8B-GGUF:Q9_9"));
+}
+
+TEST_CASE("a repository of GGUF files, or Ollama's library, that names no mix has the usual one of the model") {
+    const auto found = [](std::string_view name) {
+        const auto read = find_preset(name);
+        REQUIRE(read);
+        return *read;
+    };
+    const auto mix = [&](std::string_view name) {
+        const model_source source = found(name);
+        return source.gguf ? mix_name(*source.gguf) : std::string{"none"};
+    };
+    CHECK(mix("Qwen/Qwen3-8B-GGUF") == "q4_k_m");
+    CHECK(mix("llama3.1:8b") == "q4_k_m");
+    CHECK(mix("deepseek-ai/DeepSeek-V3-GGUF") == "q4_k_m");  // published in fp8
+    CHECK(found("ggml-org/gpt-oss-20b-GGUF").gguf->quantisation == gguf_quantisation::MXFP4_MOE);
+    CHECK_FALSE(found("ggml-org/gpt-oss-20b-GGUF").gguf->published_rest);
+    CHECK(found("gpt-oss:20b").gguf->quantisation == gguf_quantisation::MXFP4_MOE);
+    CHECK(found("gpt-oss:20b").gguf->published_rest);
+    CHECK(found("Qwen/Qwen3-8B-GGUF").library.empty());
+    CHECK(found("qwen3:8b").library == "ollama");
+    CHECK(found("deepseek-r1:8b").model.name == "qwen3-8b");
+    CHECK(found("deepseek-r1:671b").model.name == "deepseek-r1");
+    CHECK(found("phi3:mini").model.name == "phi-3-mini-4k");
+}
+
+TEST_CASE("files are made from weights that are in 16 bit or in 8-bit floats, and from no others") {
+    model m;
+    for (const precision& format : {fp32, fp16, bf16, fp8_e4m3, fp8_block}) {
+        m.weights = format;
+        CHECK(detail::usual_mix(m, false)->quantisation == gguf_quantisation::Q4_K_M);
+    }
+    for (const precision& format : {gptq(4, 128), nvfp4, int8}) {
+        m.weights = format;
+        CHECK_FALSE(detail::usual_mix(m, true));
+    }
 }
