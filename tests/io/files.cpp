@@ -157,9 +157,9 @@ TEST_CASE("the tensors beside a config.json describe a model whose structure no 
     CHECK(read->model.from_tensors);
     CHECK(read->model.name == here.path().filename().string());
     CHECK(count_parameters(read->model) == count_parameters(*read_hf_config(model_files::llama_config().dump())));
-    const error refusal = source_of("tie_word_embeddings", "perhaps").error();
+    const error refusal = source_of("intermediate_size", "wide").error();
     CHECK(refusal.code == error_code::malformed);
-    CHECK(refusal.field == "tie_word_embeddings");
+    CHECK(refusal.field == "intermediate_size");
     // An index stands for files that are not there. One that is there and cannot be read is refused.
     here.file("model.safetensors.index.json", R"({"weight_map": {"x": "model.safetensors"}})");
     here.file("model.safetensors", "12345678");
@@ -419,6 +419,31 @@ TEST_CASE("a safetensors file is held against the config.json beside it") {
 }
 
 // ---- devices and jobs
+
+TEST_CASE("a log is read from its file in pieces, and what is no file that can be read is refused with its path") {
+    const scratch here;
+    // The first piece of 64 KiB ends before the last letter, which is the file's last byte.
+    const std::string first = "vLLM API server version 0.22.0\n";
+    const std::string last = "GPU KV cache size: 1,234,567 tokens";
+    const std::string between(65536 - first.size() - last.size(), '.');
+    const auto log = load_engine_log(here.file("long.log", first + between + "\n" + last));
+    REQUIRE(log);
+    CHECK(log->engine == "vllm");
+    CHECK(log->lines == 3);
+    REQUIRE(log->find(logs::quantity::pool_tokens) != nullptr);
+    CHECK(log->find(logs::quantity::pool_tokens)->value == 1234567);
+    CHECK(load_engine_log(here.file("none.log", "")).error().code != error_code::io);
+    // A folder, a file that is not there, one that nobody may read, and one in which nothing can be read.
+    for (const fs::path& path :
+         {here.path(), here.path() / "absent.log", fs::path{"/proc/sys/vm/drop_caches"}, fs::path{"/proc/self/mem"}}) {
+        CAPTURE(path.string());
+        const auto read = load_engine_log(path);
+        REQUIRE_FALSE(read);
+        CHECK(read.error().code == error_code::io);
+        CHECK(read.error().field == "log");
+        CHECK(read.error().value == path.generic_string());
+    }
+}
 
 TEST_CASE("a runtime profile is read from its file, whose base is compiled") {
     const scratch here;
