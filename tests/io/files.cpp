@@ -433,9 +433,9 @@ TEST_CASE("a log is read from its file in pieces, and what is no file that can b
     REQUIRE(log->find(logs::quantity::pool_tokens) != nullptr);
     CHECK(log->find(logs::quantity::pool_tokens)->value == 1234567);
     CHECK(load_engine_log(here.file("none.log", "")).error().code != error_code::io);
-    // A folder, a file that is not there, one that nobody may read, and one in which nothing can be read.
-    for (const fs::path& path :
-         {here.path(), here.path() / "absent.log", fs::path{"/proc/sys/vm/drop_caches"}, fs::path{"/proc/self/mem"}}) {
+    // A folder, a file that is not there, one that nobody may read, one in which nothing can be read, and a device.
+    for (const fs::path& path : {here.path(), here.path() / "absent.log", fs::path{"/proc/sys/vm/drop_caches"},
+                                 fs::path{"/proc/self/mem"}, fs::path{"/dev/null"}}) {
         CAPTURE(path.string());
         const auto read = load_engine_log(path);
         REQUIRE_FALSE(read);
