@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <doctest/doctest.h>
 
+#include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <llmres/io/job_fields.hpp>
 #include <llmres/io/job_json.hpp>
@@ -17,6 +19,30 @@
 #include "../job_documents.hpp"
 
 using namespace llmres;
+
+TEST_CASE("the bounds of a key are those of the number that has its object's name and its own") {
+    struct bounded {
+        const char* name;
+        std::int64_t low, high;
+    };
+    const std::array<bounded, 5> numbers{{{"layout.tensor_split", 1, 2},
+                                          {"runtime.tensor", 3, 4},
+                                          {"layout.tensor", 5, 6},
+                                          {"layout.tensor", 7, 8},
+                                          {"tensor", 9, 10}}};
+    const auto bounds_of = [&](const char* object, const char* name) {
+        job_field f{.object = object, .group = {}, .name = name, .low = -1, .high = -2, .help = {}};
+        const bool found = detail::job_field_rows::take_bounds(f, numbers);
+        CHECK(found == (f.low != -1));
+        return std::pair{f.low, f.high};
+    };
+    CHECK(bounds_of("layout", "tensor") == std::pair{5.0, 6.0});
+    CHECK(bounds_of("runtime", "tensor") == std::pair{3.0, 4.0});
+    CHECK(bounds_of("", "tensor") == std::pair{9.0, 10.0});
+    CHECK(bounds_of("layout", "tensors") == std::pair{-1.0, -2.0});
+    CHECK(bounds_of("cluster", "tensor") == std::pair{-1.0, -2.0});
+    CHECK(bounds_of("", "split") == std::pair{-1.0, -2.0});
+}
 
 TEST_CASE("a key is listed once in its object, with a heading and a line of help") {
     std::set<std::string> keys;

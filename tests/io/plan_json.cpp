@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <array>
+#include <cstddef>
 #include <fstream>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
@@ -49,6 +50,8 @@ TEST_CASE("sizes are whole bytes, times seconds") {
     CHECK(p["time"]["time_per_output_token"].get<double>() > 1e-4);
     CHECK(p["time"]["time_per_output_token"].get<double>() < 1);
     CHECK(p["layout_chosen"] == false);
+    CHECK(p["verdict"] == "fits");
+    CHECK(p["would_help"].empty());
 }
 
 TEST_CASE("an upper bound that is cut says by how much, and no other does") {
@@ -174,7 +177,8 @@ TEST_CASE("the pool of caches in tokens, blocks and sequences") {
 TEST_CASE("what does not fit says why, and what would help") {
     const json_value p = plan_of({.model = models::llama_3_1_70b, .context = tokens(4096)});
     CHECK(p["verdict"] == "does_not_fit");
-    REQUIRE_FALSE(p["reasons"].empty());
+    const job too_large{.model = models::llama_3_1_70b, .context = tokens(4096)};
+    REQUIRE(p["reasons"].size() == static_cast<std::size_t>(plan(too_large, layout{}, one)->reason_count));
     const json_value& why = p["reasons"][0];
     CHECK(why["code"] == "weights_exceed");
     CHECK(why["needed"] == 141'107'412'992);

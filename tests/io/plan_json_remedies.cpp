@@ -105,6 +105,15 @@ TEST_CASE("sources are asked once for each name") {
     CHECK(once.model("llama-3.1-8b")->model.name == once.model("llama-3.1-8b")->model.name);
     CHECK(once.model("qwen3-8b"));
     CHECK(asked == 2);
+    int opened = 0;
+    counting.device = [&](std::string_view path) {
+        ++opened;
+        return find_no_device(path);
+    };
+    const job_sources devices = remembered(counting);
+    CHECK_FALSE(devices.device("a.json"));
+    CHECK_FALSE(devices.device("a.json"));
+    CHECK(opened == 1);
 }
 
 TEST_CASE("what was chosen so that it fits is told, and what a document says of it is not") {
@@ -225,6 +234,52 @@ TEST_CASE("an answer has the command of what fits, the layout that was given, an
     CHECK_FALSE(answer_job(document));
 }
 
+TEST_CASE("prompts on GPUs of their own are refused where they have no layout that may be, or no length") {
+    const json document{{"model", "llama-3.1-8b"},
+                        {"runtime", "vllm"},
+                        {"prompt", 3000},
+                        {"output", 1000},
+                        {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"gpus", 2}}},
+                        {"prefill", {{"cluster", {{"gpu", "l40s"}, {"gpus", 7}}}}}};
+    const auto refused_field = [&](const json& more) {
+        json changed = document;
+        changed.merge_patch(more);
+        const auto answer = answer_job(changed);
+        return answer ? "answered" : std::string{answer.error().field.view()};
+    };
+    CHECK(refused_field(json::object()) == "answered");
+    CHECK(refused_field({{"prefill", {{"layout", {{"tensor", 7}}}}}}).starts_with("prefill.layout"));
+    CHECK(refused_field({{"prompt", nullptr}, {"context", 4000}}) == "prompt");
+}
+
+TEST_CASE("main memory that nobody knows is told as assumed where something lies there, and nowhere else") {
+    json document{{"model", "llama-3.2-1b"},
+                  {"task", "finetuning"},
+                  {"sequence", 1024},
+                  {"cluster", {{"gpu", "h100-sxm5-80gb"}}}};
+    CHECK_FALSE(answer_job(document)->assumed.contains("host_memory"));
+    document["offload"] = {{"optimizer", "host"}};
+    REQUIRE(answer_job(document));
+    CHECK(answer_job(document)->assumed.contains("host_memory"));
+    CHECK(answer_job(document)->assumed["host_memory"].is_null());
+    document["cluster"]["host"] = {{"memory", gib(512).in(bytes)}};
+    CHECK_FALSE(answer_job(document)->assumed.contains("host_memory"));
+}
+
+TEST_CASE("a checkpoint that a node's main memory has no room for does not fit") {
+    json document{{"model", "llama-3.2-1b"},
+                  {"task", "finetuning"},
+                  {"sequence", 1024},
+                  {"checkpoint", {{"mode", "async"}}},
+                  {"storage", {{"bandwidth", 1e9}}},
+                  {"cluster", {{"gpu", "h100-sxm5-80gb"}, {"host", {{"memory", gib(512).in(bytes)}}}}}};
+    CHECK(answer_job(document)->planned.verdict() == verdict::fits);
+    document["cluster"]["host"]["memory"] = gib(1).in(bytes);
+    const json_value small = to_json(*answer_job(document), {});
+    CHECK(small["verdict"] == "does_not_fit");
+    CHECK(small["reasons"].back()["code"] == "checkpoint_exceeded");
+}
+
 TEST_CASE("remedies are those whose document fits, and none of what fits already") {
     json document{{"model", "llama-3.1-8b"}, {"context", 8192}, {"batch", 64}, {"cluster", {{"gpu", "rtx-4090"}}}};
     const auto answer = answer_job(document);
@@ -243,6 +298,11 @@ TEST_CASE("remedies are those whose document fits, and none of what fits already
     // A source that knows the model no more leaves nothing that fits.
     const job_sources none{.model = [](std::string_view name) { return find_preset(std::string{name} + "-x"); }};
     CHECK(remedies_of(document, none, *answer).empty());
+    document["cluster"]["gpu"] = "h200-sxm5-141gb";
+    const auto fitting = answer_job(document);
+    REQUIRE(fitting);
+    REQUIRE(fitting->planned.verdict() == verdict::fits);
+    CHECK(remedies_of(document, {}, *fitting).empty());
 }
 
 TEST_CASE("layouts that a search found are told with the run and the cost of each") {
@@ -266,6 +326,23 @@ TEST_CASE("layouts that a search found are told with the run and the cost of eac
     wrong.run.value.checkpoint_interval = seconds(1'000'000'000);
     wrong.run.value.checkpoint = seconds(1);
     CHECK(to_json(best, wrong).error().field == "run.checkpoint_interval");
+    // A layout whose run is shorter than an interval has none, where another's is longer.
+    best[1].plan.speed.step[time_term::compute] = {seconds(1000), seconds(1000), seconds(1000)};
+    const auto seconds_of = [](const json_value& one) { return one["run"]["seconds"]["expected"].get<double>(); };
+    const json_value slower = to_json(best, request).value();
+    REQUIRE(seconds_of(slower[1]) > 100 * seconds_of(slower[0]));
+    plan_request between = request;
+    between.run.value.checkpoint = seconds(1);
+    between.run.value.checkpoint_interval = seconds(10 * seconds_of(slower[0]));
+    const json_value one_run = to_json(best, between).value();
+    CHECK_FALSE(one_run[0].contains("run"));
+    CHECK(one_run[1].contains("run"));
+    // The first refusal is told where none has a run.
+    wrong.run.value.checkpoint_interval = seconds(1e15);
+    const error first = runs_and_costs_of(std::span{best}.first(1), wrong).error();
+    const error second = runs_and_costs_of(std::span{best}.last(1), wrong).error();
+    CHECK(to_text(runs_and_costs_of(best, wrong).error()) == to_text(first));
+    CHECK(to_text(first) != to_text(second));
     // Energy is asked for where an objective compares it.
     plan_request asked = request;
     asked.cost = {};

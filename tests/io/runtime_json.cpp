@@ -70,6 +70,19 @@ TEST_CASE("every compiled profile is read back as it was written, constant by co
     }
 }
 
+TEST_CASE("a profile names the launcher that writes its command") {
+    for (const llmres::runtime* compiled : runtimes::all) {
+        CAPTURE(compiled->identity.name.view());
+        runtime_profile profile;
+        profile.runtime = *compiled;
+        const json_value told = to_json(profile)["identity"]["launcher"];
+        if (compiled->identity.launcher == nullptr)
+            CHECK(told.is_null());
+        else
+            CHECK(told == std::string{compiled->identity.launcher->name});
+    }
+}
+
 TEST_CASE("a profile from data plans every job as the compiled one does, bit for bit") {
     const char* asked = std::getenv("LLMRES_RANDOM_JOBS");
     const int jobs = asked != nullptr ? std::atoi(asked) : 200;

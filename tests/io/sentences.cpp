@@ -7,6 +7,7 @@
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/io/sentences.hpp>
 #include <llmres/models/llama.hpp>
+#include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/mlx.hpp>
 #include <llmres/runtimes/ollama.hpp>
 #include <llmres/runtimes/tensorrt_llm.hpp>
@@ -78,6 +79,11 @@ TEST_CASE("a degree that a runtime does not run is said with its name, how many,
     CHECK(said(reason_code::layout_unproven, runtimes::mlx, {.pipeline = 2}) ==
           "mlx may run pipeline 2, of which no run is known (mlx_lm/utils.py: sharded_load(), of models that have "
           "shard() or pipeline())");
+    job_plan p;
+    p.layout.pipeline = 16;
+    const job naive{.model = models::llama_3_1_8b, .runtime = runtimes::huggingface};
+    CHECK(to_text({.code = reason_code::layout_not_run}, p, naive, cluster{}) ==
+          "huggingface does not run pipeline 16 over several nodes: one process computes all stages");
 }
 
 TEST_CASE("a GPU that a runtime does not start on is said with what it lacks, and what says so") {
@@ -96,6 +102,9 @@ TEST_CASE("a GPU that a runtime does not start on is said with what it lacks, an
     j.kv_cache = fp8_e4m3;
     CHECK(mentions(said(reason_code::gpu_not_supported, j, gpus::a100_sxm4_80gb),
                    "tensorrt-llm with a cache in fp8 needs compute capability 8.9 or newer"));
+    const job quantised{.model = models::llama_3_1_8b, .weights = fp8_channel, .runtime = runtimes::vllm};
+    CHECK(mentions(said(reason_code::gpu_not_supported, quantised, gpus::mi250_128gb),
+                   "vllm with weights in fp8 needs a GPU with fp8 arithmetic, and Instinct MI250 (2 GCDs) has none"));
 }
 
 TEST_CASE("groups that tensor ranks cut are said with the width that would not be cut") {
@@ -129,6 +138,7 @@ TEST_CASE(
     served.weights = fp8_channel;
     CHECK(mentions(said(served, gpus::v100_sxm2_32gb), "weights fp8_channel: Tesla V100 SXM2 32GB has no fp8"));
     CHECK(mentions(said(served, gpus::v100_sxm2_32gb), "; weights fp16, or a GPU with fp8 arithmetic"));
+    CHECK(mentions(said(served, gpus::a100_sxm4_80gb), "; weights fp16, or a GPU with fp8 arithmetic"));
     const job narrow{.model = models::llama_3_1_8b, .task = task::pretraining, .compute = fp8_e4m3};
     CHECK(mentions(said(narrow, gpus::a100_sxm4_80gb), "compute fp8_e4m3: "));
     CHECK(mentions(said(narrow, gpus::a100_sxm4_80gb), "; compute bf16, or a GPU with fp8"));
@@ -145,6 +155,8 @@ TEST_CASE("every remedy names what to change, and to what") {
           "main memory of 2 TiB or more in a node");
     CHECK(to_text(change{.what = change::kind::sdpa_attention}) == "attention sdpa");
     CHECK(to_text(change{.what = change::kind::narrower_weights, .format = int8}) == "weights in int8");
+    CHECK(to_text(change{.what = change::kind::narrower_weights, .mix = find_gguf_mix("weights", "q4_k_m").value()}) ==
+          "weights in q4_k_m");
     CHECK(to_text(change{.what = change::kind::smaller_batch, .amount = 2}) == "a batch of 2");
     CHECK(to_text(change{.what = change::kind::shorter_context, .amount = 4096}) == "4096 tokens a sequence");
     CHECK(to_text(change{.what = change::kind::full_recompute}) == "full recomputation of activations");
@@ -208,6 +220,22 @@ TEST_CASE("what may not fit is said with its least certain part, and by how much
     CHECK(sentence_of(r, p) ==
           "may need up to 81 GiB, has 80 GiB; the least certain part is workspace, with up to 450 MiB more than "
           "expected");
+}
+
+TEST_CASE("what a start may take where CPU and GPU share their memory is said as such, and no other need") {
+    const job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    const cluster shared{.gpu = gpus::gb10_dgx_spark};
+    job_plan p = on_gpus(1);
+    p.memory[memory_term::weights] = {gib(15), gib(15), gib(16)};
+    const byte_count start = most_at_start(j, p.memory, shared.gpu);
+    CHECK(start == gib(32));  // the weights, and the pages of their files
+    const auto said = [&](phase of, byte_count needed) {
+        p.memory.phase = of;
+        return to_text({.code = reason_code::memory_tight, .needed = needed, .available = gib(30)}, p, j, shared);
+    };
+    CHECK(said(phase::start, start).starts_with("may need up to 32 GiB while it starts, has 30 GiB: "));
+    CHECK(said(phase::start, gib(31)).starts_with("may need up to 31 GiB, has 30 GiB; the least certain part"));
+    CHECK(said(phase::decode, start).starts_with("may need up to 32 GiB, has 30 GiB; the least certain part"));
 }
 
 TEST_CASE("why a runtime does not start says whether others hold what it wants, or its own steps leave no room") {
