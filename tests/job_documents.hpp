@@ -124,6 +124,8 @@ inline const std::map<std::string, example>& examples() {
         {"rollout.gpu",
          {"l4-24gb",
           [](r q) { return q.rollout->rollout.own_gpus && q.rollout->rollout.own_gpus->gpu.id == "l4-24gb"; }}},
+        {"rollout.reward",
+         {"qwen3-0.6b", [](r q) { return q.rollout->reward && q.rollout->reward->scores.model.name == "qwen3-0.6b"; }}},
         {"cost.currency", {"EUR", [](r q) { return q.cost && q.cost->currency == text<3>{"EUR"}; }}},
         {"cost.gpu_life", {4, [](r q) { return q.cost && q.cost->gpu_life == month * 48; }}},
         {"cost.carbon", {400, [](r q) { return q.cost && q.cost->carbon == maybe{kilograms(0.4) / kwh(1)}; }}},
@@ -149,6 +151,7 @@ inline json with(const job_field& f, const json& value) {
         f.object == "checkpoint")
         document["task"] = "pretraining";
     if (f.object == "rollout") document["task"] = "grpo";
+    if (f.object == "rollout" && name == "reward") document["runtime"] = "trl";
     if (f.object.empty() || name == "runtime")
         document[name] = value;
     else if (f.object == "host")

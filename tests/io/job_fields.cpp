@@ -364,6 +364,7 @@ const std::map<std::string, turn>& turns() {
         {"rollout.gpus", {rollouts, 4}},
         {"rollout.gpu", {apart, "h200-sxm5-141gb"}},
         {"rollout.asynchronous", {apart, true}},
+        {"rollout.reward", {both(rollouts, by("trl")), "qwen3-0.6b"}},
         {"cost.currency", {cost(object({{"gpu_hour", 2}})), "EUR"}},
         {"cost.gpu_hour", {cost(object({{"gpu_hour", 2}})), 3}},
         {"cost.gpu_price", {cost(object({{"gpu_hour", 2}})), 30'000}},
