@@ -188,13 +188,13 @@ TEST_CASE("each picture begins where the one before ends, and one without a heig
           "<svg y=\"100\" width=\"640\" height=\"40\">c</svg>\n</svg>\n");
 }
 
-TEST_CASE("the pictures of a plan have the names of picture_names, in their order") {
+TEST_CASE("the pictures of a plan have the first names of picture_names, in their order") {
     const job chat{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
     const cluster two = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
     std::vector<std::string_view> names;
     for (const named_picture& p : pictures_of(plan(chat, {.tensor = 2}, two).value(), chat, two))
         names.push_back(p.name);
-    CHECK(names == std::vector<std::string_view>{picture_names.begin(), picture_names.end()});
+    CHECK(names == std::vector<std::string_view>{picture_names.begin(), picture_names.begin() + 4});
 }
 
 // ---- roofline
