@@ -126,6 +126,39 @@ TEST_CASE("where nobody says how many answers there are, steps train on all that
     CHECK(answers(8, 256) == 256);
 }
 
+TEST_CASE("a rollout's speed is the engine's, and nobody waits where engine and trainer share their GPUs") {
+    const reinforcement_plan p = plan_reinforcement({policy_of(), rollout_of()}, sharded, h100s(8)).value();
+    CHECK(p.phases[0].plan.speed.step.total().expected > duration{});
+    CHECK(p.idle_trainer == 0);
+    CHECK(p.idle_engine == 0);
+    CHECK_FALSE(rollout{}.scores_again);
+}
+
+TEST_CASE("what sleeps takes main memory for each GPU of a node that trains") {
+    rollout r = rollout_of();
+    r.layout.data = 4;
+    r.sleep = engine_sleep::level_1;
+    const auto held = [&](const layout& l, const cluster& c) {
+        const reinforcement_plan p = plan_reinforcement({policy_of(), r}, l, c).value();
+        return ratio(p.host_memory.expected, p.phases[0].plan.memory[memory_term::weights].expected);
+    };
+    CHECK(held({.data = 4, .zero = 3}, h100s(8)) == 4);
+    CHECK(held({.data = 16, .zero = 3}, h100s(16)) == 8);
+}
+
+TEST_CASE("a reward model reads as many answers at once on each GPU as it is told, or as there are") {
+    const auto at_once = [](std::int64_t told, std::int64_t answers) {
+        rollout r = rollout_of();
+        r.answers = answers;
+        return detail::scored_at_once({.scores = {}, .at_once = told}, r, layout{.data = 8});
+    };
+    CHECK(at_once(0, 96) == 96);
+    CHECK(at_once(0, 97) == 104);  // thirteen on each of eight
+    CHECK(at_once(4, 97) == 32);
+    CHECK(at_once(13, 97) == 104);
+    CHECK(at_once(20, 97) == 104);
+}
+
 TEST_CASE("engines are no more than answers") {
     job policy = policy_of();
     policy.global_batch = 16;
@@ -365,7 +398,7 @@ TEST_CASE("weights are gathered, sent and copied for an engine, as each of it ha
     cluster c = h100s(8);
     c.host.link = links::pcie_gen5_x16;
     job_plan engine;
-    engine.layout = {.tensor = 2, .pipeline = 2};
+    engine.layout = {.tensor = 4, .pipeline = 2};
     engine.memory[memory_term::weights] = sizes(4, 4, 4);
     rollout r = rollout_of();
     const auto time = [&](const layout& l, byte_count moved = {}) {
@@ -373,8 +406,8 @@ TEST_CASE("weights are gathered, sent and copied for an engine, as each of it ha
     };
     CHECK(time({.data = 8}) == duration{});
     CHECK(time({.data = 8, .zero = 2}) == duration{});
-    // 4 GiB on each of four GPUs are 16 GiB of the model.
-    CHECK(time(sharded) == time_of(collective_kind::all_gather, gib(16),
+    // 4 GiB on each of eight GPUs are 32 GiB of the model.
+    CHECK(time(sharded) == time_of(collective_kind::all_gather, gib(32),
                                    detail::group_of(c, sharded.dense_shard_ranks(), sharded.tensor), c.scale_up,
                                    c.scale_out));
     const duration one = byte_count{gib(1)} / c.host.link.bandwidth();
