@@ -176,6 +176,60 @@ TEST_CASE("a bar for each phase of serving, in rows of 48") {
     CHECK(picture::height_of(all) == 70 + 3 * 48 + 26);
 }
 
+// ---- workloads
+
+namespace {
+
+/// A phase that takes `own` beside what others keep; alone it has weights of 6 GiB, activations and a process.
+phase_plan phase_of(workload_phase kind, std::int64_t resident, std::int64_t own, std::int64_t activations,
+                    std::int64_t process) {
+    const auto exactly = [](std::int64_t size) { return interval<byte_count>{gib(size), gib(size), gib(size)}; };
+    phase_plan one{.phase = kind, .own = exactly(own), .resident = exactly(resident)};
+    one.plan.verdict = verdict::fits;
+    one.plan.memory[memory_term::weights] = exactly(6);
+    one.plan.memory[memory_term::activations] = exactly(activations);
+    one.plan.memory[memory_term::runtime] = exactly(process);
+    return one;
+}
+
+}  // namespace
+
+TEST_CASE("three phases of a workload on 20 GiB, whose weights are shared where they take less than alone") {
+    cluster c{.gpu = gpus::h100_sxm5_80gb};
+    c.in_use = available_memory(c) - gib(20);
+    reinforcement_plan p;
+    p.phases = {phase_of(workload_phase::rollout, 4, 12, 0, 1),   // 7 GiB, and a pool of 5
+                phase_of(workload_phase::critic, 0, 3, 4, 1),     // less than its activations
+                phase_of(workload_phase::training, 0, 9, 4, 0)};  // a GiB of its weights is another's
+    p.phase_count = 3;
+    p.phases[0].time = {seconds(1), seconds(1), seconds(1)};
+    p.phases[2].time = {seconds(3), seconds(3), seconds(3)};
+    p.step = {seconds(4), seconds(4), seconds(4)};
+    const auto all = parts_of(to_svg(p, c, "m"));
+    // Rows of 56 from 70 on: words, a ground of 20 below them, and 30 pixels for each GiB.
+    CHECK(places_of(all, "text") ==
+          places{"20,30 m: fits", "20,50 Memory of the busiest GPU in each phase, of 20 GiB usable; fullest: rollout",
+                 "20,83 rollout, 25 % of a step", "620,83 16 GiB: fits", "20,139 critic, 0 % of a step",
+                 "620,139 3 GiB: fits", "20,195 training, 75 % of a step", "620,195 9 GiB: fits",
+                 "42,250 kept by other phases", "42,272 weights", "42,294 activations", "42,316 kv_cache",
+                 "42,338 runtime"});
+    CHECK(places_of(all, "rect") ==
+          places{"20,90 600x20", "20,90 120x20", "140,90 180x20", "320,90 30x20", "350,90 150x20",  // rollout
+                 "20,146 600x20", "20,146 90x20",                                                   // critic
+                 "20,202 600x20", "20,202 150x20", "170,202 120x20",                                // training
+                 "20,238 13x13", "20,260 13x13", "20,282 13x13", "20,304 13x13", "20,326 13x13"});
+    CHECK(places_of(all, "line") == places{"620,87 620,113", "620,143 620,169", "620,199 620,225"});
+    CHECK(picture::height_of(all) == 348 + 10);
+    p.step = {};
+    CHECK(saying(parts_of(to_svg(p, c, "m")), "rollout, ").words == "rollout, 0 % of a step");
+    // What takes most is all of the scale, be it the first phase or not.
+    p.phases[0].resident = {gib(28), gib(28), gib(28)};
+    CHECK(places_of(parts_of(to_svg(p, c, "m")), "line") ==
+          places{"320,87 320,113", "320,143 320,169", "320,199 320,225"});
+    p.phase_count = 2;
+    CHECK(pictures_of(p, job{.model = models::llama_3_1_8b}, c).size() == 1);  // none of the policy's training
+}
+
 // ---- pictures above one another
 
 TEST_CASE("each picture begins where the one before ends, and one without a height is left out") {
