@@ -108,6 +108,7 @@
 #include <llmres/models/phi.hpp>
 #include <llmres/models/qwen.hpp>
 #include <llmres/models/rules_of_thumb.hpp>
+#include <llmres/models/teacher.hpp>
 #include <llmres/models/weight_formats.hpp>
 #include <llmres/plan.hpp>
 #include <llmres/runtimes/all.hpp>
