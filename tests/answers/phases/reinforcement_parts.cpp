@@ -370,7 +370,7 @@ TEST_CASE("as many answers are in flight as the pool holds of their length, one 
     const auto in_flight = [&](rollout r, token_count length, double fraction) {
         r.engine.batch = r.answers;
         if (r.engine.runtime.cache.fraction) r.engine.runtime.cache.fraction = fraction;
-        return detail::in_flight(r, c, length, &interval<double>::expected).batch;
+        return detail::in_flight(r, detail::answers_in_pool(r, c, length), &interval<double>::expected);
     };
     rollout r = rollout_of();
     r.answers = 100'000;

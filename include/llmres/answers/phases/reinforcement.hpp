@@ -334,9 +334,8 @@ constexpr std::int64_t trained_in_a_step(const job& policy, const layout& l) {
 }
 
 /// Refuses a workload whose numbers contradict each other.
-constexpr status validate_rollout(const reinforcement_job& w, const layout& l) {
+constexpr status validate_rollout(const reinforcement_job& w, const rollout& r, const layout& l) {
     const job& policy = w.policy;
-    const rollout& r = w.rollout;
     const maybe<job>& critic = w.critic;
     if (!learns_from_rollouts(policy.preference))
         return refused(error_code::inconsistent, "preference", name_of(policy.preference), "grpo, rloo or ppo");
@@ -407,21 +406,26 @@ constexpr interval<duration> generation_time(const rollout& r, const job& engine
             time([](const interval<duration>& t) { return t.high; })};
 }
 
-/// An engine's job with as many answers of a length in flight as its pool holds and its steps may have, at least one a
-/// data rank. Others wait, but under an engine that computes whole batches. `held`: which bound of the pool's room.
-constexpr job in_flight(const rollout& r, const cluster& c, token_count length, double interval<double>::* held) {
-    job engine = r.engine;
-    engine.batch = sequences_in_flight(engine, r.layout);
-    if (engine.runtime.cache.whole_batches) return engine;
-    const std::int64_t ranks = r.layout.all_data_ranks();
-    job usual = engine;
-    usual.batch = ranks;
+/// Answers of a length that the pool of an engine's data rank holds; unknown where nothing limits them, or all of a
+/// batch is computed at once.
+constexpr maybe<interval<double>> answers_in_pool(const rollout& r, const cluster& c, token_count length) {
+    if (r.engine.runtime.cache.whole_batches) return {};
+    job usual = r.engine;
+    usual.batch = r.layout.all_data_ranks();
     usual.output = length;
     const result<pool_size> pool = cache_pool_of(usual, r.layout, c);
-    if (!pool || !(pool->sequences.*held < 1e12)) return engine;
-    const std::int64_t most_at_once = static_cast<std::int64_t>(pool->sequences.*held) * ranks;
-    if (most_at_once < engine.batch) engine.batch = most_at_once > ranks ? most_at_once : ranks;
-    return engine;
+    return pool && pool->sequences.high < 1e12 ? maybe<interval<double>>{pool->sequences} : maybe<interval<double>>{};
+}
+
+/// Answers that an engine generates at once: as many as its pool holds and its steps may have, at least one a data
+/// rank. Others wait.
+constexpr std::int64_t in_flight(const rollout& r, const maybe<interval<double>>& held,
+                                 double interval<double>::* bound) {
+    const std::int64_t all = sequences_in_flight(r.engine, r.layout), ranks = r.layout.all_data_ranks();
+    if (!held) return all;
+    const std::int64_t most_at_once = static_cast<std::int64_t>((*held).*bound) * ranks;
+    if (most_at_once >= all) return all;
+    return most_at_once > ranks ? most_at_once : ranks;
 }
 
 /// How long it takes until an engine has new weights: they are gathered from those that ZeRO 3 shards, sent to GPUs of
@@ -468,10 +472,11 @@ struct reinforcement_step {
     const reinforcement_job& w;
     const layout& l;
     const cluster& c;
+    const rollout& r;  ///< the workload's, with the number of its answers
     const job& policy = w.policy;
-    const rollout& r = w.rollout;
     reinforcement_plan planned{};
 
+    job scores{};                      ///< a reward model's, with as many answers as it reads at once
     interval<byte_count> of_policy{};  ///< what the policy keeps on a GPU between its steps
     interval<byte_count> of_critic{};  ///< what a critic does
     interval<byte_count> of_reward{};  ///< what a reward model does
@@ -496,7 +501,9 @@ struct reinforcement_step {
 
     /// Takes what a reward model keeps on a GPU.
     constexpr status take_reward() {
-        const result<job_plan> made = memory_plan(w.reward->scores, layout_of_reward(l), c);
+        scores = w.reward->scores;
+        scores.batch = scored_at_once(*w.reward, r, l);
+        const result<job_plan> made = memory_plan(scores, layout_of_reward(l), c);
         if (!made) return within("rollout.reward", made.error());
         of_reward = left_by_reward(w, l, c, made->memory);
         loaded += of_reward.expected;
@@ -508,9 +515,12 @@ struct reinforcement_step {
     constexpr status generate() {
         const cluster on = r.own_gpus ? *r.own_gpus : r.uses_trained_weights ? c : beside(c, loaded);
         planned.mean_output = r.mean_output > token_count{} ? r.mean_output : r.engine.output;
-        job engine = in_flight(r, on, planned.mean_output, &interval<double>::expected);
-        planned.in_flight = engine.batch;
-        const job longest = in_flight(r, on, r.engine.output, &interval<double>::low);
+        const maybe<interval<double>> usual = answers_in_pool(r, on, planned.mean_output);
+        const bool all_alike = planned.mean_output == r.engine.output;
+        job longest = r.engine, engine = r.engine;
+        longest.batch =
+            in_flight(r, all_alike ? usual : answers_in_pool(r, on, r.engine.output), &interval<double>::low);
+        engine.batch = planned.in_flight = in_flight(r, usual, &interval<double>::expected);
         engine.output = planned.mean_output;
         job alone = engine;
         alone.batch = r.layout.all_data_ranks();
@@ -544,7 +554,6 @@ struct reinforcement_step {
 
     /// Plans how a reward model scores all answers, beside what others keep of a GPU.
     constexpr status score() {
-        const job& scores = w.reward->scores;
         const layout whole = layout_of_reward(l);
         const result<job_plan> made = memory_plan(scores, whole, c);
         if (!made) return within("rollout.reward", made.error());
@@ -571,17 +580,19 @@ struct reinforcement_step {
         phase.resident = others + of_engine + of_reward;
         const result<job_plan> made = memory_plan(trained, l, beside(c, phase.resident.expected));
         if (!made) return made.error();
-        const result<job_plan> at_most = memory_plan(trained, l, beside(c, phase.resident.high));
-        if (!at_most) return at_most.error();
         const double steps = static_cast<double>(r.answers) / static_cast<double>(trained_in_a_step(trained, l));
         phase.plan = *made;
         phase.plan.speed = speed;
         phase.own = made->memory.total();
         phase.time = speed.step.total() * (steps * static_cast<double>(r.num_iterations));
-        if (phase.plan.verdict == verdict::fits && at_most->verdict != verdict::fits) {
-            phase.plan.verdict = verdict::tight;
-            phase.plan.because({reason_code::phases_exceed, phase.plan.gpu, phase.plan.memory.largest(),
-                                at_most->memory.total().high + phase.resident.high, available_memory(c)});
+        if (phase.plan.verdict == verdict::fits && phase.own.high + phase.resident.high > available_memory(c)) {
+            const result<job_plan> at_most = memory_plan(trained, l, beside(c, phase.resident.high));
+            if (!at_most) return at_most.error();
+            if (at_most->verdict != verdict::fits) {
+                phase.plan.verdict = verdict::tight;
+                phase.plan.because({reason_code::phases_exceed, phase.plan.gpu, phase.plan.memory.largest(),
+                                    at_most->memory.total().high + phase.resident.high, available_memory(c)});
+            }
         }
         job scored = trained;
         const bool is_policy = kind == workload_phase::training;
@@ -640,17 +651,15 @@ constexpr cluster beside_engine(const reinforcement_plan& p, cluster c) {
 
 constexpr result<reinforcement_plan> plan_reinforcement(const reinforcement_job& w, const layout& l, const cluster& c) {
     if (const status s = detail::validate_placed(w.policy, l, c); !s) return s.error();
-    reinforcement_job whole = w;
-    rollout& r = whole.rollout;
+    rollout r = w.rollout;
     const std::int64_t trained = detail::trained_in_a_step(w.policy, l);
     const bool divides = r.generations > 0 && r.generations <= detail::most::sequences;  // else it is refused below
     if (r.answers == 0)
         r.answers = divides && trained <= detail::most::sequences ? std::lcm(trained, r.generations) : trained;
-    if (const status s = detail::validate_rollout(whole, l); !s) return s.error();
+    if (const status s = detail::validate_rollout(w, r, l); !s) return s.error();
     r.engine.batch = r.answers;
     if (r.layout.data > r.answers) r.layout.data = static_cast<std::int32_t>(r.answers);
-    if (whole.reward) whole.reward.value.scores.batch = detail::scored_at_once(*whole.reward, r, l);
-    detail::reinforcement_step step{.w = whole, .l = l, .c = c, .planned = {.answers = r.answers}};
+    detail::reinforcement_step step{.w = w, .l = l, .c = c, .r = r, .planned = {.answers = r.answers}};
     job_speed of_policy, of_critic;
     if (const status s = step.take(w.policy, of_policy, step.of_policy); !s) return s.error();
     if (w.critic)
