@@ -141,6 +141,7 @@ struct search_options {
     std::vector<std::string> vary;       ///< micro_batch, recompute, offload
     std::int64_t top = 10;               ///< layouts that are shown
     bool one_node = false;
+    bool pools = false;  ///< an engine on GPUs of its own is tried, too, on some of those that are given
 };
 int run_search(const search_options& o);
 

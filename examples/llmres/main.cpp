@@ -199,6 +199,10 @@ void add_search(CLI::App& app, int& exit) {
     option("--top", o.top, "layouts that are listed; default: 10", "N");
     for (const char* list : {"--try_weights", "--try_kv_cache", "--vary"}) command->get_option(list)->delimiter(',');
     command->add_flag("--one_node", o.one_node, "all GPUs of a layout are in one node")->group("Search");
+    command
+        ->add_flag("--pools", o.pools,
+                   "grpo, rloo, ppo: also try an engine on 1, 2, 4, ... of the GPUs, which others train without")
+        ->group("Search");
     add_job(*command, o.job, exit, [] { return run_search(o); });
 }
 

@@ -219,6 +219,9 @@ int run_search(const search_options& o) {
         o.against.empty() ? llmres::objective::throughput : named<llmres::objective>("against", o.against);
 
     if (request.rollout) return search_phases(o, document, request);
+    if (o.pools)
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, "pools", "given",
+                                      "task grpo, rloo or ppo, whose engine may have GPUs of its own")};
     if (const llmres::status s = in_one_phase(request); !s) throw refusal{s.error()};
 
     std::vector<llmres::found_layout> best(static_cast<std::size_t>(o.top));

@@ -4,6 +4,7 @@
 
 #include "../program_checks.hpp"
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -223,6 +224,34 @@ TEST_CASE("layouts are ordered by the answers that they make in a second") {
     const json sharded = phases({"plan", "qwen2.5-7b", "--task", "grpo", "--runtime", "trl", "--gpu", "h100-sxm5-80gb",
                                  "--gpus", "8", "--zero", "2"});
     CHECK(chosen["answers_per_second"].get<double>() >= sharded["answers_per_second"].get<double>() * 0.999);
+}
+
+TEST_CASE("GPUs are split between those that train and those that generate, where that is asked for") {
+    const arguments asked{"search",         "qwen2.5-7b", "--task",    "grpo", "--gpu",         "h100-sxm5-80gb",
+                          "--gpus",         "16",         "--runtime", "verl", "--micro_batch", "2",
+                          "--global_batch", "512",        "--json"};
+    const auto engines = [](const json& answer) {
+        std::set<int> own;
+        for (const json& one : answer["best"])
+            own.insert(one["engine_gpus"].is_null() ? 0 : one["engine_gpus"].get<int>());
+        return own;
+    };
+    CHECK(engines(run(asked + arguments{"--top", "100"}).json()) == std::set<int>{0});
+    // Four engines' GPUs of sixteen keep up with the eight that train: a batch of 512 is not dealt to twelve.
+    CHECK(engines(run(asked + arguments{"--pools", "--top", "1000"}).json()) == std::set<int>{0, 1, 2, 4, 8});
+    const json at_once = run(asked + arguments{"--pools", "--rollout_asynchronous", "true"}).json();
+    CHECK_FALSE(engines(at_once).contains(0));
+    CHECK(at_once["best"][0]["layout"]["data"] == 8);
+    CHECK(at_once["best"][0]["engine_gpus"] == 4);
+    const arguments table(asked.begin(), asked.end() - 1);
+    const auto shown = run(table + arguments{"--pools", "--rollout_asynchronous", "true"});
+    CHECK(shown.out.find("engine GPUs") != std::string::npos);
+    CHECK(shown.out.find(" --gpus 12 ") != std::string::npos);
+    CHECK(shown.out.find(" --rollout_gpus 4") != std::string::npos);
+    const auto refused = run({"search", "llama-3.1-8b", "--gpu", "l4", "--context", "4096", "--pools"});
+    CHECK(refused.exit == 2);
+    CHECK(refused.err.find("pools is given; expected task grpo, rloo or ppo") != std::string::npos);
+    CHECK(run(asked + arguments{"--pools", "--rollout_gpus", "4"}).exit == 2);
 }
 
 TEST_CASE("10. Bad input is refused by name, and commands of one phase say so") {
