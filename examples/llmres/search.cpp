@@ -205,6 +205,13 @@ void check_shown(const search_options& o) {
                                       "an objective, where --svg asks for a picture")};
 }
 
+/// Refuses to split GPUs between phases of a job that has one.
+void refuse_pools(const search_options& o) {
+    if (o.pools)
+        throw refusal{llmres::refused(llmres::error_code::inconsistent, "pools", "given",
+                                      "task grpo, rloo or ppo, whose engine may have GPUs of its own")};
+}
+
 int run_search(const search_options& o) {
     const nlohmann::json document = merged(o.job);
     llmres::plan_request request = accept(llmres::read_job(document, folder_of(document, o.job.source)));
@@ -219,9 +226,7 @@ int run_search(const search_options& o) {
         o.against.empty() ? llmres::objective::throughput : named<llmres::objective>("against", o.against);
 
     if (request.rollout) return search_phases(o, document, request);
-    if (o.pools)
-        throw refusal{llmres::refused(llmres::error_code::inconsistent, "pools", "given",
-                                      "task grpo, rloo or ppo, whose engine may have GPUs of its own")};
+    refuse_pools(o);
     if (const llmres::status s = in_one_phase(request); !s) throw refusal{s.error()};
 
     std::vector<llmres::found_layout> best(static_cast<std::size_t>(o.top));

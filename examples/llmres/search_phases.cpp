@@ -91,6 +91,7 @@ llmres::result<std::vector<found_workload>> found_on(const gpu_pools& pools, std
                                                     {*layouts, tensors, fractions}, best);
     if (!count) return count.error();
     std::vector<found_workload> found;
+    found.reserve(*count);
     for (std::size_t i = 0; i < *count; ++i) found.push_back({best[i], &pools});
     return found;
 }

@@ -338,7 +338,7 @@ private:
         if (trainer_ == started_trainer::script && reads_file)
             trainer_ = started_trainer::llama_factory;  // src/train.py
         // TRL's own scripts, and others that are named after a method that is learned by its trainers alone.
-        constexpr std::array<std::string_view, 6> of_trl{"dpo", "kto", "orpo", "simpo", "cpo", "gkd"};
+        constexpr std::array<std::string_view, 8> of_trl{"dpo", "kto", "orpo", "simpo", "cpo", "gkd", "grpo", "rloo"};
         of_trl_ = script_.find("trl/") != std::string::npos || module.starts_with("trl.") ||
                   std::ranges::any_of(of_trl, [&](std::string_view method) { return has_part(name, method); });
         script_ = name;

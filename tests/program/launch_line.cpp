@@ -172,6 +172,20 @@ TEST_CASE("a trainer's line is the job that it trains, on as many GPUs as it sta
             {"--max_lenght"});
 }
 
+TEST_CASE("a script that is named after GRPO is TRL's, wherever it lies: its lengths are read") {
+    const auto planned = [](const std::string& script) {
+        return run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--",
+                    "accelerate launch --num_processes 8 " + script +
+                        " --model_name_or_path Qwen/Qwen2.5-1.5B-Instruct --use_vllm true --num_generations 16 "
+                        "--per_device_train_batch_size 16 --max_completion_length 8192"})
+            .json();
+    };
+    const json own = planned("src/open_r1/grpo.py");
+    CHECK(own["reinforcement"] == planned("trl/scripts/grpo.py")["reinforcement"]);
+    CHECK(own["job"]["sequence"] == 512 + 8192);
+    CHECK(own["assumed"]["defaults_of"] == "trl 1.16.0");
+}
+
 TEST_CASE("what shards a line of TRL decides what is trained in fp32, and on how many GPUs") {
     // FSDP trains in fp32 what was loaded in 16 bits, but for frozen weights beside an adapter (accelerate 1.15).
     const auto weights = [](const std::string& line) {

@@ -609,6 +609,13 @@ inline result<reward_model> read_reward(const nlohmann::json& document, const nl
     return reward;
 }
 
+/// Refuses sequences that are shorter than what is trained on, the prompt and the longest answer.
+inline status trains_whole_answers(const job& policy, token_count least) {
+    if (policy.sequence >= least) return done{};
+    return refused(error_code::inconsistent, "sequence", policy.sequence.in(tokens),
+                   "at least the tokens that it is trained on, of a prompt and its longest answer: ", least.in(tokens));
+}
+
 /// The rollouts of a document, whose policy is read. The engine's own job is read as a document that serves.
 inline status read_rollout(const nlohmann::json& document, const job_sources& sources, plan_request& request) {
     job& policy = request.job;
@@ -626,6 +633,9 @@ inline status read_rollout(const nlohmann::json& document, const job_sources& so
     if (const status s = known_keys(object, "rollout", {}); !s) return s;
     const training_stack* const stack = stack_of(document);
     if (stack == nullptr) take_usual_rollout(object);
+    if (stack != nullptr && stack->name == "verl" && request.layout.value_or(layout{}).pipeline > 1)
+        return refused(error_code::unsupported, "layout.pipeline", std::int64_t{request.layout->pipeline},
+                       "1: verl's FSDP engine (workers/engine/fsdp) has no pipeline stages");
     job_reader read{object, "rollout"};
     const nlohmann::json serving = engine_document(document, object, read);
     auto made = std::make_shared<rollout_request>();
@@ -657,6 +667,8 @@ inline status read_rollout(const nlohmann::json& document, const job_sources& so
     if (!read.fields().has("scores_again"))
         r.scores_again = !r.uses_trained_weights || policy.preference == preference_method::rloo;
     if (policy.sequence == token_count{}) policy.sequence = r.engine.prompt + r.engine.output;
+    const token_count named = read.fields().has("prompt") ? r.engine.prompt : token_count{};
+    if (const status s = trains_whole_answers(policy, r.engine.output + named); !s) return s;
     if (policy.preference == preference_method::ppo) made->critic = critic_of(policy);
     if (read.fields().has("reward")) {
         const result<reward_model> reward = read_reward(document, object, sources, request);

@@ -163,3 +163,12 @@ TEST_CASE("an answer's verdict is of all phases, and says what was assumed of th
     CHECK_FALSE(said["assumed"].contains("rollout_gpu_memory_utilization"));
     CHECK(said["launch"].is_null());
 }
+
+TEST_CASE("a policy is trained on whole answers, and verl has no pipeline") {
+    CHECK(wrong({{"sequence", 511}}) == "sequence");  // of answers of 512 tokens
+    CHECK(wrong({{"sequence", 512}}) == "");
+    CHECK(wrong({{"sequence", 799}, {"rollout", {{"prompt", 300}, {"output", 500}}}}) == "sequence");
+    CHECK(wrong({{"sequence", 800}, {"rollout", {{"prompt", 300}, {"output", 500}}}}) == "");
+    const json staged{{"runtime", "verl"}, {"layout", {{"data", 4}, {"pipeline", 2}, {"zero", 0}}}};
+    CHECK(wrong(staged) == "layout.pipeline");
+}
