@@ -126,6 +126,8 @@ inline const std::map<std::string, example>& examples() {
           [](r q) { return q.rollout->rollout.own_gpus && q.rollout->rollout.own_gpus->gpu.id == "l4-24gb"; }}},
         {"rollout.reward",
          {"qwen3-0.6b", [](r q) { return q.rollout->reward && q.rollout->reward->scores.model.name == "qwen3-0.6b"; }}},
+        {".teacher", {"llama-3.1-70b", [](r q) { return q.job.teacher.name == "llama-3.1-70b"; }}},
+        {".teacher_weights", {"fp32", [](r q) { return q.job.teacher.weights == fp32; }}},
         {"cost.currency", {"EUR", [](r q) { return q.cost && q.cost->currency == text<3>{"EUR"}; }}},
         {"cost.gpu_life", {4, [](r q) { return q.cost && q.cost->gpu_life == month * 48; }}},
         {"cost.carbon", {400, [](r q) { return q.cost && q.cost->carbon == maybe{kilograms(0.4) / kwh(1)}; }}},
@@ -150,6 +152,10 @@ inline json with(const job_field& f, const json& value) {
     if (f.group == "Training" || f.group == "Adapter" || f.group == "Offload" || f.group == "Run" ||
         f.object == "checkpoint")
         document["task"] = "pretraining";
+    if (name == "teacher" || name == "teacher_weights" || name == "beta") {
+        document["task"] = "gkd";
+        document["teacher"] = "llama-3.1-70b";
+    }
     if (f.object == "rollout") document["task"] = "grpo";
     if (f.object == "rollout" && name == "reward") document["runtime"] = "trl";
     if (f.object.empty() || name == "runtime")
@@ -215,7 +221,7 @@ inline json another_value(const job_field& f) {
     const detail::constant_type& type = f.place.type->if_known != nullptr ? *f.place.type->if_known : *f.place.type;
     switch (f.type) {
         case field_type::flag: return now != json(true);
-        case field_type::real: return (f.low + f.high) / 2;
+        case field_type::real: return (f.low + f.high) / (now == json((f.low + f.high) / 2) ? 4 : 2);
         case field_type::integer: return static_cast<std::int64_t>(f.low) + (now == json(f.low + 2) ? 1 : 2);
         default: break;
     }
