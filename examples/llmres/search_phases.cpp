@@ -71,6 +71,7 @@ std::vector<gpu_pools> pools_of(const search_options& o, const nlohmann::json& d
 struct found_workload {
     llmres::found_reinforcement found;
     const gpu_pools* on;
+    std::size_t place;  ///< among those of the split
 
     /// The engine's own GPUs; 0: it shares those that train.
     std::int32_t own_gpus() const {
@@ -92,7 +93,7 @@ llmres::result<std::vector<found_workload>> found_on(const gpu_pools& pools, std
     if (!count) return count.error();
     std::vector<found_workload> found;
     found.reserve(*count);
-    for (std::size_t i = 0; i < *count; ++i) found.push_back({best[i], &pools});
+    for (std::size_t i = 0; i < *count; ++i) found.push_back({best[i], &pools, i});
     return found;
 }
 
@@ -103,8 +104,10 @@ std::vector<found_workload> found_on_all(const std::vector<gpu_pools>& splits, s
     for (const gpu_pools& split : splits)
         if (const auto found = found_on(split, top)) all.insert(all.end(), found->begin(), found->end());
     if (all.empty()) return accept(found_on(splits.front(), top));
-    std::ranges::stable_sort(all, [](const found_workload& a, const found_workload& b) {
-        return llmres::detail::better(a.found.plan, b.found.plan);
+    std::ranges::sort(all, [](const found_workload& a, const found_workload& b) {
+        const bool better = llmres::detail::better(a.found.plan, b.found.plan),
+                   worse = llmres::detail::better(b.found.plan, a.found.plan);
+        return better || (!worse && std::pair{a.on, a.place} < std::pair{b.on, b.place});
     });
     if (all.size() > top) all.resize(top);
     return all;
