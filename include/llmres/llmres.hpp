@@ -12,8 +12,10 @@
 #include <llmres/answers/mixed_gpus.hpp>
 #include <llmres/answers/observe.hpp>
 #include <llmres/answers/phases/disaggregated.hpp>
+#include <llmres/answers/phases/gpu_shares.hpp>
 #include <llmres/answers/phases/reinforcement.hpp>
 #include <llmres/answers/phases/reinforcement_search.hpp>
+#include <llmres/answers/phases/workload.hpp>
 #include <llmres/answers/plan_call.hpp>
 #include <llmres/answers/purchase.hpp>
 #include <llmres/answers/queue.hpp>

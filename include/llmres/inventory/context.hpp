@@ -136,7 +136,7 @@ enum class divergence_kind : std::uint8_t {
     of_teacher,  ///< the teacher's against the student's
     of_student,  ///< the student's against the teacher's
 };
-/// That of a job.
+/// The divergence that a job minimises: `none` unless it learns from a teacher.
 constexpr divergence_kind divergence_of(const job& j) {
     if (!learns_from_teacher(j.preference)) return divergence_kind::none;
     return j.beta <= 0   ? divergence_kind::of_teacher

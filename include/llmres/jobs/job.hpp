@@ -76,8 +76,8 @@ inline constexpr std::array<std::string_view, 11> names_of<preference_method>{
 
 /// Where the log-probabilities come from that the trained model's are held against.
 enum class reference_model : std::uint8_t {
-    /// Of dpo, kto, rloo and ppo the model itself where adapters are trained, else another copy of it; of gkd the
-    /// teacher; of others none.
+    /// The method's own: for dpo, kto, rloo and ppo the model itself where adapters are trained, else another copy of
+    /// it; for gkd the teacher; for others none.
     by_method,
     loaded,        ///< another model, which is not trained: of the same size, or the teacher
     adapters_off,  ///< the trained model with its adapters switched off
@@ -152,7 +152,7 @@ struct job {
     preference_method preference = preference_method::none;  ///< what is learned from, where not the next token
     reference_model reference = reference_model::by_method;  ///< what a preferred answer is held against
     llmres::teacher teacher{};                               ///< the model whose probabilities are learned (`gkd`)
-    /// Of a distillation, the weight of the teacher in the mixture that both models are held against (the generalised
+    /// Weight of the teacher in the mixture that both models of a distillation are held against (the generalised
     /// Jensen-Shannon divergence, arXiv 2306.13649 eq. 1); 0 and 1: each is held against the other.
     double beta = 0.5;
     token_count scored{};  ///< tokens of a sequence whose log-probabilities are learned from (answers); 0: all

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
 #include <llmres/answers/job_plan.hpp>
 #include <llmres/answers/layout_plan.hpp>
+#include <llmres/answers/phases/gpu_shares.hpp>
+#include <llmres/answers/phases/workload.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/hardware/collectives.hpp>
 #include <llmres/hardware/gpu.hpp>
@@ -15,7 +16,6 @@
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/breakdown.hpp>
 #include <llmres/memory/memory.hpp>
-#include <llmres/memory/training/overheads.hpp>
 #include <llmres/models/model.hpp>
 #include <llmres/runtimes/kernels.hpp>
 #include <llmres/time/job_speed.hpp>
@@ -24,10 +24,8 @@
 #include <llmres/values/error.hpp>
 #include <llmres/values/interval.hpp>
 #include <llmres/values/maybe.hpp>
-#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <numeric>
-#include <string_view>
 
 /// Does reinforcement learning fit, and how long does a step take? A policy is trained on answers that an engine
 /// generates with its weights: on the same GPUs by turns, or on GPUs of its own. Each phase is a plan of its own,
@@ -36,129 +34,8 @@
 ///     const auto planned = plan_reinforcement({policy, {.engine = vllm_job, .generations = 8}}, layout, cluster);
 namespace llmres::inline v0 {
 
-/// GPU memory that an engine frees between two rollouts (vLLM: LLM.sleep()).
-enum class engine_sleep : std::uint8_t {
-    awake,    ///< nothing: its weights and its caches stay
-    level_1,  ///< caches and weights, which lie in main memory meanwhile
-    level_2,  ///< caches and weights, which are sent anew for the next rollout
-};
-/// The names of the levels, in their order.
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<engine_sleep>{"awake", "level_1", "level_2"};
-
-/// GPU memory that a trainer frees while answers are generated, by moving it to main memory.
-enum class trainer_sleep : std::uint8_t {
-    awake,      ///< nothing
-    optimizer,  ///< the optimizer's states and master weights (verl: optimizer_offload)
-    all,        ///< the weights too (verl: param_offload)
-};
-/// The names of the kinds, in their order.
-template <>
-inline constexpr std::array<std::string_view, 3> names_of<trainer_sleep>{"awake", "optimizer", "all"};
-
-/// How answers are generated that a policy is trained on.
-struct rollout {
-    job engine{};                       ///< the engine's job: its prompts, its longest answers; its batch is not read
-    llmres::layout layout{};            ///< of the engine
-    maybe<llmres::cluster> own_gpus{};  ///< the engine's GPUs; none: it shares those that train
-    std::int64_t generations = 8;       ///< answers to each prompt
-    /// Answers of one rollout, over all data ranks of the engine; 0: those of one optimizer step, or of the fewest
-    /// steps that train on all answers to a prompt.
-    std::int64_t answers = 0;
-    token_count mean_output{};          ///< tokens of an answer on average; 0: all are as long as `engine.output`
-    std::int64_t num_iterations = 1;    ///< how often each answer is trained on
-    bool scores_again = false;          ///< the trainer computes the log-probabilities of what was generated once more
-    engine_sleep sleep{};               ///< what the engine gives back between rollouts
-    trainer_sleep trainer{};            ///< what the trainer gives back meanwhile
-    bool in_trainer = false;            ///< the engine runs in the trainer's process, and shares its context
-    bool uses_trained_weights = false;  ///< the engine is the trainer's own model, and has no weights of its own
-    bool gathers_weights = false;       ///< of such an engine: each GPU gathers all weights that ZeRO 3 shards
-    bool asynchronous = false;          ///< on its own GPUs it generates the next answers while these are trained on
-};
-
 /// A rollout with as many engines as its GPUs have room for. `c`: the policy's GPUs.
 constexpr rollout with_engines(rollout r, const cluster& c);
-
-/// A model that scores answers. It stays on each GPU that trains, whole unless DeepSpeed's ZeRO 3 shards what is
-/// trained and with it this model (trl 1.16, models/utils.py: prepare_deepspeed; OpenRLHF 0.11.2, utils/deepspeed:
-/// get_ds_eval_config).
-struct reward_model {
-    job scores{};              ///< a job that serves it on one GPU: prompt and answer are its prompt
-    std::int64_t at_once = 0;  ///< answers that it reads at once on each GPU; 0: all of a rollout
-    bool in_trainer = false;   ///< it runs in the trainer's process, and shares its context
-};
-
-/// A policy that learns from rollouts, and what learns or scores beside it.
-struct reinforcement_job {
-    job policy{};                  ///< what is trained
-    llmres::rollout rollout{};     ///< how answers are generated
-    maybe<job> critic{};           ///< what ppo trains beside it
-    maybe<reward_model> reward{};  ///< none: functions score the answers, or another machine
-};
-
-/// The parts of a step of reinforcement learning.
-enum class workload_phase : std::uint8_t {
-    rollout,   ///< an engine generates answers
-    reward,    ///< a model scores them
-    critic,    ///< a critic is trained
-    training,  ///< the policy is trained
-};
-/// The names of the phases, in their order.
-template <>
-inline constexpr std::array<std::string_view, 4> names_of<workload_phase>{"rollout", "reward", "critic", "training"};
-
-/// One phase: what it takes of a GPU itself, and what others keep there.
-struct phase_plan {
-    workload_phase phase{};           ///< which
-    job_plan plan{};                  ///< the phase alone, on what the others leave of the GPU
-    interval<byte_count> own{};       ///< what it takes of the busiest GPU, with the whole pool of an engine
-    interval<byte_count> resident{};  ///< what other phases keep there
-    interval<duration> time{};        ///< how long it takes of a step
-};
-
-/// A step of reinforcement learning: a rollout, and all training on it.
-struct reinforcement_plan {
-    std::array<phase_plan, 4> phases{};      ///< storage; the first `phase_count` are in use, in the order of a step
-    std::int32_t phase_count = 0;            ///< phases in use
-    std::int64_t answers = 0;                ///< answers of a rollout
-    std::int64_t in_flight = 0;              ///< answers that are generated at once, over all data ranks
-    std::int64_t optimizer_steps = 0;        ///< optimizer steps that follow a rollout
-    token_count mean_output{};               ///< tokens of an answer on average
-    interval<duration> log_probabilities{};  ///< forward passes over the answers before they are trained on
-    duration synchronisation{};              ///< the engine receives the weights, and wakes
-    interval<duration> step{};               ///< all of them
-    /// Main memory of a node that all phases take together: what trainers offload, and what sleeps there.
-    interval<byte_count> host_memory{};
-    double idle_trainer = 0;  ///< part of a step in which the GPUs that train wait
-    double idle_engine = 0;   ///< part of a step in which an engine's own GPUs wait
-
-    /// The phase of that kind; null where there is none.
-    constexpr const phase_plan* find(workload_phase p) const {
-        for (std::int32_t i = 0; i < phase_count; ++i)
-            if (phases[static_cast<std::size_t>(i)].phase == p) return &phases[static_cast<std::size_t>(i)];
-        return nullptr;
-    }
-    /// The phase with the worst verdict, and of those the one with the least room.
-    constexpr const phase_plan& worst() const {
-        const auto lacks = [](const phase_plan& p) { return p.own.expected + p.resident.expected; };
-        std::size_t worst = 0;
-        for (std::size_t i = 1; i < static_cast<std::size_t>(phase_count); ++i) {
-            const phase_plan &a = phases[worst], &b = phases[i];
-            if (b.plan.verdict > a.plan.verdict || (b.plan.verdict == a.plan.verdict && lacks(b) > lacks(a))) worst = i;
-        }
-        return phases[worst];
-    }
-    /// The verdict: that of the worst phase.
-    constexpr llmres::verdict verdict() const { return worst().plan.verdict; }
-    /// Answers of all GPUs in a second.
-    constexpr double answers_per_second() const {
-        return step.expected > duration{} ? static_cast<double>(answers) / step.expected.in(seconds) : 0;
-    }
-    /// Generated tokens of all GPUs in a second.
-    constexpr token_rate tokens_per_second() const {
-        return step.expected > duration{} ? approx(mean_output * answers) / step.expected : token_rate{};
-    }
-};
 
 /// Plans a step of a policy that learns from rollouts in a layout on a cluster, with a critic of the same layout where
 /// its method has one. Errors: those of plan() for the policy, the critic, the engine (under `rollout`) or the reward
@@ -172,148 +49,6 @@ constexpr cluster beside_engine(const reinforcement_plan& p, cluster c);
 // ---- detail ---------------------------------------------------------------------------------------------------------
 
 namespace detail {
-
-/// A cluster whose GPUs hold so much already.
-constexpr cluster beside(cluster c, byte_count resident) {
-    const byte_count all = c.in_use + resident, most = usable_memory(c.gpu);
-    c.in_use = all < most ? all : most;
-    return c;
-}
-
-/// GPU memory of a training job between its steps: weights, states, communicators, libraries, and the gaps of blocks
-/// that its allocator cannot free when it is asked to (torch.cuda.empty_cache()). Gradients are freed
-/// (zero_grad() sets them to None), but where a buffer holds them.
-constexpr interval<byte_count> left_by_training(const job& j, const layout& l, const memory_breakdown& m,
-                                                trainer_sleep sleep) {
-    interval<byte_count> left = m[memory_term::runtime] + m[memory_term::workspace] + communicators_of(j.runtime, l);
-    const interval<byte_count>& idle = m[memory_term::fragmentation];
-    left += interval<byte_count>{byte_count{}, beyond(idle.expected, m.releasable.expected),
-                                 beyond(idle.high, m.releasable.high + m.released)};
-    if (sleep != trainer_sleep::all)
-        left += m[memory_term::weights] + m[memory_term::adapter] + m[memory_term::reference];
-    if (sleep == trainer_sleep::awake) left += m[memory_term::optimizer];
-    const bool buffered = j.runtime.kernels.linear != linear_code::plain && sleep != trainer_sleep::all;
-    if (buffered) left += m[memory_term::gradients];
-    return left;
-}
-
-/// Bytes of one GPU that a sleeping trainer moves to main memory.
-constexpr byte_count moved_by_trainer(const memory_breakdown& m, trainer_sleep sleep) {
-    if (sleep == trainer_sleep::awake) return {};
-    const byte_count states = m[memory_term::optimizer].expected;
-    return sleep == trainer_sleep::all ? states + m[memory_term::weights].expected + m[memory_term::adapter].expected
-                                       : states;
-}
-
-/// Activations that an adapter in fp32 beside narrower weights adds while all prompts of a data rank are computed: the
-/// input of the widest layer in fp32, and its product (peft, tuners/lora/layer.py: _cast_input_dtype, and the sum with
-/// lora_B's).
-constexpr byte_count adapter_branch(const job& policy, const job& engine, const layout& l) {
-    if (!policy.adapter.low_rank() || !(adapter_format_of(policy) == fp32) || weights_of(policy) == fp32) return {};
-    const model& m = policy.model;
-    std::int64_t width = 0;
-    for (const layer& kind : m.layers.distinct())
-        width = kind.feed_forward.width > width ? kind.feed_forward.width : width;
-    const std::int64_t positions = product(sequences_per_rank(engine, l), engine.prompt.in(tokens));
-    return size_of(fp32, positions, width + m.hidden);
-}
-
-/// GPU memory of the casts that autocast makes of fp32 matrices in half of their bits, and keeps for a forward pass
-/// though nothing is differentiated (aten/src/ATen/autocast_mode.cpp, cached_cast). A table that is no matrix of a
-/// product is not cast.
-constexpr byte_count kept_casts(const job& policy, const model& m, byte_count weights) {
-    if (!autocasts(policy) || !(weights_of(policy) == fp32)) return {};
-    const bool is_head = m.tied_head && classes_of(m) == 0;
-    const byte_count table = is_head ? byte_count{} : size_of(fp32, m.vocabulary, m.hidden);
-    return div_up(beyond(weights, table), 2);
-}
-
-/// GPU memory of an engine while it generates. One that runs in the trainer's process has no context of its own;
-/// one that is the trainer's model has no weights of its own, but under autocast casts of all of its matrices.
-constexpr interval<byte_count> taken_by_engine(const rollout& r, const job& engine, const job& policy, const cluster& c,
-                                               const job_plan& p) {
-    interval<byte_count> taken = p.memory.total();
-    if (reserves_pool(engine, p.memory) && p.usable > byte_count{})
-        if (const result<pool_size> pool = cache_pool_of(engine, p.layout, c))
-            taken = reserved_by(p.memory, *pool).device;
-    const auto less = [&](const interval<byte_count>& part) {
-        taken = {beyond(taken.low, part.low), beyond(taken.expected, part.expected), beyond(taken.high, part.high)};
-    };
-    if (r.in_trainer) less(context_on(engine.runtime, c.gpu));
-    if (!r.uses_trained_weights) return taken;
-    const interval<byte_count>& weights = p.memory[memory_term::weights];
-    if (r.gathers_weights) return taken;
-    less(weights);
-    const byte_count branch = adapter_branch(policy, engine, r.layout);
-    taken += interval<byte_count>{branch, branch, branch};
-    const byte_count casts = kept_casts(policy, policy.model, weights.expected);
-    taken += interval<byte_count>{casts, casts, casts};
-    return taken;
-}
-
-/// GPU memory of an engine while the trainer computes. vLLM's sleep unmaps weights and caches alone; captured
-/// graphs, workspaces and communicators stay (device_allocator/cumem.py: the tags "weights" and "kv_cache").
-constexpr interval<byte_count> left_by_engine(const rollout& r, const job& engine, const job_plan& p,
-                                              const interval<byte_count>& taken, const cluster& c) {
-    if (r.uses_trained_weights) return {};
-    if (r.sleep == engine_sleep::awake) return taken;
-    interval<byte_count> left =
-        p.memory[memory_term::runtime] + p.memory[memory_term::workspace] + p.memory[memory_term::communication];
-    if (!r.in_trainer) return left;
-    const interval<byte_count> context = context_on(engine.runtime, c.gpu);
-    return {beyond(left.low, context.low), beyond(left.expected, context.expected), beyond(left.high, context.high)};
-}
-
-/// Answers that a reward model reads at once on all GPUs.
-constexpr std::int64_t scored_at_once(const reward_model& m, const rollout& r, const layout& l) {
-    const std::int64_t each = (r.answers + l.gpus() - 1) / l.gpus();
-    return (m.at_once == 0 || m.at_once > each ? each : m.at_once) * l.gpus();
-}
-
-/// The layout of a reward model: each GPU that trains has all of it.
-constexpr layout layout_of_reward(const layout& l) {
-    layout whole;
-    whole.data = static_cast<std::int32_t>(l.gpus());
-    return whole;
-}
-
-/// GPU memory of a reward model's weights that is not taken since ZeRO 3 shards them.
-constexpr byte_count sharded_away(const reinforcement_job& w, const layout& l, byte_count weights) {
-    if (l.zero != 3 || w.policy.runtime.sharding.code != sharding_code::deepspeed) return {};
-    return weights - div_up(weights, l.gpus());
-}
-
-/// GPU memory without the context of a process that a reward model shares with the trainer.
-constexpr interval<byte_count> without_shared_context(interval<byte_count> taken, const reward_model& m,
-                                                      const cluster& c) {
-    if (!m.in_trainer) return taken;
-    const interval<byte_count> shared = context_on(m.scores.runtime, c.gpu);
-    return {beyond(taken.low, shared.low), beyond(taken.expected, shared.expected), beyond(taken.high, shared.high)};
-}
-
-/// GPU memory that a reward model keeps while it does not score.
-constexpr interval<byte_count> left_by_reward(const reinforcement_job& w, const layout& l, const cluster& c,
-                                              const memory_breakdown& m) {
-    const byte_count kept = m[memory_term::weights].expected - sharded_away(w, l, m[memory_term::weights].expected);
-    const interval<byte_count> left =
-        interval<byte_count>{kept, kept, kept} + m[memory_term::runtime] + m[memory_term::workspace];
-    return without_shared_context(left, *w.reward, c);
-}
-
-/// GPU memory of a reward model while it scores. Of sharded weights DeepSpeed keeps up to 10^9 gathered ones
-/// (runtime/zero/config.py, stage3_max_live_parameters), and prefetches as many at most.
-constexpr interval<byte_count> taken_by_reward(const reinforcement_job& w, const layout& l, const cluster& c,
-                                               const memory_breakdown& m) {
-    const byte_count weights = m[memory_term::weights].expected;
-    const byte_count away = sharded_away(w, l, weights);
-    const byte_count live = size_of(weights_of(w.reward->scores), 1'000'000'000, 1);
-    const byte_count casts =
-        w.reward->in_trainer ? kept_casts(w.policy, w.reward->scores.model, weights) : byte_count{};
-    interval<byte_count> taken = m.total() + interval<byte_count>{casts, casts, casts};
-    taken = {beyond(taken.low, away), beyond(taken.expected, beyond(away, live)),
-             beyond(taken.high, beyond(away, live * 2))};
-    return without_shared_context(taken, *w.reward, c);
-}
 
 /// Judges a rollout by what it takes beside what others keep.
 constexpr void judge_together(phase_plan& p, const cluster& c) {
