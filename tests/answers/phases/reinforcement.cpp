@@ -15,7 +15,10 @@
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
+#include "workloads.hpp"
+
 using namespace llmres;
+using namespace workloads;
 
 namespace {
 
@@ -24,20 +27,6 @@ cluster h100s(std::int32_t gpus) {
     c.host.memory = gib(1024);
     return c;
 }
-
-/// A policy of 7B, whose micro-batch is two answers and whose step is 64, on eight GPUs.
-job policy_of(preference_method method = preference_method::grpo) {
-    return {.model = models::qwen2_5_7b,
-            .task = task::finetuning,
-            .weights = fp32,
-            .sequence = tokens(1024),
-            .micro_batch = 2,
-            .global_batch = 64,
-            .preference = method,
-            .recompute = recompute::full,
-            .runtime = runtimes::huggingface};
-}
-constexpr layout sharded{.data = 8, .zero = 3};
 
 /// An engine on each of the GPUs that generates 128 answers.
 rollout vllm_rollout() {
@@ -59,12 +48,6 @@ job critic_of(job policy) {
     policy.model = classifier(policy.model, 1);
     policy.preference = preference_method::none;
     return policy;
-}
-std::string_view refused_field(const job& policy, const rollout& r, const maybe<job>& critic = {}) {
-    static text<63> field;
-    const auto made = plan_reinforcement({policy, r, critic}, sharded, h100s(8));
-    field = made ? text<63>{} : made.error().field;
-    return field.view();
 }
 
 }  // namespace

@@ -16,23 +16,15 @@
 #include <llmres/runtimes/megatron.hpp>
 #include <llmres/runtimes/vllm.hpp>
 
+#include "workloads.hpp"
+
 using namespace llmres;
+using namespace workloads;
 
 namespace {
 
 cluster h100s(std::int32_t gpus) { return standard_cluster(gpus::h100_sxm5_80gb, gpus).value(); }
 
-job policy_of(preference_method method = preference_method::grpo) {
-    return {.model = models::qwen2_5_7b,
-            .task = task::finetuning,
-            .weights = fp32,
-            .sequence = tokens(1024),
-            .micro_batch = 2,
-            .global_batch = 64,
-            .preference = method,
-            .recompute = recompute::full,
-            .runtime = runtimes::huggingface};
-}
 job engine_of(const runtime& r = runtimes::vllm) {
     job engine{.model = models::qwen2_5_7b, .prompt = tokens(512), .output = tokens(512), .runtime = r};
     if (engine.runtime.cache.fraction) engine.runtime.cache.fraction = 0.5;
@@ -41,7 +33,6 @@ job engine_of(const runtime& r = runtimes::vllm) {
 rollout rollout_of(const runtime& r = runtimes::vllm) {
     return {.engine = engine_of(r), .layout = {.data = 8}, .answers = 128};
 }
-constexpr layout sharded{.data = 8, .zero = 3};
 
 interval<byte_count> sizes(std::int64_t low, std::int64_t expected, std::int64_t high) {
     return {gib(low), gib(expected), gib(high)};
@@ -58,12 +49,6 @@ job_speed taking_seconds(double step, double prefill = 0) {
     speed.step[time_term::compute] = {seconds(step / 2), seconds(step), seconds(step * 2)};
     speed.prefill[time_term::compute] = {seconds(prefill / 2), seconds(prefill), seconds(prefill * 2)};
     return speed;
-}
-std::string_view refused_field(const job& policy, const rollout& r, const maybe<job>& critic = {}) {
-    static text<63> field;
-    const auto made = plan_reinforcement({policy, r, critic}, sharded, h100s(8));
-    field = made ? text<63>{} : made.error().field;
-    return field.view();
 }
 
 }  // namespace
