@@ -56,16 +56,22 @@ struct row {
     std::size_t place = 0;  ///< in the order in which plans were asked for
 
     bool refused() const { return !answer; }
-    const llmres::job_plan& plan() const { return answer->planned.plan; }
+    const llmres::requested_plan& planned() const { return answer->planned; }
+    const llmres::job_plan& plan() const { return planned().plan; }
+    /// Memory of the busiest GPU that the plan can use; of phases all that is free there.
+    llmres::byte_count usable() const {
+        const auto& phases = planned().phases;
+        return phases ? available_memory(llmres::detail::cluster_of(phases->worst(), answer->request)) : plan().usable;
+    }
     /// The runtime does not start on the GPU.
     bool cannot_start() const {
         return llmres::device_start_of(answer->request.job, answer->request.cluster.gpu).support ==
                llmres::device_support::absent;
     }
     bool trains() const { return llmres::trains(answer->request.job); }
-    bool runs() const { return answer && answer->planned.verdict() != llmres::verdict::does_not_fit; }
+    bool runs() const { return answer && planned().verdict() != llmres::verdict::does_not_fit; }
     /// 0 fits, 1 tight, 2 does not fit.
-    std::size_t standing() const { return static_cast<std::size_t>(answer->planned.verdict()); }
+    std::size_t standing() const { return static_cast<std::size_t>(planned().verdict()); }
     /// What a token costs by an objective of `search`; zero where that has no figure.
     double token_cost(llmres::objective by) const {
         const llmres::plan_request& r = answer->request;
@@ -75,22 +81,22 @@ struct row {
     }
     /// What the row is sorted by, least first.
     double key(std::size_t order) const {
-        const double per_second = plan().speed.tokens_per_second.in(llmres::tokens_per_s);
-        const auto seconds = [](const llmres::time_breakdown& t) { return t.total().expected.in(llmres::seconds); };
-        const double held = static_cast<double>(plan().memory.total().expected.in(llmres::bytes));
-        const double usable = static_cast<double>(plan().usable.in(llmres::bytes));
+        const double per_second = planned().tokens_per_second().in(llmres::tokens_per_s);
+        const double step = planned().step().expected.in(llmres::seconds);
+        const double held = static_cast<double>(planned().memory().expected.in(llmres::bytes));
+        const double room = static_cast<double>(usable().in(llmres::bytes)) - held;
         const std::array keys{-per_second,
                               -per_second / static_cast<double>(plan().layout.gpus()),
-                              seconds(plan().speed.prefill),
-                              seconds(plan().speed.step),
-                              seconds(plan().speed.step),
+                              plan().speed.prefill.total().expected.in(llmres::seconds),
+                              step,
+                              step,
                               held,
-                              held - usable,
-                              usable,
+                              -room,
+                              room + held,
                               token_cost(llmres::objective::cost_per_token),
                               token_cost(llmres::objective::energy_per_token)};
         // What does not fit has no speed: the nearest to fitting comes first.
-        return runs() ? keys[order] : held - usable;
+        return runs() ? keys[order] : -room;
     }
 };
 
@@ -283,12 +289,12 @@ void print_rows(const std::vector<row>& rows, const std::vector<axis>& axes) {
         const llmres::job_plan& p = r.plan();
         const bool makes_tokens = r.trains() || generates(r.answer->request.job.model);
         const auto if_it_runs = [&](const std::string& text) { return r.runs() ? text : std::string{"-"}; };
-        cells.insert(
-            cells.end(),
-            {std::string{name_of(r.answer->planned.verdict())}, to_string(p.memory.total().expected),
-             to_string(p.usable), if_it_runs(fmt::format("{:.0f}", p.speed.tokens_per_second.in(llmres::tokens_per_s))),
-             r.trains() ? std::string{} : if_it_runs(to_string(p.speed.prefill.total().expected)),
-             makes_tokens ? if_it_runs(to_string(p.speed.step.total().expected)) : "-"});
+        cells.insert(cells.end(),
+                     {std::string{name_of(r.planned().verdict())}, to_string(r.planned().memory().expected),
+                      to_string(r.usable()),
+                      if_it_runs(fmt::format("{:.0f}", r.planned().tokens_per_second().in(llmres::tokens_per_s))),
+                      r.trains() ? std::string{} : if_it_runs(to_string(p.speed.prefill.total().expected)),
+                      makes_tokens ? if_it_runs(to_string(r.planned().step().expected)) : "-"});
         const llmres::plan_request& asked = r.answer->request;
         std::vector<std::string> cost = cells_of_cost(asked, r.answer->priced);
         cost.resize(heads.size());
@@ -346,7 +352,8 @@ llmres::json_value to_json(const row& r, const std::vector<axis>& axes) {
     // Of a layout that was found, as of those of `llmres search`.
     out.update(llmres::to_json(llmres::found_layout{.plan = r.plan()}, request.job, request.cluster));
     add_to(out, r.answer->priced, request.stored, request.cost, request.job);
-    out["verdict"] = name_of(r.answer->planned.verdict());
+    if (r.planned().phases) out["reinforcement"] = llmres::to_json(*r.planned().phases, *request.rollout);
+    out["verdict"] = name_of(r.planned().verdict());
     out["profile"] = llmres::runtime_to_json(request);
     out["assumed"] = r.answer->assumed;
     return out;

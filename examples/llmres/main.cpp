@@ -201,7 +201,7 @@ void add_search(CLI::App& app, int& exit) {
     command->add_flag("--one_node", o.one_node, "all GPUs of a layout are in one node")->group("Search");
     command
         ->add_flag("--pools", o.pools,
-                   "grpo, rloo, ppo: also try an engine on 1, 2, 4, ... of the GPUs, which others train without")
+                   "of rollouts: also try an engine on 1, 2, 4, ... of the GPUs, which others train without")
         ->group("Search");
     add_job(*command, o.job, exit, [] { return run_search(o); });
 }

@@ -140,8 +140,9 @@ int run_plan(const plan_options& o) {
         if (!launch.empty() && launch_line_words().empty()) fmt::print("launch   {}\n", launch);
     }
     const llmres::verdict verdict = answer.planned.verdict();
-    if (verdict == llmres::verdict::tight)
-        tell(fmt::format("tight: it fits only if {}", condition_of(answer.planned.plan)));
+    if (const auto& phases = answer.planned.phases; verdict == llmres::verdict::tight)
+        tell(fmt::format("tight: it fits only if {}",
+                         condition_of(phases ? phases->worst().plan : answer.planned.plan)));
     return verdict == llmres::verdict::does_not_fit ? does_not_fit : fits;
 }
 

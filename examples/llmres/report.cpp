@@ -202,9 +202,9 @@ std::string task_text(const llmres::job& j) {
                                                            : fmt::format("{} by {}", task, name_of(j.preference));
 }
 
-void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c) {
+void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c, std::string_view head) {
     for (std::int32_t i = 0; i < p.reason_count; ++i)
-        fmt::print("{}{}\n", i == 0 ? "why      " : "         ",
+        fmt::print("{:{}}{}\n", i == 0 ? head : "", head.size(),
                    llmres::to_text(p.reasons[static_cast<std::size_t>(i)], p, j, c));
 }
 
@@ -310,10 +310,13 @@ void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_reques
         if (i == before_training && p.log_probabilities.expected > llmres::duration{})
             timed("log-probabilities", p.log_probabilities, ": forward passes over all answers");
         timed(name_of(one.phase), one.time, ": " + what);
-        const auto& on = generates && asked.own_gpus ? *asked.own_gpus : request.cluster;
+        const llmres::cluster& on = llmres::detail::cluster_of(one, request);
         fmt::print("{:28}{} ({} to {}) beside {} of others, of {}: {}{}\n", "", to_string(one.own.expected),
                    to_string(one.own.low), to_string(one.own.high), to_string(one.resident.expected),
-                   to_string(available_memory(on)), name_of(one.plan.verdict), &one == &worst ? ", the fullest" : "");
+                   to_string(available_memory(on)), name_of(one.plan.verdict),
+                   &one != &worst                              ? ""
+                   : one.plan.verdict == llmres::verdict::fits ? ", the fullest"
+                                                               : ", the worst");
         if (generates && asked.own_gpus)
             fmt::print("{:28}on {} x {} of its own, {}\n", "", on.gpus, on.gpu.name.view(), to_text(one.plan.layout));
         if (one.plan.verdict != llmres::verdict::fits && one.phase != llmres::workload_phase::training)
@@ -321,7 +324,7 @@ void print_phases(const llmres::reinforcement_plan& p, const llmres::plan_reques
                           scores      ? request.rollout->reward->scores
                           : generates ? asked.engine
                                       : *request.rollout->critic,
-                          llmres::detail::beside(on, one.resident.expected));
+                          llmres::detail::beside(on, one.resident.expected), "                            why: ");
     }
     if (p.synchronisation > llmres::duration{})
         timed("weights", {p.synchronisation, p.synchronisation, p.synchronisation}, ": the engine receives them");

@@ -23,7 +23,8 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request);
 std::string task_text(const llmres::job& j);
 
 /// Prints a plan's reasons, a line each.
-void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c);
+void print_reasons(const llmres::job_plan& p, const llmres::job& j, const llmres::cluster& c,
+                   std::string_view head = "why      ");
 
 /// Prints in one line from which versions, how many measurements and which GPUs a profile comes, and
 /// whether those are too few to tell how far it is off.

@@ -111,6 +111,9 @@ trained_job job_of_verl(const given_settings& given, const launched_processes& b
     job.set("rollout_answers", answers(told.number("prompts", 1024), generations));
     job.set("global_batch", step);
     job.set("micro_batch", micro_batch_of(job, std::max<std::int64_t>(most, 1), step, data));
+    // SGLang takes max_num_seqs alone (workers/rollout/sglang_rollout/async_sglang_server.py).
+    if (const std::int64_t batched = told.number("batched", 0); batched > 0 && told.text("engine") != "sglang")
+        job.set("rollout_max_num_batched_tokens", batched);
     job.adapter();
     move_by_verl(job);
     if (told.is("scored")) job.set("rollout_reward", told.text("reward"));

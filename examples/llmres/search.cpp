@@ -209,7 +209,7 @@ void check_shown(const search_options& o) {
 void refuse_pools(const search_options& o) {
     if (o.pools)
         throw refusal{llmres::refused(llmres::error_code::inconsistent, "pools", "given",
-                                      "task grpo, rloo or ppo, whose engine may have GPUs of its own")};
+                                      "task grpo, rloo, reinforce or ppo, whose engine may have GPUs of its own")};
 }
 
 int run_search(const search_options& o) {

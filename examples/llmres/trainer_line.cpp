@@ -68,6 +68,11 @@ constexpr std::string_view unmodelled_options =
     " use_transformers_paged use_transformers_continuous_batching vllm_server_base_url vllm_server_host vllm_server_port"
     " padding_free sync_ref_model ref_model_init_kwargs ref_adapter_name lora_target_parameters lora_modules_to_save gradient_checkpointing_kwargs"
     " activation_checkpointing_kwargs torch_compile_backend torch_compile_mode torchdynamo tokenizer_name ";
+/// Options of `accelerate launch`, to which the command `trl` passes on what its own parser does not know (trl 1.16.0,
+/// cli/commands/training.py).
+constexpr std::string_view launcher_options =
+    " num_processes num_machines machine_rank main_process_ip main_process_port multi_gpu gpu_ids mixed_precision"
+    " config_file use_fsdp use_deepspeed zero_stage zero3_init_flag fsdp_state_dict_type ";
 /// Methods that scripts are named after: words of --task.
 constexpr std::array<std::string_view, 11> other_methods{"reward", "dpo",  "kto",  "orpo", "simpo", "cpo",
                                                          "gkd",    "grpo", "rloo", "ppo",  "rlhf"};
@@ -148,6 +153,8 @@ public:
                     llmres::refused(llmres::error_code::unsupported, "argument", o.value, "options, or --config FILE")};
             if (trainer_ == started_trainer::trl && o.name == "accelerate_config")
                 by_.processes = 0, take_trl_accelerate_config(o.value, by_);
+            else if (trainer_ == started_trainer::trl && is_in(launcher_options, o.name))
+                take(o);
             else if (trainer_ == started_trainer::trl && o.name == "config")
                 for (const auto& [name, value] : read_config_file(o.value)) in_file[name] = value;
             else

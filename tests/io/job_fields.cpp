@@ -359,6 +359,8 @@ const std::map<std::string, turn>& turns() {
         {"rollout.kv_cache", {rollouts, "fp8_e4m3"}},
         {"rollout.tensor", {rollouts, 2}},
         {"rollout.gpu_memory_utilization", {rollouts, 0.3}},
+        {"rollout.max_num_seqs", {rollouts, 16}},
+        {"rollout.max_num_batched_tokens", {rollouts, 4096}},
         {"rollout.sleep", {rollouts, "awake"}},
         {"rollout.trainer", {rollouts, "optimizer"}},
         {"rollout.gpus", {rollouts, 4}},

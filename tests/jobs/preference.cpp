@@ -132,7 +132,7 @@ TEST_CASE("preferences that contradict the job are refused by name") {
     CHECK(why(j).starts_with("reference: a preference"));
     j = learning(preference_method::orpo);
     j.reference = reference_model::precomputed;
-    CHECK(why(j) == "reference: absent: only dpo, kto, grpo, rloo and ppo have a reference");
+    CHECK(why(j) == "reference: absent: only dpo, kto, grpo, rloo, reinforce and ppo have a reference");
     j = learning(preference_method::dpo);
     j.reference = reference_model::adapters_off;
     CHECK(why(j).starts_with("reference: an adapter"));
@@ -204,7 +204,7 @@ TEST_CASE("teachers that contradict the job are refused by name") {
     j.teacher = {};
     CHECK(why(j).starts_with("teacher: the model that gkd learns from"));
     j.teacher = teacher_of(models::llama_2_7b);
-    CHECK(why(j) == "teacher: a model with as many words as the student, 128256");
+    CHECK(why(j) == "teacher.vocabulary: as many words as the student's, 128256");
     j = student();
     j.preference = preference_method::dpo;
     CHECK(why(j) == "teacher: absent: only gkd learns from a teacher");

@@ -4,6 +4,8 @@
 
 #include "../program_checks.hpp"
 
+#include <llmres/values/to_string.hpp>
+#include <llmres/values/units.hpp>
 #include <set>
 #include <string>
 #include <string_view>
@@ -198,16 +200,57 @@ TEST_CASE("a pasted line of trl grpo is the job that it starts") {
                           .json();
     CHECK(rloo["document"]["reference"] == "none");
     CHECK(rloo["reinforcement"]["answers"] == 8);
+    // What TRL's parser does not know is accelerate's.
+    const json eight_gpus = run({"plan", "--gpu", "h100-sxm5-80gb", "--json", "--", "trl", "grpo",
+                                 "--model_name_or_path", "Qwen/Qwen2.5-0.5B", "--num_processes", "8"})
+                                .json();
+    CHECK(eight_gpus["layout"]["data"] == 8);
+    CHECK(eight_gpus["reinforcement"]["answers"] == 64);
 }
 
 TEST_CASE("a run has the time and the cost of all phases") {
     const json answer = said(eight + arguments{"--samples", "25600", "--gpu_hour", "2"});
-    const double steps = 25600.0 / 256;  // of 256 answers each
+    const double steps = 25600.0 * 8 / 256;  // 8 answers to each prompt of the data, and 256 in an optimizer step
+    CHECK(answer["run"]["steps"] == steps);
     const double step = expected(answer["reinforcement"]["step"]);
     CHECK(answer["run"]["seconds"]["expected"].get<double>() == doctest::Approx(steps * step).epsilon(1e-6));
     const double twice = expected(phases(eight + arguments{"--rollout_num_iterations", "2"})["step"]);
     CHECK(twice > step);
     CHECK(run(eight + arguments{"--samples", "25600", "--rollout_gpus", "4"}).err.find("run") != std::string::npos);
+}
+
+TEST_CASE("plans of policies are compared with all of their phases") {
+    const json table = run({"compare", "qwen2.5-7b", "--task", "grpo", "--runtime", "verl", "--gpus", "8", "--gpu",
+                            "h100-sxm5-80gb", "--micro_batch", "2,16", "--rollout_output", "4096", "--json"})
+                           .json();
+    REQUIRE(table["rows"].size() == 2);
+    const auto asked = [](const char* micro) {
+        return said({"plan", "qwen2.5-7b", "--task", "grpo", "--runtime", "verl", "--gpus", "8", "--gpu",
+                     "h100-sxm5-80gb", "--micro_batch", micro, "--rollout_output", "4096"});
+    };
+    for (const json& row : table["rows"])
+        CHECK(row["reinforcement"] ==
+              asked(row["command"].get<std::string>().find("micro_batch 2 ") != std::string::npos
+                        ? "2"
+                        : "16")["reinforcement"]);
+    // The table has the worst phase with what the others keep of the GPU, and the step and tokens of all of them.
+    const outcome text = run({"compare", "qwen2.5-7b", "--task", "grpo", "--runtime", "verl", "--gpus", "8", "--gpu",
+                              "h100-sxm5-80gb", "--micro_batch", "2", "--rollout_output", "4096"});
+    const json step = asked("2")["reinforcement"];
+    const json worst = phase(step, step["worst"].get<std::string>().c_str());
+    const auto memory =
+        llmres::bytes(worst["own"]["expected"].get<std::int64_t>() + worst["resident"]["expected"].get<std::int64_t>());
+    CHECK(text.out.find(" " + llmres::to_string(memory) + " ") != std::string::npos);
+    CHECK(text.out.find(llmres::to_string(llmres::seconds(expected(step["step"])))) != std::string::npos);
+}
+
+TEST_CASE("trainers are planned with the methods that they have") {
+    const auto refused = run({"plan", "qwen2.5-7b", "--task", "dpo", "--runtime", "verl", "--gpu", "h100"});
+    CHECK(refused.exit == 2);
+    CHECK(refused.err.find("task is dpo; expected a trainer that is planned with it: trainer, ") != std::string::npos);
+    CHECK(run({"plan", "qwen2.5-7b", "--task", "ppo", "--runtime", "trl", "--gpu", "h100"}).exit == 2);
+    CHECK(run({"plan", "qwen2.5-1.5b", "--task", "reinforce", "--runtime", "verl", "--gpu", "h200-sxm5-141gb"}).exit !=
+          2);
 }
 
 TEST_CASE("layouts are ordered by the answers that they make in a second") {
@@ -250,7 +293,7 @@ TEST_CASE("GPUs are split between those that train and those that generate, wher
     CHECK(shown.out.find(" --rollout_gpus 4") != std::string::npos);
     const auto refused = run({"search", "llama-3.1-8b", "--gpu", "l4", "--context", "4096", "--pools"});
     CHECK(refused.exit == 2);
-    CHECK(refused.err.find("pools is given; expected task grpo, rloo or ppo") != std::string::npos);
+    CHECK(refused.err.find("pools is given; expected task grpo, rloo, reinforce or ppo") != std::string::npos);
     CHECK(run(asked + arguments{"--pools", "--rollout_gpus", "4"}).exit == 2);
 }
 

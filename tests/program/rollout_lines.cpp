@@ -117,6 +117,17 @@ TEST_CASE("a pasted line of verl is the job that it starts") {
           same_in_options + arguments{"--micro_batch", "16", "--reference", "adapters_off", "--rollout_trainer", "all",
                                       "--adapter_kind", "lora", "--adapter_rank", "64", "--adapter_targets",
                                       "all-linear"});
+    // Of SGLang, verl sets the sequences alone.
+    const std::string steps =
+        "actor_rollout_ref.rollout.max_num_batched_tokens=16384 actor_rollout_ref.rollout.max_num_seqs=128 ";
+    const json wide = planned(verl + per_gpu + steps)["document"]["rollout"];
+    CHECK(wide["max_num_batched_tokens"] == 16384);
+    CHECK(wide["max_num_seqs"] == 128);
+    const json sglang =
+        planned(verl + per_gpu + steps + "actor_rollout_ref.rollout.name=sglang")["document"]["rollout"];
+    CHECK(sglang["engine"] == "sglang");
+    CHECK(sglang["max_num_seqs"] == 128);
+    CHECK_FALSE(sglang.contains("max_num_batched_tokens"));
     // Flags beside the line go over what it says of GPUs.
     CHECK(planned(verl + per_gpu, {"--gpus", "16"})["layout"]["data"] == 16);
 }
@@ -143,6 +154,15 @@ TEST_CASE("a pasted line of OpenRLHF is the job that it starts, on shared GPUs o
     const json beside = planned(openrlhf + "--advantage_estimator rloo --n_samples_per_prompt 2 --colocate_actor_ref");
     CHECK(beside["memory"]["terms"]["reference"] > 0);
     CHECK(beside["reinforcement"]["phases"][0]["layout"]["data"] == 4);
+    // REINFORCE needs no group, and has neither a critic nor, by OpenRLHF, fewer models than grpo.
+    const json alone = planned(openrlhf + "--advantage_estimator reinforce --colocate_all_models");
+    CHECK(alone["job"]["preference"] == "reinforce");
+    CHECK(alone["memory"]["terms"]["reference"] > 0);
+    const json paired =
+        planned(openrlhf + "--advantage_estimator reinforce --colocate_all_models --n_samples_per_prompt 2");
+    const json group =
+        planned(openrlhf + "--advantage_estimator group_norm --colocate_all_models --n_samples_per_prompt 2");
+    CHECK(paired["reinforcement"]["phases"] == group["reinforcement"]["phases"]);
     is_as(planned(openrlhf + "--colocate_all_models --async_train --adam_offload"),
           ppo_in_options +
               arguments{"--rollout_gpus", "8", "--rollout_asynchronous", "true", "--offload_optimizer", "host"});

@@ -210,7 +210,7 @@ inline constexpr double most_money = 1e12;
 inline constexpr std::array all{
     by_hand("", "Job", "task", text,
         "serving, pretraining or finetuning; embedding, reranking or classification: serving with that head; dpo, kto, "
-        "orpo, simpo, cpo, reward, gkd, grpo, rloo or ppo: finetuning by that method; default: serving"),
+        "orpo, simpo, cpo, reward, gkd, grpo, rloo, reinforce or ppo: finetuning by that method; default: serving"),
     by_hand("", "Job", "head", text,
         "what the model makes of its last layer: embedding, classification, reranking or masked_lm; default: as its "
         "files say"),
@@ -260,11 +260,12 @@ inline constexpr std::array all{
         "sequences (or pairs) in one optimizer step; default: one micro-batch for each data-parallel rank")),
     field(at<&job::preference>, "Training", "preference",
         "how preferred answers are learned, two of a prompt a sample: dpo, orpo, simpo, cpo, reward; of single "
-        "answers: kto, from a teacher gkd, or from rollouts grpo, rloo, ppo; default: none, the next token is"),
+        "answers: kto, from a teacher gkd, or from rollouts grpo, rloo, reinforce, ppo; default: none, the next token "
+        "is"),
     field(at<&job::reference>, "Training", "reference",
         "where a reference's log-probabilities are from: loaded (another model), offloaded (one in main memory), "
         "adapters_off, precomputed or none; default: of dpo, kto, rloo and ppo adapters_off beside an adapter, else "
-        "loaded; of grpo none"),
+        "loaded; of grpo and reinforce none"),
     by_hand("", "Training", "teacher", text,
         "the model whose probabilities gkd learns from, as `model` names one: of as many words as the student"),
     by_hand("", "Training", "teacher_weights", text,
@@ -542,10 +543,10 @@ inline constexpr std::array all{
         "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
     by_hand("rollout", "Rollout", "engine", text,
-        "grpo, rloo, ppo: what generates the answers: vllm, sglang or transformers (the trainer's own model), or a "
-        "runtime with what it is asked; default: the trainer's, else vllm"),
+        "grpo, rloo, reinforce, ppo: what generates the answers: vllm, sglang or transformers (the trainer's own model), "
+        "or a runtime with what it is asked; default: the trainer's, else vllm"),
     field(at<&rollout::generations>, "Rollout", "generations", 1, most::sequences,
-        "answers to each prompt; default: 8"),
+        "answers to each prompt; default: 8, of rloo under trl 2, of reinforce and ppo 1"),
     field(at<&rollout::answers>, "Rollout", "answers", 1, most::sequences,
         "answers of one rollout, over all GPUs; default: those of one optimizer step (global_batch)"),
     by_hand("rollout", "Rollout", "prompt", integer, 1, most::tokens, "tokens of a prompt; default: 512"),
@@ -566,6 +567,10 @@ inline constexpr std::array all{
         "tensor-parallel ranks of the engine; default: 1, each GPU one engine"),
     by_hand("rollout", "Rollout", "gpu_memory_utilization", real, 0, 1,
         "part of each GPU that the engine takes; default: the trainer's for it, else the engine's"),
+    by_hand("rollout", "Rollout", "max_num_seqs", integer, 1, most::sequences,
+        "sequences that the engine computes at once; default: the trainer's for it, else the engine's"),
+    by_hand("rollout", "Rollout", "max_num_batched_tokens", integer, 1, most::tokens,
+        "tokens that the engine computes in one step; default: the trainer's for it, else the engine's"),
     field(at<&rollout::sleep>, "Rollout", "sleep",
         "what the engine gives back of the GPUs while others train: awake (nothing), level_1 (caches, and weights to "
         "main memory) or level_2 (both); default: the trainer's, else awake"),
@@ -596,7 +601,7 @@ inline constexpr std::array all{
         "tokens to train on, 15T: the answer says how many steps, days and GPU hours they take"),
     field(at<&training_run::epochs>, "Run", "epochs", 0, 1e9, "passes over the samples; default: 1"),
     field(at<&training_run::samples>, "Run", "samples", 1, most_trained,
-        "in place of tokens: samples of an epoch, each a sequence"),
+        "in place of tokens: samples of an epoch, each a sequence; of rollouts prompts, each with its answers"),
     field(at<&training_run::sample_tokens>, "Run", "sample_tokens", 0, most::tokens,
         "mean tokens of a sample, where samples are packed into sequences; default: a sample is a sequence"),
     field(at<&training_run::mtbf>, "Run", "mtbf", 0, most_seconds,

@@ -522,6 +522,12 @@ inline status read_beside_plan(job_reader& read, plan_request& request) {
         return read_run(object, request.stored.storage ? checkpoint_seconds::of_storage : checkpoint_seconds::given);
     };
     if (const status s = read_part(read, "run", request.run, read_own_run); !s) return s;
+    if (request.run && request.rollout) {  // of a policy's data: prompts
+        const std::int64_t group = request.rollout->rollout.generations;
+        constexpr auto most = static_cast<std::int64_t>(job_field_rows::most_trained);
+        if (const status s = in_range("run.samples", request.run->samples, 0, most / group); !s) return s;
+        request.run.value.samples *= group;
+    }
     const auto read_cost = [&](const nlohmann::json& object) { return read_tariff(object, request.cluster); };
     if (const status s = read_part(read, "cost", request.cost, read_cost); !s) return s;
     if (request.cost && request.prefill)
@@ -532,17 +538,10 @@ inline status read_beside_plan(job_reader& read, plan_request& request) {
 /// Takes what a training stack decides of a job whose fields are read. Refuses what it trains that is not planned.
 inline status take_stack(job_reader& read, const nlohmann::json& document, job& j) {
     const training_stack* const stack = stack_of(document);
-    // llamafactory 0.9.5, train/rm/trainer.py: a value head, beside the logits of AutoModelForCausalLMWithValueHead.
-    if (stack != nullptr && stack->name == "llamafactory" && j.preference == preference_method::reward)
-        return refused(error_code::unsupported, "preference", name_of(j.preference),
-                       "dpo, kto, orpo or simpo: LLaMA-Factory's value head beside all logits is not planned");
+    if (stack != nullptr && !learns_by(*stack, j.preference))
+        return refused(error_code::unsupported, "task", name_of(j.preference),
+                       "a trainer that is planned with it: " + stacks_that_learn_by(j.preference));
     take_loaded_format(read, stack, j);
-    if (stack != nullptr && learns_from_teacher(j.preference) && !stack->has_teachers)
-        return refused(error_code::unsupported, "task", name_of(j.preference),
-                       "trl, ms-swift or huggingface as the runtime: this trainer has no such teacher");
-    if (stack != nullptr && learns_from_rollouts(j.preference) && !plans_rollouts(*stack))
-        return refused(error_code::unsupported, "task", name_of(j.preference),
-                       "trl, verl or openrlhf as the runtime: rollouts of this trainer are not planned");
     take_unmixed_arithmetic(read, stack, j);
     take_mixed_outputs(stack, j);
     return done{};
@@ -626,13 +625,13 @@ inline status read_rollout(const nlohmann::json& document, const job_sources& so
         const bool names_one = given->is_object() && !given->empty();
         return refused(error_code::inconsistent, names_one ? "rollout." + given->begin().key() : "rollout",
                        shown(names_one ? *given->begin() : *given),
-                       "task grpo, rloo or ppo, which learn from rollouts");
+                       "task grpo, rloo, reinforce or ppo, which learn from rollouts");
     }
     nlohmann::json object = absent ? nlohmann::json::object() : nlohmann::json(*given);
     if (!object.is_object()) return refused(error_code::malformed, "rollout", shown(object), "an object");
     if (const status s = known_keys(object, "rollout", {}); !s) return s;
     const training_stack* const stack = stack_of(document);
-    if (stack == nullptr) take_usual_rollout(object);
+    if (stack == nullptr) take_usual_rollout(object, policy.preference);
     if (stack != nullptr && stack->name == "verl" && request.layout.value_or(layout{}).pipeline > 1)
         return refused(error_code::unsupported, "layout.pipeline", std::int64_t{request.layout->pipeline},
                        "1: verl's FSDP engine (workers/engine/fsdp) has no pipeline stages");

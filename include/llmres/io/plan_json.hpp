@@ -132,6 +132,16 @@ struct requested_plan {
         if (phases && phases->verdict() > plan.verdict) return phases->verdict();
         return split && split->prefill.verdict > plan.verdict ? split->prefill.verdict : plan.verdict;
     }
+    /// Memory of the busiest GPU: of phases, what the worst takes with what others keep there.
+    constexpr interval<byte_count> memory() const {
+        return phases ? phases->worst().own + phases->worst().resident : plan.memory.total();
+    }
+    /// Time of a step; of phases that of all of them.
+    constexpr interval<duration> step() const { return phases ? phases->step : plan.speed.step.total(); }
+    /// Tokens a second of all GPUs; of phases those that are generated.
+    constexpr token_rate tokens_per_second() const {
+        return phases ? phases->tokens_per_second() : plan.speed.tokens_per_second;
+    }
 };
 
 namespace detail {
@@ -278,6 +288,12 @@ inline json_value to_json(const reinforcement_plan& p, const rollout_request& as
 }
 
 namespace detail {
+
+/// The GPUs of a phase: an engine's own, or those that train.
+inline const cluster& cluster_of(const phase_plan& p, const plan_request& r) {
+    const maybe<cluster>& own = r.rollout->rollout.own_gpus;
+    return p.phase == workload_phase::rollout && own ? *own : r.cluster;
+}
 
 /// The cluster of a request's job: of a policy that learns from rollouts, beside what an engine keeps of the GPUs.
 inline cluster cluster_of(const requested_plan& p, const plan_request& r) {

@@ -368,7 +368,7 @@ constexpr status validate_teacher(const job& j) {
     // trl 1.16, experimental/gkd/gkd_trainer.py: "requires a shared vocabulary".
     const std::int64_t words = scored_vocabulary(j.model);
     if (t.vocabulary != words)
-        return refused(error_code::inconsistent, "teacher", t.vocabulary, "a model with as many words as the student, ",
+        return refused(error_code::inconsistent, "teacher.vocabulary", t.vocabulary, "as many words as the student's, ",
                        words);
     if (j.reference != reference_model::by_method && j.reference != reference_model::loaded)
         return refused(error_code::inconsistent, "reference", name_of(j.reference), "absent: gkd loads its teacher");
@@ -406,7 +406,7 @@ constexpr status validate_preference(const job& j) {
     const bool by_rollouts = learns_from_rollouts(j.preference);
     if (!has_reference(j.preference) && !by_rollouts && j.reference != reference_model::by_method)
         return refused(error_code::inconsistent, "reference", name_of(j.reference),
-                       "absent: only dpo, kto, grpo, rloo and ppo have a reference");
+                       "absent: only dpo, kto, grpo, rloo, reinforce and ppo have a reference");
     if (has_reference(j.preference) && j.reference == reference_model::none)
         return refused(error_code::inconsistent, "reference", "none", "loaded, adapters_off or precomputed");
     if (has_reference(j.preference) && j.reference == reference_model::offloaded)

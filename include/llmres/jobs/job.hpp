@@ -57,22 +57,23 @@ inline constexpr std::array<std::string_view, 3> names_of<recompute>{"none", "se
 
 /// How a model learns which answers are preferred.
 enum class preference_method : std::uint8_t {
-    none,    ///< it does not: it learns the next token
-    dpo,     ///< direct preference optimization, by whichever loss of log-probabilities (IPO, hinge, APO, ...)
-    kto,     ///< Kahneman-Tversky optimization: single answers, desired or not
-    orpo,    ///< odds ratio preference optimization
-    simpo,   ///< simple preference optimization
-    cpo,     ///< contrastive preference optimization
-    reward,  ///< a reward model: a score for each answer
-    gkd,     ///< generalized knowledge distillation: a teacher's probabilities of all words, not its answers alone
-    grpo,    ///< group relative policy optimization of its own answers, by their rewards (DAPO, REINFORCE++, ...)
-    rloo,    ///< REINFORCE leave-one-out, likewise
-    ppo,     ///< proximal policy optimization of its own answers, beside a critic that learns their values
+    none,       ///< it does not: it learns the next token
+    dpo,        ///< direct preference optimization, by whichever loss of log-probabilities (IPO, hinge, APO, ...)
+    kto,        ///< Kahneman-Tversky optimization: single answers, desired or not
+    orpo,       ///< odds ratio preference optimization
+    simpo,      ///< simple preference optimization
+    cpo,        ///< contrastive preference optimization
+    reward,     ///< a reward model: a score for each answer
+    gkd,        ///< generalized knowledge distillation: a teacher's probabilities of all words, not its answers alone
+    grpo,       ///< group relative policy optimization of its own answers, by their rewards (DAPO, Dr. GRPO, ...)
+    rloo,       ///< REINFORCE leave-one-out, likewise
+    reinforce,  ///< REINFORCE and REINFORCE++: answers are held to the mean of a rollout, not of their prompt's
+    ppo,        ///< proximal policy optimization of its own answers, beside a critic that learns their values
 };
 /// The names of the methods, in their order.
 template <>
-inline constexpr std::array<std::string_view, 11> names_of<preference_method>{
-    "none", "dpo", "kto", "orpo", "simpo", "cpo", "reward", "gkd", "grpo", "rloo", "ppo"};
+inline constexpr std::array<std::string_view, 12> names_of<preference_method>{
+    "none", "dpo", "kto", "orpo", "simpo", "cpo", "reward", "gkd", "grpo", "rloo", "reinforce", "ppo"};
 
 /// Where the log-probabilities come from that the trained model's are held against.
 enum class reference_model : std::uint8_t {
@@ -92,6 +93,10 @@ inline constexpr std::array<std::string_view, 6> names_of<reference_model>{"by_m
 
 /// True of methods that train a model on answers that it generates itself (reinforcement learning).
 constexpr bool learns_from_rollouts(preference_method m) { return m >= preference_method::grpo; }
+/// Answers to one prompt that a method needs at least: those of a group are held to each other.
+constexpr std::int64_t least_group(preference_method m) {
+    return m == preference_method::grpo || m == preference_method::rloo ? 2 : 1;
+}
 /// True where a sample is two answers to one prompt, which are computed together.
 constexpr bool learns_from_pairs(preference_method m) {
     return m != preference_method::none && m != preference_method::kto && m < preference_method::gkd;

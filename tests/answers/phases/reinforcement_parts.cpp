@@ -164,7 +164,7 @@ TEST_CASE("engines are no more than answers") {
     CHECK(one->phases[0].plan.layout == other->phases[0].plan.layout);
 }
 
-TEST_CASE("ppo has one answer to a prompt, and other methods two at least") {
+TEST_CASE("ppo and reinforce have one answer to a prompt, and other methods two at least") {
     job critic = policy_of(preference_method::ppo);
     critic.model = classifier(critic.model, 1);
     critic.preference = preference_method::none;
@@ -172,6 +172,9 @@ TEST_CASE("ppo has one answer to a prompt, and other methods two at least") {
     r.engine.runtime.cache.fraction = 0.3;
     r.generations = 1;
     CHECK(refused_field(policy_of(preference_method::ppo), r, critic) == "");
+    CHECK(refused_field(policy_of(preference_method::reinforce), r) == "");
+    CHECK(refused_field(policy_of(), r) == "rollout.generations");
+    CHECK(refused_field(policy_of(preference_method::rloo), r) == "rollout.generations");
     r.generations = 2;
     CHECK(refused_field(policy_of(), r) == "");
     r.mean_output = tokens(-1);

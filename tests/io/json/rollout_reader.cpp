@@ -82,6 +82,12 @@ TEST_CASE("each trainer has an engine of its own") {
     CHECK(reference_of(openrlhf.job) == reference_model::loaded);
     CHECK(openrlhf.rollout->rollout.engine.runtime.cache.fraction == 0.95);
     CHECK(read({{"runtime", "trl"}, {"task", "rloo"}}).rollout->rollout.generations == 2);
+    // One answer is enough where none is held to others of its prompt.
+    for (const json& trainer : {json{}, json("verl"), json("openrlhf")}) {
+        CHECK(read({{"runtime", trainer}, {"task", "reinforce"}}).rollout->rollout.generations == 1);
+        CHECK(read({{"runtime", trainer}, {"task", "ppo"}}).rollout->rollout.generations == 1);
+        CHECK(read({{"runtime", trainer}}).rollout->rollout.generations == 8);
+    }
 }
 
 TEST_CASE("an engine may have GPUs of its own, and other words for what it is asked") {

@@ -73,7 +73,8 @@ constexpr status validate_rollout(const reinforcement_job& w, const rollout& r, 
     const job& policy = w.policy;
     const maybe<job>& critic = w.critic;
     if (!learns_from_rollouts(policy.preference))
-        return refused(error_code::inconsistent, "preference", name_of(policy.preference), "grpo, rloo or ppo");
+        return refused(error_code::inconsistent, "preference", name_of(policy.preference),
+                       "grpo, rloo, reinforce or ppo");
     if ((policy.preference == preference_method::ppo) != critic.known)
         return refused(error_code::inconsistent, "critic", critic ? "given" : "absent",
                        critic ? "none: only ppo has a critic" : "a critic: ppo trains one beside the policy");
@@ -87,9 +88,10 @@ constexpr status validate_rollout(const reinforcement_job& w, const rollout& r, 
                        "a job that serves a model which scores its input");
     if (r.engine.output <= token_count{})
         return refused(error_code::missing, "rollout.output", "0", "tokens of the longest answer");
-    const std::int64_t group =
-        policy.preference == preference_method::ppo ? 1 : 2;  // answers are held to their group's
-    if (const status s = in_range("rollout.generations", r.generations, group, most::sequences); !s) return s;
+    if (const status s =
+            in_range("rollout.generations", r.generations, least_group(policy.preference), most::sequences);
+        !s)
+        return s;
     if (const status s = in_range("rollout.num_iterations", r.num_iterations, 1, 1024); !s) return s;
     if (const status s = in_range("rollout.answers", r.answers, 1, most::sequences); !s) return s;
     if (r.answers % r.generations != 0)

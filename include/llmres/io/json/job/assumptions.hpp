@@ -77,7 +77,8 @@ inline void assume_rollout(assumption_list& a, const nlohmann::json& whole, cons
     const nlohmann::json engine = engine_of(whole.value("rollout", nlohmann::json::object()));
     add("engine", r.engine.runtime.identity.name.view());
     for (const auto& [key, value] : engine.items())
-        if (key != "name" && key != "gpu_memory_utilization" && !a.says("rollout", "engine"))
+        if (key != "name" && key != "gpu_memory_utilization" && !a.says("rollout", "engine") &&
+            !a.says("rollout", key.c_str()))
             a.list()["rollout_" + key] = same_json<json_value>(value);
     if (r.engine.runtime.cache.fraction) add("gpu_memory_utilization", *r.engine.runtime.cache.fraction);
     add("generations", r.generations);

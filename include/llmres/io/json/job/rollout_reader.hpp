@@ -60,8 +60,10 @@ inline bool generates_by_transformers(const nlohmann::json& engine) {
     return same_name(bare, "transformers") || same_name(bare, "huggingface") || same_name(bare, "hf");
 }
 
-/// Adds what is assumed to an object that leaves it unsaid: an engine on GPUs of its own takes them and stays awake.
-inline void take_usual_rollout(nlohmann::json& rollout) {
+/// Adds what is assumed to an object that leaves it unsaid: an engine on GPUs of its own takes them and stays awake,
+/// and a method that needs no group has one answer to a prompt.
+inline void take_usual_rollout(nlohmann::json& rollout, preference_method learned) {
+    if (least_group(learned) == 1 && !rollout.contains("generations")) rollout["generations"] = 1;
     const bool own_gpus = rollout.contains("gpus") || rollout.contains("gpu");
     const nlohmann::json usual = nlohmann::json::parse(usual_rollout);
     for (const auto& [key, value] : usual.items())
@@ -78,6 +80,8 @@ inline nlohmann::json engine_document(const nlohmann::json& document, const nloh
         const bool sglang = says(engine.value("name", nlohmann::json{}), "sglang");
         engine[sglang ? "mem_fraction_static" : "gpu_memory_utilization"] = rollout["gpu_memory_utilization"];
     }
+    for (const char* asked : {"max_num_seqs", "max_num_batched_tokens"})
+        if (read.fields().has(asked) && engine.is_object()) engine[asked] = number_of_rollout(read, asked, 0);
     nlohmann::json cluster = document.value("cluster", nlohmann::json::object());
     if (has_gpus) {
         if (read.fields().has("gpu")) {

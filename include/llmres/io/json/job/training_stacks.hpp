@@ -32,13 +32,13 @@ struct training_stack {
     std::string_view of_preferences = "{}";   ///< further ones where preferences are learned, as JSON
     std::string_view of_reference = "{}";     ///< further ones where all weights learn beside a reference, as JSON
     std::string_view of_whole_logits = "{}";  ///< further ones where orpo, simpo, cpo or gkd makes all logits, as JSON
-    std::string_view of_rollouts = "{}";      ///< further ones where grpo, rloo or ppo learns from rollouts, as JSON
+    std::string_view of_rollouts = "{}";      ///< further ones where a policy learns from rollouts, as JSON
     /// Settings of the engine in `rollout` that nobody says otherwise, by the engine's name, as JSON.
     std::string_view of_engines = "{}";
     /// Fields of a document that pre-trains, as JSON; empty: what finetunes alone.
     std::string_view of_pretraining{};
-    bool mixes = true;          ///< it trains in mixed precision though nobody asks for it
-    bool has_teachers = false;  ///< it distils (gkd)
+    bool mixes = true;  ///< it trains in mixed precision though nobody asks for it
+    std::string_view learns = "dpo kto orpo simpo cpo reward";  ///< the preferences that it is planned to learn by
     /// `offload` is for layers that are recomputed whole, of sequences from this length on. Unit: tokens.
     std::int64_t offloads_from = 0;
 };
@@ -52,7 +52,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .read_in = "transformers 5.24.0, training_args.py",
      .defaults = R"({"micro_batch": 8, "recompute": "none", "optimizer": "adamw_fused"})",
      .mixes = false,
-     .has_teachers = true},
+     .learns = "dpo kto orpo simpo cpo reward gkd"},
     {.name = "trainerfsdp",
      .also = "trainerwithfsdp",
      .read_in = "transformers 5.24.0, training_args.py: _process_fsdp_args",
@@ -72,7 +72,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      // trainer/grpo_config.py, trainer/rloo_config.py and generation/vllm_generation.py; prompts are never cut.
      .of_rollouts = R"({"sequence": null, "rollout": {"engine": "transformers", "generations": 8, "output": 512}})",
      .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.3, "max_num_batched_tokens": 4096}})",
-     .has_teachers = true},
+     .learns = "dpo kto orpo simpo cpo reward gkd grpo rloo"},
     // Norms and embeddings are 16-bit again after peft's prepare_model_for_kbit_training (loaders/model.py,
     // should_convert_embedding_dtypes; not where FSDP shards 4-bit weights). Kernels of adapters are switched on unless
     // the configuration names one (utils/schemas/validation.py, lora_kernels_auto_enable; kernels/lora.py).
@@ -90,7 +90,10 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .defaults = R"({"micro_batch": 8, "sequence": 2048, "recompute": "full", "optimizer": "adamw_fused",
                      "adapter": {"kind": "lora", "rank": 8}, "runtime": {"fp32_stream": false}})",
      .of_whole_model = R"({"weights": "fp32"})",
-     .of_reference = R"({"runtime": {"published_reference": true}})"},
+     .of_reference = R"({"runtime": {"published_reference": true}})",
+     // Its reward models have a value head beside the logits of AutoModelForCausalLMWithValueHead
+     // (train/rm/trainer.py).
+     .learns = "dpo kto orpo simpo"},
     {.name = "msswift",
      .also = "swift",
      .read_in = "ms-swift 4.6.0, trainers/arguments.py, arguments/base_args/base_args.py, arguments/tuner_args.py and "
@@ -98,7 +101,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .defaults = R"({"micro_batch": 1, "recompute": "full", "optimizer": "adamw_fused",
                      "adapter": {"kind": "lora", "rank": 8, "dropout": 0.05}, "runtime": {"fp32_stream": false}})",
      .of_low_rank = R"({"adapter": {"dropout": 0.05}})",
-     .has_teachers = true},
+     .learns = "dpo kto orpo simpo cpo reward gkd"},
     // A LoRA of 4-bit weights; full fine-tuning is in bf16 (models/vision.py, float32_mixed_precision). bitsandbytes'
     // 8-bit optimizers do not step FSDP2's shards (models/rl.py).
     {.name = "unsloth",
@@ -134,7 +137,8 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
      .of_rollouts = R"({"reference": "none", "rollout": {"engine": "vllm", "generations": 8, "tensor": 2,
                         "prompt": 512, "output": 512, "sleep": "level_2"}})",
      .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.5, "max_num_seqs": 256, "max_num_batched_tokens": 8192},
-                       "sglang": {"mem_fraction_static": 0.5}})"},
+                       "sglang": {"mem_fraction_static": 0.5}})",
+     .learns = "grpo rloo reinforce ppo"},
     // DeepSpeed's bf16 weights with fp32 copies; a reference stands beside the policy for the KL term of the reward
     // (cli/train_ppo_ray.py, models/actor.py: logits of all positions in fp32).
     {.name = "openrlhf",
@@ -144,7 +148,8 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                      "layout": {"zero": 2}})",
      .of_rollouts = R"({"reference": "loaded", "rollout": {"engine": "vllm", "generations": 8, "output": 1024,
                         "prompt": 1024}})",
-     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.95}})"},
+     .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.95}})",
+     .learns = "dpo reward grpo rloo reinforce ppo"},
     // The recipes of single models start from these, and set layouts and lengths of their own. Of a 16-bit adapter, the
     // optimizer's fp32 copy, states and gradients are not described: 10 bytes a trained weight more.
     {.name = "megatronbridge",
@@ -220,17 +225,30 @@ inline void leave_to_deepspeed(nlohmann::json& defaults) {
     if (settings.empty()) defaults.erase("runtime");
 }
 
-/// True of a stack whose rollouts are described.
-constexpr bool plans_rollouts(const training_stack& stack) { return stack.of_rollouts != "{}"; }
+/// True of a stack that is planned to learn by a method.
+constexpr bool learns_by(const training_stack& stack, preference_method m) {
+    for (std::string_view learned = stack.learns; !learned.empty();)
+        if (taken_before(learned, " ") == name_of(m)) return true;
+    return m == preference_method::none;
+}
+
+/// The names of all stacks that are planned to learn by a method, with commas between them.
+inline std::string stacks_that_learn_by(preference_method m) {
+    std::string names;
+    for (const training_stack& stack : training_stacks)
+        if (learns_by(stack, m)) names += (names.empty() ? "" : ", ") + std::string{stack.name};
+    return names;
+}
 
 /// Adds the defaults of a stack for a job that learns from rollouts, and for the engine that generates them.
 inline void take_rollout_defaults(const training_stack& stack, nlohmann::json& said, nlohmann::json& defaults) {
     maybe<preference_method> learned;
     for (const char* key : {"task", "preference"})
         if (!learned) learned = preference_of(said.value(key, nlohmann::json{}));
-    if (!learned || !learns_from_rollouts(*learned) || !plans_rollouts(stack)) return;
+    if (!learned || !learns_from_rollouts(*learned) || stack.of_rollouts == "{}") return;
     defaults.merge_patch(nlohmann::json::parse(stack.of_rollouts));
     nlohmann::json& rollout = defaults["rollout"];
+    if (least_group(*learned) == 1) rollout["generations"] = 1;
     if (*learned == preference_method::rloo) rollout["generations"] = 2;  // trl 1.16, trainer/rloo_config.py
     const nlohmann::json own = said.value("rollout", nlohmann::json::object());
     if (own.is_object() && (own.contains("gpus") || own.contains("gpu"))) rollout.erase("sleep");
