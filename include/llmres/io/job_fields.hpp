@@ -543,8 +543,8 @@ inline constexpr std::array all{
         "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
     by_hand("rollout", "Rollout", "engine", text,
-        "grpo, rloo, reinforce, ppo: what generates the answers: vllm, sglang or transformers (the trainer's own model), "
-        "or a runtime with what it is asked; default: the trainer's, else vllm"),
+        "grpo, rloo, reinforce, ppo: what generates the answers: vllm, sglang or transformers (the trainer's own "
+        "model), or a runtime with what it is asked; default: the trainer's, else vllm"),
     field(at<&rollout::generations>, "Rollout", "generations", 1, most::sequences,
         "answers to each prompt; default: 8, of rloo under trl 2, of reinforce and ppo 1"),
     field(at<&rollout::answers>, "Rollout", "answers", 1, most::sequences,

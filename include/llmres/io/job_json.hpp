@@ -6,13 +6,12 @@
 #include <concepts>
 #include <cstdint>
 #include <llmres/answers/capacity.hpp>
-#include <llmres/answers/phases/reinforcement.hpp>
 #include <llmres/hardware/cluster.hpp>
 #include <llmres/io/job_fields.hpp>
-#include <llmres/io/json/cluster/device_file.hpp>
 #include <llmres/io/json/cluster/reader.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job/cost_reader.hpp>
+#include <llmres/io/json/job/plan_request.hpp>
 #include <llmres/io/json/job/rollout_reader.hpp>
 #include <llmres/io/json/job/training_stacks.hpp>
 #include <llmres/io/json/job_reader.hpp>
@@ -35,7 +34,6 @@
 #include <llmres/time/training_run.hpp>
 #include <llmres/values/error.hpp>
 #include <llmres/values/maybe.hpp>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,58 +43,6 @@
 /// A key is the name of the C++ field and of the command-line flag. Unknown keys and names are refused, with the
 /// nearest known one. Nothing is opened here: io/files.hpp does that.
 namespace llmres::inline v0 {
-
-/// The GPUs that compute prompts, where others generate the output. Without a layout the planner chooses one.
-struct pool_request {
-    maybe<llmres::layout> layout{};  ///< its layout, if the document gives one
-    llmres::cluster cluster{};       ///< its GPUs
-};
-
-/// How answers are generated that the job's policy learns from, with a critic where the method has one.
-struct rollout_request {
-    llmres::rollout rollout{};                       ///< its layout has one data rank; with_engines() gives it more
-    maybe<llmres::job> critic{};                     ///< a model of the policy's size with one score
-    maybe<reward_model> reward{};                    ///< what scores the answers, where a model does
-    runtime_profile profile{.runtime = no_runtime};  ///< the engine's profile
-};
-
-/// What a job document asks for. Without a layout the planner chooses one.
-struct plan_request {
-    llmres::job job{};                     ///< what is asked
-    maybe<llmres::layout> layout{};        ///< the layout, if the document gives one
-    llmres::cluster cluster{};             ///< on which GPUs
-    maybe<length_distribution> lengths{};  ///< lengths of sequences: the answer says how many such run at once
-    /// The GPUs that compute prompts; then layout and cluster above are of those that generate the output
-    /// (answers/phases/disaggregated.hpp).
-    maybe<pool_request> prefill{};
-    /// Rollouts of a job that learns from them; null of every other (answers/phases/reinforcement.hpp).
-    std::shared_ptr<const rollout_request> rollout{};
-    maybe<training_run> run{};  ///< a whole run: the answer says its days and GPU hours
-    /// The checkpoints that it writes, and the storage that these and weights lie in: the answer says bytes and
-    /// seconds.
-    storage_request stored{};
-    maybe<tariff> cost{};      ///< what GPUs cost and take: the answer says it of tokens and of the run
-    std::string warning{};     ///< what a person should know of how the model was read; empty: nothing
-    std::string model_name{};  ///< the model's name as the document has it; empty: it gives no name
-    std::string device{};      ///< the device file that the cluster's GPU was read from; empty if it is from a table
-    /// The runtime's profile, without the knobs that the job turns, and where its constants come from.
-    runtime_profile profile{.runtime = no_runtime};
-    /// The document gives a layout without its data ranks: they are with_data_ranks()'s.
-    bool data_ranks_chosen = false;
-    /// Layers on GPUs, experts on the host and context that the document does not give are fit_to_memory()'s.
-    bool fitted = false;
-};
-
-/// The device_finder that opens no file: it refuses every path.
-inline result<device_file> find_no_device(std::string_view path);
-
-/// Turns what a job document names into values. By itself it opens no file and knows presets alone; sources_in() of
-/// io/files.hpp opens what is named by a path, and a caller's own functions may look names up wherever they like.
-struct job_sources {
-    model_finder model = find_preset;                ///< reads "model", "teacher", {"from": ...} and "draft"
-    device_finder device = find_no_device;           ///< reads "cluster": {"device": ...}
-    runtime_finder runtime = find_compiled_profile;  ///< reads "runtime"
-};
 
 /// Reads a document, parsed (programs set what flags say first) or as text. (io/files.hpp has read_job(document,
 /// folder), which opens the files that it names.)
@@ -460,14 +406,6 @@ inline status read_adapters(job_reader& read, const model_source& described, job
     return done{};
 }
 
-}  // namespace detail
-
-inline result<device_file> find_no_device(std::string_view path) {
-    return refused(error_code::unsupported, "device file", path, "a gpu of `llmres gpus`: no file is opened here");
-}
-
-namespace detail {
-
 /// A head that serves a task, and the names that a document may have for the task.
 struct task_head {
     std::string_view head;
@@ -547,8 +485,6 @@ inline status take_stack(job_reader& read, const nlohmann::json& document, job& 
     return done{};
 }
 
-inline result<plan_request> read_whole_job(const nlohmann::json& document, const job_sources& sources);
-
 /// The teacher of a document, named as its model is, and the format that its weights are loaded in.
 inline status read_teacher(job_reader& read, const nlohmann::json& document, const job_sources& sources, job& j) {
     const auto named = document.find("teacher");
@@ -570,111 +506,6 @@ inline status read_teacher(job_reader& read, const nlohmann::json& document, con
                        e.value.view(), e.expected.view());
     }
     j.teacher = teacher_of(described->model, weights);
-    return done{};
-}
-
-/// The critic of a policy that learns by ppo: a model of its size that gives each token one score.
-inline job critic_of(const job& policy) {
-    job critic = policy;
-    critic.model = classifier(policy.model, 1);
-    critic.preference = preference_method::none;
-    critic.reference = reference_model::by_method;
-    return critic;
-}
-
-/// The model that scores answers of a document's policy. TRL loads it as it loads the policy, in the trainer's process,
-/// and scores all answers at once (trl 1.16, trainer/grpo_trainer.py: model_init_kwargs, _calculate_rewards); OpenRLHF
-/// scores one micro-batch after the other in a process of its own (openrlhf 0.11.2, trainer/ray/launcher.py). verl
-/// serves it by an engine that sleeps meanwhile, which is not planned.
-inline result<reward_model> read_reward(const nlohmann::json& document, const nlohmann::json& rollout,
-                                        const job_sources& sources, const plan_request& request) {
-    const training_stack* const stack = stack_of(document);
-    const bool by_trl = stack != nullptr && stack->name == "trl";
-    if (stack == nullptr || stack->name == "verl")
-        return refused(error_code::unsupported, "rollout.reward", shown(rollout["reward"]),
-                       "trl or openrlhf as the runtime: under verl an engine serves the reward model");
-    const job& policy = request.job;
-    nlohmann::json made{{"model", rollout["reward"]},
-                        {"task", "reranking"},
-                        {"runtime", "transformers"},
-                        {"prompt", policy.sequence.in(tokens)},
-                        {"cluster", document.value("cluster", nlohmann::json::object())}};
-    made["cluster"]["gpus"] = 1;
-    const result<plan_request> scores = read_whole_job(made, sources);
-    if (!scores) return within("rollout.reward", scores.error());
-    reward_model reward{.scores = scores->job, .at_once = by_trl ? 0 : policy.micro_batch, .in_trainer = by_trl};
-    reward.scores.weights = weights_of(policy);
-    reward.scores.compute = policy.compute;
-    return reward;
-}
-
-/// Refuses sequences that are shorter than what is trained on, the prompt and the longest answer.
-inline status trains_whole_answers(const job& policy, token_count least) {
-    if (policy.sequence >= least) return done{};
-    return refused(error_code::inconsistent, "sequence", policy.sequence.in(tokens),
-                   "at least the tokens that it is trained on, of a prompt and its longest answer: ", least.in(tokens));
-}
-
-/// The rollouts of a document, whose policy is read. The engine's own job is read as a document that serves.
-inline status read_rollout(const nlohmann::json& document, const job_sources& sources, plan_request& request) {
-    job& policy = request.job;
-    const auto given = document.find("rollout");
-    const bool absent = given == document.end() || given->is_null();
-    if (!learns_from_rollouts(policy.preference)) {
-        if (absent) return done{};
-        const bool names_one = given->is_object() && !given->empty();
-        return refused(error_code::inconsistent, names_one ? "rollout." + given->begin().key() : "rollout",
-                       shown(names_one ? *given->begin() : *given),
-                       "task grpo, rloo, reinforce or ppo, which learn from rollouts");
-    }
-    nlohmann::json object = absent ? nlohmann::json::object() : nlohmann::json(*given);
-    if (!object.is_object()) return refused(error_code::malformed, "rollout", shown(object), "an object");
-    if (const status s = known_keys(object, "rollout", {}); !s) return s;
-    const training_stack* const stack = stack_of(document);
-    if (stack == nullptr) take_usual_rollout(object, policy.preference);
-    if (stack != nullptr && stack->name == "verl" && request.layout.value_or(layout{}).pipeline > 1)
-        return refused(error_code::unsupported, "layout.pipeline", std::int64_t{request.layout->pipeline},
-                       "1: verl's FSDP engine (workers/engine/fsdp) has no pipeline stages");
-    job_reader read{object, "rollout"};
-    const nlohmann::json serving = engine_document(document, object, read);
-    auto made = std::make_shared<rollout_request>();
-    rollout& r = made->rollout;
-    read.members(r);
-    if (const status s = read.checked(); !s) return s;
-    const result<plan_request> engine = read_whole_job(serving, sources);
-    if (!engine) return of_engine(engine.error());
-    r.engine = engine->job;
-    r.layout = engine->layout.value_or(layout{});
-    made->profile = engine->profile;
-    if (read.fields().has("gpus") || read.fields().has("gpu")) r.own_gpus = engine->cluster;
-    r.uses_trained_weights = generates_by_transformers(serving["runtime"]);
-    if (r.uses_trained_weights && r.own_gpus)
-        return refused(error_code::inconsistent, "rollout.engine", "transformers",
-                       "an engine: the trainer's own model has no GPUs of its own");
-    // trl 1.16, generation/vllm_generation.py: the engine of vllm_mode "colocate" runs in the trainer's process.
-    const bool by_trl = stack != nullptr && stack->name == "trl";
-    r.in_trainer = !r.own_gpus && (r.uses_trained_weights || by_trl);
-    // models/utils.py: deepspeed.zero.GatheredParameters(model.parameters()); FSDP gathers layer by layer.
-    r.gathers_weights = r.uses_trained_weights && policy.runtime.sharding.code == sharding_code::deepspeed &&
-                        request.layout.value_or(layout{}).zero == 3;
-    // transformers' cache is in fp32 beside fp32 weights, under autocast too: rotated keys and values are (tracked).
-    if (r.uses_trained_weights) {
-        r.engine.weights = weights_of(policy);
-        if (r.engine.weights == maybe<precision>{fp32} && !read.fields().has("kv_cache")) r.engine.kv_cache = fp32;
-    }
-    if (policy.scored == token_count{}) policy.scored = r.engine.output;
-    if (!read.fields().has("scores_again"))
-        r.scores_again = !r.uses_trained_weights || policy.preference == preference_method::rloo;
-    if (policy.sequence == token_count{}) policy.sequence = r.engine.prompt + r.engine.output;
-    const token_count named = read.fields().has("prompt") ? r.engine.prompt : token_count{};
-    if (const status s = trains_whole_answers(policy, r.engine.output + named); !s) return s;
-    if (policy.preference == preference_method::ppo) made->critic = critic_of(policy);
-    if (read.fields().has("reward")) {
-        const result<reward_model> reward = read_reward(document, object, sources, request);
-        if (!reward) return reward.error();
-        made->reward = *reward;
-    }
-    request.rollout = std::move(made);
     return done{};
 }
 
@@ -735,7 +566,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
         return read_pool(object, j.model.layers.size, sources.device);
     };
     if (const status s = read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
-    if (const status s = read_rollout(document, sources, request); !s) return s.error();
+    if (const status s = read_rollout(document, sources, request, read_whole_job); !s) return s.error();
     if (const status s = read_beside_plan(read, request); !s) return s.error();
     return request;
 }

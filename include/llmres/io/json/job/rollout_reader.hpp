@@ -4,10 +4,16 @@
 #include <array>
 #include <cstdint>
 #include <llmres/answers/phases/reinforcement.hpp>
+#include <llmres/io/json/fields.hpp>
+#include <llmres/io/json/job/plan_request.hpp>
+#include <llmres/io/json/job/training_stacks.hpp>
 #include <llmres/io/json/job_reader.hpp>
 #include <llmres/jobs/job.hpp>
+#include <llmres/jobs/layout.hpp>
 #include <llmres/runtimes/all.hpp>
 #include <llmres/values/error.hpp>
+#include <llmres/values/maybe.hpp>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -100,6 +106,116 @@ inline nlohmann::json engine_document(const nlohmann::json& document, const nloh
     for (const char* format : {"weights", "kv_cache"})
         if (read.fields().has(format)) made[format] = rollout[format];
     return made;
+}
+
+/// Reads the document of a job that stands beside the policy: the engine's, or that of a model that scores.
+using document_reader = result<plan_request>(const nlohmann::json& document, const job_sources& sources);
+
+/// The critic of a policy that learns by ppo: a model of its size that gives each token one score.
+inline job critic_of(const job& policy) {
+    job critic = policy;
+    critic.model = classifier(policy.model, 1);
+    critic.preference = preference_method::none;
+    critic.reference = reference_model::by_method;
+    return critic;
+}
+
+/// The model that scores answers of a document's policy. TRL loads it as it loads the policy, in the trainer's process,
+/// and scores all answers at once (trl 1.16, trainer/grpo_trainer.py: model_init_kwargs, _calculate_rewards); OpenRLHF
+/// scores one micro-batch after the other in a process of its own (openrlhf 0.11.2, trainer/ray/launcher.py). verl
+/// serves it by an engine that sleeps meanwhile, which is not planned.
+inline result<reward_model> read_reward(const nlohmann::json& document, const nlohmann::json& rollout,
+                                        const job_sources& sources, const plan_request& request,
+                                        document_reader& read_beside) {
+    const training_stack* const stack = stack_of(document);
+    const bool by_trl = stack != nullptr && stack->name == "trl";
+    if (stack == nullptr || stack->name == "verl")
+        return refused(error_code::unsupported, "rollout.reward", shown(rollout["reward"]),
+                       "trl or openrlhf as the runtime: under verl an engine serves the reward model");
+    const job& policy = request.job;
+    nlohmann::json made{{"model", rollout["reward"]},
+                        {"task", "reranking"},
+                        {"runtime", "transformers"},
+                        {"prompt", policy.sequence.in(tokens)},
+                        {"cluster", document.value("cluster", nlohmann::json::object())}};
+    made["cluster"]["gpus"] = 1;
+    const result<plan_request> scores = read_beside(made, sources);
+    if (!scores) return within("rollout.reward", scores.error());
+    reward_model reward{.scores = scores->job, .at_once = by_trl ? 0 : policy.micro_batch, .in_trainer = by_trl};
+    reward.scores.weights = weights_of(policy);
+    reward.scores.compute = policy.compute;
+    return reward;
+}
+
+/// Refuses sequences that are shorter than what is trained on, the prompt and the longest answer.
+inline status trains_whole_answers(const job& policy, token_count least) {
+    if (policy.sequence >= least) return done{};
+    return refused(error_code::inconsistent, "sequence", policy.sequence.in(tokens),
+                   "at least the tokens that it is trained on, of a prompt and its longest answer: ", least.in(tokens));
+}
+
+/// The rollouts of a document, whose policy is read. The engine's own job is read as a document that serves.
+inline status read_rollout(const nlohmann::json& document, const job_sources& sources, plan_request& request,
+                           document_reader& read_beside) {
+    job& policy = request.job;
+    const auto given = document.find("rollout");
+    const bool absent = given == document.end() || given->is_null();
+    if (!learns_from_rollouts(policy.preference)) {
+        if (absent) return done{};
+        const bool names_one = given->is_object() && !given->empty();
+        return refused(error_code::inconsistent, names_one ? "rollout." + given->begin().key() : "rollout",
+                       shown(names_one ? *given->begin() : *given),
+                       "task grpo, rloo, reinforce or ppo, which learn from rollouts");
+    }
+    nlohmann::json object = absent ? nlohmann::json::object() : nlohmann::json(*given);
+    if (!object.is_object()) return refused(error_code::malformed, "rollout", shown(object), "an object");
+    if (const status s = known_keys(object, "rollout", {}); !s) return s;
+    const training_stack* const stack = stack_of(document);
+    if (stack == nullptr) take_usual_rollout(object, policy.preference);
+    if (stack != nullptr && stack->name == "verl" && request.layout.value_or(layout{}).pipeline > 1)
+        return refused(error_code::unsupported, "layout.pipeline", std::int64_t{request.layout->pipeline},
+                       "1: verl's FSDP engine (workers/engine/fsdp) has no pipeline stages");
+    job_reader read{object, "rollout"};
+    const nlohmann::json serving = engine_document(document, object, read);
+    auto made = std::make_shared<rollout_request>();
+    rollout& r = made->rollout;
+    read.members(r);
+    if (const status s = read.checked(); !s) return s;
+    const result<plan_request> engine = read_beside(serving, sources);
+    if (!engine) return of_engine(engine.error());
+    r.engine = engine->job;
+    r.layout = engine->layout.value_or(layout{});
+    made->profile = engine->profile;
+    if (read.fields().has("gpus") || read.fields().has("gpu")) r.own_gpus = engine->cluster;
+    r.uses_trained_weights = generates_by_transformers(serving["runtime"]);
+    if (r.uses_trained_weights && r.own_gpus)
+        return refused(error_code::inconsistent, "rollout.engine", "transformers",
+                       "an engine: the trainer's own model has no GPUs of its own");
+    // trl 1.16, generation/vllm_generation.py: the engine of vllm_mode "colocate" runs in the trainer's process.
+    const bool by_trl = stack != nullptr && stack->name == "trl";
+    r.in_trainer = !r.own_gpus && (r.uses_trained_weights || by_trl);
+    // models/utils.py: deepspeed.zero.GatheredParameters(model.parameters()); FSDP gathers layer by layer.
+    r.gathers_weights = r.uses_trained_weights && policy.runtime.sharding.code == sharding_code::deepspeed &&
+                        request.layout.value_or(layout{}).zero == 3;
+    // transformers' cache is in fp32 beside fp32 weights, under autocast too: rotated keys and values are (tracked).
+    if (r.uses_trained_weights) {
+        r.engine.weights = weights_of(policy);
+        if (r.engine.weights == maybe<precision>{fp32} && !read.fields().has("kv_cache")) r.engine.kv_cache = fp32;
+    }
+    if (policy.scored == token_count{}) policy.scored = r.engine.output;
+    if (!read.fields().has("scores_again"))
+        r.scores_again = !r.uses_trained_weights || policy.preference == preference_method::rloo;
+    if (policy.sequence == token_count{}) policy.sequence = r.engine.prompt + r.engine.output;
+    const token_count named = read.fields().has("prompt") ? r.engine.prompt : token_count{};
+    if (const status s = trains_whole_answers(policy, r.engine.output + named); !s) return s;
+    if (policy.preference == preference_method::ppo) made->critic = critic_of(policy);
+    if (read.fields().has("reward")) {
+        const result<reward_model> reward = read_reward(document, object, sources, request, read_beside);
+        if (!reward) return reward.error();
+        made->reward = *reward;
+    }
+    request.rollout = std::move(made);
+    return done{};
 }
 
 }  // namespace llmres::inline v0::detail
