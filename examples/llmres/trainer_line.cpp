@@ -518,6 +518,9 @@ private:
         }
         const bool is_packed = is_true(said, "load_in_4bit") || is_true(said, "load_in_8bit");
         if (!dtype.empty() && !is_packed) said.emplace("weights", dtype);
+        // What bitsandbytes leaves is loaded in --dtype, as is the residual stream behind it (transformers 5.24,
+        // quantizers/base.py: update_dtype).
+        if (is_packed && (dtype.empty() || dtype == "float32")) said.emplace("fp32_stream", "true");
         const bool mixes = is_true(said, "bf16") || is_true(said, "fp16") || !by.told.text("compute").empty();
         // accelerate 1.15, accelerator.py and utils/fsdp_utils.py: what FSDP shards in mixed precision is trained in
         // fp32, however it was loaded.

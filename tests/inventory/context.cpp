@@ -246,6 +246,21 @@ TEST_CASE("a layer norm behind the embedding makes the stream fp32 under autocas
     CHECK_FALSE(wide());
 }
 
+TEST_CASE("PEFT widens embedding, norms and head beside frozen weights of bitsandbytes, of 4 bits and of 8") {
+    job j = full();
+    j.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    j.runtime.kernels.fp32_stream = true;
+    for (const precision& packed : {nf4, nf4_double, bnb_int8}) {
+        j.weights = packed;
+        CHECK(training_context{j, {}}.formats.fp32_stream);
+        j.runtime.kernels.fp32_stream = false;
+        CHECK_FALSE(training_context{j, {}}.formats.fp32_stream);
+        j.runtime.kernels.fp32_stream = true;
+    }
+    j.weights = bf16;
+    CHECK_FALSE(training_context{j, {}}.formats.fp32_stream);
+}
+
 TEST_CASE("what layers hand on is the stream, a norm's output where it stands behind the sum, or fp32") {
     job j = full();
     const auto handed = [&](norm_kind kind) { return training_context{j, {}}.residual(kind); };

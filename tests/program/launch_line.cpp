@@ -294,6 +294,20 @@ TEST_CASE("what is typed before a trainer's line goes over it in whichever words
     CHECK(job({}, "sft")["weights"] == "fp32");
     CHECK(job({"--task", "qlora"}, "sft")["weights"] == "nf4_double");
     CHECK(job({"--adapter_kind", "lora", "--load_in_4bit"}, "sft")["weights"] == "nf4");
+    // What bitsandbytes leaves is in --dtype, which is fp32 unless it is said: twice the embedding's bytes.
+    const auto packed = [&](const arguments& more) {
+        const outcome o = run(arguments{"plan", "--gpu", "b300", "--json", "--", "trl", "sft", "--model_name_or_path",
+                                        "Qwen/Qwen2.5-7B", "--use_peft"} +
+                              more);
+        return o.json()["memory"]["terms"]["weights"].get<std::int64_t>();
+    };
+    const std::int64_t ends = 2LL * 152064 * 3584 * 2;
+    for (const char* bits : {"--load_in_4bit", "--load_in_8bit"}) {
+        const std::int64_t narrow = packed({bits, "--dtype", "bfloat16"});
+        CHECK(packed({bits}) > narrow + ends);
+        CHECK(packed({bits}) < narrow + ends + (1 << 20));  // norms and biases
+        CHECK(packed({bits, "--dtype", "float32"}) == packed({bits}));
+    }
     CHECK(job({"--gradient_checkpointing", "false"}, "sft")["recompute"] == "none");
     CHECK(job({"--fp16"}, "sft")["compute"] == "fp16");
     CHECK(job({"--gradient_accumulation_steps", "4"}, "sft")["global_batch"] == 8);

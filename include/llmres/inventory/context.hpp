@@ -271,10 +271,12 @@ private:
                     !j.runtime.kernels.compilation.layers,
                 family == format_family::gptq_words};
     }
-    /// The token embedding is no operation that autocast casts, so it and the stream have its format.
+    /// The token embedding is no operation that autocast casts, so it and the stream have its format. Beside weights
+    /// of bitsandbytes, PEFT widens what has 16 bits (peft 0.21, utils/other.py: prepare_model_for_kbit_training).
     constexpr bool has_fp32_embedding(const job& j, const layer_split& l) const {
+        const bool by_bitsandbytes = family_of(weights_of(j)) == format_family::bitsandbytes;
         return j.compute == fp32 ||
-               (j.runtime.kernels.fp32_stream && quantised.four_bit && frozen && !l.gathers_weights) ||
+               (j.runtime.kernels.fp32_stream && by_bitsandbytes && frozen && !l.gathers_weights) ||
                (autocast && weights_of(j) == fp32);
     }
 };
