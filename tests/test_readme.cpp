@@ -234,6 +234,22 @@ TEST_CASE("what README.md and docs/ show is real") {
     }
 }
 
+TEST_CASE("README.md is read in five minutes, and its questions are those of docs/questions.md") {
+    const fs::path root{LLMRES_SOURCE_DIR};
+    const std::string readme = content_of(root / "README.md").value();
+    const std::string questions = content_of(root / "docs/questions.md").value();
+    std::istringstream words{readme};
+    CHECK(std::distance(std::istream_iterator<std::string>{words}, {}) <= 1'200);
+    const std::string head = "| question | answer |\n|---|---|\n";
+    const std::size_t table = readme.find(head);
+    REQUIRE(table != std::string::npos);
+    const std::string rows = readme.substr(table + head.size(), readme.find("\n\n", table) - table - head.size());
+    for (const std::string& row : lines_of(rows)) {
+        CAPTURE(row);
+        CHECK(questions.find(row) != std::string::npos);
+    }
+}
+
 TEST_CASE("docs/formulas.md explains every term of a plan, and docs/tables.md shows every table") {
     const fs::path docs = fs::path{LLMRES_SOURCE_DIR} / "docs";
     const auto shows = [](const std::string& document, const std::string& command) {
@@ -253,8 +269,8 @@ TEST_CASE("every header that a document names with its folder is there") {
     static const std::regex header{R"(`((?:include/llmres/)?[a-z_0-9]+/[a-z_/0-9]+\.hpp)`)"};
     int named = 0;
     for (const char* document :
-         {"README.md", "docs/formulas.md", "docs/concepts.md", "docs/getting-started.md", "docs/architecture.md",
-          "docs/contributing/where-do-i-find.md", "docs/contributing/add-a-gpu.md",
+         {"README.md", "docs/headers.md", "docs/formulas.md", "docs/concepts.md", "docs/getting-started.md",
+          "docs/architecture.md", "docs/contributing/where-do-i-find.md", "docs/contributing/add-a-gpu.md",
           "docs/contributing/add-an-attention.md", "docs/contributing/add-an-engine.md",
           "docs/contributing/add-a-runtime-version.md", "docs/contributing/engine-version.md"}) {
         const std::string text = content_of(root / document).value();
