@@ -829,6 +829,10 @@ TEST_CASE("a runtime's own choice of layers is asked for by fit, or by auto unde
           "runtime.gpu_memory_utilization");
     CHECK(asked({{"name", "vllm"}, {"kv_cache_memory_bytes", 1e15}}).error().code == error_code::malformed);
     CHECK(asked({{"name", "vllm"}, {"kv_cache_memory_bytes", "x"}}).error().field == "runtime.kv_cache_memory_bytes");
+    for (const json& part : {json(true), json(2048.5)})
+        CHECK(asked({{"name", "vllm"}, {"max_num_batched_tokens", part}}).error().expected == "a whole number from 0");
+    CHECK(asked({{"name", "sglang"}, {"swa_full_tokens_ratio", 0.5}}));
+    CHECK(asked({{"name", "vllm"}, {"enforce_eager", true}}));
 }
 
 TEST_CASE("a number beyond its bounds is refused with both, and with what it is where it is left out") {

@@ -38,6 +38,37 @@ enum class knob_setting : std::uint8_t {
     host_computes,       ///< other than zero: experts on the host are computed there, whatever the step's tokens
 };
 
+/// True of settings that are whole numbers: of tokens, sequences, bytes, layers. The others are switches, and a part.
+constexpr bool is_whole(knob_setting setting) {
+    using enum knob_setting;
+    switch (setting) {
+        case batched_tokens:
+        case sequences:
+        case cache_block:
+        case cache_bytes:
+        case cache_tokens:
+        case cache_blocks:
+        case max_loras:
+        case max_lora_rank:
+        case graph_context:
+        case gpu_layers:
+        case host_expert_layers:
+        case latent_part:
+        case latent_use: return true;
+        case window_part:
+        case no_cuda_graphs:
+        case flash_attention:
+        case whole_windows:
+        case experts_on_host:
+        case no_mapped_weights:
+        case repacks_on_host:
+        case overlaps_steps:
+        case shares_prefixes:
+        case host_computes: return false;
+    }
+    return false;
+}
+
 /// A knob under the software's own name, as its command line spells it without the dashes.
 struct knob {
     std::string_view name{};  ///< the software's own name

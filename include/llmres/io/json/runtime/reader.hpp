@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <llmres/io/files/byte_source.hpp>
 #include <llmres/io/job_fields.hpp>
@@ -50,6 +51,9 @@ inline status read_own_knobs(const nlohmann::json& object, runtime_request& r) {
             return known_keys(object, "runtime", {"name", "versions"}).error();
         if (!(number >= 0 && number < 1e15))
             return refused(error_code::malformed, "runtime." + key, shown(knob), "true, false or a number from 0");
+        const llmres::knob* const named = find_knob(r.runtime.identity.knobs, key);
+        if (named != nullptr && is_whole(named->setting) && (knob.is_boolean() || number != std::floor(number)))
+            return refused(error_code::malformed, "runtime." + key, shown(knob), "a whole number from 0");
         r = with_knob;
     }
     return done{};
