@@ -211,7 +211,7 @@ TEST_CASE("teachers that contradict the job are refused by name") {
     j.preference = preference_method::none;
     CHECK(why(j) == "teacher: absent: only gkd learns from a teacher");
     j.teacher = {}, j.beta = 0.1;
-    CHECK(why(j) == "beta: absent: it weighs the teacher of gkd");
+    CHECK(why(j) == "beta: absent: it weighs the teacher of gkd; others have a reference or none");
     j = student();
     j.reference = reference_model::precomputed;
     CHECK(why(j) == "reference: absent: gkd loads its teacher");

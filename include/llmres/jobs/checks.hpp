@@ -354,7 +354,8 @@ constexpr status validate_teacher(const job& j) {
         if (t.known())
             return refused(error_code::inconsistent, "teacher", t.name, "absent: only gkd learns from a teacher");
         if (j.beta != job{}.beta)
-            return refused(error_code::inconsistent, "beta", "given", "absent: it weighs the teacher of gkd");
+            return refused(error_code::inconsistent, "beta", "given",
+                           "absent: it weighs the teacher of gkd; others have a reference or none");
         return done{};
     }
     if (!t.known())
