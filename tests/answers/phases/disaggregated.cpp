@@ -128,6 +128,11 @@ TEST_CASE("states of recurrent layers are handed over with the cache, and every 
     CHECK(four.hand_over == ranks.hand_over);  // four GPUs either way
     const disaggregated_plan two = plan_disaggregated(chat(), {layout{.tensor = 2}, h100(2)}, side).value();
     CHECK(two.hand_over > four.hand_over);
+    // Over the bus of one machine two GPUs have the whole rate.
+    phase_pool machine{layout{.tensor = 4}, h100(4)};
+    machine.cluster.scale_out = links::pcie_gen5_x16;
+    const disaggregated_plan bus = plan_disaggregated(chat(), machine, side).value();
+    CHECK(bus.hand_over == time_of(collective_kind::send, div_up(bus.handed_over, 4), 2, links::pcie_gen5_x16));
 }
 
 TEST_CASE("sides keep up with as many sequences as they say: a prompt at a time, and a batch after all its tokens") {

@@ -404,6 +404,13 @@ TEST_CASE(
         {.policy = policy_of(), .rollout = vllm_rollout(), .reward = reward_model{scores}}, sharded, h100s(8));
     REQUIRE_FALSE(wrong);
     CHECK(wrong.error().field == "rollout.reward");
+    job empty = scores_of();
+    empty.prompt = {};
+    empty.context = tokens(-1);
+    const auto none = plan_reinforcement(
+        {.policy = policy_of(), .rollout = vllm_rollout(), .reward = reward_model{empty}}, sharded, h100s(8));
+    REQUIRE_FALSE(none);
+    CHECK(none.error().field == "rollout.reward.context");
     const reward_model many{.scores = scores_of(), .at_once = -1};
     const auto below =
         plan_reinforcement({.policy = policy_of(), .rollout = vllm_rollout(), .reward = many}, sharded, h100s(8));

@@ -10,7 +10,9 @@
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/interconnects/all.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/parameters.hpp>
 #include <llmres/models/qwen.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/megatron.hpp>
@@ -164,6 +166,19 @@ TEST_CASE("engines are no more than answers") {
     CHECK(one->phases[0].plan.layout == other->phases[0].plan.layout);
 }
 
+TEST_CASE("of several errors those of what is trained are said first") {
+    job critic = policy_of(preference_method::ppo);
+    critic.model = classifier(critic.model, 1);
+    critic.preference = preference_method::none;
+    critic.micro_batch = 0;
+    rollout r = rollout_of();
+    r.generations = 1;
+    r.layout.tensor = 3;
+    CHECK(refused_field(policy_of(preference_method::ppo), r, critic) == "critic.micro_batch");
+    critic.micro_batch = 2;
+    CHECK(refused_field(policy_of(preference_method::ppo), r, critic) == "rollout.layout.tensor");
+}
+
 TEST_CASE("ppo and reinforce have one answer to a prompt, and other methods two at least") {
     job critic = policy_of(preference_method::ppo);
     critic.model = classifier(critic.model, 1);
@@ -186,7 +201,147 @@ TEST_CASE("ppo and reinforce have one answer to a prompt, and other methods two 
     CHECK(refused_field(policy_of(), r) == "rollout.trainer");
 }
 
+TEST_CASE(
+    "of what nobody says there is nothing, one engine has one rank, and an iteration's answers are all trained on") {
+    CHECK(rollout{}.answers == 0);
+    CHECK(rollout{}.num_iterations == 1);
+    CHECK(rollout{}.layout.gpus() == 1);
+}
+
 // ---- memory
+
+TEST_CASE(
+    "an engine starts beside weights, adapters and processes of what trains and scores: no states are there yet") {
+    const cluster c = h100s(8);
+    job policy = policy_of();
+    policy.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    const auto taken = [&](const rollout& r, const maybe<reward_model>& reward = {}) {
+        const auto made = plan_reinforcement({.policy = policy, .rollout = r, .reward = reward}, sharded, c);
+        REQUIRE(made);
+        return available_memory(r.own_gpus ? *r.own_gpus : c) - made->phases[0].plan.usable;
+    };
+    const memory_breakdown m = plan(policy, sharded, c)->memory;
+    const byte_count process = m[memory_term::runtime].expected,
+                     weights = m[memory_term::weights].expected + m[memory_term::adapter].expected;
+    REQUIRE(m[memory_term::adapter].expected > byte_count{});
+    REQUIRE(m[memory_term::optimizer].expected > byte_count{});
+    rollout r = rollout_of(runtimes::transformers);  // which takes no part of a GPU ahead
+    CHECK(taken(r) == process + weights);
+    r.trainer = trainer_sleep::optimizer;
+    CHECK(taken(r) == process + weights);
+    r.trainer = trainer_sleep::all;
+    CHECK(taken(r) == process);
+    r.trainer = trainer_sleep::awake;
+    const reward_model reward{.scores = {.model = classifier(models::qwen2_5_7b, 1),
+                                         .weights = bf16,
+                                         .prompt = tokens(1024),
+                                         .runtime = runtimes::transformers},
+                              .at_once = 1};
+    job scores = reward.scores;
+    scores.batch = 8;
+    const memory_breakdown of_reward = memory_of(scores, {.data = 8}, c);
+    CHECK(taken(r, reward) == process + weights + of_reward[memory_term::weights].expected +
+                                  of_reward[memory_term::runtime].expected +
+                                  of_reward[memory_term::workspace].expected);
+    // The trainer's own model has all of the GPU to itself, and so has an engine on GPUs of its own.
+    rollout own = r;
+    own.uses_trained_weights = true;
+    CHECK(taken(own) == byte_count{});
+    r.own_gpus = h100s(8);
+    CHECK(taken(r) == byte_count{});
+}
+
+TEST_CASE("the trainer's own model fits as an engine where a second one would not") {
+    cluster c = h100s(8);
+    c.in_use = available_memory(c) - gib(40);
+    job policy = policy_of();
+    policy.micro_batch = 1;
+    rollout r = rollout_of(runtimes::transformers);
+    r.engine.weights = fp32;  // 28 GiB beside the 11 GiB that a rank keeps of weights and states
+    const auto generating = [&] { return plan_reinforcement({policy, r}, sharded, c).value().phases[0].plan; };
+    REQUIRE(generating().verdict == verdict::does_not_fit);
+    REQUIRE(generating().reason_count > 0);
+    r.uses_trained_weights = true;
+    CHECK(generating().verdict == verdict::fits);
+    CHECK(generating().reason_count == 0);
+}
+
+TEST_CASE("a rollout is judged by the GPUs that it runs on, beside the states that came after its engine started") {
+    rollout r = rollout_of();
+    r.engine.runtime.cache.fraction = 0.85;
+    // 0.85 of a GPU of 80 GB, beside 12 bytes of each of 7.6 billion parameters on eight GPUs.
+    const job_plan together = plan_reinforcement({policy_of(), r}, sharded, h100s(8)).value().phases[0].plan;
+    CHECK(together.verdict == verdict::tight);
+    REQUIRE(together.reason_count == 1);
+    CHECK(together.reasons[0].code == reason_code::phases_exceed);
+    // The same part of a GPU of 141 GB is more than all of one of 80 GB.
+    r.own_gpus = standard_cluster(gpus::h200_sxm5_141gb, 8).value();
+    const phase_plan alone = plan_reinforcement({policy_of(), r}, sharded, h100s(8)).value().phases[0];
+    CHECK(alone.own.low > available_memory(h100s(8)));
+    CHECK(alone.plan.verdict == verdict::fits);
+}
+
+TEST_CASE("training is tight where it fits beside what an engine likely keeps, and not beside what it may keep") {
+    rollout r = rollout_of();
+    r.engine.runtime.cache.fraction = 0.3;
+    r.sleep = engine_sleep::level_2;
+    const auto training = [&](std::int64_t in_use) {
+        cluster c = h100s(8);
+        c.in_use = gib(in_use);
+        return *plan_reinforcement({policy_of(), r}, sharded, c).value().find(workload_phase::training);
+    };
+    cluster c = h100s(8);
+    c.in_use = gib(22);
+    const phase_plan between = training(22);
+    CHECK(between.plan.verdict == verdict::tight);
+    REQUIRE(between.plan.reason_count == 1);
+    CHECK(between.plan.reasons[0].code == reason_code::phases_exceed);
+    CHECK(between.plan.reasons[0].available == available_memory(c));
+    CHECK(between.plan.reasons[0].needed > available_memory(c));
+    cluster beside_all = c;
+    beside_all.in_use += between.resident.high;
+    CHECK(plan(policy_of(), sharded, beside_all)->verdict == verdict::tight);
+    beside_all.in_use = c.in_use + between.resident.expected;
+    CHECK(plan(policy_of(), sharded, beside_all)->verdict == verdict::fits);
+    // Where cached blocks that PyTorch gives back make enough room, it fits beside all that the engine may keep.
+    const phase_plan below = training(21);
+    CHECK(below.own.high + below.resident.high > available_memory(c) + gib(1));
+    CHECK(below.plan.verdict == verdict::fits);
+    CHECK(below.plan.reason_count == 0);
+    // What does not fit beside what an engine likely keeps is not tight, whichever more it may keep.
+    CHECK(training(30).plan.verdict == verdict::does_not_fit);
+}
+
+TEST_CASE("of a reward model that ZeRO 3 shards a GPU keeps its shard, beside a process and its libraries") {
+    job policy = policy_of();
+    policy.runtime = runtimes::deepspeed;
+    memory_breakdown m;
+    m[memory_term::weights] = sizes(16, 16, 16);
+    m[memory_term::runtime] = sizes(1, 1, 2);
+    m[memory_term::workspace] = sizes(0, 1, 1);
+    m[memory_term::activations] = sizes(7, 7, 7);
+    const auto left = [&](const layout& l) {
+        return detail::left_by_reward({.policy = policy, .reward = reward_model{}}, l, h100s(8), m);
+    };
+    CHECK(left(sharded) == sizes(3, 4, 5));  // an eighth of 16 GiB
+    CHECK(left({.data = 8, .zero = 2}) == sizes(17, 18, 19));
+    policy.runtime = runtimes::huggingface;
+    CHECK(left(sharded) == sizes(17, 18, 19));
+}
+
+TEST_CASE("autocast keeps casts of the table where the head is the table, and of no table else") {
+    job policy = policy_of();
+    policy.compute = bf16;
+    REQUIRE(autocasts(policy));
+    const model &tied = models::qwen2_5_0_5b, &untied = models::qwen2_5_7b;
+    REQUIRE(tied.tied_head);
+    const byte_count table = bytes(std::int64_t{4} * tied.vocabulary * tied.hidden);
+    CHECK(detail::kept_casts(policy, tied, gib(2)) == gib(1));
+    CHECK(detail::kept_casts(policy, classifier(tied, 1), gib(2)) == div_up(gib(2) - table, 2));  // it has no such head
+    CHECK(detail::kept_casts(policy, untied, gib(28)) < gib(14));
+    policy.weights = bf16;
+    CHECK(detail::kept_casts(policy, tied, gib(2)) == byte_count{});
+}
 
 TEST_CASE("between its steps a trainer keeps weights and states, unless they sleep, and gaps that it cannot free") {
     memory_breakdown m;
@@ -253,6 +408,9 @@ TEST_CASE("an engine in the trainer's process has no context, and the trainer's 
     const auto taken = [&] { return detail::taken_by_engine(r, r.engine, policy, c, p); };
     CHECK(taken() == sizes(31, 31, 31));
     const interval<byte_count> context = context_on(r.engine.runtime, c.gpu);
+    job_plan full = p;  // of a GPU of which nothing is left an engine takes no pool
+    full.usable = byte_count{};
+    CHECK(detail::taken_by_engine(r, engine_of(), policy, c, full) == sizes(31, 31, 31));
     r.in_trainer = true;
     CHECK(taken().expected == gib(31) - context.expected);
     r.in_trainer = false;
@@ -269,6 +427,11 @@ TEST_CASE("an engine in the trainer's process has no context, and the trainer's 
     CHECK(taken().expected == gib(3) + div_up(gib(28) - table, 2));
     policy.compute = fp32;
     CHECK(taken() == sizes(3, 3, 3));
+    // An adapter in fp32 beside weights in bf16: the widest layer's input and its product, of all prompts.
+    policy.weights = bf16;
+    policy.adapter = {.kind = adapter_kind::lora, .rank = 16};
+    r.engine.batch = 16;
+    CHECK(taken().expected == gib(3) + byte_count{bytes(4 * std::int64_t{2 * 512} * (18944 + 3584))});
 }
 
 TEST_CASE("phases are judged by what they take together, at the last byte") {
@@ -380,6 +543,54 @@ TEST_CASE("as many answers are in flight as the pool holds of their length, one 
     whole.answers = 4096;
     REQUIRE(whole.engine.runtime.cache.whole_batches);
     CHECK(in_flight(whole, tokens(512), 0.5) == 4096);
+    rollout pooled = rollout_of();  // one that reserves a pool, and computes whole batches nevertheless
+    pooled.answers = 100'000;
+    pooled.engine.options.max_num_seqs = 100'000;
+    CHECK(in_flight(pooled, tokens(512), 0.5) < 100'000);
+    pooled.engine.runtime.cache.whole_batches = true;
+    CHECK(in_flight(pooled, tokens(512), 0.5) == 100'000);
+}
+
+TEST_CASE("what a pool holds is asked of one answer a data rank, whose step leaves the most to the pool") {
+    // vLLM's first engine prices the logits of the whole batch, which take of the pool.
+    rollout r = rollout_of(runtimes::vllm_v0);
+    r.engine.batch = r.answers = 65'536;
+    job one = r.engine;
+    one.batch = 8;
+    const cluster c = h100s(8);
+    const interval<double> held = detail::answers_in_pool(r, c, r.engine.output).value;
+    CHECK(held == cache_pool_of(one, r.layout, c)->sequences);
+    CHECK(held.expected > cache_pool_of(r.engine, r.layout, c)->sequences.expected);
+}
+
+TEST_CASE("a rollout holds the longest answers at worst, and has as many of the mean length in flight") {
+    const cluster c = h100s(8);
+    rollout r = rollout_of();
+    r.engine.options.max_num_seqs = 4'096;
+    r.answers = 65'536;
+    r.mean_output = tokens(128);
+    const reinforcement_plan p = plan_reinforcement({policy_of(), r}, sharded, c).value();
+    const memory_breakdown trained = plan(policy_of(), sharded, c)->memory;
+    const cluster on =
+        detail::beside(c, trained[memory_term::runtime].expected + trained[memory_term::weights].expected);
+    r.engine.batch = r.answers;
+    const auto held = [&](token_count length, double interval<double>::* bound) {
+        return detail::in_flight(r, detail::answers_in_pool(r, on, length), bound);
+    };
+    CHECK(p.in_flight == held(tokens(128), &interval<double>::expected));
+    job longest = r.engine, usual = r.engine;
+    longest.batch = held(tokens(512), &interval<double>::low);
+    REQUIRE(longest.batch < p.in_flight);
+    CHECK(p.phases[0].plan.memory.total() == memory_of(longest, r.layout, on).total());
+    // Its time is that of steps of all that are in flight, and of one answer a data rank.
+    usual.batch = p.in_flight;
+    usual.output = tokens(128);
+    job alone = usual;
+    alone.batch = 8;
+    const memory_breakdown& m = p.phases[0].plan.memory;
+    CHECK(
+        p.phases[0].time.expected ==
+        detail::generation_time(r, usual, speed_of(usual, r.layout, on, m), speed_of(alone, r.layout, on, m)).expected);
 }
 
 TEST_CASE("weights are gathered, sent and copied for an engine, as each of it has to be") {
@@ -412,6 +623,9 @@ TEST_CASE("weights are gathered, sent and copied for an engine, as each of it ha
     CHECK(time({.data = 8}) == time_of(collective_kind::send, gib(4), 2, links::ib_ndr_400));
     r.own_gpus.value.scale_out = {};
     CHECK(time({.data = 8}) == time_of(collective_kind::send, gib(4), 2, c.scale_up));
+    c.scale_up = links::pcie_gen5_x16;  // a bus, of which two GPUs have the whole rate, and three would share it
+    CHECK(time({.data = 8}) == time_of(collective_kind::send, gib(4), 2, c.scale_up));
+    CHECK(time({.data = 8}) < time_of(collective_kind::send, gib(4), 3, c.scale_up));
 }
 
 TEST_CASE("log-probabilities have the bounds of a step with a forward pass less those of one without") {

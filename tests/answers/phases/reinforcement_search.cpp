@@ -132,6 +132,7 @@ TEST_CASE("all layouts, tensor ranks and parts of the GPUs are planned, and the 
     REQUIRE(*own == 2);
     CHECK(best[0].tensor == 1);
     CHECK(best[0].fraction == maybe<double>{0.3});
+    CHECK(found_reinforcement{}.tensor == found_reinforcement{}.layout.tensor);  // nobody splits what was not found
     // An engine that takes no part of a GPU ahead has none to try.
     reinforcement_job whole = learning();
     whole.rollout.engine.runtime = runtimes::transformers;
