@@ -405,18 +405,44 @@ TEST_CASE("as many GPUs as there are in another layout are another layout, and n
     }
 }
 
-TEST_CASE("the best pair is that of a plain loop over all pairs, the first of them where several are as good") {
-    const auto given_up = [](change::kind what) {
-        return what == change::kind::shorter_context       ? 3
-               : what == change::kind::smaller_batch       ? 2
-               : what == change::kind::smaller_micro_batch ? 1
-                                                           : 0;
-    };
-    const auto changes_of = [](const placed_job& p) {
-        std::vector<change> all;
-        for_each_change(p, [&](const change& made) { return all.push_back(made), false; });
-        return all;
-    };
+namespace {
+
+/// What a change gives up of a job's sizes, as remedies are ordered.
+int given_up(change::kind what) {
+    return what == change::kind::shorter_context       ? 3
+           : what == change::kind::smaller_batch       ? 2
+           : what == change::kind::smaller_micro_batch ? 1
+                                                       : 0;
+}
+
+std::vector<change> changes_of(const placed_job& p) {
+    std::vector<change> all;
+    for_each_change(p, [&](const change& made) { return all.push_back(made), false; });
+    return all;
+}
+
+/// The best pair of a plain loop over all pairs; the first of them where several are as good.
+maybe<remedy> pair_of_plain_loop(const placed_job& asked, const detail::remedy_finder& finder) {
+    maybe<remedy> best;
+    for (const change& first : changes_of(asked)) {
+        if (given_up(first.what) > 0 || finder.has(first.what)) continue;
+        const placed_job changed = with_change(asked, first);
+        for (const change& second : changes_of(changed)) {
+            const placed_job both = with_change(changed, second);
+            if (second.what == first.what || finder.has(second.what)) continue;
+            if (!fits(both.job, both.layout, both.cluster)) continue;
+            const token_rate rate = plan(both.job, both.layout, both.cluster)->speed.tokens_per_second;
+            const remedy pair{{first, second}, 2, both.layout, rate};
+            const int less = given_up(second.what) - (best ? given_up((*best).changes[1].what) : 9);
+            if (less < 0 || (less == 0 && rate > (*best).tokens_per_second)) best = pair;
+        }
+    }
+    return best;
+}
+
+}  // namespace
+
+TEST_CASE("the best pair is that of a plain loop over all pairs, whichever single changes do") {
     job many = chat;
     many.batch = 64;
     job local{.model = models::qwen3_30b_a3b, .context = tokens(32768), .runtime = *find_runtime("llama.cpp")};
@@ -424,32 +450,108 @@ TEST_CASE("the best pair is that of a plain loop over all pairs, the first of th
     job adapted{.model = models::llama_3_1_8b, .task = task::finetuning, .sequence = tokens(4096), .micro_batch = 4};
     adapted.adapter = {.kind = adapter_kind::lora, .rank = 8};
     int found_pairs = 0;
+    const auto check = [&](const placed_job& asked, const detail::remedy_finder& finder) {
+        const maybe<remedy> best = pair_of_plain_loop(asked, finder);
+        const maybe<remedy> pair = finder.best_pair();
+        REQUIRE(pair.known == best.known);
+        if (!best) return;
+        ++found_pairs;
+        for (const std::size_t k : {0U, 1U}) CHECK((*pair).changes[k].what == (*best).changes[k].what);
+        CHECK((*pair).tokens_per_second == (*best).tokens_per_second);
+    };
     for (const job& j : {many, local, trained, adapted}) {
         const placed_job asked{j, {}, one_4090};
         remedies alone;
         detail::remedy_finder finder{asked, layout_choice::given, alone};
+        check(asked, finder);  // though nothing is known to do alone
         for (const change& made : changes_of(asked))
             if (!finder.has(made.what)) finder.try_alone(made);
-        maybe<remedy> best;
-        for (const change& first : changes_of(asked)) {
-            if (given_up(first.what) > 0 || finder.has(first.what)) continue;
-            const placed_job changed = with_change(asked, first);
-            for (const change& second : changes_of(changed)) {
-                const placed_job both = with_change(changed, second);
-                if (second.what == first.what || finder.has(second.what)) continue;
-                if (!fits(both.job, both.layout, both.cluster)) continue;
-                const token_rate rate = plan(both.job, both.layout, both.cluster)->speed.tokens_per_second;
-                const remedy pair{{first, second}, 2, both.layout, rate};
-                const int less = given_up(second.what) - (best ? given_up((*best).changes[1].what) : 9);
-                if (less < 0 || (less == 0 && rate > (*best).tokens_per_second)) best = pair;
-            }
-        }
-        const maybe<remedy> pair = finder.best_pair();
-        REQUIRE(pair.known == best.known);
-        if (!best) continue;
-        ++found_pairs;
-        for (const std::size_t k : {0U, 1U}) CHECK((*pair).changes[k].what == (*best).changes[k].what);
-        CHECK((*pair).tokens_per_second == (*best).tokens_per_second);
+        check(asked, finder);
+        remedies first;  // and where the first of all is
+        first.add({{changes_of(asked)[0]}, 1, {}, {}});
+        check(asked, detail::remedy_finder{asked, layout_choice::given, first});
     }
-    CHECK(found_pairs >= 2);
+    CHECK(found_pairs >= 6);
+}
+
+TEST_CASE("a layout that was given stays where the job fits in it, and one that is searched is the best of all") {
+    const job small{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = *find_runtime("sglang")};
+    const placed_job stages{small, {.pipeline = 2}, standard_cluster(gpus::h100_sxm5_80gb, 2).value()};
+    remedies none;
+    const maybe<job_plan> given = detail::remedy_finder{stages, layout_choice::given, none}.fitting(stages);
+    REQUIRE(given);
+    CHECK(given->layout == stages.layout);
+    const maybe<job_plan> searched = detail::remedy_finder{stages, layout_choice::searched, none}.fitting(stages);
+    REQUIRE(searched);
+    CHECK(searched->layout == search(small, stages.cluster)->plan.layout);
+    CHECK(searched->layout != stages.layout);
+    placed_job wrong = stages;  // a search that is refused finds nothing that fits
+    wrong.job.batch = 0;
+    CHECK_FALSE(detail::remedy_finder{stages, layout_choice::searched, none}.fitting(wrong));
+}
+
+TEST_CASE("a pair with the widest format stands before any that gives up as much, be that faster") {
+    using kind = change::kind;
+    const auto rate = [](int n) { return tokens_per_s(static_cast<double>(n)); };
+    const placed_job asked{chat, {}, one_4090};
+    remedies found;
+    found.add({{change{.what = kind::narrower_weights}, change{.what = kind::shorter_context}}, 2, {}, rate(1)});
+    const detail::remedy_finder finder{asked, layout_choice::given, found};
+    const auto with = [&](kind second) {
+        return remedy{{change{.what = kind::narrower_cache}, change{.what = second}}, 2, {}, rate(10)};
+    };
+    CHECK_FALSE(finder.excels(with(kind::shorter_context)));
+    CHECK(finder.excels(with(kind::smaller_batch)));
+}
+
+TEST_CASE("the widest format is for a job that serves, names no context, and finds no format alone that is as wide") {
+    const cluster small = standard_cluster(gpus::rtx_3060_12gb, 1).value();
+    const auto widest = [&](const job& j, const cluster& c, const remedies& alone = {}) {
+        remedies found = alone;
+        const placed_job asked{j, {}, c};
+        return detail::remedy_finder{asked, layout_choice::given, found}.widest_format();
+    };
+    const job plain{.model = models::qwen3_8b};
+    const maybe<remedy> usual = widest(plain, small);
+    REQUIRE(usual);
+    REQUIRE(usual->changes[0].mix->quantisation == gguf_quantisation::Q8_0);
+    // Prompt and output of 40,000 tokens name a context, whichever of them is longer.
+    job named = plain;
+    named.prompt = tokens(10'000);
+    named.output = tokens(30'000);
+    CHECK_FALSE(widest(named, small));
+    named.prompt = tokens(30'000);
+    named.output = tokens(10'000);
+    CHECK_FALSE(widest(named, small));
+    // A remedy that is as wide alone leaves nothing to be found; a narrower one does, and so does a wide one in a pair.
+    const auto mix = [](const char* name) {
+        return change{.what = change::kind::narrower_weights, .mix = find_gguf_mix("weights", name).value()};
+    };
+    const auto beside = [&](const remedy& one) {
+        remedies alone;
+        alone.add(one);
+        return bool{widest(plain, small, alone)};
+    };
+    CHECK_FALSE(beside({{mix("Q8_0")}, 1, {}, {}}));
+    CHECK(beside({{mix("Q6_K")}, 1, {}, {}}));
+    CHECK(beside({{mix("Q8_0"), change{.what = change::kind::smaller_batch}}, 2, {}, {}}));
+    CHECK(beside({{change{.what = change::kind::narrower_cache}}, 1, {}, {}}));
+    // A context of exactly the usual length is as long as that; a token takes more than 200,000 bytes.
+    cluster tight = small;
+    maybe<remedy> least = usual;
+    while (least && least->changes[1].amount > 8192) {
+        tight.in_use += bytes(200'000) * (least->changes[1].amount - 8192);
+        least = widest(plain, tight);
+    }
+    REQUIRE(least);
+    CHECK(least->changes[1].amount == 8192);
+    CHECK(least->changes[0].mix->quantisation == gguf_quantisation::Q8_0);
+    // Training is of the sequences that it names.
+    job trained{.model = models::qwen3_8b, .task = task::finetuning, .sequence = tokens(65536)};
+    trained.adapter = {.kind = adapter_kind::lora, .rank = 8};
+    trained.recompute = recompute::full;
+    const placed_job quantised =
+        with_change({trained, {}, one_4090}, {.what = change::kind::narrower_weights, .format = nf4_double});
+    REQUIRE(*max_context(quantised.job, {}, one_4090) > tokens(8192));
+    CHECK_FALSE(widest(trained, one_4090));
 }
