@@ -268,7 +268,43 @@ TEST_CASE("the same where a step is at its fullest at points that few jobs have 
         {point::logits_returned,
          R"({"model": "qwen3-vl-8b", "task": "finetuning", "runtime": "transformers", "weights": "nf4", "sequence": 32768,
              "micro_batch": 4, "global_batch": 32, "varied_lengths": true, "adapter": {"kind": "llama_adapter", "rank": 1},
-             "layout": {"data": 8, "pipeline": 8, "zero": 1}, "cluster": {"gpu": "tpu-v5p", "gpus": 64}})"}};
+             "layout": {"data": 8, "pipeline": 8, "zero": 1}, "cluster": {"gpu": "tpu-v5p", "gpus": 64}})"},
+        // Gradients of one micro-batch or of several, of an encoder that reads tokens and of one that does not:
+        {point::final_norm_backward,
+         R"({"model": "mistral-small-24b", "task": "pretraining", "runtime": "graph_trainer", "sequence": 2048,
+             "micro_batch": 1, "global_batch": 1, "layout": {"pipeline": 8, "tensor": 8, "zero": 1},
+             "cluster": {"gpu": "p40-24gb", "gpus": 64}})"},
+        {point::encoder_last_layer_backward,
+         R"({"model": "t5-11b", "task": "finetuning", "runtime": "huggingface", "sequence": 4096,
+             "micro_batch": 1, "global_batch": 1, "offload": {"activations": "nvme"}, "layout": {"pipeline": 8,
+             "zero": 1}, "cluster": {"gpu": "rtx-a5500", "gpus": 8}})"},
+        {point::encoder_last_layer_backward,
+         R"({"model": "whisper-small", "task": "finetuning", "runtime": "huggingface", "optimizer": "sgd",
+             "attention": "sdpa", "weights": "fp16", "sequence": 128, "micro_batch": 2, "global_batch": 64,
+             "recompute": "selective", "mtp_layers": 2, "adapter": {"kind": "dora", "rank": 8},
+             "offload": {"optimizer": "host"}, "layout": {"data": 4, "pipeline": 8, "zero": 1},
+             "cluster": {"gpu": "rtx-5070-ti-laptop", "gpus": 32}})"},
+        {point::encoder_last_layer_backward,
+         R"({"model": "t5-11b", "task": "finetuning", "runtime": "torchtitan", "optimizer": "sgd",
+             "sequence": 128, "micro_batch": 1, "global_batch": 16, "recompute": "full", "mtp_layers": 1,
+             "layout": {"tensor": 1, "zero": 0}, "cluster": {"gpu": "quadro-rtx-8000", "gpus": 1}})"},
+        {point::encoder_first_layer_backward,
+         R"({"model": "t5-11b", "task": "finetuning", "runtime": "graph_trainer", "optimizer": "sgd_momentum",
+             "attention": "sdpa", "weights": "bf16", "sequence": 128, "micro_batch": 8, "global_batch": 8,
+             "recompute": "full", "offload": {"optimizer": "host"}, "layout": {"tensor": 4, "zero": 1},
+             "cluster": {"gpu": "rx-7900-xtx-24gb", "gpus": 4}})"},
+        {point::encoder_first_layer_backward,
+         R"({"model": "whisper-large-v2", "task": "finetuning", "runtime": "transformers",
+             "optimizer": "adamw_fused", "sequence": 2048, "micro_batch": 1, "global_batch": 1,
+             "recompute": "full", "layout": {"zero": 2}, "cluster": {"gpu": "mlu370-x8", "gpus": 1}})"},
+        {point::decoder_embedding_gradient,
+         R"({"model": "t5-large", "task": "finetuning", "runtime": "graph_trainer", "sequence": 512,
+             "micro_batch": 1, "global_batch": 4, "recompute": "full", "layout": {"data": 2,
+             "sequence_parallel": true, "tensor": 2, "zero": 1}, "cluster": {"gpu": "mlu370-x8", "gpus": 4}})"},
+        {point::head_backward,
+         R"({"model": "starcoder2-7b", "task": "pretraining", "runtime": "graph_trainer", "optimizer": "lomo",
+             "sequence": 512, "micro_batch": 8, "global_batch": 8, "recompute": "full", "layout": {"data": 1,
+             "expert": 1, "tensor": 1}, "cluster": {"gpu": "rx-6900-xt-16gb", "gpus": 1}})"}};
     cases all;
     for (const auto& [expected, document] : documents) {
         CAPTURE(document);
@@ -277,7 +313,7 @@ TEST_CASE("the same where a step is at its fullest at points that few jobs have 
         CHECK(point_of(read->job, *read->layout, read->cluster) == expected);
         check_sums(all, read->job, *read->layout, read->cluster);
     }
-    CHECK(all.planned == 7);
+    CHECK(all.planned == 15);
 }
 
 TEST_CASE("the same for every optimizer, in its first step and later ones") {
@@ -425,6 +461,47 @@ TEST_CASE("the first buffer is the embedding; each layer has its projections, a 
         CAPTURE(std::string{name});
         CHECK(std::count(names.begin(), names.end(), name) == 1);
     }
+}
+
+TEST_CASE("caches are keys and values where these are as wide, latents of both, and one where they are not two alike") {
+    const auto names = [](std::string_view model) {
+        std::set<std::string> found;
+        const job j{.model = find_model(model).value(), .context = tokens(1024)};
+        for_each_buffer(j, h100s, plan(j, layout{.tensor = 8}, h100s).value(), [&](const buffer& b) {
+            if (b.term == memory_term::kv_cache)
+                found.insert(std::string{b.name.view().substr(b.name.view().rfind('.') + 1)});
+        });
+        return found;
+    };
+    using set = std::set<std::string>;
+    CHECK(names("llama-3.1-8b") == set{"k", "v"});
+    CHECK(names("deepseek-v3") == set{"latent"});
+    for (const model* m : models::all) {  // values of another width, or keys of an index beside them
+        const attention& a = m->layers[0].attention;
+        if (a.kind != attention_kind::grouped || !plan({.model = *m, .context = tokens(1024)}, {.tensor = 8}, h100s))
+            continue;
+        CAPTURE(std::string{m->name.view()});
+        if (a.value_width() != a.head_dim || a.indexer.heads > 0) CHECK(names(m->name.view()).contains("kv"));
+    }
+}
+
+TEST_CASE("gradients are a buffer of each weight where all are there, and buckets where the host has them") {
+    const auto names = [](const job& j) {
+        std::set<std::string> found;
+        for_each_buffer(j, h100s, plan(j, layout{}, h100s).value(), [&](const buffer& b) {
+            if (b.term == memory_term::gradients) found.emplace(b.name.view());
+        });
+        return found;
+    };
+    job j{.model = models::llama_3_2_1b,
+          .task = task::pretraining,
+          .sequence = tokens(128),
+          .runtime = runtimes::pytorch};
+    CHECK(names(j).contains("layers.0.q_proj"));
+    CHECK_FALSE(names(j).contains("buckets"));
+    j.runtime = runtimes::deepspeed;
+    j.offload.optimizer = offload_place::host;
+    CHECK(names(j) == std::set<std::string>{"buckets"});
 }
 
 TEST_CASE("a plan's buffers can be counted at compile time") {

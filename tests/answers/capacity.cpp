@@ -248,3 +248,12 @@ TEST_CASE("the smallest layout is the first that fits on the fewest GPUs") {
         CHECK(min_gpus(j, c).value == first->gpus());
     }
 }
+
+TEST_CASE("the largest micro-batch of a single sample is asked for, and no slots of an engine limit it") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 1).value();
+    job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(512)};
+    const std::int64_t most = max_batch(trained, {}, c).value();
+    REQUIRE(most > 2);
+    trained.global_batch = 1;  // two sequences would be no micro-batch of it
+    CHECK(max_batch(trained, {}, c));
+}

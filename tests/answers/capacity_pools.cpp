@@ -465,6 +465,7 @@ TEST_CASE("blocks of vLLM's pools hold 16 tokens of full attention") {
 
 TEST_CASE("a pool of which nothing is said holds no sequence") {
     const pool_size none;
+    CHECK(none.stage == 0);
     CHECK(none.sequences.high == 0);
     CHECK(none.admitted == 0);
     CHECK(none.steady == 0);
@@ -507,4 +508,19 @@ TEST_CASE("an engine reserves no pool for a model that caches nothing") {
     CHECK(reserves(models::qwen3_0_6b, runtimes::vllm));
     CHECK(reserves(models::codestral_mamba_7b, runtimes::vllm));  // states of recurrent layers
     CHECK_FALSE(reserves(models::qwen3_0_6b, runtimes::llama_cpp));
+}
+
+TEST_CASE("a pool that holds between one and two sequences holds the part of the second beside what they share") {
+    const cluster card = standard_cluster(gpus::rtx_4090, 1).value();
+    job j{.model = models::llama_3_1_8b,
+          .prompt = tokens(32768),
+          .output = tokens(1024),
+          .runtime = find_runtime("lmdeploy").value()};
+    j.shared_prefix = tokens(24576);
+    const pool_size pool = cache_pool_of(j, {}, card).value();
+    REQUIRE(pool.sequences.expected > 1);
+    REQUIRE(pool.sequences.expected < 2);
+    // Keys and values of 8 heads of 128 features in 32 layers, in 16 bits.
+    CHECK(static_cast<double>(pool.token_room.in(tokens) * 131072) ==
+          doctest::Approx(static_cast<double>(pool.memory.expected.in(bytes))).epsilon(0.001));
 }

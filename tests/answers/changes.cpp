@@ -17,6 +17,7 @@
 #include <llmres/runtimes/vllm.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace llmres;
@@ -579,4 +580,56 @@ TEST_CASE("as many layers or experts are moved as a plain loop over all numbers 
             moved.insert(bool{of_layers});
         }
     CHECK(moved.size() == 2);
+}
+
+TEST_CASE("a job that names no engine is offered the formats of all of them, and files of every mix") {
+    const placed_job p{{.model = models::llama_3_1_8b, .context = tokens(4096)}, {}, one_3090};
+    std::vector<double> bits;  // of each format, in the order in which they are offered
+    int mixes = 0;
+    for_each_change(p, [&](const change& made) {
+        if (made.what != change::kind::narrower_weights) return false;
+        mixes += bool{made.mix};
+        if (!made.mix) bits.push_back(bits_per_element(made.format));
+        return false;
+    });
+    CHECK(mixes == 6);  // from Q8_0 to Q2_K
+    REQUIRE(bits.size() == 2);
+    CHECK(bits[0] == 8);  // fp8, then AWQ's four bits with a scale and a zero for 128 of them
+    CHECK(bits[1] < 4.5);
+}
+
+TEST_CASE("training whose ranks share gradients after the last micro-batch stops at the first change that is taken") {
+    const placed_job p{{.model = models::llama_3_2_1b,
+                        .task = task::finetuning,
+                        .sequence = tokens(2048),
+                        .global_batch = 64,
+                        .runtime = runtimes::huggingface},
+                       {.data = 8, .zero = 3},
+                       h100(8)};
+    placed_job replicated = p;
+    replicated.layout.zero = 0;
+    for (const auto& [asked, what] :
+         {std::pair{p, change::kind::shared_each_batch}, std::pair{replicated, change::kind::bucket_views}}) {
+        std::vector<change::kind> seen;
+        for_each_change(asked, [&](const change& made) {
+            seen.push_back(made.what);
+            return made.what == what;
+        });
+        REQUIRE_FALSE(seen.empty());
+        CHECK(seen.back() == what);  // nothing is offered behind what is taken
+    }
+}
+
+TEST_CASE("a runtime that has only a percent of a GPU is offered that percent") {
+    const job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    placed_job p{j, {}, h100(1)};
+    const auto percent_with = [&](byte_count free) {
+        p.cluster.in_use = usable_memory(p.cluster.gpu) - context_on(j.runtime, p.cluster.gpu).high - free;
+        return offered(p, change::kind::smaller_fraction);
+    };
+    const byte_count hundredth = div_up(usable_memory(p.cluster.gpu), 100);
+    REQUIRE(percent_with(hundredth));
+    CHECK(percent_with(hundredth)->amount == 1);
+    CHECK_FALSE(percent_with(hundredth - mib(1)));
+    CHECK_FALSE(percent_with(byte_count{}));
 }

@@ -405,3 +405,53 @@ TEST_CASE("equal GPUs with room to spare get equal shares") {
         CHECK(dealt.busiest < count);
     }
 }
+
+TEST_CASE("of GPUs with as little left the first is the busiest") {
+    const job j = local("llama-3-70b", "Q4_K_M");  // twelve layers on each of the small ones, 42 on the large one
+    const dealt_layers dealt = deal_layers(j, std::array{device_share{gpus::rtx_3070}, device_share{gpus::rtx_3070},
+                                                         device_share{gpus::rtx_4090}})
+                                   .value();
+    REQUIRE(left_on(dealt, 0) == left_on(dealt, 1));
+    REQUIRE(left_on(dealt, 0) < left_on(dealt, 2));
+    CHECK(dealt.busiest == 0);
+}
+
+TEST_CASE("layers are not complete without their head, though all of them have room") {
+    job j = local("llama-3.1-8b", "Q8_0");
+    j.runtime = runtimes::llama_cpp_8671;
+    const device_share card{gpus::rtx_4090, mib(14'800)};  // some 9 GiB, and half a GiB less than all needs
+    const dealt_layers dealt = deal_layers(j, std::array{card}).value();
+    CHECK(dealt.on_host == 0);
+    CHECK(dealt.head_on_host);
+    CHECK_FALSE(dealt.complete);
+}
+
+TEST_CASE("a GPU with exactly the memory of its layers has them beside another that has room for more") {
+    const job j = local("llama-3.1-8b", "Q8_0");
+    const layout two{.pipeline = 2};
+    detail::serving_folds folds;
+    const auto needed = [&](std::int32_t layers) {  // of the second GPU, which has the last layers and the head
+        return detail::needed_by_share(j, folds, two, gpus::rtx_3060_12gb, 1, {32 - layers, 32}).high;
+    };
+    int in_proportion = 0, beyond_it = 0;
+    for (const gpu& first : {gpus::rtx_3060_12gb, gpus::rtx_3070})
+        for (std::int32_t layers = 4; layers < 32; ++layers)
+            for (const std::int64_t used : {0, 5, 6, 7}) {  // GiB of the first
+                const byte_count free = needed(layers), beside = usable_memory(first) - gib(used);
+                const double part = ratio(free, free + beside) * 32;
+                const dealt_layers dealt =
+                    deal_layers(
+                        j, std::array{device_share{first, gib(used)},
+                                      device_share{gpus::rtx_3060_12gb, usable_memory(gpus::rtx_3060_12gb) - free}})
+                        .value();
+                CAPTURE(layers);
+                CAPTURE(used);
+                // Its proportion is as much as it holds and more, or less where the others hold less than theirs.
+                const bool more = part >= layers, less = part < layers - 1 && !dealt.complete;
+                if (more || less) CHECK(dealt.shares[1].layers() == layers);
+                in_proportion += more;
+                beyond_it += less;
+            }
+    CHECK(in_proportion > 0);
+    CHECK(beyond_it > 0);
+}

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <llmres/hardware/gpus/nvidia.hpp>
 #include <llmres/hardware/standard_cluster.hpp>
+#include <llmres/models/deepseek.hpp>
 #include <llmres/models/llama.hpp>
 #include <llmres/runtimes/llama_cpp.hpp>
 #include <llmres/runtimes/pytorch.hpp>
@@ -525,4 +526,74 @@ TEST_CASE("figures of a layout are those of its memory, unless a runtime prints 
     const job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(1024)};
     CHECK((*predicted(observed_figure::cuda_graphs, trained, alone, one_h100)).expected ==
           trained.runtime.process.cuda_graphs.expected);
+}
+
+TEST_CASE("a figure that hardly moves with a constant says nothing of it") {
+    // Plain SGD at its fullest in the backward pass: 2 MiB of activations of 512 tokens beside 10 GiB of weights and
+    // gradients. What is 5 % more is of something else.
+    const job trained{.model = models::llama_3_2_1b,
+                      .task = task::finetuning,
+                      .sequence = tokens(512),
+                      .optimizer = sgd,
+                      .recompute = recompute::full,
+                      .runtime = runtimes::pytorch};
+    const byte_count allocated = of(observed_figure::allocated, trained).expected;
+    const byte_count moving = memory_of(trained, alone, one_h100)[memory_term::activations].expected;
+    REQUIRE((moving > mib(1) && moving < div_down(allocated, 1000)));
+    const observation more{observed_figure::allocated, allocated + div_down(allocated, 20), {}};
+    for (const constant_evidence& e : observe({trained.runtime, {}}, trained, alone, one_h100, more).evidence)
+        CHECK(e.count == 0);
+}
+
+TEST_CASE("a pool that needs less than nothing beside tensors says that logits take less, where rows are named") {
+    job j = chat();
+    j.runtime.step.max_num_seqs = 4096;
+    j.runtime.step.larger_devices = {};
+    j.options.max_num_seqs = 4096;
+    // 4,096 rows of 128,256 logits: a byte of each is half a GiB, a hundredth of the pool.
+    const double rows = 4096.0 * 128256;
+    const byte_count nothing_beside =
+        of(observed_figure::pool, j).expected + j.runtime.process.workspace.expected;  // with no workspace at all
+    const auto seen = [&](byte_count size) {
+        return observe({j.runtime, {}}, j, alone, one_h100, {observed_figure::pool, size, {}});
+    };
+    const observed_profile p = seen(nothing_beside + gib(1));
+    CHECK(p[learnt_constant::workspace].count == 0);
+    CHECK(p[learnt_constant::activations].count == 0);
+    REQUIRE(p[learnt_constant::logits].count == 1);
+    const double over = static_cast<double>((j.runtime.process.workspace.expected + gib(1)).in(bytes));
+    CHECK(p[learnt_constant::logits].mean ==
+          doctest::Approx(j.runtime.step.logits.bytes.expected - over / rows).epsilon(0.001));
+    // Exactly nothing beside tensors is a workspace of no bytes.
+    const observed_profile none = seen(nothing_beside);
+    CHECK(none[learnt_constant::workspace].count == 1);
+    CHECK(none[learnt_constant::workspace].mean == 0);
+    CHECK(none[learnt_constant::logits].count == 0);
+}
+
+TEST_CASE("graphs of training are those of the process, whatever a profile's graphs of a layer take") {
+    job trained{.model = models::llama_3_2_1b, .task = task::finetuning, .sequence = tokens(2048)};
+    trained.runtime.process.cuda_graphs = gib(1);
+    trained.runtime.process.layer_graphs = mib(100);
+    CHECK(of(observed_figure::cuda_graphs, trained).expected == gib(1));
+}
+
+TEST_CASE("the fullest buffer of a pipeline is the first stage's where its layers are wider than the last one's") {
+    job j = chat();
+    j.model = models::deepseek_v2;  // whose first layer has no experts
+    j.runtime = runtimes::llama_cpp;
+    const layout two{.pipeline = 2};
+    const auto buffer_of = [&](std::int32_t stage) {
+        const memory_breakdown m = serving_memory_of_stage(j, two, j.runtime, stage);
+        return m[memory_term::activations] + m[memory_term::logits];
+    };
+    REQUIRE(buffer_of(0).expected > buffer_of(1).expected);
+    CHECK(detail::fullest_buffer(j, two, j.runtime) == buffer_of(0));
+    // An engine that copies its inputs twice has a buffer for each stage; one that does not has one for all.
+    runtime twice = j.runtime;
+    twice.step.copies = 2;
+    const memory_breakdown first = serving_memory_of_stage(j, two, twice, 0);
+    CHECK(detail::fullest_buffer(j, two, twice) == first[memory_term::activations] + first[memory_term::logits]);
+    const memory_breakdown whole = serving_memory_of_stage(j, alone, twice, 0);
+    CHECK(detail::fullest_buffer(j, two, twice) != whole[memory_term::activations] + whole[memory_term::logits]);
 }

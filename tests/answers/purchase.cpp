@@ -289,6 +289,9 @@ TEST_CASE("what forbids a first GPU is what one machine with one GPU would break
     CHECK(most_of(single, {.budget = currency(9'000), .power = watts(100)}).bound == purchase_bound::board_power);
     CHECK(most_of(single, {.budget = currency(9'000), .most_machines = 0}).bound == purchase_bound::room);
     CHECK(most_of(single, {.budget = currency(9'000)}).gpus == 1);
+    single.most_in_machine = 0;
+    CHECK(most_of(single, {.budget = currency(9'000), .most_machines = 2}).bound == purchase_bound::room);
+    single.most_in_machine = 1;
     CHECK(most_of(single, {.budget = currency(9'000)}).bound == purchase_bound::room);
 }
 

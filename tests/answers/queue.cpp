@@ -351,3 +351,28 @@ TEST_CASE("a place of which nothing is said is none, and a job that needs more n
     CHECK(now.each == 8);
     CHECK(now.node == 0);
 }
+
+TEST_CASE("a large job is placed among as many kinds of GPU as there may be") {
+    std::vector<cluster> kinds(most_kinds, nodes_of(gpus::l4_24gb, 1));
+    kinds.back() = nodes_of(gpus::h100_sxm5_80gb, 8);
+    const std::array nodes{node_gpus{0, 1}, node_gpus{static_cast<std::int32_t>(most_kinds) - 1, 8}};
+    job large = chat;
+    large.model = models::llama_3_1_70b;
+    CHECK(place_job(large, kinds, nodes)->kind == static_cast<std::int32_t>(most_kinds) - 1);
+    kinds.push_back(kinds[0]);
+    CHECK(place_job(large, kinds, nodes).error().field == "kinds");
+}
+
+TEST_CASE("the best score is taken though GPUs with more memory are slower, and come later") {
+    // 40 GB at 1,555 GB/s before 48 GB at 864 GB/s: the weights are read for each token.
+    const std::array kinds{nodes_of(gpus::a100_sxm4_40gb, 1), nodes_of(gpus::l40s_48gb, 1)};
+    REQUIRE(available_memory(kinds[0]) < available_memory(kinds[1]));
+    const std::array nodes{node_gpus{0, 1}, node_gpus{1, 1}};
+    CHECK(place_job(chat, kinds, nodes, {.prefer = place_preference::best_score})->kind == 0);
+}
+
+TEST_CASE("of a job that holds more than can be counted nothing is said") {
+    job endless = chat;
+    endless.model.vocabulary = endless.model.hidden = std::int64_t{1} << 40;
+    CHECK(detail::least_of_all(endless, {}) == byte_count{});
+}

@@ -15,6 +15,7 @@
 #include <llmres/runtimes/huggingface_serving.hpp>
 #include <llmres/runtimes/vllm.hpp>
 #include <string>
+#include <utility>
 
 using namespace llmres;
 
@@ -329,4 +330,30 @@ TEST_CASE("replicas are sized for the load, whatever batch the job names") {
     CHECK(one.plan.layout == many.plan.layout);
     CHECK(one.replicas == many.replicas);
     CHECK(one.in_flight == many.in_flight);
+}
+
+TEST_CASE("a layout that the job cannot have, or with which nothing fits, is no replica") {
+    const cluster c = h100(8);
+    std::array<replica_set, 1> best{};
+    for (const auto& [m, l] : {std::pair{models::llama_3_1_8b, layout{.tensor = 3}},       // heads do not divide
+                               std::pair{models::llama_3_1_405b, layout{.tensor = 4}}}) {  // 810 GB on 320
+        const job j = chat(m);
+        detail::replica_search searched{.j = j, .c = c, .load = {.requests = hertz(1.0)}, .best = best};
+        CHECK_FALSE(searched.visit(l));
+        CHECK(searched.count == 0);
+        CHECK_FALSE(searched.fastest_too_slow);
+    }
+}
+
+TEST_CASE("the least that was reached is of both times together, the first of those that are as long") {
+    const job j = chat(models::llama_3_1_8b);
+    const cluster c = h100(8);
+    const request_load load{.requests = hertz(1.0), .time_to_first_token = ms(0.1)};
+    std::array<replica_set, 1> best{};
+    detail::replica_search searched{.j = j, .c = c, .load = load, .best = best};
+    searched.visit({.tensor = 8});
+    const steady_speed first = *searched.fastest_too_slow;
+    searched.visit({});  // which takes longer for both
+    CHECK(searched.fastest_too_slow->time_to_first_token == first.time_to_first_token);
+    CHECK(searched.fastest_too_slow->time_per_output_token == first.time_per_output_token);
 }
