@@ -17,7 +17,6 @@
 #include <llmres/runtimes/vllm.hpp>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 using namespace llmres;
@@ -598,25 +597,37 @@ TEST_CASE("a job that names no engine is offered the formats of all of them, and
     CHECK(bits[1] < 4.5);
 }
 
-TEST_CASE("training whose ranks share gradients after the last micro-batch stops at the first change that is taken") {
-    const placed_job p{{.model = models::llama_3_2_1b,
-                        .task = task::finetuning,
-                        .sequence = tokens(2048),
-                        .global_batch = 64,
-                        .runtime = runtimes::huggingface},
-                       {.data = 8, .zero = 3},
-                       h100(8)};
-    placed_job replicated = p;
-    replicated.layout.zero = 0;
-    for (const auto& [asked, what] :
-         {std::pair{p, change::kind::shared_each_batch}, std::pair{replicated, change::kind::bucket_views}}) {
-        std::vector<change::kind> seen;
-        for_each_change(asked, [&](const change& made) {
-            seen.push_back(made.what);
-            return made.what == what;
-        });
-        REQUIRE_FALSE(seen.empty());
-        CHECK(seen.back() == what);  // nothing is offered behind what is taken
+TEST_CASE("nothing is offered behind the change that is taken, whichever it is") {
+    const job training{.model = models::llama_3_2_1b,
+                       .task = task::finetuning,
+                       .sequence = tokens(2048),
+                       .micro_batch = 300,
+                       .global_batch = 4800,
+                       .runtime = runtimes::huggingface};
+    job experts{.model = models::qwen3_30b_a3b, .context = tokens(8192), .runtime = runtimes::llama_cpp};
+    experts.gguf = find_gguf_mix("weights", "Q8_0").value();
+    cluster with_host = one_3090;
+    with_host.host.memory = gib(256);
+    std::set<change::kind> taken;
+    for (const placed_job& p :
+         {placed_job{training, {.data = 8, .zero = 3}, h100(8)}, placed_job{training, {.data = 8}, h100(8)},
+          placed_job{experts, {}, with_host},
+          placed_job{{.model = models::llama_3_1_8b, .batch = 3000, .context = tokens(4096)}, {}, one_3090}}) {
+        std::size_t all = 0;
+        for_each_change(p, [&](const change&) { return ++all, false; });
+        for (std::size_t last = 1; last <= all; ++last) {
+            std::size_t seen = 0;
+            for_each_change(p, [&](const change& made) {
+                if (++seen == last) taken.insert(made.what);
+                return seen == last;
+            });
+            CHECK(seen == last);
+        }
+    }
+    for (const change::kind what : {change::kind::shared_each_batch, change::kind::bucket_views,
+                                    change::kind::experts_on_host, change::kind::narrower_weights}) {
+        CAPTURE(static_cast<int>(what));
+        CHECK(taken.contains(what));
     }
 }
 
