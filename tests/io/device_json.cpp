@@ -5,6 +5,7 @@
 #include <llmres/io/device_json.hpp>
 #include <set>
 #include <string>
+#include <string_view>
 
 using namespace llmres;
 
@@ -227,4 +228,13 @@ TEST_CASE("an error has the first field that is wrong, and its value in ASCII") 
           "an integer below 2^63");
     CHECK(refusal_of(with_device(R"({"memory":{"cuda_total_bytes":9007199254740993}})")).expected ==
           "a size of at most 2^53");
+}
+
+TEST_CASE("of several mistakes of a device file the first is told, and a number beyond all sizes as what it is") {
+    const error first = refusal_of(with_device(R"({"measured": {"read_bandwidth": {"repeats": "many"}}})"));
+    CHECK(first.field.view().find("read_bandwidth.median") != std::string_view::npos);  // which is not there
+    const error large = refusal_of(with_device(R"({"memory": {"cuda_total_bytes": 9223372036854775807}})"));
+    CHECK(large.expected == text<191>{"a size of at most 2^53"});
+    const error larger = refusal_of(with_device(R"({"memory": {"cuda_total_bytes": 9223372036854775808}})"));
+    CHECK(larger.expected == text<191>{"an integer below 2^63"});
 }

@@ -173,3 +173,17 @@ TEST_CASE("a layout's patch has the degrees that differ, and those that the read
     CHECK(patch({{"layout", {{"tensor", 4}, {"data", 2}, {"expert", 8}, {"expert_tensor", 1}}}}, wanted) ==
           json{{"expert", 1}, {"expert_tensor", 4}});
 }
+
+TEST_CASE("checkpoints that take no time leave a run as it is, and those that take some are the run's") {
+    const training_run failing{.mtbf = hours(24.0)};
+    const auto with_stall = [&](duration stall) {
+        storage_answer stored;
+        stored.checkpoint.known = true;
+        stored.saving.known = true;
+        stored.saving.value.stall = stall;
+        return detail::with_checkpoint_time(failing, stored).checkpoint;
+    };
+    CHECK_FALSE(with_stall(duration{}));
+    CHECK(with_stall(seconds(5)) == maybe<duration>{seconds(5)});
+    CHECK_FALSE(detail::with_checkpoint_time(failing, {}).checkpoint);
+}

@@ -121,3 +121,8 @@ TEST_CASE("words for numbers are told from text that begins as they do, wherever
     REQUIRE_FALSE(ended);
     CHECK(ended.error().value.view().starts_with("line "));
 }
+
+TEST_CASE("an error shows forty characters of what is no JSON") {
+    const std::string value = refused_value("{" + std::string(100, 'x') + "}");
+    CHECK(value == "line 1: " + std::string(40, 'x'));
+}

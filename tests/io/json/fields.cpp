@@ -256,3 +256,14 @@ TEST_CASE("the largest number is remembered with its field, for the error where 
     }
     CHECK(fields.largest_field() == "b");
 }
+
+TEST_CASE("of two names the first that a file has is the label of the field, and both are told where none is there") {
+    const json both{{"width", "?"}, {"hidden_size", "?"}};
+    const config_fields fields{both};
+    CHECK(fields.label({"hidden_size", "width"}) == text<63>{"hidden_size"});
+    CHECK(fields.label({"width", "hidden_size"}) == text<63>{"width"});
+    const json empty = json::object();
+    config_fields none{empty};
+    none.number({"hidden_size", "width"}, 1, 10);
+    CHECK(none.error().expected == text<191>{"an integer, under the name hidden_size or width"});
+}

@@ -308,3 +308,65 @@ TEST_CASE("of equal cards the lowest limit and the smallest memory count, in any
               ->kinds[0]
               .first.name == "GeForce RTX 3090 Ti");
 }
+
+TEST_CASE("a number of a listing ends where its text does, and a field of a GPU where the GPU does") {
+    CHECK(detail::leading_number(std::string_view{"24576"}.substr(0, 3)) == maybe<double>{245.0});
+    // The first of two GPUs says nothing of MIG, nor of its limit.
+    const std::string two = R"(<?xml version="1.0"?><nvidia_smi_log>
+        <gpu id="00000000:01:00.0"><product_name>NVIDIA A100-SXM4-40GB</product_name>
+            <fb_memory_usage><total>40960 MiB</total><used>0 MiB</used></fb_memory_usage></gpu>
+        <gpu id="00000000:02:00.0"><product_name>NVIDIA A100-SXM4-40GB</product_name>
+            <fb_memory_usage><total>40960 MiB</total><used>0 MiB</used></fb_memory_usage>
+            <mig_mode><current_mig>Enabled</current_mig></mig_mode>
+            <current_power_limit>400.00 W</current_power_limit></gpu></nvidia_smi_log>)";
+    machine m;
+    detail::read_nvidia_xml(two, m);
+    REQUIRE(m.gpus.size() == 2);
+    CHECK_FALSE(m.gpus[0].is_split_by_mig);
+    CHECK_FALSE(m.gpus[0].power_limit);
+    CHECK(m.gpus[1].is_split_by_mig);
+    CHECK(m.gpus[1].power_limit);
+}
+
+TEST_CASE("a row of nvidia-smi's table is a GPU where it begins with an index, and has a limit where it says one") {
+    machine m;
+    detail::read_nvidia_table(
+        {"|   0  NVIDIA L4                      Off |   00000000:01:00.0 Off |                    0 |",
+         "| 0%   45C    P8             N/A /  N/A  |       1MiB /  23034MiB |      0%      Default |",
+         "| (none)                                 |   00000000:02:00.0 Off |                  N/A |",
+         "| None                                   |   00000000:03:00.0 Off |                  N/A |"},
+        m);
+    REQUIRE(m.gpus.size() == 1);
+    CHECK(m.gpus[0].name == "NVIDIA L4");
+    CHECK(m.gpus[0].memory == maybe<byte_count>{mib(23034)});
+    CHECK_FALSE(m.gpus[0].power_limit);
+    // A card of rocm-smi without a name is none.
+    machine cards;
+    detail::read_rocm_json(R"x({"card0": {"VRAM Total Memory (B)": "68702699520"},
+                                "card1": {"Card Series": "AMD Instinct MI210"}, "system": {"Card Series": "none"}})x",
+                           cards);
+    REQUIRE(cards.gpus.size() == 1);
+    CHECK(cards.gpus[0].name == "AMD Instinct MI210");
+}
+
+TEST_CASE("the last letter of a text of PowerShell is read, and what its letters are not is a question mark") {
+    const auto of_two_bytes = [](std::string_view text) {
+        std::string wide{"\xff\xfe"};
+        for (const char c : text) wide += c, wide += '\0';
+        return wide;
+    };
+    CHECK(detail::plain_bytes(of_two_bytes("NVIDIA L4")) == "NVIDIA L4");
+    CHECK(detail::plain_bytes(std::string{"\xff\xfe"} + "\x2c\x21") == "?");
+}
+
+TEST_CASE("a card is found whose driver keeps nearly a twelfth of its memory") {
+    const auto found = [](const char* name, std::int64_t listed) {
+        const result<gpu> card = detail::card_of({.name = name, .memory = mib(listed)});
+        return card ? std::string{card->id.view()} : std::string{};
+    };
+    // 40 and 80 GiB, of which the name says nothing: from 11 of 12 parts on.
+    CHECK(found("NVIDIA A100-SXM4", 80 * 1024) == "a100-sxm4-80gb");
+    CHECK(found("NVIDIA A100-SXM4", 77 * 1024) == "a100-sxm4-80gb");
+    CHECK(found("NVIDIA A100-SXM4", 75 * 1024 + 600) == "a100-sxm4-80gb");  // which is nearest to 76
+    CHECK(found("NVIDIA A100-SXM4", 37 * 1024) == "a100-sxm4-40gb");
+}

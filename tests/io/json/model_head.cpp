@@ -155,3 +155,18 @@ TEST_CASE("more inputs that wait make no step slower") {
             }
         }
 }
+
+TEST_CASE("an encoder without a vocabulary predicts no masked tokens, and has no other head before it is trained") {
+    const model pictures = find_model("vit-base-patch16-224").value();
+    REQUIRE(pictures.vocabulary == 0);
+    const result<model> masked = with_head(pooled(pictures), "masked_lm", 2);
+    REQUIRE_FALSE(masked);
+    CHECK(masked.error().field == "head");
+    CHECK(with_pretraining_head(pooled(pictures)).head.kind == pooled(pictures).head.kind);
+    model m = models::llama_3_1_8b;
+    const json wrong{{"labels", "two"}};
+    detail::config_fields fields{wrong};
+    const status s = detail::take_head(fields, m);
+    REQUIRE_FALSE(s);
+    CHECK(s.error().field == "labels");
+}

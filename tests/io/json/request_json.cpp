@@ -2,6 +2,7 @@
 #include <llmres/io/json/request_json.hpp>
 
 #include <doctest/doctest.h>
+#include <llmres/models/llama.hpp>
 
 #include <cstdint>
 #include <llmres/hardware/gpus/nvidia.hpp>
@@ -187,4 +188,79 @@ TEST_CASE("a value is the same in either type of JSON, whatever its kind") {
         CHECK(detail::same_json<json_value>(value).dump() == value.dump());
         CHECK(detail::same_json<json>(detail::same_json<json_value>(value)) == value);
     }
+}
+
+TEST_CASE("the stages of a layout and the roles of an adapter are told from the first to the last") {
+    stage_list stages;
+    stages.chunks = 4;
+    stages.layers[0] = 20, stages.layers[1] = stages.layers[2] = 22, stages.layers[3] = 16;
+    CHECK(to_text(stages) == "20|22|22|16");
+    stages.prediction = 4;
+    CHECK(to_text(stages) == "20|22|22|16m");
+    adapter a;
+    for (std::size_t i = 0; i < names_of<weight_role>.size(); ++i) {
+        a.targets = {};
+        a.targets.insert(static_cast<weight_role>(i));
+        CHECK(target_names(a) == name_of(static_cast<weight_role>(i)));
+    }
+}
+
+TEST_CASE("each knob that differs from the profile is told alone, one by one") {
+    const auto told = [](const runtime& r, const runtime& p, std::string_view key) {
+        const json all = detail::same_json<json>(to_json(r, {}, &p));
+        return all.contains(std::string{key}) ? all.at(std::string{key}) : json{};
+    };
+    int overlapping = 0, sharing = 0, capturing = 0, windowed = 0;
+    for (const runtime* known : runtimes::all) {
+        const runtime& p = *known;
+        const auto name = [&](knob_setting setting) { return knob_name(p.identity.knobs, setting); };
+        runtime r = p;
+        if (const auto key = name(knob_setting::overlaps_steps); !key.empty()) {
+            CHECK(told(r, p, key).is_null());
+            r.cache.in_flight =
+                p.cache.in_flight == steps_in_flight::stages_ahead ? steps_in_flight{} : steps_in_flight::stages_ahead;
+            CHECK(told(r, p, key) == json(r.cache.in_flight == steps_in_flight::stages_ahead));
+            ++overlapping;
+        }
+        r = p;
+        if (const auto key = name(knob_setting::shares_prefixes); !key.empty()) {
+            r.cache.shares_prefixes = !p.cache.shares_prefixes;
+            CHECK(told(r, p, key) == json(r.cache.shares_prefixes));
+            ++sharing;
+        }
+        r = p;
+        if (const auto key = name(knob_setting::graph_context); !key.empty()) {
+            CHECK(told(r, p, key).is_null());
+            r.launches.graph_context = tokens(2);  // one and none say that nothing is captured
+            CHECK(told(r, p, key) == json(2));
+            r.launches.graph_context = tokens(1);
+            CHECK(told(r, p, key).is_null());
+            ++capturing;
+        }
+        r = p;
+        if (const auto key = name(knob_setting::window_part); !key.empty() && p.cache.window_part) {
+            r.cache.window_part = {};
+            CHECK(told(r, p, key).is_null());
+            ++windowed;
+        }
+        r = p;
+        r.cache.fraction = 1.0;
+        if (!p.cache.fraction) CHECK(told(r, p, "gpu_memory_utilization") == json(1.0));
+    }
+    CHECK(overlapping > 0);
+    CHECK(sharing > 0);
+    CHECK(capturing > 0);
+    CHECK(windowed > 0);
+}
+
+TEST_CASE("a prompt alone is told, and so is an output alone") {
+    job j{.model = models::llama_3_1_8b, .prompt = tokens(300)};
+    CHECK(detail::same_json<json>(to_json(j)).at("prompt") == json(300));
+    j.prompt = {};
+    CHECK(detail::same_json<json>(to_json(j)).at("prompt").is_null());
+}
+
+TEST_CASE("lists are the same in either type of JSON") {
+    const json list = {1, "two", {3, nullptr}, {{"four", {4.5}}}};
+    CHECK(detail::same_json<json>(detail::same_json<nlohmann::ordered_json>(list)) == list);
 }

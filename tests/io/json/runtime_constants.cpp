@@ -3,6 +3,10 @@
 #include <llmres/io/json/runtime/constants.hpp>
 
 #include <doctest/doctest.h>
+#include <cstdint>
+#include <llmres/io/json/runtime/profile_reader.hpp>
+#include <map>
+#include <vector>
 
 #include <algorithm>
 #include <fstream>
@@ -145,4 +149,69 @@ TEST_CASE("every value of a written profile is a constant that is described, how
     };
     for (const runtime* compiled : runtimes::all) visit(visit, detail::constants_to_json(*compiled), "");
     CHECK(deepest >= 2);
+}
+
+TEST_CASE("the type of a constant says its kind, and the largest number that it may be") {
+    using kind = detail::constant_kind;
+    const auto says = [](const detail::constant_type& type, kind expected, std::int64_t most) {
+        CHECK(type.kind == expected);
+        CHECK(type.most == most);
+    };
+    says(detail::make_constant_type<bool>(), kind::flag, 1);
+    says(detail::make_constant_type<std::int32_t>(), kind::whole, 2'147'483'647);
+    says(detail::make_constant_type<byte_count>(), kind::bytes, std::int64_t{1} << 50);
+    says(detail::make_constant_type<token_count>(), kind::tokens, std::int64_t{1} << 40);
+    says(detail::make_constant_type<double>(), kind::real, 0);
+    says(detail::make_constant_type<duration>(), kind::seconds, 0);
+    says(detail::make_constant_type<text<15>>(), kind::words, 15);
+    says(detail::make_constant_type<interval<double>>(), kind::interval, 0);
+    says(detail::make_constant_type<maybe<double>>(), kind::maybe, 0);
+    says(detail::make_constant_type<runtime_cache>(), kind::part, 0);
+    const detail::constant_type choice = detail::make_constant_type<cache_pool>();
+    says(choice, kind::choice, 0);
+    CHECK(choice.names.size() == names_of<cache_pool>.size());
+    const auto names = detail::profile_field_names<runtime_cache>();
+    for (std::size_t i = 0; i < names.size(); ++i) CHECK(names[i] == detail::fields_of<runtime_cache>[i].name);
+}
+
+TEST_CASE("what is known stays as it is when it is said to be, and what becomes unknown is forgotten") {
+    const detail::constant_type type = detail::make_constant_type<maybe<double>>();
+    maybe<double> value{2.5};
+    type.set_whole(&value, 1);
+    CHECK(value == maybe<double>{2.5});
+    type.set_whole(&value, 0);
+    CHECK_FALSE(value);
+    CHECK(value.value == 0);
+    type.set_whole(&value, 1);
+    CHECK(value == maybe<double>{0.0});
+}
+
+TEST_CASE("a field that several parts have stands in none, and one that a single part has in that") {
+    runtime any;
+    std::map<std::string_view, std::vector<std::string_view>> parts_of;
+    for (const detail::constant_ref& part : detail::constants_in(any))
+        for (const detail::constant_ref& c : part.inside()) parts_of[c.field->name].push_back(part.field->name);
+    int several = 0;
+    for (const auto& [field, parts] : parts_of) {
+        CAPTURE(field);
+        CHECK(detail::part_with(field) == (parts.size() == 1 ? parts[0] : std::string_view{}));
+        several += parts.size() > 1;
+    }
+    CHECK(several > 0);
+    CHECK(detail::part_with("no such field") == "");
+}
+
+TEST_CASE("how often something was observed is a number from 0") {
+    const auto read = [](const nlohmann::json& rows) {
+        std::int64_t into = -1;
+        const status s = detail::read_count({{"rows", rows}}, "rows", into);
+        return s ? into : -2;
+    };
+    CHECK(read(0) == 0);  // a signed zero, as C++ writes it
+    CHECK(read(1) == 1);
+    CHECK(read(std::uint64_t{7}) == 7);
+    CHECK(read(-1) == -2);
+    CHECK(read(1.5) == -2);
+    CHECK(read(std::int64_t{1} << 40) == std::int64_t{1} << 40);
+    CHECK(read((std::int64_t{1} << 40) + 1) == -2);
 }

@@ -419,3 +419,37 @@ TEST_CASE("the answer says what was assumed of a stack, and of which version") {
     CHECK(answer->assumed["adapter_rank"] == 8);
     CHECK_FALSE(answer_job(document("huggingface"))->assumed.contains("defaults_of"));
 }
+
+TEST_CASE("a batch is divided by what its ranks compute at once, where there are ranks and a batch") {
+    const auto divides = [](std::int64_t batch, std::int64_t ranks, std::int64_t micro_batch) {
+        return detail::divides_global_batch({{"global_batch", batch}, {"layout", {{"data", ranks}}}}, micro_batch);
+    };
+    CHECK(divides(32, 4, 8));
+    CHECK_FALSE(divides(32, 4, 3));
+    CHECK_FALSE(divides(1, 2, 1));
+    CHECK(divides(1, 1, 1));
+    CHECK(divides(0, 4, 8));
+    CHECK(divides(32, 0, 8));
+    CHECK_FALSE(divides(7, 1'000'000, 1));
+    CHECK(divides(7, 1'000'001, 1));  // more ranks than there may be are refused elsewhere
+}
+
+TEST_CASE("a task may be a preference that is learned, for any stack") {
+    const auto has_stack = [](const char* task) {
+        return detail::stack_of({{"runtime", "trl"}, {"task", task}}) != nullptr;
+    };
+    CHECK(has_stack("dpo"));
+    CHECK(has_stack("finetuning"));
+    CHECK_FALSE(has_stack("serving"));
+}
+
+TEST_CASE("DeepSpeed keeps those settings of a stack that it has, and decides on the format of weights") {
+    REQUIRE(has_key(runtimes::deepspeed, "reduce_bucket_size"));
+    REQUIRE_FALSE(has_key(runtimes::deepspeed, "fully_shard"));
+    nlohmann::json defaults{{"weights", "fp32"}, {"runtime", {{"reduce_bucket_size", 1}, {"fully_shard", 2}}}};
+    detail::leave_to_deepspeed(defaults);
+    CHECK(defaults == nlohmann::json{{"runtime", {{"reduce_bucket_size", 1}}}});
+    nlohmann::json none{{"micro_batch", 2}, {"runtime", {{"fully_shard", 2}}}};
+    detail::leave_to_deepspeed(none);
+    CHECK(none == nlohmann::json{{"micro_batch", 2}});
+}
