@@ -23,6 +23,10 @@ TEST_CASE("a block format's scales follow the vector of each head") {
     CHECK(kv_bytes_per_token(models::llama_3_1_8b, int4_row) == bytes_a_token(32 * 8 * 2 * (64 + 4)));
     CHECK(kv_bytes_per_token(models::deepseek_v3, int8_row) == bytes_a_token(61 * (576 + 4)));  // one latent
     CHECK(kv_bytes_per_token(models::llama_3_1_8b, q8_0) == bytes_a_token(131'072 / 64 * 34));
+    // A head's half bytes and a scale for 16 of them (vLLM's nvfp4_kv_cache_full_dim); the layer's own is no token's.
+    CHECK(kv_bytes_per_token(models::llama_3_1_8b, nvfp4) == bytes_a_token(32 * 8 * 2 * (64 + 8)));
+    const attention& a = models::llama_3_1_8b.layers[0].attention;
+    CHECK(kv_bytes_per_token(a, nvfp4, nvfp4, 1) == bytes_a_token(8 * 2 * (64 + 8)));
 }
 
 TEST_CASE("tensor parallelism partitions KV heads, and copies them where there are fewer heads than ranks") {

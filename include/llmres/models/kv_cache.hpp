@@ -29,6 +29,15 @@ constexpr kv_shape kv_shape_of(const attention& a, std::int64_t tensor_ranks = 1
     return {detail::ceil_quotient(a.kv_heads, tensor_ranks), a.head_dim + a.value_width()};
 }
 
+namespace detail {
+
+/// The vectors of one token, as a cache stores them: what a format has once for a tensor, a layer has once for all.
+constexpr byte_count size_of_vectors(const precision& format, std::int64_t vectors, std::int64_t width) {
+    return size_of(format, vectors, width) - bytes(format.tensor_bytes);
+}
+
+}  // namespace detail
+
 /// Bytes that one token adds to the cache of a layer that attends to it.
 constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision& format,
                                              std::int64_t tensor_ranks = 1) {
@@ -37,8 +46,8 @@ constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision
     // Scales of block formats follow the vector they belong to: a head's key is one row, and its value another.
     const bool has_one = a.kind == attention_kind::latent || a.kind == attention_kind::compressed;
     const std::int64_t value = has_one ? 0 : a.value_width();
-    const byte_count keys = size_of(format, shape.vectors, shape.width - value);
-    return bytes_a_token((has_one ? keys : keys + size_of(format, shape.vectors, value)).in(bytes));
+    const byte_count keys = detail::size_of_vectors(format, shape.vectors, shape.width - value);
+    return bytes_a_token((has_one ? keys : keys + detail::size_of_vectors(format, shape.vectors, value)).in(bytes));
 }
 
 /// Bytes that one token adds to the cache of a layer whose keys and values are stored in different formats (llama.cpp:
@@ -49,7 +58,9 @@ constexpr bytes_per_token kv_bytes_per_token(const attention& a, const precision
         return kv_bytes_per_token(a, keys, tensor_ranks);
     const std::int64_t vectors = kv_shape_of(a, tensor_ranks).vectors;
     if (vectors == 0) return {};
-    return bytes_a_token((size_of(keys, vectors, a.head_dim) + size_of(values, vectors, a.value_width())).in(bytes));
+    return bytes_a_token(
+        (detail::size_of_vectors(keys, vectors, a.head_dim) + detail::size_of_vectors(values, vectors, a.value_width()))
+            .in(bytes));
 }
 
 /// Bytes that one token adds to the cache of a layer's indexer: one key for all heads, held by every rank, or for each
