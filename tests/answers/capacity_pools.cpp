@@ -524,3 +524,45 @@ TEST_CASE("a pool that holds between one and two sequences holds the part of the
     CHECK(static_cast<double>(pool.token_room.in(tokens) * 131072) ==
           doctest::Approx(static_cast<double>(pool.memory.expected.in(bytes))).epsilon(0.001));
 }
+
+TEST_CASE("what drafts tokens has room in every block: layers of the model's own, or another model") {
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    job j{.model = models::llama_3_1_8b, .context = tokens(8192), .runtime = runtimes::vllm};
+    j.options.cache_bytes = gib(20);
+    const pool_size alone = cache_pool_of(j, {}, c).value();
+    j.options = with_draft(j.options, j.model, bf16);
+    const pool_size both = cache_pool_of(j, {}, c).value();
+    CHECK(alone.blocks == 10240);
+    CHECK(both.blocks == 5120);
+    CHECK(both.admitted == 10.0);
+    j.options = {};
+    j.options.cache_bytes = gib(20);
+    j.model = models::deepseek_v3;
+    j.options.speculates_ahead = true;
+    CHECK(cache_pool_of(j, {}, c).value().blocks == 18791);  // as vLLM 0.33.0 says, of 62 layers
+}
+
+TEST_CASE("recurrences keep a state more for each token that is drafted, and its input to the convolution") {
+    const cluster c = one(gpus::h100_sxm5_80gb);
+    job j{.model = find_model("qwen3-next-80b-a3b").value(), .context = tokens(8192), .runtime = runtimes::vllm};
+    j.options.cache_bytes = gib(20);
+    const pool_size alone = cache_pool_of(j, {}, c).value();
+    j.options.draft_tokens = 2;
+    j.options.acceptance = 0.5;
+    const pool_size drafted = cache_pool_of(j, {}, c).value();
+    CHECK(drafted.blocks <= alone.blocks);
+    CHECK(drafted.admitted < alone.admitted);
+    j.runtime = runtimes::vllm_v2_26;  // keeps one, and two more
+    const pool_size older = cache_pool_of(j, {}, c).value();
+    j.options.draft_tokens = 0;
+    j.options.acceptance = {};
+    CHECK(older.admitted < cache_pool_of(j, {}, c).value().admitted);
+}
+
+TEST_CASE("all stages have as many blocks as the one that has room for the fewest") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    job j{.model = models::deepseek_v3, .context = tokens(8192), .runtime = runtimes::vllm};
+    j.options.cache_bytes = gib(20);
+    // 31 layers and 30, of which the second stage's take more memory; 1,152 bytes a layer and token.
+    CHECK(cache_pool_of(j, {.pipeline = 2}, c).value().blocks == (std::int64_t{20} << 30) / (31 * 1152 * 16));
+}

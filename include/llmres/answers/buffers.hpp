@@ -139,7 +139,7 @@ constexpr void write_cache(const serving_stages& stages, const placement& here, 
     };
     to.in_each_layer(here.layers, [&](std::int32_t index) { add(stages.job.model.layers[index].attention); });
     for (std::int32_t i = 0; i < here.predictions; ++i) add(stages.job.model.prediction.block.attention);
-    to.add("group_padding", grown_by(stages.caches.padding_of(here.counts)), part.copies);
+    to.add("group_padding", grown_by(stages.caches.padding_of(here.stage, here.counts, here.predictions)), part.copies);
     to.add("draft_kv", grown_by(stages.caches.of_draft(here.stage)), part.copies);
 }
 

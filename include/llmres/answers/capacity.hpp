@@ -209,6 +209,28 @@ private:
     }
 };
 
+/// Blocks of the stage that has room for the fewest: all stages have as many (vLLM, get_kv_cache_configs()). `busiest`:
+/// the pool of the stage that needs the most memory, which those with larger blocks are held against.
+struct placed_pool {
+    const job& j;
+    const layout& l;
+    const cluster& c;
+    const runtime& r;
+};
+constexpr std::int64_t fewest_blocks(const shared_blocks& shared, const placed_pool& of, const pool_size& busiest) {
+    const auto block_on = [&](std::int32_t stage) { return shared.block_on(pool_of_stage(of.j, of.l, of.r, stage)); };
+    const byte_count there = block_on(busiest.stage);
+    std::int64_t fewest = times_in(there, busiest.memory.expected);
+    for (std::int32_t stage = 0; stage < of.l.pipeline; ++stage) {
+        const byte_count block = block_on(stage);
+        if (stage == busiest.stage || block <= there) continue;
+        const memory_breakdown m = serving_memory_of_stage(of.j, of.l, of.r, stage);
+        const std::int64_t blocks = times_in(block, pool_memory_of(of.j, of.l, of.c, m).expected);
+        fewest = blocks < fewest ? blocks : fewest;
+    }
+    return fewest;
+}
+
 }  // namespace detail
 
 constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const cluster& c) {
@@ -224,8 +246,7 @@ constexpr result<pool_size> cache_pool_of(const job& j, const layout& l, const c
     pool.admitted = pool.steady = pool.sequences.expected;
     if (detail::has_block_pool(j.model, r, l)) {
         const detail::shared_blocks shared{j, r, l};
-        const block_pool here = detail::block_pool_of(placement_of(j, l, pool.stage).counts, j, r, l);
-        pool.blocks = times_in(shared.block_on(here), pool.memory.expected);
+        pool.blocks = detail::fewest_blocks(shared, {j, l, c, r}, pool);
         pool.block = shared.pool.widest_block();
         pool.admitted = shared.admitted_in(pool.blocks);
         pool.steady = shared.decoding_in(pool.blocks);

@@ -41,9 +41,10 @@ struct layer_kind {
 
 /// How the layers of a model share blocks.
 struct block_pool {
-    std::array<layer_kind, std::size_t{2} * layer_stack::max_kinds> kinds{};  ///< storage; the first `count` are in use
-    std::size_t count = 0;                                                    ///< kinds in use
-    token_count block_tokens{};                                               ///< tokens of a block, if not grown
+    std::array<layer_kind, std::size_t{2} * layer_stack::max_kinds + 2>
+        kinds{};                 ///< storage; the first `count` are in use
+    std::size_t count = 0;       ///< kinds in use
+    token_count block_tokens{};  ///< tokens of a block, if not grown
 
     /// Adds layers to those of their kind. What caches nothing is left out.
     constexpr void add(const layer_kind& more) {

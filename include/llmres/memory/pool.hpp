@@ -97,7 +97,7 @@ constexpr maybe<state_blocks> state_blocks_of(const job& j, const layout& l, con
     if (trains(j) || !j.runtime.cache.needs_state_blocks || !captures_graphs(j.runtime.process)) return {};
     if (!has_recurrence(j.model)) return {};
     const runtime r = on_device(j, c.gpu, l);
-    const block_pool pool = detail::block_pool_of(placement_of(j, l, m.stage).counts, j, r, l);
+    const block_pool pool = detail::pool_of_stage(j, l, r, m.stage);
     const byte_count each = pool.block_size();
     const interval<byte_count> memory = pool_memory_of(j, l, c, m);
     return state_blocks{{times_in(each, memory.low), times_in(each, memory.expected), times_in(each, memory.high)},

@@ -203,13 +203,17 @@ constexpr allotment layer_cache(const attention& a, const job& j, const runtime&
 
 /// One layer's recurrent state of all sequences of a rank. llama.cpp keeps all of it in fp32, others the convolution's
 /// part in the format of the activations (ggml: ssm_conv and ssm_scan states; vLLM: mamba_cache_dtype and
-/// mamba_ssm_cache_dtype, which are the model's own where nobody sets them).
+/// mamba_ssm_cache_dtype, which are the model's own where nobody sets them). vLLM's convolution keeps an input for each
+/// token that is drafted, too (mamba_utils.py: conv_kernel - 1 + num_spec).
 constexpr byte_count layer_state(const recurrent& rec, const job& j, const runtime& r, const layout& l,
                                  std::int64_t sequences) {
     if (rec.kind == recurrent_kind::none) return {};
     const bool narrow = r.cache.states == state_cells::published && !rec.fp32_state;
     const bool wide = r.cache.states == state_cells::wide;
-    return recurrent_state_bytes(rec, {narrow ? j.compute : fp32, wide ? fp32 : j.compute}, l.tensor) *
+    recurrent held = rec;
+    if (r.cache.states == state_cells::published && rec.kernel > 0)
+        held.kernel += static_cast<std::int32_t>(j.options.draft_tokens);
+    return recurrent_state_bytes(held, {narrow ? j.compute : fp32, wide ? fp32 : j.compute}, l.tensor) *
            slots_of(j, r, sequences);
 }
 
@@ -256,12 +260,18 @@ constexpr layer_kind layer_kind_of(const attention& a, std::int64_t layers, cons
 /// kernels of Mamba-2 and of gated DeltaNet write (mamba_mixer2.py, qwen_gdn_linear_attn.py: get_kv_cache_spec), one of
 /// each block what those of Mamba and Mamba-2 did (SupportsMambaPrefixCaching, mamba_cache_mode "all"). A model without
 /// attention shares no prefixes (config/model.py: is_prefix_caching_supported).
-constexpr std::int64_t states_of(const recurrent& rec, const model& m, const runtime& r) {
+constexpr std::int64_t kept_states_of(const recurrent& rec, const model& m, const runtime& r) {
     if (!r.cache.shares_prefixes || r.cache.kept == kept_states::one || !has_attention(m)) return 1;
     const bool scanned = rec.kind == recurrent_kind::mamba || rec.kind == recurrent_kind::mamba2;
     if (r.cache.kept == kept_states::each_block) return scanned ? 0 : 2;
     if (rec.kind == recurrent_kind::mamba2) return r.cache.kept == kept_states::two ? 2 : 3;
     return is_gated_delta(rec) && r.cache.kept == kept_states::prompt ? 3 : 2;
+}
+
+/// The same with one more for each token that is drafted (mamba/abstract.py: num_speculative_blocks).
+constexpr std::int64_t states_of(const recurrent& rec, const job& j, const runtime& r) {
+    const std::int64_t kept = kept_states_of(rec, j.model, r);
+    return kept > 0 ? kept + j.options.draft_tokens : kept;
 }
 
 /// Tokens of a block before it grows for states. The kernels that attend to the tokens that an indexer picks take
@@ -270,7 +280,7 @@ constexpr std::int64_t states_of(const recurrent& rec, const model& m, const run
 /// Mamba's has none, and 2048 for them (config/model.py: get_mamba_chunk_size).
 constexpr token_count block_of(const model& m, const runtime& r) {
     for (const layer& kind : m.layers.distinct()) {
-        const std::int64_t states = states_of(kind.recurrent, m, r);
+        const std::int64_t states = kept_states_of(kind.recurrent, m, r);
         if (kind.attention.indexer.heads > 0 || (is_gated_delta(kind.recurrent) && states == 3))
             return aligned_up(cache_block(r), tokens(64));
         if (kind.recurrent.kind == recurrent_kind::none || states > 0) continue;
@@ -282,16 +292,40 @@ constexpr token_count block_of(const model& m, const runtime& r) {
     return cache_block(r);
 }
 
-/// How so many layers of each of the model's kinds share blocks.
-constexpr block_pool block_pool_of(const kind_counts& counts, const job& j, const runtime& r, const layout& l) {
+/// Layers with caches on a GPU: so many of each of the model's kinds, and what drafts tokens for these.
+struct cached_layers {
+    const kind_counts& counts;
+    std::int64_t predictions = 0;  ///< layers that predict further tokens
+    std::int64_t drafting = 0;     ///< layers of a draft model
+};
+/// Those of a stage, whose layers and predictions are given. A draft model stands on the last stage.
+constexpr cached_layers cached_layers_of(const job& j, const layout& l, std::int32_t stage, const kind_counts& counts) {
+    if (stage != l.pipeline - 1) return {counts};
+    return {counts, j.options.speculates_ahead ? j.model.prediction.layers : 0,
+            j.options.draft_weights > byte_count{} ? j.options.draft.layers : 0};
+}
+
+/// One layer of the draft model, as a kind of a pool.
+constexpr layer_kind drafting_kind(std::int64_t layers, const job& j, const layout& l) {
+    if (layers <= 0) return {};
+    return {.layers = layers,
+            .each = bytes_a_token(ceil_quotient(j.options.draft_kv.in(bytes_a_token), layers * l.tensor))};
+}
+
+/// How layers share blocks: those that draft tokens with those of the model (v1/worker/gpu/attn_utils.py:
+/// get_kv_cache_spec takes all layers that were made).
+constexpr block_pool block_pool_of(const cached_layers& here, const job& j, const runtime& r, const layout& l) {
     block_pool pool{.block_tokens = block_of(j.model, r)};
+    const kind_counts& counts = here.counts;
     for (std::size_t k = 0; k < j.model.layers.distinct().size(); ++k) {
         const layer& kind = j.model.layers.kinds[k];
         pool.add(layer_kind_of(kind.attention, counts[k], j, r, l));
         pool.add({.layers = counts[k],
                   .state = layer_state(kind.recurrent, j, r, l, 1),
-                  .states = states_of(kind.recurrent, j.model, r)});
+                  .states = states_of(kind.recurrent, j, r)});
     }
+    pool.add(layer_kind_of(j.model.prediction.block.attention, here.predictions, j, r, l));
+    pool.add(drafting_kind(here.drafting, j, l));
     return pool;
 }
 
@@ -306,7 +340,7 @@ struct shared_blocks {
     token_count prefix{};     ///< tokens that all sequences begin with, where they have them once
 
     constexpr shared_blocks(const job& j, const runtime& r, const layout& l)
-        : pool{block_pool_of(j.model.layers.counts(), j, r, l)},
+        : pool{block_pool_of(cached_layers_of(j, l, l.pipeline - 1, j.model.layers.counts()), j, r, l)},
           length{context_of(j)},
           in_flight{tokens_in_flight(j, r, l)},
           decoded{tokens(steps_at_once(r, l))},

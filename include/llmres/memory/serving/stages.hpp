@@ -26,6 +26,12 @@
 /// What do a layout's pipeline stages hold while serving, and which of them is the busiest?
 namespace llmres::inline v0::detail {
 
+/// How the layers of a stage share blocks.
+constexpr block_pool pool_of_stage(const job& j, const layout& l, const runtime& r, std::int32_t stage) {
+    const placement here = placement_of(j, l, stage);
+    return block_pool_of(cached_layers_of(j, l, stage, here.counts), j, r, l);
+}
+
 /// The pool of a GPU as the caller sized it, in bytes or in tokens, where its sequences take `own` of it; nothing where
 /// the caller did not. Caches that are allotted token by token, or for the sequences themselves, are no pool.
 constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const layout& l, byte_count own,
@@ -33,7 +39,7 @@ constexpr maybe<byte_count> pool_as_set(const job& j, const runtime& r, const la
     if (!takes_fraction(r.cache)) return {};
     if (j.options.cache_blocks > 0 && has_block_pool(j.model, r, l)) {  // whatever bytes it is given
         const shared_blocks shared{j, r, l};
-        const block_pool here = block_pool_of(placement_of(j, l, stage).counts, j, r, l);
+        const block_pool here = pool_of_stage(j, l, r, stage);
         return shared.block_on(here) * j.options.cache_blocks;
     }
     if (j.options.cache_bytes > byte_count{}) return j.options.cache_bytes;
@@ -309,11 +315,16 @@ struct rank_caches {
         return all;
     }
     /// What a GPU with so many layers of each kind has of blocks beside those of its layers: some groups are padded.
-    constexpr byte_count padding_of(const kind_counts& counts) const {
+    constexpr byte_count padding_of(std::int32_t stage, const kind_counts& counts, std::int32_t predictions) const {
         if (!grouped) return {};
-        byte_count own;
+        byte_count own = of_draft(stage) + of_predictions(predictions).allocated;
         for (std::size_t k = 0; k < kinds(); ++k) own += (layers[k].cache.allocated + layers[k].state) * counts[k];
-        return shared.value.of(block_pool_of(counts, job, runtime, layout), sequences) - own;
+        const cached_layers here = cached_layers_of(job, layout, stage, counts);
+        return shared.value.of(block_pool_of(here, job, runtime, layout), sequences) - own;
+    }
+    /// Of layers that predict further tokens.
+    constexpr allotment of_predictions(std::int32_t predictions) const {
+        return predictions > 0 ? of_layer(job.model.prediction.block.attention) * predictions : allotment{};
     }
     /// Of a draft model, on the last stage, split by the tensor ranks as the model is.
     constexpr byte_count of_draft(std::int32_t stage) const {
@@ -324,12 +335,12 @@ struct rank_caches {
     constexpr sequence_caches of_stage(std::int32_t stage, const kind_counts& counts, std::int32_t predictions) const {
         const byte_count draft = of_draft(stage);
         sequence_caches held{.cache = {draft, draft}};
-        if (predictions > 0) held.cache += of_layer(job.model.prediction.block.attention) * predictions;
+        held.cache += of_predictions(predictions);
         for (std::size_t k = 0; k < kinds(); ++k) {
             held.cache += layers[k].cache * counts[k];
             held.state += layers[k].state * counts[k];
         }
-        held.cache.allocated += padding_of(counts);
+        held.cache.allocated += padding_of(stage, counts, predictions);
         return held;
     }
     constexpr sequence_caches of(const placement& here) const {
