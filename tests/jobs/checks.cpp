@@ -263,17 +263,49 @@ TEST_CASE("ranks that cut the features of an expert are refused, unless experts 
 }
 
 TEST_CASE("a cache in NVFP4 is for the compute capabilities that the runtime's kernels are made for") {
-    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm};
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096)};
     j.kv_cache = nvfp4;
     gpu card = gpus::b200_sxm_180gb;
-    for (const auto& [capability, starts] : {std::pair{compute_capability{10, 0}, true},
-                                             {compute_capability{10, 3}, true},
-                                             {compute_capability{9, 0}, false},
-                                             {compute_capability{11, 0}, false},
-                                             {compute_capability{12, 0}, false}}) {
-        card.capability = capability;
-        CHECK((device_start_of(j, card).support != device_support::absent) == starts);
+    struct row {
+        compute_capability of;
+        bool before_0_32, now;  // vLLM's flashinfer.py: _nvfp4_kv_on_fa2()
+    };
+    for (const row& r : {row{{10, 0}, true, true},
+                         {{10, 3}, true, true},
+                         {{7, 5}, false, false},
+                         {{8, 9}, false, true},
+                         {{9, 0}, false, true},
+                         {{11, 0}, false, false},
+                         {{12, 0}, false, true}}) {
+        card.capability = r.of;
+        j.runtime = runtimes::vllm_v2_29;
+        CHECK((device_start_of(j, card).support != device_support::absent) == r.before_0_32);
+        j.runtime = runtimes::vllm;
+        CHECK((device_start_of(j, card).support != device_support::absent) == r.now);
     }
+}
+
+TEST_CASE("a cache of latents is refused in blocks and formats that no kernel reads") {
+    job j{.model = models::deepseek_v3, .context = tokens(4096), .runtime = runtimes::vllm};
+    for (layer& kind : j.model.layers.kinds) kind.attention.indexer = {.heads = 64, .head_dim = 128};
+    const gpu hopper = gpus::h200_sxm5_141gb, blackwell = gpus::b200_sxm_180gb;
+    gpu amd = hopper;
+    amd.vendor = gpu_vendor::amd;
+    CHECK(validate_training(j, {}, hopper));  // 16 tokens, which nobody named, grow
+    for (const std::int64_t block : {32, 64, 96, 128}) {
+        j.runtime.cache.block = tokens(block);
+        CHECK(validate_training(j, {}, hopper).has_value() == (block % 64 == 0));
+        CHECK(validate_training(j, {}, blackwell));
+        CHECK(validate_training(j, {}, amd));
+    }
+    j.runtime.cache.block = tokens(32);
+    CHECK(validate_training(j, {}, hopper).error().field == "runtime.block_size");
+    j.model = models::deepseek_v3;  // nothing is picked
+    CHECK(validate_training(j, {}, hopper));
+    j.kv_cache = nvfp4;
+    const status latent = validate_training(j, {}, blackwell);
+    REQUIRE_FALSE(latent);
+    CHECK(latent.error().field == "kv_cache");
 }
 
 TEST_CASE("a cache is refused in a format that the engine has none in, by the field that names it") {

@@ -82,11 +82,12 @@ TEST_CASE("a runtime of which nothing is said does none of what only some softwa
     CHECK(does_none(&runtime_loading::embedding_on_host, &runtime_loading::maps_weights, &runtime_loading::head_again,
                     &runtime_loading::towers_everywhere, &runtime_loading::fits_memory,
                     &runtime_loading::fetches_quantised, &runtime_loading::head_first, &runtime_loading::own_library));
+    CHECK(does_none(&ends_in_use::by_predictions, &ends_in_use::by_adapters));
     CHECK(is_zero(&runtime_loading::repacked));
     CHECK(does_none(&runtime_process::communicator_once));
     CHECK(is_zero(&runtime_process::pipeline_groups));
     CHECK(does_none(&latent_kernels::absorbed, &latent_kernels::expands_all, &latent_kernels::copies_values,
-                    &latent_kernels::compressed_in_fp8));
+                    &latent_kernels::compressed_in_fp8, &latent_kernels::not_in_nvfp4));
     CHECK(does_none(&ggml_graphs::laid_out, &ggml_graphs::gated_apart, &ggml_graphs::value_rows,
                     &ggml_graphs::narrow_masks, &ggml_graphs::rotates_quantised, &ggml_graphs::all_states,
                     &ggml_graphs::copies_states, &ggml_graphs::values_first));

@@ -152,6 +152,7 @@ constexpr void write_beside_weights(const serving_stages& stages, const placemen
                          [&](std::int32_t index) { to.add(name, size_of_layer(stages.job.model.layers[index])); });
     };
     to.term = memory_term::adapter;
+    to.add("lora_ends", stages.weights.adapters_of_ends(here));
     each_layer("lora", [&](const layer& kind) { return stages.weights.adapters_of(kind); });
     to.term = memory_term::kv_cache;
     write_cache(stages, here, part, to);

@@ -265,6 +265,12 @@ constexpr void for_each_placed_input_weight(const model& m, const placement& p, 
     list_placed_input(m, p, visiting<weight>(visit));
 }
 
+/// Whether a weight of a prediction layer is the model's own, which lies there: its embedding or its head.
+constexpr bool is_models_own(const job& j, const placement& here, const weight& w) {
+    return !trains(j) && j.runtime.loading.ends.by_predictions &&
+           ((w.role == weight_role::embed_tokens && here.embeddings > 0) || w.role == weight_role::lm_head);
+}
+
 constexpr void list_placed(const job& j, const placement& p, const visitor<weight, std::int32_t, weight_place>& visit) {
     const model& m = j.model;
     std::int32_t times = 1;
@@ -282,7 +288,10 @@ constexpr void list_placed(const job& j, const placement& p, const visitor<weigh
     }
     place = weight_place::prediction;
     times = expert_times = p.predictions;
-    if (times > 0) trains(j) ? for_each_depth_weight(m, each) : for_each_prediction_weight(m, each);
+    const auto unshared = [&](const weight& w) {
+        if (!is_models_own(j, p, w)) each(w);
+    };
+    if (times > 0) trains(j) ? for_each_depth_weight(m, each) : for_each_prediction_weight(m, unshared);
     place = weight_place::output;
     times = expert_times = 1;
     if (p.output) for_each_output_weight(m, each);

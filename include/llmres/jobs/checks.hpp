@@ -346,6 +346,30 @@ constexpr status validate_compressed_cache(const job& j) {
     return done{};
 }
 
+/// Whether a format is NVFP4, but for GGUF's.
+constexpr bool is_nvfp4(const precision& format) {
+    return family_of(format) == format_family::microscaling && format.name.starts_with("nvfp4");
+}
+
+/// Refuses a cache of latents in a format, or in blocks, that no kernel of the runtime reads on a GPU. Blocks that
+/// nobody named, of 16 tokens, grow (block_of()).
+constexpr status validate_latent_cache(const job& j, const gpu& card) {
+    const latent_kernels& reads = j.runtime.serving_kernels.latent;
+    const std::int64_t block = j.runtime.cache.block.in(tokens);
+    const std::int64_t of_card = reads.sparse_block.in(tokens) / (card.capability.major == 10 ? 2 : 1);
+    for (const layer& kind : j.model.layers.distinct()) {
+        if (kind.attention.kind != attention_kind::latent) continue;
+        if (reads.not_in_nvfp4 && is_nvfp4(kv_cache_of(j)))
+            return refused(error_code::unsupported, "kv_cache", kv_cache_of(j).name,
+                           "fp8 or the model's own format: latent attention has no cache in NVFP4 under this runtime");
+        const bool picks = kind.attention.indexer.heads > 0 && card.vendor == gpu_vendor::nvidia;
+        if (picks && of_card > 0 && block != 16 && block % of_card != 0)
+            return refused(error_code::unsupported, "runtime.block_size", block,
+                           "what kernels of sparse attention read: a multiple of ", of_card);
+    }
+    return done{};
+}
+
 /// Refuses a teacher whose words are others than the student's, one that nothing is learned from, and a distillation
 /// without one.
 constexpr status validate_teacher(const job& j) {
@@ -434,6 +458,7 @@ constexpr status validate_training(const job& j, const layout& l, const gpu& car
         if (const status s = detail::validate_serving_stages(j, l); !s) return s;
         if (const status s = detail::validate_ggml_layers(j); !s) return s;
         if (const status s = detail::validate_compressed_cache(j); !s) return s;
+        if (const status s = detail::validate_latent_cache(j, card); !s) return s;
         return detail::validate_arithmetic(j.compute, card, j.task);
     }
     if (const status s = detail::validate_preference(j); !s) return s;
@@ -563,15 +588,6 @@ struct device_start {
     std::string_view arithmetic{};  ///< the arithmetic that the GPU lacks for it: "fp8"; empty: none
 };
 
-namespace detail {
-
-/// Whether a format is NVFP4, but for GGUF's.
-constexpr bool is_nvfp4(const precision& format) {
-    return family_of(format) == format_family::microscaling && format.name.starts_with("nvfp4");
-}
-
-}  // namespace detail
-
 /// Whether the job's runtime starts on a GPU with the job's formats (runtimes/devices.hpp). A GPU of NVIDIA whose
 /// compute capability is not known is taken for a recent one.
 constexpr device_start device_start_of(const job& j, const gpu& card) {
@@ -589,18 +605,18 @@ constexpr device_start device_start_of(const job& j, const gpu& card) {
     struct need {
         bool asked;
         std::string_view what;
-        compute_capability least, before;
+        compute_capability least;
+        capability_gap gap{};
     };
     for (const need& of :
-         {need{d.least != compute_capability{}, {}, d.least, {}},
-          need{family == format_family::eight_bit_float, "weights in fp8", d.fp8, {}},
-          need{detail::is_nvfp4(weights), "weights in NVFP4", d.nvfp4, {}},
-          need{family == format_family::awq_words, "weights in AWQ's words", d.awq, {}},
-          need{cache == format_family::eight_bit_float, "a cache in fp8", d.fp8_cache, {}},
-          need{caches && detail::is_nvfp4(kv_cache_of(j)), "a cache in NVFP4", d.nvfp4_cache, d.nvfp4_cache_before}}) {
-        const bool above = of.before != compute_capability{} && card.capability >= of.before;
-        if (of.asked && (card.capability < of.least || above))
-            return {device_support::absent, of.what, of.least, of.before};
+         {need{d.least != compute_capability{}, {}, d.least},
+          need{family == format_family::eight_bit_float, "weights in fp8", d.fp8},
+          need{detail::is_nvfp4(weights), "weights in NVFP4", d.nvfp4},
+          need{family == format_family::awq_words, "weights in AWQ's words", d.awq},
+          need{cache == format_family::eight_bit_float, "a cache in fp8", d.fp8_cache},
+          need{caches && detail::is_nvfp4(kv_cache_of(j)), "a cache in NVFP4", d.nvfp4_cache, d.nvfp4_cache_gap}}) {
+        if (of.asked && (card.capability < of.least || is_in(of.gap, card.capability)))
+            return {device_support::absent, of.what, of.least, of.gap.from};
     }
     return {vendor};
 }

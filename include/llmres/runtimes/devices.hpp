@@ -16,6 +16,16 @@ enum class device_support : std::uint8_t {
     absent,      ///< it has none, and does not start
 };
 
+/// Compute capabilities that something does not run on, between others.
+struct capability_gap {
+    compute_capability from{};  ///< The first of them; 0.0: there is none.
+    compute_capability to{};    ///< The first above them that is none of them; 0.0: all are.
+};
+constexpr bool is_in(const capability_gap& gap, compute_capability of_card) {
+    if (gap.from == compute_capability{} || of_card < gap.from) return false;
+    return gap.to == compute_capability{} || of_card < gap.to;
+}
+
 /// The devices that a runtime starts on. The default takes any: what a caller builds is the caller's.
 struct runtime_devices {
     device_support nvidia = device_support::runs;         ///< Whether it starts on NVIDIA's GPUs (CUDA).
@@ -35,8 +45,7 @@ struct runtime_devices {
     compute_capability awq{};          ///< NVIDIA: the least compute capability with AWQ's weights; 0.0: least.
     compute_capability fp8_cache{};    ///< NVIDIA: the least compute capability with a cache in fp8; 0.0: least.
     compute_capability nvfp4_cache{};  ///< NVIDIA: the least compute capability with a cache in NVFP4; 0.0: least.
-    /// NVIDIA: the first compute capability above it without such a cache; 0.0: none.
-    compute_capability nvfp4_cache_before{};
+    capability_gap nvfp4_cache_gap{};  ///< NVIDIA: compute capabilities above it without such a cache.
     /// AMD: weights in fp8 with a scale a tensor or a channel need a GPU with fp8 arithmetic.
     bool fp8_by_arithmetic = false;
     text<127> source{};  ///< What this was read from, in the software's own files.

@@ -64,6 +64,15 @@ struct loaded_for_training {
     bool published_reference = false;
 };
 
+/// What reads or changes a model's embedding and head, beside its layers.
+struct ends_in_use {
+    /// Layers that predict further tokens read them, of which the checkpoint has copies for these layers. (vLLM:
+    /// _maybe_share_embeddings() and _maybe_share_lm_head().)
+    bool by_predictions = false;
+    /// Resident LoRA adapters have slots there, of models whose code in vLLM names these (embedding_modules).
+    bool by_adapters = false;
+};
+
 /// How loaded weights are held, and in which formats a cache may be.
 struct runtime_loading {
     format_set formats = all_formats;  ///< Families of formats that checkpoints may be in; 16 bits and more always.
@@ -82,6 +91,7 @@ struct runtime_loading {
     double repacked = 0.0;
     /// Each stage of a pipeline has vision and audio towers, though the first stage alone computes them.
     bool towers_everywhere = false;
+    llmres::ends_in_use ends{};  ///< What else reads or changes embedding and head.
     /// Layers and context that nobody set are chosen so that they fit free memory. (llama.cpp: `--fit`.)
     bool fits_memory = false;
     /// Weights whose format nobody names are fetched as a quantised GGUF file. (llama.cpp's `-hf`, Ollama's library:

@@ -35,6 +35,10 @@ struct latent_kernels {
     scaled_latents scaled = scaled_latents::nowhere;
     /// Attention with compressed keys reads a cache in 8 bits alone, and does not start with another.
     bool compressed_in_fp8 = false;
+    /// Tokens of which a block of the cache is a multiple where an indexer picks them; half as many on datacenter
+    /// Blackwell; 0: of any. (NVIDIA's GPUs.)
+    token_count sparse_block{};
+    bool not_in_nvfp4 = false;  ///< Does not start with latents in NVFP4.
 };
 
 /// How a version of llama.cpp writes the graph of a step, whose tensors ggml lays out in a buffer at start.

@@ -160,7 +160,7 @@ inline constexpr runtime vllm_base{
             d.least = {7, 0};
             d.fp8 = d.awq = {7, 5};
             d.nvfp4_cache = {10, 0};
-            d.nvfp4_cache_before = {11, 0};
+            d.nvfp4_cache_gap.from = {11, 0};
             d.fp8_by_arithmetic = true;
             d.source = "docs/getting_started/installation, quantization/*.py: get_min_capability()";
             return d;
@@ -318,6 +318,7 @@ constexpr runtime vllm_filters() {
 /// H100, whatever the model (0.2 more of two), 0.5 on an RTX 4090.
 constexpr runtime vllm_samples_graphs() {
     runtime r = vllm_filters();
+    r.loading.ends = {.by_predictions = true, .by_adapters = true};
     r.process.workspace = {mib(50), mib(256), mib(650)};
     r.process.stage_workspace = {mib(10), mib(72), mib(650)};  // logs of two stages and of four
     return r;
@@ -359,6 +360,8 @@ constexpr runtime vllm_graphs_deducted() {
     // has another.
     r.serving_kernels.latent.compressed_in_fp8 = true;
     r.serving_kernels.latent.scaled = scaled_latents::anywhere;  // flashmla_sparse.py
+    r.serving_kernels.latent.sparse_block = tokens(64);  // there and flashinfer_mla_sparse.py: supported block sizes
+    r.serving_kernels.latent.not_in_nvfp4 = true;        // config/vllm.py
     // mamba_utils.py: MambaStateDtypeCalculator. Graphs of decoding whole are captured for max_num_seqs sequences, each
     // with a block of states (config/compilation.py: resolve_cudagraph_mode_and_sizes; pull request 38270).
     r.cache.states = state_cells::published;
@@ -407,6 +410,14 @@ constexpr runtime vllm_second_runner(kept_states kept) {
     r.step.logits.plainly_scored = plain_models::all;
     return r;
 }
+/// FlashAttention 2 reads caches in NVFP4 before datacenter Blackwell, and on Blackwell's other GPUs (flashinfer.py:
+/// _nvfp4_kv_on_fa2); not with heads of 64 features, which is not refused here.
+constexpr runtime vllm_narrow_caches(kept_states kept) {
+    runtime r = vllm_second_runner(kept);
+    r.devices.nvfp4_cache = {8, 0};
+    r.devices.nvfp4_cache_gap.to = {12, 0};
+    return r;
+}
 
 }  // namespace detail
 
@@ -447,9 +458,9 @@ inline constexpr runtime vllm_v2_29 =
     for_versions(detail::vllm_second_runner(kept_states::two), "0.29 to 0.31", {0, 29, 0}, {0, 32, 0});
 /// Mamba-2 keeps a state within a prompt (MambaSpec::num_prefill_checkpoint_blocks).
 inline constexpr runtime vllm_v2_32 =
-    for_versions(detail::vllm_second_runner(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
+    for_versions(detail::vllm_narrow_caches(kept_states::scan_prompt), "0.32", {0, 32, 0}, {0, 33, 0});
 inline constexpr runtime vllm =
-    for_versions(detail::vllm_second_runner(kept_states::prompt), "0.33 and later", {0, 33, 0});
+    for_versions(detail::vllm_narrow_caches(kept_states::prompt), "0.33 and later", {0, 33, 0});
 
 inline constexpr std::array all_vllm{&vllm,       &vllm_v2_32, &vllm_v2_29, &vllm_v2_28, &vllm_v2_27,  &vllm_v2_26,
                                      &vllm_v2_25, &vllm_v2_24, &vllm_v2_23, &vllm_v2_22, &vllm_v1_20,  &vllm_v1_18,

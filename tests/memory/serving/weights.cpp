@@ -82,6 +82,42 @@ TEST_CASE("LoRA of rank 16 on every linear layer of Llama 3 8B: 41 943 040 value
     CHECK(weights.adapters_of(llama.layers[0]) == byte_count{});
 }
 
+TEST_CASE("an engine has slots at embedding and head of models that name these, whole on each rank") {
+    job j = serving(llama, runtimes::vllm);
+    j.options.max_loras = 4;
+    j.options.max_lora_rank = 32;
+    const std::int64_t values = (j.model.vocabulary + j.model.hidden) * 32;
+    for (const std::int32_t tensor : {1, 2}) {
+        const layout l{.tensor = tensor};
+        CHECK(serving_weights{j, l, j.runtime, nullptr}.adapters_of_ends(placement_of(j, l, 0)) ==
+              bytes(2) * (values * 4 * 2));
+    }
+    const layout staged{.pipeline = 3};  // the embedding on the first stage, the head on the last
+    const serving_weights weights{j, staged, j.runtime, nullptr};
+    CHECK(weights.adapters_of_ends(placement_of(j, staged, 0)) == bytes(2) * (values * 4));
+    CHECK(weights.adapters_of_ends(placement_of(j, staged, 1)) == byte_count{});
+    CHECK(weights.adapters_of_ends(placement_of(j, staged, 2)) == bytes(2) * (values * 4));
+    j.model = models::gemma_3_1b;  // its code names none
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.adapters_of_ends(placement_of(j, alone, 0)) == byte_count{});
+    j = serving(llama, runtimes::vllm);
+    CHECK(serving_weights{j, alone, j.runtime, nullptr}.adapters_of_ends(placement_of(j, alone, 0)) == byte_count{});
+}
+
+TEST_CASE("layers that predict further tokens read the model's own embedding and head, where these lie there") {
+    job j = serving(models::deepseek_v3, runtimes::vllm);
+    j.options.speculates_ahead = true;
+    j.runtime.allocator.rounds_to_segments = false;
+    const auto ends = [&](const layout& l) {
+        return serving_weights{j, l, j.runtime, nullptr}.of_ends(placement_of(j, l, l.pipeline - 1));
+    };
+    const layout staged{.pipeline = 2};
+    const byte_count shared = ends(alone), shared_there = ends(staged);
+    j.runtime.loading.ends.by_predictions = false;
+    const byte_count table = bytes(2) * (j.model.vocabulary * j.model.hidden);
+    CHECK(ends(alone) - shared == table * 2);
+    CHECK(ends(staged) - shared_there == table);  // the embedding is on the first stage
+}
+
 TEST_CASE("routed experts of a layer are told apart from the rest, and the largest stack is of one layer's") {
     const job j = serving(models::mixtral_8x7b);
     const serving_weights weights{j, alone, j.runtime, nullptr};

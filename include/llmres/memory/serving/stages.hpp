@@ -416,6 +416,7 @@ struct serving_stages {
         const model& m = job.model;
         serving_stage s{
             .weights = ends_of(here) + rope + draft_weights(here), .last = is_last(here), .index = here.stage};
+        s.adapters = weights.adapters_of_ends(here);
         if (here.stage == 0) s.live = encoders;
         for (std::size_t k = 0; k < static_cast<std::size_t>(m.layers.kind_count); ++k) {
             const weights_of_kind& held = kinds[k].held;

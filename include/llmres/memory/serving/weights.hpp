@@ -56,6 +56,13 @@ struct layer_bytes {
     }
 };
 
+/// Architectures whose code in vLLM 0.18 to 0.33 names embedding and head for adapters (models/*.py:
+/// embedding_modules).
+inline constexpr std::array<std::string_view, 22> adapted_at_ends{
+    "apertus", "exaone", "exaone4",  "exaone_moe", "falcon_h1", "granite",         "granitemoe", "granitemoehybrid",
+    "jamba",   "lfm2",   "lfm2_moe", "llama",      "minicpm",   "mixtral",         "nemotron",   "nemotron_h",
+    "phi3",    "phimoe", "qwen3",    "qwen3_moe",  "solar",     "granitemoeshared"};
+
 /// The layers of a GGUF file, summed once a plan: which type a tensor gets depends on where its layer stands.
 class file_layers {
 public:
@@ -313,7 +320,10 @@ struct serving_weights {
             for_each_placed_input_weight(job.model, here, allocate);
             if (here.output) for_each_output_weight(job.model, allocate);
         }
-        for (std::int32_t i = 0; i < here.predictions; ++i) for_each_prediction_weight(job.model, allocate);
+        for (std::int32_t i = 0; i < here.predictions; ++i)
+            for_each_prediction_weight(job.model, [&](const weight& w) {
+                if (!is_models_own(job, here, w)) allocate(w);
+            });
     }
     /// The sum of them.
     constexpr byte_count of_ends(const placement& here) const {
@@ -378,6 +388,16 @@ struct serving_weights {
                         bytes(2) * ((part.rows + part.columns) * job.options.max_lora_rank) * job.options.max_loras;
             });
         return total;
+    }
+    /// The same at embedding and head, where both factors are whole on each rank (lora/layers: of
+    /// vocab_parallel_embedding.py and logits_processor.py).
+    constexpr byte_count adapters_of_ends(const placement& here) const {
+        if (job.options.max_loras == 0 || !runtime.loading.ends.by_adapters) return {};
+        bool adapted = false;
+        for (const std::string_view name : adapted_at_ends) adapted = adapted || job.model.architecture == name;
+        const std::int64_t ends = !adapted ? 0 : (here.embeddings > 0) + (here.output && job.model.vocabulary > 0);
+        return bytes(2) * ((job.model.vocabulary + job.model.hidden) * job.options.max_lora_rank) *
+               (job.options.max_loras * ends);
     }
     /// What a GPU that holds `weights` of a quantised checkpoint may hold beside them: a tied model's head, and a part
     /// repacked for its kernels. `scores`: it is on the last stage.
