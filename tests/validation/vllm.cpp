@@ -21,3 +21,25 @@ TEST_CASE("pools, batches and captured sizes are those of vLLM's own planner") {
         CHECK(unequal == vllm_rows::known_unequal(version));
     }
 }
+
+TEST_CASE("parameters, a drafter's and slots of adapters take the bytes that vLLM's own model has") {
+    int rows = 0, slots = 0, drafters = 0;
+    std::set<std::string> unequal;
+    for (const char* version : vllm_rows::versions)
+        for (const vllm_rows::row& r : vllm_rows::read(version)) {
+            const vllm_rows::weight_errors errors = vllm_rows::errors_of_weights(r);
+            CAPTURE(r.id);
+            CHECK(errors.parameters <= vllm_rows::most_unequal_of(r.model));
+            CHECK(errors.slots == 0);
+            // MiMo's draft layers are not read; routers and corrections of the others are fp32.
+            if (r.model != "mimo-v2-flash") CHECK(errors.drafter <= 0.00025);
+            if (errors.parameters > 0) unequal.insert(r.model);
+            rows += r.says.contains("parameter_bytes") ? 1 : 0;
+            slots += r.says.contains("slot_bytes") ? 1 : 0;
+            drafters += r.says.contains("draft_bytes") ? 1 : 0;
+        }
+    CHECK(unequal.size() == vllm_rows::known_unequal_weights.size());  // each is named because of some row
+    CHECK(rows >= 1150);
+    CHECK(slots >= 6);
+    CHECK(drafters >= 8);
+}

@@ -5,6 +5,7 @@ Import this before anything else imports torch or vLLM. Tensors that vLLM would 
 """
 
 import functools
+import importlib.machinery
 import importlib.util
 import os
 import sys
@@ -89,6 +90,23 @@ def _replace_torch_cuda():
 
     for name in ("empty", "zeros", "ones", "full", "arange", "tensor", "empty_strided", "rand", "randn"):
         setattr(torch, name, without_memory(getattr(torch, name)))
+
+
+class _kernels(types.ModuleType):
+    """A package of kernels, of which nothing runs: whatever is imported from it is a class, and called it gives 1."""
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return type(name, (), {"__new__": lambda *args, **kwargs: 1})
+
+
+def stand_in_for_flashinfer():
+    """Its back end alone has caches in NVFP4, and vLLM asks its import whether it is there."""
+    os.environ["VLLM_HAS_FLASHINFER_CUBIN"] = "1"
+    for name in ("flashinfer", "flashinfer.decode", "flashinfer.prefill", "flashinfer.utils"):
+        sys.modules[name] = _kernels(name)
+        sys.modules[name].__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
 
 
 class _triton_driver:

@@ -17,14 +17,17 @@ from vllm import __version__
 MEMORY = 6 << 30  # of a case
 SECONDS = 120
 # What a card or transformers would have to do, and no answer of vLLM's planner.
-NOT_ASKED = ("no NVIDIA driver", "does not dispatch through the Transformers")
+NOT_ASKED = ("no NVIDIA driver", "does not dispatch through the Transformers", "No module named", "cannot import name",
+             "has no attribute")
 
 
-def _answer(config_json, options, card):
+def _answer(models, name, options, card):
     says = {}
     try:
         absent_card.show(card)
-        config = planner.configuration(config_json, options, POOL)
+        if options.get("kv_cache_dtype") == "nvfp4":
+            absent_card.stand_in_for_flashinfer()
+        config = planner.configuration(models, name, options, POOL)
         says = planner.defaults_of(config)
         says.update(planner.plan_of(config, POOL))
     except Exception as error:  # what vLLM refuses, and what cannot be built without a card
@@ -33,7 +36,7 @@ def _answer(config_json, options, card):
     return says
 
 
-def _in_a_process(config_json, options, card):
+def _in_a_process(models, name, options, card):
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -43,7 +46,7 @@ def _in_a_process(config_json, options, card):
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
         signal.alarm(SECONDS)
         with os.fdopen(write, "w") as pipe:
-            json.dump(_answer(config_json, options, card), pipe)
+            json.dump(_answer(models, name, options, card), pipe)
         os._exit(0)
     os.close(write)
     with os.fdopen(read) as pipe:
@@ -52,8 +55,8 @@ def _in_a_process(config_json, options, card):
     return json.loads(text) if text else None
 
 
-def _ask(config_json, name, options, card):
-    says = _in_a_process(config_json, options, card)
+def _ask(models, name, options, card):
+    says = _in_a_process(models, name, options, card)
     if says is None:
         print("no answer:", name, options, file=sys.stderr, flush=True)
         return None
@@ -71,9 +74,9 @@ def main():
     with open(sys.argv[1]) as file:
         models = {row["model"]: row["config"] for row in map(json.loads, file)}
     for name, options, card in cases_of(sys.argv[2:] or models):
-        says = _ask(models[name], name, options, card)
+        says = _ask(models, name, options, card)
         if says and "KV cache memory" in says.get("refuses", "") and not options:
-            _ask(models[name], name, {"max_model_len": SHORTER}, card)
+            _ask(models, name, {"max_model_len": SHORTER}, card)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from vllm.usage.usage_lib import UsageContext
 from vllm.utils.torch_utils import set_default_torch_dtype
 from vllm.v1.core import kv_cache_utils
 from vllm.v1.worker.gpu_model_runner import GPUModelRunner
+from vllm.v1.worker.lora_model_runner_mixin import LoRAModelRunnerMixin
 from vllm.v1.worker.workspace import init_workspace_manager
 
 try:  # 0.29
@@ -40,12 +41,14 @@ except ImportError:
 
 
 def _cache_config(config, specs, pool):
+    """Of all stages, each with so many bytes: as the scheduler sees them."""
     if resolve_kv_cache_layout:
         layouts = get_supported_kv_cache_layouts(get_current_attn_backends(config))
-        resolve_kv_cache_layout(config, [[layout.name for layout in layouts]], list(specs.values()))
-    if not get_global_kv_cache_groups:
-        return get_kv_cache_configs(config, [specs], [pool])[0]
-    return get_kv_cache_configs(config, [specs], [pool], get_global_kv_cache_groups(config, [specs]))[0]
+        resolve_kv_cache_layout(config, [[layout.name for layout in layouts]] * len(specs),
+                                [spec for of_stage in specs for spec in of_stage.values()])
+    groups = [get_global_kv_cache_groups(config, specs)] if get_global_kv_cache_groups else []
+    configs = get_kv_cache_configs(config, specs, [pool] * len(specs), *groups)
+    return kv_cache_utils.generate_scheduler_kv_cache_config(configs)
 
 
 def _start_ranks(tensor):
@@ -59,13 +62,27 @@ def _start_ranks(tensor):
             getattr(parallel_state, group).world_size = tensor
 
 
-def configuration(config_json, options, pool):
-    """A model's config.json, as a dictionary, and arguments of EngineArgs."""
+def _be_stage(stage, stages):
+    group = parallel_state.get_pp_group()
+    group.ranks, group.world_size = list(range(stages)), stages
+    group.rank = group.rank_in_group = stage
+
+
+def _folder(config_json):
     folder = tempfile.mkdtemp()
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config_json, file)
-    arguments = EngineArgs(model=folder, load_format="dummy", skip_tokenizer_init=True, kv_cache_memory_bytes=pool,
-                           **options)
+    return folder
+
+
+def configuration(models, name, options, pool):
+    """The config.json of a model by its name, as dictionaries, and arguments of EngineArgs."""
+    options = dict(options)
+    drafts = options.get("speculative_config")
+    if drafts and "model" in drafts:
+        options["speculative_config"] = {**drafts, "model": _folder(models[drafts["model"]])}
+    arguments = EngineArgs(model=_folder(models[name]), load_format="dummy", skip_tokenizer_init=True,
+                           kv_cache_memory_bytes=pool, **options)
     return arguments.create_engine_config(usage_context=UsageContext.OPENAI_API_SERVER)
 
 
@@ -84,17 +101,81 @@ def defaults_of(config):
     }
 
 
+def _bytes_of(tensors):
+    return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
+
+
+def _without_weights(vllm_config, model_config=None, **arguments):
+    """In place of get_model(), which fills a model with numbers."""
+    model_config = model_config or vllm_config.model_config
+    with set_default_torch_dtype(model_config.dtype), torch.device("meta"):
+        return initialize_model(vllm_config=vllm_config, model_config=model_config, prefix=arguments.get("prefix", ""))
+
+
+def _add_draft(config, model):
+    """The drafter beside a model, as the second runner loads it; none where tokens are looked up."""
+    drafts = config.speculative_config
+    before = set(config.compilation_config.static_forward_context)
+    if drafts.use_eagle():  # layers of the model's own, too
+        from vllm.v1.worker.gpu.spec_decode.eagle import utils
+
+        utils.get_model = _without_weights
+        draft = utils.load_eagle_model(model, config)
+    elif drafts.uses_draft_model():
+        from vllm.v1.worker.gpu.spec_decode.standalone_ar import speculator
+
+        speculator.get_model = _without_weights
+        me = types.SimpleNamespace(speculative_config=drafts, vllm_config=config,
+                                   draft_model_config=drafts.draft_model_config)
+        draft = speculator.StandaloneARSpeculator.load_draft_model(me, model, before)
+    else:
+        return None
+    for name, layer in config.compilation_config.static_forward_context.items():
+        if name not in before:
+            layer.is_draft_layer = True
+    return draft
+
+
+def _add_slots(config, model):
+    """Bytes of the slots that adapters are loaded into."""
+    mixin = types.SimpleNamespace()
+    LoRAModelRunnerMixin.load_lora_model(mixin, model, config, torch.device("meta"))
+    slots = {}
+    for module in model.modules():
+        for stacked in ("lora_a_stacked", "lora_b_stacked"):
+            for tensor in getattr(module, stacked, ()):
+                slots[id(tensor)] = tensor
+    return _bytes_of(slots.values())
+
+
+def _stage_of(config, stage):
+    """What a stage of the pipeline holds, and its layers with caches."""
+    stages = config.parallel_config.pipeline_parallel_size
+    _be_stage(stage, stages)
+    config.compilation_config.static_forward_context.clear()
+    model = _without_weights(config)
+    says = {"parameter_bytes": _bytes_of(model.parameters())}
+    if config.lora_config:
+        says["slot_bytes"] = _add_slots(config, model)
+    if config.speculative_config:
+        own = {id(p) for p in model.parameters()}
+        draft = _add_draft(config, model)
+        if draft:
+            says["draft_bytes"] = _bytes_of(p for p in draft.parameters() if id(p) not in own)
+    runner = types.SimpleNamespace(vllm_config=config, shared_kv_cache_layers={})
+    absent_card.platform.update_block_size_for_backend(config)
+    return says, GPUModelRunner.get_kv_cache_spec(runner)
+
+
 def plan_of(config, pool):
     """The pool as vLLM plans it. Throws what vLLM throws."""
     with set_current_vllm_config(config):
         _start_ranks(config.parallel_config.tensor_parallel_size)
-        with set_default_torch_dtype(config.model_config.dtype), torch.device("meta"):
-            model = initialize_model(config)
-        says = {"parameter_bytes": sum(p.numel() * p.element_size() for p in model.parameters())}
-        absent_card.platform.update_block_size_for_backend(config)
-        runner = types.SimpleNamespace(vllm_config=config, shared_kv_cache_layers={})
-        specs = GPUModelRunner.get_kv_cache_spec(runner)
-        cache = _cache_config(config, specs, pool)
+        stages = [_stage_of(config, stage) for stage in range(config.parallel_config.pipeline_parallel_size)]
+        says = stages[0][0]
+        if len(stages) > 1:
+            says["parameter_bytes"] = [held["parameter_bytes"] for held, _ in stages]
+        cache = _cache_config(config, [specs for _, specs in stages], pool)
         says["blocks"] = cache.num_blocks
         says["groups"] = [
             [type(g.kv_cache_spec).__name__, len(g.layer_names), g.kv_cache_spec.block_size,
