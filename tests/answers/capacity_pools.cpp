@@ -566,3 +566,12 @@ TEST_CASE("all stages have as many blocks as the one that has room for the fewes
     // 31 layers and 30, of which the second stage's take more memory; 1,152 bytes a layer and token.
     CHECK(cache_pool_of(j, {.pipeline = 2}, c).value().blocks == (std::int64_t{20} << 30) / (31 * 1152 * 16));
 }
+
+TEST_CASE("vLLM's first model runner schedules no step ahead of a pipeline's stages") {
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 2).value();
+    job j{.model = models::gpt_oss_20b, .context = tokens(131072), .runtime = runtimes::vllm};
+    j.options.cache_bytes = gib(20);
+    CHECK(cache_pool_of(j, {.pipeline = 2}, c).value().admitted == doctest::Approx(11.217623));  // as 0.33.0 says
+    j.runtime = runtimes::vllm_v2_26;
+    CHECK(cache_pool_of(j, {.pipeline = 2}, c).value().admitted == doctest::Approx(11.840217));  // as 0.26.0 says
+}

@@ -8,6 +8,7 @@
 #include <llmres/jobs/layout.hpp>
 #include <llmres/jobs/ranks.hpp>
 #include <llmres/memory/block_pool.hpp>
+#include <llmres/memory/serving/step.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/model.hpp>
@@ -131,14 +132,17 @@ constexpr bytes_per_token token_in_cache(const attention& a, const job& j, const
     return of(a) + (transposed ? bytes_a_token(2) * a.kv_rank : bytes_per_token{});
 }
 
-/// Steps that run at once.
-constexpr std::int64_t steps_at_once(const runtime& r, const layout& l) {
+/// Steps that run at once. vLLM's first model runner schedules none ahead of a pipeline's stages (config/vllm.py:
+/// max_concurrent_batches).
+constexpr std::int64_t steps_at_once(const job& j, const runtime& r, const layout& l) {
     if (r.cache.in_flight == steps_in_flight::one) return 1;
-    return l.pipeline + (r.cache.in_flight == steps_in_flight::stages_ahead ? 1 : 0);
+    const bool ahead =
+        r.cache.in_flight == steps_in_flight::stages_ahead && (l.pipeline == 1 || is_scored_plainly(j, r));
+    return l.pipeline + (ahead ? 1 : 0);
 }
 /// Tokens of these steps, which a pool of groups has room for beside every window.
 constexpr token_count tokens_in_flight(const job& j, const runtime& r, const layout& l) {
-    return step_tokens_of(j, r.step.max_batched_tokens) * steps_at_once(r, l);
+    return step_tokens_of(j, r.step.max_batched_tokens) * steps_at_once(j, r, l);
 }
 
 /// Bytes that compressed attention keeps of one sequence: a window of keys, entries, the indexer's keys, and what of
@@ -343,7 +347,7 @@ struct shared_blocks {
         : pool{block_pool_of(cached_layers_of(j, l, l.pipeline - 1, j.model.layers.counts()), j, r, l)},
           length{context_of(j)},
           in_flight{tokens_in_flight(j, r, l)},
-          decoded{tokens(steps_at_once(r, l))},
+          decoded{tokens(steps_at_once(j, r, l))},
           prefix{shared_tokens(j, r, context_of(j), {})} {}
     /// Blocks of one group of a kind, where each sequence has so many of them.
     constexpr std::int64_t together(const layer_kind& kind, std::int64_t sequences, std::int64_t each) const {
