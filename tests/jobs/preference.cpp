@@ -198,6 +198,19 @@ TEST_CASE("a divergence from a teacher has seventeen tensors of the logits' size
     CHECK(ratio(casts, bytes(2) * 8'030'261'248) > 0.85);  // embedding and norms are not cast
 }
 
+TEST_CASE("a teacher is beside a student whose model is not split, by two ranks or stages or more") {
+    const auto field = [](const layout& l) {
+        const status s = validate_training(student(), l, gpus::h100_sxm5_80gb);
+        return s ? text<63>{} : s.error().field;
+    };
+    CHECK(field({.data = 2}) == text<63>{});
+    for (const std::int32_t ranks : {2, 3}) {
+        CHECK(field({.tensor = ranks}) == text<63>{"layout.tensor"});
+        CHECK(field({.pipeline = ranks}) == text<63>{"layout.pipeline"});
+        CHECK(field({.context_parallel = ranks}) == text<63>{"layout.context_parallel"});
+    }
+}
+
 TEST_CASE("teachers that contradict the job are refused by name") {
     CHECK(why(student()).empty());
     job j = student();

@@ -80,4 +80,5 @@ TEST_CASE("a profile that says nothing of loading holds each weight once, as it 
     static_assert(plain.rope == rope_tables::computed && plain.repacked == 0.0);
     static_assert(!plain.head_again && plain.projections == projection_tensors::separate);
     static_assert(!plain.embedding_on_host && !plain.host_experts.copied && !plain.mxfp4.padded);
+    static_assert(!loaded_for_training{}.published_reference);
 }
