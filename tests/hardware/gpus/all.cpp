@@ -186,6 +186,31 @@ TEST_CASE("a name that could be two different parts is refused, not guessed") {
     }
 }
 
+TEST_CASE("a name may leave out the size of memory, say mobile for laptop, or name the machine around the chip") {
+    CHECK(find_gpu("arc a770")->id == "arc-a770-16gb");
+    CHECK(find_gpu("rx 7600")->id == "rx-7600-8gb");
+    CHECK(find_gpu("vega 64")->id == "rx-vega-64-8gb");
+    CHECK(find_gpu("4060 mobile")->id == "rtx-4060-laptop");
+    CHECK(find_gpu("MacBook Pro M3 Max")->id == "apple-m3-max");
+    CHECK(find_gpu("mac mini m4 pro")->id == "apple-m4-pro");
+    CHECK_FALSE(find_gpu("rtx a2000"));  // of 6 GB or of 12?
+    CHECK_FALSE(find_gpu("gtx 1660 mobile").error().expected.view().starts_with("cpu"));
+    CHECK(find_gpu("Moore Threads S5000")->id == "mtt-s5000-80gb");
+}
+
+TEST_CASE("what is no card of the tables is answered with what to ask instead") {
+    for (const std::string_view name :
+         {"Iris Xe", "Intel UHD 770", "Radeon 780M", "Intel Xeon 6980P", "Snapdragon X2 Elite", "Ryzen 9 7950X"}) {
+        CAPTURE(name);
+        CHECK(find_gpu(name).error().expected.view().starts_with("cpu with the host's memory and bandwidth"));
+    }
+    for (const std::string_view name : {"M5 Ultra", "RTX 5080 Super", "Rubin Ultra", "Qualcomm AI200"}) {
+        CAPTURE(name);
+        CHECK(find_gpu(name).error().expected.view().starts_with("a chip whose figures are published"));
+    }
+    CHECK(find_gpu("Cerebras WSE-3").error().expected.view().starts_with("a chip of `llmres gpus`"));
+}
+
 TEST_CASE("an unknown name is answered with the nearest ids") {
     const auto found = find_gpu("h1000", "cluster.gpu");
     REQUIRE_FALSE(found);

@@ -82,15 +82,21 @@ inline constexpr std::array aliases{
     alias{"trillium", "tpu-v6e"}, alias{"ironwood", "tpu-v7"}, alias{"tpu7x", "tpu-v7"},
     alias{"trainium1", "trainium1-32gb"}, alias{"trn1", "trainium1-32gb"}, alias{"trn2", "trainium2-96gb"},
     alias{"trn3", "trainium3-144gb"}, alias{"inf2", "inferentia2-32gb"},
+    alias{"rtx-3050", "rtx-3050-8gb"},
+    alias{"moore-threads-s5000", "mtt-s5000-80gb"},
+    alias{"qualcomm-cloud-ai-100", "cloud-ai-100-pro-32gb"}, alias{"cloud-ai-100", "cloud-ai-100-pro-32gb"},
+    alias{"qualcomm-cloud-ai-100-ultra", "cloud-ai-100-ultra-128gb"},
 };
 // clang-format on
 
 namespace detail {
 
-/// Words that people leave out: the vendor and the product line, in the order in which they stand in names.
-inline constexpr std::array<std::string_view, 17> product_lines{
-    "nvidia",  "amd",   "intel",    "google", "aws",    "huawei", "apple", "cambricon", "moorethreads",
-    "geforce", "tesla", "instinct", "radeon", "ascend", "rtx",    "gtx",   "rx"};
+/// Words that people leave out: the vendor, Apple's machines and the product line, in the order in which they stand in
+/// names.
+inline constexpr std::array<std::string_view, 23> product_lines{
+    "nvidia",       "amd",        "intel",      "google",  "aws",     "huawei",    "apple", "cambricon",
+    "moorethreads", "macbookpro", "macbookair", "macbook", "macmini", "macstudio", "imac",  "geforce",
+    "tesla",        "instinct",   "radeon",     "ascend",  "rtx",     "gtx",       "rx"};
 
 /// A name without what people vary: letter case, separators, the vendor, the product line, a remark in brackets.
 /// "NVIDIA GeForce RTX 4090", "rtx4090" and "4090" are all "4090".
@@ -271,6 +277,93 @@ constexpr const gpu* named(std::string_view name) {
     return nullptr;
 }
 
+/// The only card that is called so but for the size of its memory ("arc a770"), and a laptop's card by other words for
+/// it ("4060 mobile", "4060 notebook").
+constexpr const gpu* nearly_named(std::string_view name) {
+    const text<63> wanted = key(name);
+    const gpu* found = nullptr;
+    for (const gpu* card : gpus::all) {
+        // An RTX A2000 has 6 GB or 12, and only one of them is a row.
+        if (wanted.empty() || wanted == "a2000" || key(without_size(card->id.view()).name) != wanted) continue;
+        if (found != nullptr) return nullptr;
+        found = card;
+    }
+    for (const std::string_view other : {"mobile", "notebook", "laptopgpu", "mobilegpu"}) {
+        if (found != nullptr || !wanted.view().ends_with(other)) continue;
+        text<63> laptop{wanted.view().substr(0, wanted.view().size() - other.size())};
+        laptop.append("laptop");
+        found = named(laptop.view());
+    }
+    return found;
+}
+
+/// Parts of names of what computes for language models and is no row of the tables, and what to ask instead.
+struct not_a_card {
+    std::string_view part;  ///< of the name, in small letters and without separators
+    std::string_view instead;
+};
+inline constexpr std::string_view in_host_memory =
+    "cpu with the host's memory and bandwidth: it computes there, and no figures of this processor are in the tables";
+inline constexpr std::string_view unpublished = "a chip whose figures are published: those of this one are not";
+inline constexpr std::string_view not_described =
+    "a chip of `llmres gpus`: this one computes out of memory on the chip, which is not described";
+inline constexpr std::array not_cards{
+    not_a_card{"irisxe", in_host_memory},
+    not_a_card{"irisplus", in_host_memory},
+    not_a_card{"uhd", in_host_memory},
+    not_a_card{"hdgraphics", in_host_memory},
+    not_a_card{"arcgraphics", in_host_memory},
+    not_a_card{"arc140", in_host_memory},
+    not_a_card{"arc130", in_host_memory},
+    not_a_card{"660m", in_host_memory},
+    not_a_card{"680m", in_host_memory},
+    not_a_card{"740m", in_host_memory},
+    not_a_card{"760m", in_host_memory},
+    not_a_card{"780m", in_host_memory},
+    not_a_card{"840m", in_host_memory},
+    not_a_card{"860m", in_host_memory},
+    not_a_card{"880m", in_host_memory},
+    not_a_card{"890m", in_host_memory},
+    not_a_card{"radeongraphics", in_host_memory},
+    not_a_card{"vega8", in_host_memory},
+    not_a_card{"snapdragon", in_host_memory},
+    not_a_card{"adreno", in_host_memory},
+    not_a_card{"steamdeck", in_host_memory},
+    not_a_card{"xeon", in_host_memory},
+    not_a_card{"epyc", in_host_memory},
+    not_a_card{"ryzen", in_host_memory},
+    not_a_card{"threadripper", in_host_memory},
+    not_a_card{"corei", in_host_memory},
+    not_a_card{"coreultra", in_host_memory},
+    not_a_card{"graviton", in_host_memory},
+    not_a_card{"raspberry", in_host_memory},
+    not_a_card{"cerebras", not_described},
+    not_a_card{"wse3", not_described},
+    not_a_card{"groq", not_described},
+    not_a_card{"rubinultra", unpublished},
+    not_a_card{"m5ultra", unpublished},
+    not_a_card{"5070super", unpublished},
+    not_a_card{"5070tisuper", unpublished},
+    not_a_card{"5080super", unpublished},
+    not_a_card{"qualcommai200", unpublished},
+    not_a_card{"qualcommai250", unpublished},
+};
+
+/// What to ask in place of a name that is known to be no card; empty for others.
+constexpr std::string_view instead_of(std::string_view name) {
+    text<63> squeezed{};
+    for (const char c : name) {
+        const char lower = llmres::detail::lower_case(c);
+        const std::string_view letter{&lower, 1};
+        if (squeezed.view().size() < 63 && llmres::detail::is_lower_or_digit(lower)) squeezed.append(letter);
+    }
+    for (const not_a_card& other : not_cards)
+        if (const std::size_t at = squeezed.view().find(other.part);
+            at != std::string_view::npos && (at == 0 || !llmres::detail::is_digit(squeezed.view()[at - 1])))
+            return other.instead;
+    return {};
+}
+
 /// Up to three ids of cards with so much memory, where a size stands for a name: "80GB".
 constexpr nearest_names with_size(std::string_view name) {
     text<63> after_a_name{"gpu "};
@@ -331,6 +424,9 @@ constexpr result<gpu> find_gpu(std::string_view name, std::string_view field) {
     if (parts_of_name.gigabytes > 0)
         if (const gpu* card = gpus::detail::named(parts_of_name.name))
             if (const maybe<gpu> found = gpus::detail::sized(*card, parts_of_name.gigabytes)) return *found;
+    if (const gpu* card = gpus::detail::nearly_named(name)) return *card;
+    if (const std::string_view other = gpus::detail::instead_of(name); !other.empty())
+        return refused(error_code::unknown, field, name, other);
     std::array<std::string_view, gpus::all.size()> ids{};
     for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = gpus::all[i]->id.view();
     const nearest_names longer = gpus::detail::beginning_with(name), of_size = gpus::detail::with_size(name);

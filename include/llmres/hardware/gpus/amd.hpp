@@ -390,13 +390,199 @@ inline constexpr gpu mi455x_432gb{.id = "mi455x-432gb", .name = "Instinct MI455X
     .listing = {.ecc = "yes", .form_factor = "Helios rack", .confidence = "medium",
     .sources = "PAGES(awesomeagents.ai/hardware/amd-mi455x; pcmasters.de; cloudnews.tech)"}};
 
+inline constexpr gpu rx_6600_8gb{.id = "rx-6600-8gb", .name = "Radeon RX 6600", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1032", .launch_year = 2021, .sm_count = 28, .cuda_cores = 1792,
+    .tensor_cores = 0, .boost_clock = mhz(2491),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(224)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.558), .fp64_tensor = tflops(0), .fp32 = tflops(8.928), .fp16_vector = tflops(17.86),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(132), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6600_xt_8gb{.id = "rx-6600-xt-8gb", .name = "Radeon RX 6600 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1032", .launch_year = 2021, .sm_count = 32, .cuda_cores = 2048,
+    .tensor_cores = 0, .boost_clock = mhz(2589),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(256)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.6628), .fp64_tensor = tflops(0), .fp32 = tflops(10.6), .fp16_vector = tflops(21.21),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(160), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6650_xt_8gb{.id = "rx-6650-xt-8gb", .name = "Radeon RX 6650 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1032", .launch_year = 2022, .sm_count = 32, .cuda_cores = 2048,
+    .tensor_cores = 0, .boost_clock = mhz(2635),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(280.3)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.6746), .fp64_tensor = tflops(0), .fp32 = tflops(10.79), .fp16_vector = tflops(21.59),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(176), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6750_xt_12gb{.id = "rx-6750-xt-12gb", .name = "Radeon RX 6750 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1031", .launch_year = 2022, .sm_count = 40, .cuda_cores = 2560,
+    .tensor_cores = 0, .boost_clock = mhz(2600),
+    .memory = {.marketing = gb(12), .fitted = gib(12), .type = "GDDR6", .bus_bits = 192, .bandwidth = gb_per_s(432)},
+    .l2_cache = mib(3),
+    .rates = {.fp64 = tflops(0.832), .fp64_tensor = tflops(0), .fp32 = tflops(13.31), .fp16_vector = tflops(26.62),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(250), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6950_xt_16gb{.id = "rx-6950-xt-16gb", .name = "Radeon RX 6950 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1030", .launch_year = 2022, .sm_count = 80, .cuda_cores = 5120,
+    .tensor_cores = 0, .boost_clock = mhz(2310),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(576)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(1.478), .fp64_tensor = tflops(0), .fp32 = tflops(23.65), .fp16_vector = tflops(47.31),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(335), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_5700_xt_8gb{.id = "rx-5700-xt-8gb", .name = "Radeon RX 5700 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA1", .target = "gfx1010", .launch_year = 2019, .sm_count = 40, .cuda_cores = 2560,
+    .tensor_cores = 0, .boost_clock = mhz(1905),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(448)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.6096), .fp64_tensor = tflops(0), .fp32 = tflops(9.754), .fp16_vector = tflops(19.51),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(225), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_580_8gb{.id = "rx-580-8gb", .name = "Radeon RX 580", .vendor = gpu_vendor::amd,
+    .architecture = "GCN4 (Polaris 20)", .target = "gfx803", .launch_year = 2017, .sm_count = 36, .cuda_cores = 2304,
+    .tensor_cores = 0, .boost_clock = mhz(1340),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR5", .bus_bits = 256, .bandwidth = gb_per_s(256)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.3859), .fp64_tensor = tflops(0), .fp32 = tflops(6.175), .fp16_vector = tflops(6.175),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(185), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_vega_64_8gb{.id = "rx-vega-64-8gb", .name = "Radeon RX Vega 64", .vendor = gpu_vendor::amd,
+    .architecture = "GCN5 (Vega 10)", .target = "gfx900", .launch_year = 2017, .sm_count = 64, .cuda_cores = 4096,
+    .tensor_cores = 0, .boost_clock = mhz(1546),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "HBM2", .bus_bits = 2048, .bandwidth = gb_per_s(483.8)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.7916), .fp64_tensor = tflops(0), .fp32 = tflops(12.66), .fp16_vector = tflops(25.33),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(295), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu radeon_vii_16gb{.id = "radeon-vii-16gb", .name = "Radeon VII", .vendor = gpu_vendor::amd,
+    .architecture = "GCN5.1 (Vega 20)", .target = "gfx906", .launch_year = 2019, .sm_count = 60, .cuda_cores = 3840,
+    .tensor_cores = 0, .boost_clock = mhz(1750),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "HBM2", .bus_bits = 4096, .bandwidth = gb_per_s(1020)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(3.36), .fp64_tensor = tflops(0), .fp32 = tflops(13.44), .fp16_vector = tflops(26.88),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(295), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu radeon_pro_w6800_32gb{.id = "radeon-pro-w6800-32gb", .name = "Radeon PRO W6800",
+    .vendor = gpu_vendor::amd, .architecture = "RDNA2", .target = "gfx1030", .launch_year = 2021, .sm_count = 60,
+    .cuda_cores = 3840, .tensor_cores = 0, .boost_clock = mhz(2322),
+    .memory = {.marketing = gb(32), .fitted = gib(32), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(512)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(1.115), .fp64_tensor = tflops(0), .fp32 = tflops(17.83), .fp16_vector = tflops(35.67),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(250), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu mi60_32gb{.id = "mi60-32gb", .name = "Radeon Instinct MI60", .vendor = gpu_vendor::amd,
+    .architecture = "GCN5.1 (Vega 20)", .target = "gfx906", .launch_year = 2018, .sm_count = 64, .cuda_cores = 4096,
+    .tensor_cores = 0, .boost_clock = mhz(1800),
+    .memory = {.marketing = gb(32), .fitted = gib(32), .type = "HBM2", .bus_bits = 4096, .bandwidth = gb_per_s(1020)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(7.373), .fp64_tensor = tflops(0), .fp32 = tflops(14.75), .fp16_vector = tflops(29.49),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(300), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_7600_8gb{.id = "rx-7600-8gb", .name = "Radeon RX 7600", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA3", .target = "gfx1102", .launch_year = 2023, .sm_count = 32, .cuda_cores = 2048,
+    .tensor_cores = 64, .boost_clock = mhz(2655),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(288)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.6797), .fp64_tensor = tflops(0), .fp32 = tflops(21.75), .fp16_vector = tflops(43.5),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(43.5), .fp16 = tflops(43.5), .bf16 = tflops(43.5),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(43.5),
+    .int4 = tflops(87), .sparsity = "no"},
+    .board_power = watts(165), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_9060_xt_8gb{.id = "rx-9060-xt-8gb", .name = "Radeon RX 9060 XT 8GB", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA4", .target = "gfx1200", .launch_year = 2025, .sm_count = 32, .cuda_cores = 2048,
+    .tensor_cores = 64, .boost_clock = mhz(3130),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(322.3)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.8013), .fp64_tensor = tflops(0), .fp32 = tflops(25.64), .fp16_vector = tflops(51.28),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(102.6), .fp16 = tflops(102.6), .bf16 = tflops(102.6),
+    .fp8_accumulate16 = tflops(205.1), .fp8 = tflops(205.1), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(205.1),
+    .int4 = tflops(410.3), .sparsity = "yes"},
+    .board_power = watts(150), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_9070_gre_12gb{.id = "rx-9070-gre-12gb", .name = "Radeon RX 9070 GRE",
+    .vendor = gpu_vendor::amd, .architecture = "RDNA4", .target = "gfx1201", .launch_year = 2025, .sm_count = 48,
+    .cuda_cores = 3072, .tensor_cores = 96, .boost_clock = mhz(2790),
+    .memory = {.marketing = gb(12), .fitted = gib(12), .type = "GDDR6", .bus_bits = 192, .bandwidth = gb_per_s(432)},
+    .l2_cache = mib(8),
+    .rates = {.fp64 = tflops(1.071), .fp64_tensor = tflops(0), .fp32 = tflops(34.28), .fp16_vector = tflops(68.57),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(137.1), .fp16 = tflops(137.1), .bf16 = tflops(137.1),
+    .fp8_accumulate16 = tflops(274.2), .fp8 = tflops(274.2), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(274.2),
+    .int4 = tflops(548.4), .sparsity = "yes"},
+    .board_power = watts(220), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu radeon_pro_w7800_32gb{.id = "radeon-pro-w7800-32gb", .name = "Radeon PRO W7800",
+    .vendor = gpu_vendor::amd, .architecture = "RDNA3", .target = "gfx1100", .launch_year = 2023, .sm_count = 70,
+    .cuda_cores = 4480, .tensor_cores = 140, .boost_clock = mhz(2525),
+    .memory = {.marketing = gb(32), .fitted = gib(32), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(576)},
+    .l2_cache = mib(6),
+    .rates = {.fp64 = tflops(1.414), .fp64_tensor = tflops(0), .fp32 = tflops(45.25), .fp16_vector = tflops(90.5),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(90.5), .fp16 = tflops(90.5), .bf16 = tflops(90.5),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(90.5),
+    .int4 = tflops(181.1), .sparsity = "no"},
+    .board_power = watts(260), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
 /// Every row above.
 inline constexpr std::array all_amd{
     &mi50_16gb, &mi100_32gb, &mi210_64gb, &mi250_128gb, &mi250x_128gb, &mi300x_192gb, &mi300a_128gb, &mi308x_192gb,
     &mi325x_256gb, &mi350x_288gb, &mi355x_288gb, &rx_7900_xtx_24gb, &rx_9070_xt_16gb, &radeon_pro_w7900_48gb,
     &radeon_ai_pro_r9700_32gb, &rx_6700_xt_12gb, &rx_6800_16gb, &rx_6800_xt_16gb, &rx_6900_xt_16gb, &rx_7600_xt_16gb,
     &rx_7700_xt_12gb, &rx_7800_xt_16gb, &rx_7900_gre_16gb, &rx_7900_xt_20gb, &rx_9060_xt_16gb, &rx_9070_16gb,
-    &mi50_32gb, &ryzen_ai_max_395, &mi455x_432gb};
+    &mi50_32gb, &ryzen_ai_max_395, &mi455x_432gb, &rx_6600_8gb, &rx_6600_xt_8gb, &rx_6650_xt_8gb, &rx_6750_xt_12gb,
+    &rx_6950_xt_16gb, &rx_5700_xt_8gb, &rx_580_8gb, &rx_vega_64_8gb, &radeon_vii_16gb, &radeon_pro_w6800_32gb,
+    &mi60_32gb, &rx_7600_8gb, &rx_9060_xt_8gb, &rx_9070_gre_12gb, &radeon_pro_w7800_32gb};
 
 // clang-format on
 

@@ -132,10 +132,34 @@ inline constexpr gpu arc_a770_16gb{.id = "arc-a770-16gb", .name = "Arc A770 16GB
     .listing = {.ecc = "no", .form_factor = "PCIe dual-slot", .launch_price = currency(349), .confidence = "recalled",
     .sources = "RECALL;CALC"}};
 
+/// Matrix rates at 2,050 MHz, fp32 at 2,400.
+inline constexpr gpu arc_a750_8gb{.id = "arc-a750-8gb", .name = "Arc A750", .vendor = gpu_vendor::intel,
+    .architecture = "Xe-HPG (Alchemist)", .launch_year = 2022, .sm_count = 28, .cuda_cores = 3584, .tensor_cores = 448,
+    .boost_clock = mhz(2400),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(512)},
+    .l2_cache = mib(16),
+    .rates = {.fp32 = tflops(17.2), .fp16 = tflops(117.6), .bf16 = tflops(117.6), .fp8 = tflops(0), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(235.1), .sparsity = "no"},
+    .board_power = watts(225), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+/// Matrix rates at 1,700 MHz, fp32 at 2,000.
+inline constexpr gpu arc_a580_8gb{.id = "arc-a580-8gb", .name = "Arc A580", .vendor = gpu_vendor::intel,
+    .architecture = "Xe-HPG (Alchemist)", .launch_year = 2023, .sm_count = 24, .cuda_cores = 3072, .tensor_cores = 384,
+    .boost_clock = mhz(2000),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(512)},
+    .l2_cache = mib(8),
+    .rates = {.fp32 = tflops(12.29), .fp16 = tflops(83.56), .bf16 = tflops(83.56), .fp8 = tflops(0), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(167.1), .sparsity = "no"},
+    .board_power = watts(175), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
 /// Every row above.
 inline constexpr std::array all_intel{
     &gaudi2_96gb, &gaudi3_128gb_oam, &intel_max_1550_128gb, &arc_b580_12gb, &arc_pro_b60_24gb, &arc_b570_10gb,
-    &arc_pro_b70_32gb, &arc_pro_b65_32gb, &arc_pro_b50_16gb, &arc_a770_16gb};
+    &arc_pro_b70_32gb, &arc_pro_b65_32gb, &arc_pro_b50_16gb, &arc_a770_16gb, &arc_a750_8gb, &arc_a580_8gb};
 
 // clang-format on
 

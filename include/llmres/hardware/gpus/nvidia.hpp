@@ -1700,6 +1700,110 @@ inline constexpr gpu jetson_orin_nano_8gb{.id = "jetson-orin-nano-8gb", .name = 
     .listing = {.ecc = "no", .form_factor = "SoM", .launch_price = currency(249), .confidence = "medium",
     .sources = "PAGES(brojogopalsapui.com);CALC"}};
 
+inline constexpr gpu rtx_2060_super{.id = "rtx-2060-super", .name = "GeForce RTX 2060 SUPER",
+    .vendor = gpu_vendor::nvidia, .architecture = "Turing", .capability = {7, 5}, .launch_year = 2019, .sm_count = 34,
+    .cuda_cores = 2176, .tensor_cores = 272, .boost_clock = mhz(1650),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(448)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.2244), .fp64_tensor = tflops(0), .fp32 = tflops(7.181), .fp16_vector = tflops(14.36),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(57.45), .fp16 = tflops(28.72), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(114.9),
+    .int4 = tflops(229.8), .sparsity = "no"},
+    .board_power = watts(175), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu gtx_1070_ti{.id = "gtx-1070-ti", .name = "GeForce GTX 1070 Ti", .vendor = gpu_vendor::nvidia,
+    .architecture = "Pascal", .capability = {6, 1}, .launch_year = 2017, .sm_count = 19, .cuda_cores = 2432,
+    .tensor_cores = 0, .boost_clock = mhz(1683),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR5", .bus_bits = 256, .bandwidth = gb_per_s(256.3)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.2558), .fp64_tensor = tflops(0), .fp32 = tflops(8.186), .fp16_vector = tflops(0.1279),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(32.74),
+    .int4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(180), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu quadro_rtx_4000{.id = "quadro-rtx-4000", .name = "Quadro RTX 4000", .vendor = gpu_vendor::nvidia,
+    .architecture = "Turing", .capability = {7, 5}, .launch_year = 2018, .sm_count = 36, .cuda_cores = 2304,
+    .tensor_cores = 288, .boost_clock = mhz(1545),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(416)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.2225), .fp64_tensor = tflops(0), .fp32 = tflops(7.119), .fp16_vector = tflops(14.24),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(56.95), .fp16 = tflops(56.95), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(113.9),
+    .int4 = tflops(227.8), .sparsity = "no"},
+    .board_power = watts(160), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu quadro_rtx_5000{.id = "quadro-rtx-5000", .name = "Quadro RTX 5000", .vendor = gpu_vendor::nvidia,
+    .architecture = "Turing", .capability = {7, 5}, .launch_year = 2018, .sm_count = 48, .cuda_cores = 3072,
+    .tensor_cores = 384, .boost_clock = mhz(1815),
+    .memory = {.marketing = gb(16), .fitted = gib(16), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(448)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.3485), .fp64_tensor = tflops(0), .fp32 = tflops(11.15), .fp16_vector = tflops(22.3),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(89.21), .fp16 = tflops(89.21), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(178.4),
+    .int4 = tflops(356.8), .sparsity = "no"},
+    .board_power = watts(230), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu p4_8gb{.id = "p4-8gb", .name = "Tesla P4", .vendor = gpu_vendor::nvidia, .architecture = "Pascal",
+    .capability = {6, 1}, .launch_year = 2016, .sm_count = 20, .cuda_cores = 2560, .tensor_cores = 0,
+    .boost_clock = mhz(1114),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR5", .bus_bits = 256, .bandwidth = gb_per_s(192.3)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.1782), .fp64_tensor = tflops(0), .fp32 = tflops(5.704), .fp16_vector = tflops(0.08912),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(22.82),
+    .int4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(75), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rtx_2070_laptop{.id = "rtx-2070-laptop", .name = "GeForce RTX 2070 Laptop GPU",
+    .vendor = gpu_vendor::nvidia, .architecture = "Turing", .capability = {7, 5}, .launch_year = 2019, .sm_count = 36,
+    .cuda_cores = 2304, .tensor_cores = 288, .boost_clock = mhz(1440),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(448)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.2074), .fp64_tensor = tflops(0), .fp32 = tflops(6.636), .fp16_vector = tflops(13.27),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(53.08), .fp16 = tflops(26.54), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(106.2),
+    .int4 = tflops(212.3), .sparsity = "no"},
+    .board_power = watts(115), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rtx_3070_ti_laptop{.id = "rtx-3070-ti-laptop", .name = "GeForce RTX 3070 Ti Laptop GPU",
+    .vendor = gpu_vendor::nvidia, .architecture = "Ampere", .capability = {8, 6}, .launch_year = 2022, .sm_count = 46,
+    .cuda_cores = 5888, .tensor_cores = 184, .boost_clock = mhz(1410),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR6", .bus_bits = 256, .bandwidth = gb_per_s(448)},
+    .l2_cache = mib(4),
+    .rates = {.fp64 = tflops(0.2594), .fp64_tensor = tflops(0), .fp32 = tflops(16.6), .fp16_vector = tflops(16.6),
+    .tf32 = tflops(16.6), .fp16_accumulate16 = tflops(66.42), .fp16 = tflops(33.21), .bf16 = tflops(33.21),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(132.8),
+    .int4 = tflops(265.7), .sparsity = "yes"},
+    .board_power = watts(115), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rtx_5050_laptop{.id = "rtx-5050-laptop", .name = "GeForce RTX 5050 Laptop GPU",
+    .vendor = gpu_vendor::nvidia, .architecture = "Blackwell", .capability = {12, 0}, .launch_year = 2025,
+    .sm_count = 20, .cuda_cores = 2560, .tensor_cores = 80, .boost_clock = mhz(1500),
+    .memory = {.marketing = gb(8), .fitted = gib(8), .type = "GDDR7", .bus_bits = 128, .bandwidth = gb_per_s(384)},
+    .l2_cache = mib(32),
+    .rates = {.fp64 = tflops(0.12), .fp64_tensor = tflops(0), .fp32 = tflops(7.68), .fp16_vector = tflops(7.68),
+    .tf32 = tflops(7.68), .fp16_accumulate16 = tflops(30.72), .fp16 = tflops(15.36), .bf16 = tflops(15.36),
+    .fp8_accumulate16 = tflops(61.44), .fp8 = tflops(30.72), .fp6 = tflops(61.44), .fp4 = tflops(122.9),
+    .int8 = tflops(61.44), .int4 = tflops(0), .sparsity = "yes"},
+    .board_power = watts(50), .links = {.pcie_generation = 5, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
+
 /// Every row above.
 inline constexpr std::array all_nvidia{
     &rtx_2080_ti_11gb, &rtx_2080_ti_22gb_mod, &rtx_3060_12gb, &rtx_3060_ti, &rtx_3070, &rtx_3080_10gb, &rtx_3080_12gb,
@@ -1720,7 +1824,8 @@ inline constexpr std::array all_nvidia{
     &rtx_2080_laptop, &rtx_3070_laptop, &rtx_3080_laptop_8gb, &rtx_3080_ti_laptop, &rtx_4060_laptop, &rtx_4070_laptop,
     &rtx_4080_laptop, &rtx_4090_laptop, &rtx_5060_laptop, &rtx_5070_laptop, &rtx_5070_ti_laptop, &rtx_5080_laptop,
     &rtx_5090_laptop, &vr200_288gb, &h20_3e_sxm5_141gb, &rtx_pro_5000_blackwell_72gb, &rtx_4090_48gb_mod,
-    &rtx_5090_d_v2_24gb, &jetson_orin_nano_8gb};
+    &rtx_5090_d_v2_24gb, &jetson_orin_nano_8gb, &rtx_2060_super, &gtx_1070_ti, &quadro_rtx_4000, &quadro_rtx_5000,
+    &p4_8gb, &rtx_2070_laptop, &rtx_3070_ti_laptop, &rtx_5050_laptop};
 
 // clang-format on
 
