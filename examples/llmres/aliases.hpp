@@ -36,6 +36,7 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     {"-c ctx ctx_size ctx_len context_len context_length max_model_len num_ctx n_ctx session_len", "context"},
     {"max_total_tokens", "context", "", "tgi"},
     {"max_length", "context", "sequence"},
+    {"image image_size image_resolution", "image"},
     {"input_len isl prompt_len input_tokens max_input_tokens max_input_length", "prompt"},
     {"output_len osl output_tokens max_new_tokens max_tokens", "output"},
     {"ttft max_ttft ttft_slo", "max_time_to_first_token"},

@@ -308,6 +308,11 @@ nlohmann::json document_without_gpus(const plan_options& job, const llmres::gpu&
 }  // namespace
 
 int run_buy(const buy_options& given) {
+    const bool priced = !given.prices.empty() || given.job.fields.contains("prices");
+    if (given.budget == 0 && !priced && !given.job.json) {
+        tell("without --budget and --price, the smallest GPUs that hold the job are listed");
+        return list_gpus(given.job);
+    }
     const nlohmann::json prices = prices_of(given);
     std::vector<llmres::gpu_offer> offers = offers_of(prices, given);
     buy_options o = given;

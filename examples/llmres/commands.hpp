@@ -196,6 +196,8 @@ struct compare_options {
     bool fits = false;                ///< only what fits is shown
 };
 int run_compare(const compare_options& o);
+/// Lists the smallest GPUs that hold the job.
+int list_gpus(const plan_options& o);
 
 struct fit_options {
     plan_options job;       ///< the GPUs, the engine and lengths; without a model

@@ -235,7 +235,9 @@ void add_buy(CLI::App& app, int& exit) {
         "Exit codes: 0 done, 1 nothing that the budget pays for holds the job, 2 bad input.");
     add_source(*command, o.job)->required();
     const auto option = options_in(*command, "Purchase");
-    option("--budget", o.budget, "what all machines with their GPUs may cost", "X")->required();
+    option("--budget", o.budget,
+           "what all machines with their GPUs may cost; without it and prices, the smallest GPUs that hold the job",
+           "X");
     option("--price", o.prices, "prices of GPUs: rtx-4090=1800,rtx-3090=800", "GPU=X")->delimiter(',');
     option("--machine", o.machine, "price of a machine without GPUs; default: 0", "X");
     option("--slots", o.slots, "GPUs that a machine has room for; default: 4", "N");

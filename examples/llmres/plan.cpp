@@ -67,15 +67,14 @@ bool asks_which_gpu(const nlohmann::json& document, const plan_options& o) {
     return cluster->contains("gpu") ? (*cluster)["gpu"] == "any" : !o.json;
 }
 
-/// Lists the smallest GPUs that hold the job.
+}  // namespace
+
 int list_gpus(const plan_options& o) {
     constexpr std::int64_t listed = 12;
     compare_options all{.job = o, .models = {o.source}, .sort = "usable", .top = listed, .fits = true};
     all.job.fields["gpu"] = "any";
     return run_compare(all);
 }
-
-}  // namespace
 
 llmres::job_answer answered(const plan_options& o) {
     const nlohmann::json document = merged(o);

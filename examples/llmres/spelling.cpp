@@ -38,6 +38,9 @@ constexpr std::array word_options{
     word_option{"fsdp", "full_shard (zero 3) or shard_grad_op (zero 2), with auto_wrap and offload behind it",
                 "zero=3"},
     word_option{"quantization_bit", "4 or 8"},
+    word_option{"image",
+                "its tokens in --prompt, and the patches that the vision tower computes at once in "
+                "--encoder_tokens"},
     word_option{"modules_to_save", "no modules: layers that are trained whole beside an adapter are not planned"},
     word_option{"recipe", "full_finetune or lora_finetune, each _single_device or _distributed"},
     word_option{"split_mode", "layer, row, tensor or none"},
@@ -538,7 +541,9 @@ private:
 bool names_gpus(const std::string& words) {
     for (std::size_t begin = 0; begin <= words.size();) {
         const std::size_t end = std::min(words.find(',', begin), words.size());
-        if (!llmres::find_gpu(with_count(trimmed(words.substr(begin, end - begin))).name)) return false;
+        // What is known to be no card in the tables is a name as well: its refusal says what to ask instead.
+        const auto card = llmres::find_gpu(with_count(trimmed(words.substr(begin, end - begin))).name);
+        if (!card && card.error().expected.view().starts_with("a GPU")) return false;
         begin = end + 1;
     }
     return true;

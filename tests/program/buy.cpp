@@ -63,6 +63,14 @@ TEST_CASE("a price table is a file, with room for GPUs by kind") {
     refused(chat + arguments{"--budget", "20000", "--prices", file}, {"prices is " + file, "a JSON object"});
 }
 
+TEST_CASE("without a budget and prices, the smallest GPUs that hold the job are listed") {
+    const outcome answer = run({"buy", "llama-3.1-8b", "--qlora", "--seq", "2048"});
+    CHECK(answer.exit == fits);
+    CHECK(answer.out.find("verdict") != std::string::npos);
+    CHECK(answer.err.find("--budget and --price") != std::string::npos);
+    refused({"buy", "llama-3.1-8b", "--budget", "9000"}, {"price is absent"});
+}
+
 TEST_CASE("nothing that the budget pays for holds the job") {
     const arguments large{"buy",  "llama-3.1-405b", "--runtime", "vllm",    "--context",
                           "2048", "--budget",       "9000",      "--price", "rtx-4090=1800"};

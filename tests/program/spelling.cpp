@@ -300,6 +300,12 @@ TEST_CASE("a recipe that gives each tensor a type of its own is refused with wha
     }
 }
 
+TEST_CASE("the size of an image is refused with the lengths that it stands for") {
+    const asked made = read({"--image", "1280x720"});
+    CHECK(made.refusal.field == "image");
+    CHECK(made.refusal.expected.view().find("--encoder_tokens") != std::string_view::npos);
+}
+
 TEST_CASE("a context of zero is llama.cpp's word for the model's own, and refused under the program's own name") {
     for (const char* option : {"-c", "--ctx-size"}) {
         const asked made = read({option, "0"});
