@@ -304,7 +304,7 @@ struct not_a_card {
 };
 inline constexpr std::string_view in_host_memory =
     "cpu with the host's memory and bandwidth: it computes there, and no figures of this processor are in the tables";
-inline constexpr std::string_view unpublished = "a chip whose figures are published: those of this one are not";
+inline constexpr std::string_view without_figures = "a chip whose figures are in the tables: those of this one are not";
 inline constexpr std::string_view not_described =
     "a chip of `llmres gpus`: this one computes out of memory on the chip, which is not described";
 inline constexpr std::array not_cards{
@@ -340,13 +340,13 @@ inline constexpr std::array not_cards{
     not_a_card{"cerebras", not_described},
     not_a_card{"wse3", not_described},
     not_a_card{"groq", not_described},
-    not_a_card{"rubinultra", unpublished},
-    not_a_card{"m5ultra", unpublished},
-    not_a_card{"5070super", unpublished},
-    not_a_card{"5070tisuper", unpublished},
-    not_a_card{"5080super", unpublished},
-    not_a_card{"qualcommai200", unpublished},
-    not_a_card{"qualcommai250", unpublished},
+    not_a_card{"rubinultra", without_figures},
+    not_a_card{"m5ultra", without_figures},
+    not_a_card{"5070super", without_figures},
+    not_a_card{"5070tisuper", without_figures},
+    not_a_card{"5080super", without_figures},
+    not_a_card{"qualcommai200", without_figures},
+    not_a_card{"qualcommai250", without_figures},
 };
 
 /// What to ask in place of a name that is known to be no card; empty for others.
