@@ -506,8 +506,8 @@ inline constexpr gpu radeon_pro_w6800_32gb{.id = "radeon-pro-w6800-32gb", .name 
     .rates = {.fp64 = tflops(1.115), .fp64_tensor = tflops(0), .fp32 = tflops(17.83), .fp16_vector = tflops(35.67),
     .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
     .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
-    .board_power = watts(250), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
-    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .board_power = watts(250), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_domain = 1},
+    .mig_instances = 0,
     .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
 
 inline constexpr gpu mi60_32gb{.id = "mi60-32gb", .name = "Radeon Instinct MI60", .vendor = gpu_vendor::amd,
@@ -518,8 +518,8 @@ inline constexpr gpu mi60_32gb{.id = "mi60-32gb", .name = "Radeon Instinct MI60"
     .rates = {.fp64 = tflops(7.373), .fp64_tensor = tflops(0), .fp32 = tflops(14.75), .fp16_vector = tflops(29.49),
     .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
     .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
-    .board_power = watts(300), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
-    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .board_power = watts(300), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_domain = 1},
+    .mig_instances = 0,
     .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
 
 inline constexpr gpu rx_7600_8gb{.id = "rx-7600-8gb", .name = "Radeon RX 7600", .vendor = gpu_vendor::amd,

@@ -1748,8 +1748,8 @@ inline constexpr gpu quadro_rtx_5000{.id = "quadro-rtx-5000", .name = "Quadro RT
     .tf32 = tflops(0), .fp16_accumulate16 = tflops(89.21), .fp16 = tflops(89.21), .bf16 = tflops(0),
     .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .int8 = tflops(178.4),
     .int4 = tflops(356.8), .sparsity = "no"},
-    .board_power = watts(230), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
-    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .board_power = watts(230), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_domain = 1},
+    .mig_instances = 0,
     .listing = {.ecc = "yes", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
 
 inline constexpr gpu p4_8gb{.id = "p4-8gb", .name = "Tesla P4", .vendor = gpu_vendor::nvidia, .architecture = "Pascal",
