@@ -83,7 +83,6 @@ inline constexpr std::array aliases{
     alias{"trainium1", "trainium1-32gb"}, alias{"trn1", "trainium1-32gb"}, alias{"trn2", "trainium2-96gb"},
     alias{"trn3", "trainium3-144gb"}, alias{"inf2", "inferentia2-32gb"},
     alias{"rtx-3050", "rtx-3050-8gb"},
-    alias{"moore-threads-s5000", "mtt-s5000-80gb"},
     alias{"qualcomm-cloud-ai-100", "cloud-ai-100-pro-32gb"}, alias{"cloud-ai-100", "cloud-ai-100-pro-32gb"},
     alias{"qualcomm-cloud-ai-100-ultra", "cloud-ai-100-ultra-128gb"},
 };

@@ -211,14 +211,6 @@ inline constexpr gpu apple_m5_max{.id = "apple-m5-max", .name = "Apple M5 Max (4
     .listing = {.ecc = "no", .form_factor = "SoC", .confidence = "recalled",
     .sources = "PRESS(cores,bandwidth,memory);EXO(M4 cores)"}};
 
-/// Memory and bandwidth and 1,000 TFLOP/s as announced in February 2026; 16-bit rates half of it.
-inline constexpr gpu mtt_s5000_80gb{.id = "mtt-s5000-80gb", .name = "MTT S5000", .vendor = gpu_vendor::moore_threads,
-    .architecture = "MTT S5000 (Pinghu)", .launch_year = 2024,
-    .memory = {.marketing = gb(80), .fitted = gib(80), .bandwidth = gb_per_s(1600)},
-    .rates = {.fp16 = tflops(500), .bf16 = tflops(500), .fp8 = tflops(1000), .fp4 = tflops(0), .sparsity = "no"},
-    .links = {.scale_up = gb_per_s(784), .scale_up_domain = 8}, .mig_instances = 0,
-    .listing = {.confidence = "low", .sources = "PAGES(rutab.net 2026-02-12;ldeepai.com)"}};
-
 inline constexpr gpu cloud_ai_100_standard_16gb{.id = "cloud-ai-100-standard-16gb", .name = "Cloud AI 100 Standard",
     .vendor = gpu_vendor::other, .architecture = "Cloud AI 100", .launch_year = 2021,
     .memory = {.marketing = gb(16), .fitted = gib(16), .type = "LPDDR4X", .bandwidth = gb_per_s(137)},
@@ -254,7 +246,7 @@ inline constexpr gpu cloud_ai_100_ultra_128gb{.id = "cloud-ai-100-ultra-128gb", 
 inline constexpr std::array all_other{
     &mlu370_x8, &mlu590, &mtt_s4000_48gb, &hygon_k100_ai_64gb, &apple_m1_max, &apple_m2_ultra, &apple_m3_max,
     &apple_m3_ultra, &apple_m4_max, &apple_m4_pro, &apple_m1, &apple_m1_pro, &apple_m1_ultra, &apple_m2, &apple_m2_pro,
-    &apple_m2_max, &apple_m3, &apple_m3_pro, &apple_m4, &apple_m5, &apple_m5_pro, &apple_m5_max, &mtt_s5000_80gb,
+    &apple_m2_max, &apple_m3, &apple_m3_pro, &apple_m4, &apple_m5, &apple_m5_pro, &apple_m5_max,
     &cloud_ai_100_standard_16gb, &cloud_ai_100_pro_32gb, &cloud_ai_100_ultra_128gb};
 
 // clang-format on
