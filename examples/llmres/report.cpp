@@ -67,7 +67,8 @@ void print_measured(const llmres::gpu& card) {
 void print_time(const llmres::job_plan& p, const llmres::job& j) {
     const char* condition = p.verdict == llmres::verdict::does_not_fit ? "if it fitted: " : "";
     if (trains(j)) {
-        fmt::print("time     {}{} a step\n", condition, bounds(p.speed.step.total()));
+        fmt::print("time     {}{} {} step\n", condition, bounds(p.speed.step.total()),
+                   learns_from_rollouts(j.preference) ? "an optimizer" : "a");
     } else {
         const bool generates = p.speed.step.expected() > llmres::duration{};
         const std::string of =
@@ -175,9 +176,10 @@ void print_plan(const llmres::job_plan& p, const llmres::plan_request& request) 
                                                                 : "";
     const std::int64_t idle = c.gpus - p.layout.gpus();
     fmt::print("layout   {}{}{}\n", to_text(p.layout), chosen, idle > 0 ? fmt::format(", {} idle", idle) : "");
-    fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}\n", to_string(total.expected),
+    fmt::print("memory   {} ({} to {}) of {} usable, at its fullest in {}{}{}\n", to_string(total.expected),
                to_string(total.low), to_string(total.high), to_string(p.usable), name_of(p.memory.phase),
-               p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "");
+               p.layout.pipeline > 1 ? fmt::format(" of stage {}", p.memory.stage) : "",
+               request.rollout ? "; of training alone" : "");
     if (p.memory.released > llmres::byte_count{})
         fmt::print("         the upper bound is cut by {}: cached blocks that the allocator frees before it runs out\n",
                    to_string(p.memory.released));

@@ -26,9 +26,10 @@ constexpr std::array topics{
            "llmres plan llama-3.1-70b --gpu h100-sxm5-80gb --gpus 4 --context 32k --runtime sglang --kv_cache fp8_e4m3",
            "llmres plan qwen3-8b --gpu l4 --context 4096 --prompt 3k --output 1k --lengths_mean 900 --runtime vllm"}},
     topic{"training",
-          "Whether a step fits and how long it takes. --task is pretraining or finetuning, or dpo, kto,\n"
-          "orpo, simpo, cpo and reward where preferred answers are learned, gkd where a --teacher is;\n"
-          "--sequence, --micro_batch (of pairs there) and --global_batch say what a step computes, --zero, --tensor "
+          "Whether a step fits and how long it takes. --task is pretraining or finetuning, or dpo, ipo,\n"
+          "kto, orpo, simpo, cpo and reward where preferred answers are learned, gkd where a --teacher is,\n"
+          "grpo, rloo, reinforce and ppo where answers of its own are (--rollout_...); --sequence, --micro_batch (of "
+          "pairs there) and --global_batch say what a step computes, --zero, --tensor "
           "and --pipeline how it is split.",
           {"llmres plan llama-3.1-8b --task pretraining --gpu h100-sxm5-80gb --gpus 8 --sequence 4096 --zero 3",
            "llmres plan qwen3-8b --task finetuning --gpu a100-sxm4-80gb --sequence 2048 --runtime huggingface "

@@ -355,6 +355,7 @@ const std::map<std::string, turn>& turns() {
         {"rollout.mean_output", {rollouts, 100}},
         {"rollout.num_iterations", {rollouts, 2}},
         {"rollout.scores_again", {rollouts, false}},
+        {"rollout.remove_padding", {learning(object({{"mean_output", 100}})), true}},
         {"rollout.weights", {rollouts, "fp8_e4m3"}},
         {"rollout.kv_cache", {rollouts, "fp8_e4m3"}},
         {"rollout.tensor", {rollouts, 2}},

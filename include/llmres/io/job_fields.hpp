@@ -559,6 +559,9 @@ inline constexpr std::array all{
     field(at<&rollout::scores_again>, "Rollout", "scores_again",
         "the trainer computes the log-probabilities of what was generated once more before it trains; default: true "
         "where an engine beside it generates"),
+    field(at<&rollout::remove_padding>, "Rollout", "remove_padding",
+        "the trainer packs answers, so that its time is that of their mean length, not of the longest; default: true "
+        "under verl"),
     by_hand("rollout", "Rollout", "reward", text,
         "trl, openrlhf: the model that scores the answers, on each GPU that trains; default: functions score them"),
     by_hand("rollout", "Rollout", "weights", text, "precision of the engine's weights; default: as published"),

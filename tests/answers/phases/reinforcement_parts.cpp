@@ -166,6 +166,29 @@ TEST_CASE("engines are no more than answers") {
     CHECK(one->phases[0].plan.layout == other->phases[0].plan.layout);
 }
 
+TEST_CASE("answers that are packed take the time of their mean length, and the memory of the longest") {
+    rollout r = rollout_of();
+    r.mean_output = tokens(128);
+    job policy = policy_of();
+    policy.sequence = tokens(1024);
+    policy.scored = tokens(512);
+    const layout sharded{.data = 8, .zero = 3};
+    const reinforcement_plan padded = plan_reinforcement({policy, r}, sharded, h100s(8)).value();
+    r.remove_padding = true;
+    const reinforcement_plan packed = plan_reinforcement({policy, r}, sharded, h100s(8)).value();
+    job shorter = policy;
+    shorter.sequence = tokens(1024 - (512 - 128));
+    shorter.scored = tokens(128);
+    const phase_plan &all = *padded.find(workload_phase::training), &mean = *packed.find(workload_phase::training);
+    CHECK(mean.own.high == all.own.high);
+    CHECK(mean.time.expected < all.time.expected);
+    CHECK(mean.plan.speed.step.expected() == plan(shorter, sharded, h100s(8))->speed.step.expected());
+    CHECK(packed.log_probabilities.expected <= padded.log_probabilities.expected);
+    r.mean_output = {};  // all are as long as the longest
+    CHECK(plan_reinforcement({policy, r}, sharded, h100s(8))->step.expected ==
+          plan_reinforcement({policy, rollout_of()}, sharded, h100s(8))->step.expected);
+}
+
 TEST_CASE("of several errors those of what is trained are said first") {
     job critic = policy_of(preference_method::ppo);
     critic.model = classifier(critic.model, 1);

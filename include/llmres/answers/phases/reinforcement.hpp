@@ -308,6 +308,16 @@ struct reinforcement_step {
         return done{};
     }
 
+    /// A model's training with as many tokens as it computes: where answers are packed those of their mean length, else
+    /// those of the longest.
+    constexpr job timed(const job& trained) const {
+        job usual = trained;
+        const token_count cut = r.remove_padding ? r.engine.output - planned.mean_output : token_count{};
+        if (usual.sequence > cut) usual.sequence -= cut;
+        if (usual.scored > cut) usual.scored -= cut;
+        return usual;
+    }
+
     /// Plans all training of one model on a rollout beside what others keep of a GPU, and the forward passes before it:
     /// the policy's and its reference's log-probabilities, or the critic's values.
     constexpr status train(workload_phase kind, const job& trained, const job_speed& speed,
@@ -318,10 +328,11 @@ struct reinforcement_step {
         const result<job_plan> made = memory_plan(trained, l, beside(c, phase.resident.expected));
         if (!made) return made.error();
         const double steps = static_cast<double>(r.answers) / static_cast<double>(trained_in_a_step(trained, l));
+        job scored = timed(trained);
         phase.plan = *made;
-        phase.plan.speed = speed;
+        phase.plan.speed = scored.sequence == trained.sequence ? speed : speed_of(scored, l, c, made->memory);
         phase.own = made->memory.total();
-        phase.time = speed.step.total() * (steps * static_cast<double>(r.num_iterations));
+        phase.time = phase.plan.speed.step.total() * (steps * static_cast<double>(r.num_iterations));
         if (phase.plan.verdict == verdict::fits && phase.own.high + phase.resident.high > available_memory(c)) {
             const result<job_plan> at_most = memory_plan(trained, l, beside(c, phase.resident.high));
             if (!at_most) return at_most.error();
@@ -331,12 +342,12 @@ struct reinforcement_step {
                                     at_most->memory.total().high + phase.resident.high, available_memory(c)});
             }
         }
-        job scored = trained;
         const bool is_policy = kind == workload_phase::training;
         const bool has_reference = reference_of(trained) != reference_model::none;
         scored.passes_before_step = is_policy ? (r.scores_again ? 1 : 0) + (has_reference ? 1 : 0) : 1;
         if (scored.passes_before_step == 0) return done{};
-        const interval<duration> more = speed_of(scored, l, c, made->memory).step.total(), less = speed.step.total();
+        const interval<duration> more = speed_of(scored, l, c, made->memory).step.total(),
+                                 less = phase.plan.speed.step.total();
         planned.log_probabilities += interval<duration>{
             (more.low - less.low) * steps, (more.expected - less.expected) * steps, (more.high - less.high) * steps};
         return done{};

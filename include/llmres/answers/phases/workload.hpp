@@ -55,6 +55,7 @@ struct rollout {
     bool in_trainer = false;            ///< the engine runs in the trainer's process, and shares its context
     bool uses_trained_weights = false;  ///< the engine is the trainer's own model, and has no weights of its own
     bool gathers_weights = false;       ///< of such an engine: each GPU gathers all weights that ZeRO 3 shards
+    bool remove_padding = false;        ///< the trainer packs answers: its time is that of their mean length
     bool asynchronous = false;          ///< on its own GPUs it generates the next answers while these are trained on
 };
 

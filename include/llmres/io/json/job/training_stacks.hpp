@@ -135,7 +135,7 @@ inline constexpr auto training_stacks = std::to_array<training_stack>({
                      "attention": "flash", "layout": {"zero": 3},
                      "runtime": {"fp32_stream": false, "sync_each_batch": true, "loss": "flash_cross_entropy"}})",
      .of_rollouts = R"({"reference": "none", "rollout": {"engine": "vllm", "generations": 8, "tensor": 2,
-                        "prompt": 512, "output": 512, "sleep": "level_2"}})",
+                        "prompt": 512, "output": 512, "sleep": "level_2", "remove_padding": true}})",
      .of_engines = R"({"vllm": {"gpu_memory_utilization": 0.5, "max_num_seqs": 256, "max_num_batched_tokens": 8192},
                        "sglang": {"mem_fraction_static": 0.5}})",
      .learns = "grpo rloo reinforce ppo"},
