@@ -305,14 +305,17 @@ nlohmann::json document_without_gpus(const plan_options& job, const llmres::gpu&
     return document;
 }
 
+/// True, and told, where neither a budget nor prices are given: then there is nothing to buy for.
+bool names_no_money(const buy_options& o) {
+    if (o.budget != 0 || !o.prices.empty() || o.job.fields.contains("prices") || o.job.json) return false;
+    tell("without --budget and --price, the smallest GPUs that hold the job are listed");
+    return true;
+}
+
 }  // namespace
 
 int run_buy(const buy_options& given) {
-    const bool priced = !given.prices.empty() || given.job.fields.contains("prices");
-    if (given.budget == 0 && !priced && !given.job.json) {
-        tell("without --budget and --price, the smallest GPUs that hold the job are listed");
-        return list_gpus(given.job);
-    }
+    if (names_no_money(given)) return list_gpus(given.job);
     const nlohmann::json prices = prices_of(given);
     std::vector<llmres::gpu_offer> offers = offers_of(prices, given);
     buy_options o = given;

@@ -583,18 +583,18 @@ TEST_CASE("as many layers or experts are moved as a plain loop over all numbers 
 
 TEST_CASE("a job that names no engine is offered the formats of all of them, and files of every mix") {
     const placed_job p{{.model = models::llama_3_1_8b, .context = tokens(4096)}, {}, one_3090};
-    std::vector<double> bits;  // of each format, in the order in which they are offered
+    std::vector<double> widths;  // of each format, in the order in which they are offered
     int mixes = 0;
     for_each_change(p, [&](const change& made) {
         if (made.what != change::kind::narrower_weights) return false;
         mixes += bool{made.mix};
-        if (!made.mix) bits.push_back(bits_per_element(made.format));
+        if (!made.mix) widths.push_back(bits_per_element(made.format));
         return false;
     });
     CHECK(mixes == 6);  // from Q8_0 to Q2_K
-    REQUIRE(bits.size() == 2);
-    CHECK(bits[0] == 8);  // fp8, then AWQ's four bits with a scale and a zero for 128 of them
-    CHECK(bits[1] < 4.5);
+    REQUIRE(widths.size() == 2);
+    CHECK(widths[0] == 8);  // fp8, then AWQ's four bits with a scale and a zero for 128 of them
+    CHECK(widths[1] < 4.5);
 }
 
 TEST_CASE("nothing is offered behind the change that is taken, whichever it is") {

@@ -82,7 +82,7 @@ TEST_CASE("a runtime of which nothing is said does none of what only some softwa
     CHECK(does_none(&runtime_loading::embedding_on_host, &runtime_loading::maps_weights, &runtime_loading::head_again,
                     &runtime_loading::towers_everywhere, &runtime_loading::fits_memory,
                     &runtime_loading::fetches_quantised, &runtime_loading::head_first, &runtime_loading::own_library));
-    CHECK(does_none(&ends_in_use::by_predictions, &ends_in_use::by_adapters));
+    CHECK(does_none(&ends_in_use::by_predictions, &ends_in_use::by_adapters, &ends_in_use::by_every_stage));
     CHECK(is_zero(&runtime_loading::repacked));
     CHECK(does_none(&runtime_process::communicator_once));
     CHECK(is_zero(&runtime_process::pipeline_groups));

@@ -203,9 +203,9 @@ inline constexpr std::array known_unequal_weights{
     unequal_weights{"qwen3.5-27b", 0.0001, "likewise"},
     unequal_weights{"qwen3.5-122b-a10b", 0.0001, "likewise"},
     unequal_weights{"granite-4.0-h-small", 0.009, "likewise; ranks copy the one group of Mamba-2's keys"},
-    unequal_weights{"nemotron-h-8b", 0.38, "likewise; every stage of a pipeline has embedding and head"},
-    unequal_weights{"gpt-oss-20b", 0.46, "every stage has embedding and head; ranks pad experts to 128 features"},
-    unequal_weights{"gemma-3-1b", 0.68, "every stage has the embedding; layers left over go to the middle stages"},
+    unequal_weights{"nemotron-h-8b", 0.0001, "likewise"},
+    unequal_weights{"gpt-oss-20b", 0.046, "ranks pad experts to 128 features"},
+    unequal_weights{"gemma-3-1b", 0.058, "layers left over go to the middle stages"},
     unequal_weights{"gemma-4-26b-a4b", 0.045,
                     "keys are loaded again as values; the tower is not split, and stands on "
                     "the first stage alone"},

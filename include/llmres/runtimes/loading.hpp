@@ -71,6 +71,8 @@ struct ends_in_use {
     bool by_predictions = false;
     /// Resident LoRA adapters have slots there, of models whose code in vLLM names these (embedding_modules).
     bool by_adapters = false;
+    /// Every stage of a pipeline has them, of models whose code in vLLM does not ask which stage it is.
+    bool by_every_stage = false;
 };
 
 /// How loaded weights are held, and in which formats a cache may be.

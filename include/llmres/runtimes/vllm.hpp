@@ -318,7 +318,7 @@ constexpr runtime vllm_filters() {
 /// H100, whatever the model (0.2 more of two), 0.5 on an RTX 4090.
 constexpr runtime vllm_samples_graphs() {
     runtime r = vllm_filters();
-    r.loading.ends = {.by_predictions = true, .by_adapters = true};
+    r.loading.ends = {.by_predictions = true, .by_adapters = true, .by_every_stage = true};
     r.process.workspace = {mib(50), mib(256), mib(650)};
     r.process.stage_workspace = {mib(10), mib(72), mib(650)};  // logs of two stages and of four
     return r;

@@ -172,7 +172,6 @@ TEST_CASE("answers that are packed take the time of their mean length, and the m
     job policy = policy_of();
     policy.sequence = tokens(1024);
     policy.scored = tokens(512);
-    const layout sharded{.data = 8, .zero = 3};
     const reinforcement_plan padded = plan_reinforcement({policy, r}, sharded, h100s(8)).value();
     r.remove_padding = true;
     const reinforcement_plan packed = plan_reinforcement({policy, r}, sharded, h100s(8)).value();

@@ -38,6 +38,21 @@ TEST_CASE("ends and layers are the model, and tensor ranks share all but norms")
     CHECK(quarter == div_up(bytes(2) * 8'030'261'248 - norms, 4) + norms);
 }
 
+TEST_CASE("a middle stage has embedding and head too, of models whose code in vLLM does not ask where it stands") {
+    const auto middle = [](const model& m, const runtime& r = runtimes::vllm) {
+        const job j = serving(m, r);
+        const layout l{.pipeline = 3};
+        return serving_weights{j, alone, j.runtime, nullptr}.ends_of_stage(placement_of(j, l, 1));
+    };
+    const auto table = [](const model& m) { return bytes(2) * (m.vocabulary * m.hidden); };
+    const model &both = models::gpt_oss_20b, &tied = models::gemma_3_1b;
+    const byte_count norm = bytes(2) * both.hidden;
+    CHECK(middle(both) == table(both) * 2 + norm);
+    CHECK(middle(tied) == table(tied));  // which is the head, too
+    CHECK(middle(llama) == byte_count{});
+    CHECK(middle(both, runtimes::sglang) == byte_count{});
+}
+
 TEST_CASE("ends: the first stage embeds, the last scores; a tied head away from the embedding is a copy of it alone") {
     const auto ends = [](const model& m, bool first, bool last, const runtime& r = no_runtime) {
         const job j = serving(m, r);

@@ -20,6 +20,7 @@
 #include <llmres/runtimes/runtime.hpp>
 #include <llmres/values/maybe.hpp>
 #include <llmres/values/precision.hpp>
+#include <llmres/values/text.hpp>
 #include <llmres/values/units.hpp>
 #include <llmres/values/visitor.hpp>
 #include <string_view>
@@ -62,6 +63,19 @@ inline constexpr std::array<std::string_view, 22> adapted_at_ends{
     "apertus", "exaone", "exaone4",  "exaone_moe", "falcon_h1", "granite",         "granitemoe", "granitemoehybrid",
     "jamba",   "lfm2",   "lfm2_moe", "llama",      "minicpm",   "mixtral",         "nemotron",   "nemotron_h",
     "phi3",    "phimoe", "qwen3",    "qwen3_moe",  "solar",     "granitemoeshared"};
+
+/// Architectures whose code in vLLM 0.18 to 0.33 makes the embedding on every stage of a pipeline, and those that make
+/// the head there, too (models/*.py: VocabParallelEmbedding and ParallelLMHead without get_pp_group().is_first_rank and
+/// is_last_rank). Those that pipelines are refused of are left out.
+inline constexpr std::string_view embedding_on_every_stage =
+    "bloom chatglm cohere cohere2 dbrx falcon gemma gemma2 gemma3 gemma3_text gemma4 gpt2 gpt_oss gptj "
+    "granitemoe granitemoehybrid granitemoeshared internlm2 jamba lfm2 lfm2_moe mamba minicpm mixtral nemotron_h "
+    "olmo_hybrid olmoe opt orion phimoe qwen2_moe qwen3_5 qwen3_5_moe qwen3_5_moe_text qwen3_5_text qwen3_moe "
+    "qwen3_next qwen3_vl_moe qwen3_vl_moe_text stablelm";
+inline constexpr std::string_view head_on_every_stage =
+    "bloom dbrx falcon gpt_oss gptj granitemoe granitemoehybrid granitemoeshared jamba mamba minicpm mixtral "
+    "nemotron_h olmo_hybrid olmoe opt orion phimoe qwen2_moe qwen3_moe qwen3_next qwen3_vl_moe qwen3_vl_moe_text "
+    "stablelm";
 
 /// The layers of a GGUF file, summed once a plan: which type a tensor gets depends on where its layer stands.
 class file_layers {
@@ -331,6 +345,18 @@ struct serving_weights {
         for_each_end_tensor(here,
                             [&](std::string_view, byte_count size, std::int64_t copies) { total += size * copies; });
         return total;
+    }
+    /// What stands before and after the layers on a GPU of a stage.
+    constexpr byte_count ends_of_stage(placement here) const {
+        const auto is_one_of = [&](std::string_view names) {
+            while (!names.empty())
+                if (job.model.architecture == taken_before(names, " "))
+                    return runtime.loading.ends.by_every_stage && !file;
+            return false;
+        };
+        if (here.embeddings == 0 && is_one_of(embedding_on_every_stage)) here.embeddings = 1;
+        here.output = here.output || is_one_of(head_on_every_stage);
+        return of_ends(here);
     }
     /// Layers of a GGUF file, if the weights are one's.
     constexpr byte_count of_file(stage_range layers) const {
