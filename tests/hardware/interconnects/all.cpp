@@ -53,7 +53,7 @@ TEST_CASE("a latency and the bandwidth of an all-reduce lie within what their so
     for (csv::row row : rows) {
         CAPTURE(row["id"]);
         const std::string &latency = row["latency as printed"], &all_reduce = row["all_reduce as printed"];
-        const link of = find_link(row["id"]).value();
+        const llmres::link of = find_link(row["id"]).value();
         if (of.latency && !latency.empty()) CHECK(lies_in(of.latency.value.in(microseconds), latency));
         if (of.all_reduce) CHECK(lies_in(of.all_reduce.value.in(gb_per_s), all_reduce));
         ranges += latency.find('-') != latency.npos;
