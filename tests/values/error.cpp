@@ -127,3 +127,11 @@ TEST_CASE("every code has a name of its own") {
     for (int a = 0; a <= static_cast<int>(error_code::io); ++a)
         for (int b = 0; b < a; ++b) CHECK(name_of(static_cast<error_code>(a)) != name_of(static_cast<error_code>(b)));
 }
+
+TEST_CASE("a range above zero holds its lower end as well") {
+    for (const std::int64_t low : {-3, 1, 7}) {
+        CHECK(in_range("ends", low, low, low + 2));
+        CHECK(in_range("ends", low + 2, low, low + 2));
+        CHECK_FALSE(in_range("ends", low - 1, low, low + 2));
+    }
+}

@@ -75,3 +75,23 @@ TEST_CASE("every kind of arithmetic has a name") {
     CHECK(name_of(arithmetic_kind::bf16) == "bf16");
     CHECK(name_of(arithmetic_kind::int4) == "int4");
 }
+
+TEST_CASE("elements are of whole bytes where a format stores nothing beside values, of tiles or of the tensor") {
+    precision stored{.name = "stored", .parts = {{{1, 1, 2}}}};
+    CHECK(stored.element_bytes == 2);
+    CHECK((precision{.name = "table", .parts = stored.parts, .tensor_bytes = 4}.element_bytes) == 0);
+    stored.parts[1] = {1, 32, 1};
+    CHECK((precision{.name = "scales", .parts = stored.parts}.element_bytes) == 0);
+}
+
+TEST_CASE("a mean width is in lowest terms: so many bytes for so many values") {
+    const auto is = [](std::int32_t millibits, std::int32_t values, std::int32_t bytes) {
+        const tile made = detail::mean_width(millibits);
+        return made.rows == tile::flat && made.columns == values && made.bytes == bytes;
+    };
+    CHECK(is(8000, 1, 1));
+    CHECK(is(4000, 2, 1));
+    CHECK(is(4500, 16, 9));   // 9 bytes for 16 values of 4.5 bits
+    CHECK(is(3125, 64, 25));  // 200 bits for 64 values
+    CHECK(is(2001, 8000, 2001));
+}

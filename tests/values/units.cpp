@@ -236,3 +236,8 @@ TEST_CASE("quantities are template arguments and constants") {
     static_assert([]<byte_count Size>() { return Size == gib(16); }.operator()<weights>());
     static_assert(weights + weights == gib(32));
 }
+
+TEST_CASE("a whole number divided by one is itself, below zero too") {
+    for (const std::int64_t a : {-7, -1, 0, 1, 7}) CHECK(detail::ceil_quotient_of_any(a, 1) == a);
+    CHECK(detail::ceil_quotient_of_any(-7, 2) == -3);
+}
