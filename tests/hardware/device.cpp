@@ -176,6 +176,10 @@ TEST_CASE("an instance of a card has its share of the rates that were not measur
     CHECK(usable_memory(card) == gib(40));
     live.memory.nvml_total = gib(40) + mib(128);  // the driver keeps its own of the card, not of the instance
     CHECK(usable_memory(to_gpu(live, sheet())) == gib(40));
+    gpu of_one = sheet();  // an instance of both processors where a card has one would be twice as fast
+    of_one.sm_count = 1;
+    live.compute.sm_count = 2;
+    CHECK(to_gpu(live, of_one).rates.bf16.value.in(tflops) == doctest::Approx(1800));
 }
 
 TEST_CASE("an instance that does not say its size is not scaled, and memory alone may be left as listed") {

@@ -73,3 +73,8 @@ TEST_CASE("slices are values of compile time too") {
     static_assert(slice->sm_count.value_or(0) == 60);
     CHECK(slice->memory.bandwidth == gpus::h100_sxm5_80gb.memory.bandwidth * 0.5);
 }
+
+TEST_CASE("an instance has its part of the card's second-level cache: four eighths") {
+    const gpu& card = gpus::h100_sxm5_80gb;
+    CHECK(*mig_slice(card, "3g.40gb")->l2_cache * 2 == *card.l2_cache);
+}
