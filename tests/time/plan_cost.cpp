@@ -41,6 +41,9 @@ TEST_CASE("a served million is so many GPU seconds at the hour's price, and what
     CHECK(cost.tokens.energy->expected.in(joules) / 1e6 ==
           doctest::Approx(detail::score_of(objective::energy_per_token, p, c, t)));
     CHECK(rent(cost.output) == doctest::Approx(6 / 3600.0 * 1e6 * p.speed.step.expected().in(seconds) / 32));
+    const token_times times = token_times_of(j, p.layout, c, p.memory, p.speed);
+    CHECK(rent(cost.input) == doctest::Approx(6 / 3600.0 * 1e6 * times.input.expected.in(seconds)));
+    CHECK(rent(cost.input) > 0);
     CHECK_FALSE(cost.run);
     CHECK_FALSE(cost.months_until_bought_is_cheaper);
 }

@@ -494,3 +494,11 @@ TEST_CASE("GPUs that share a product's rows share its arithmetic, be it of one t
     price(one_token, 0);
     CHECK(price.sum[0].compute.in(seconds) == doctest::Approx(1e15 / (312e12 * 0.748) / 4).epsilon(1e-6));
 }
+
+TEST_CASE("a GPU is busy for all that a pass waits for, but for what attention hides") {
+    detail::priced_pass pass;
+    pass.compute = milliseconds(1), pass.memory = milliseconds(2), pass.tensor = milliseconds(4);
+    pass.expert = milliseconds(8), pass.floors = milliseconds(16);
+    pass.context = milliseconds(48), pass.attention = milliseconds(16);
+    CHECK(pass.busy().in(milliseconds) == doctest::Approx(63));
+}
