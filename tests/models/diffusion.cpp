@@ -6,6 +6,7 @@
 #include <llmres/models/diffusion.hpp>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 using namespace llmres;
 
@@ -74,4 +75,20 @@ TEST_CASE("a denoiser is found by the name people type, and by its class in a co
     CHECK(read_hf_denoiser(R"({"_class_name": "PixArtTransformer2DModel"})").error().code == error_code::unsupported);
     CHECK_FALSE(read_hf_denoiser(R"({"_class_name": "UNet2DConditionModel"})"));
     CHECK(read_hf_denoiser("{}").error().code == error_code::missing);
+}
+
+TEST_CASE("a flow transformer without blocks or text has its embeddings and its ends") {
+    // Two features: patches of three channels in (2 x 3 + 2) and out (shift and scale 4 x 2 + 4, then 3 x 2 + 3), the
+    // bias of the text (2), the time's 256 frequencies (2 x 256 + 2 and 2 x 2 + 2) and the pooled text (2 and 6).
+    const flow_transformer ends{.in_channels = 3, .heads = 1, .head_dim = 2};
+    CHECK(count_parameters(ends) == parameters(8 + 12 + 9 + 2 + 514 + 6 + 2 + 6));
+}
+
+TEST_CASE("a network of a single resolution begins with a convolution over nine pixels of the latent image") {
+    const unet one{.levels = 1, .channels = {32}, .blocks = 1, .middle_depth = 0};
+    std::vector<weight> shown;
+    for_each_weight(one, [&](const weight& w) { shown.push_back(w); });
+    REQUIRE_FALSE(shown.empty());
+    CHECK(shown[0].rows == 32);
+    CHECK(shown[0].columns == 9 * 4);
 }

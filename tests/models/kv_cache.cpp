@@ -91,6 +91,11 @@ TEST_CASE("a recurrence's state does not depend on the context") {
           bytes(48 * 128 * 128 * 4 + (2 * 16 * 128 + 48 * 128) * 3 * 2));
     CHECK(recurrent_state_bytes(r, {}, 4) * 4 == recurrent_state_bytes(r));
     CHECK(recurrent_state_bytes(recurrent{}) == byte_count{});
+    // One number of a single head, and of the convolution three keys, three queries and three values.
+    CHECK(
+        recurrent_state_bytes(
+            {.kind = recurrent_kind::delta_net, .heads = 1, .head_dim = 1, .key_heads = 1, .state = 1, .kernel = 4}) ==
+        bytes(4 + 3 * 3 * 4));
 }
 
 TEST_CASE("no model's cache shrinks with context or width of the format") {

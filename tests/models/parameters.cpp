@@ -266,3 +266,14 @@ TEST_CASE("Kimi delta attention's output gate goes through a lower rank, or at o
     l.recurrent.whole_gate = true;
     CHECK(total(l, 64) == through - 8 * (64 + inner) + 64 * inner);
 }
+
+TEST_CASE("where nothing is normed no weight is shown") {
+    int shown = 0;
+    const auto count = [&](const weight&) { ++shown; };
+    const auto visit = visiting<weight>(count);
+    detail::weight_list{visit}.norms(norm_kind::none, 64, 2);
+    detail::weight_list{visit}.norms(norm_kind::rms, 64, 0);
+    CHECK(shown == 0);
+    detail::weight_list{visit}.norms(norm_kind::layer, 64, 2);
+    CHECK(shown == 1);
+}

@@ -39,6 +39,29 @@ std::string layers_of(const std::vector<gguf_type>& types, gguf_type wanted) {
 
 }  // namespace
 
+TEST_CASE("Q5_K_M stores every down projection of the first and last eighth, and each third between, in six bits") {
+    // llama.cpp's llama-quant.cpp: use_more_bits() of 16 layers: 0, 1, then 4, 7, 10, 13, then 14, 15.
+    const detail::gguf::traits of{.layers = 16, .in_layers = detail::gguf::more_bits{16}};
+    const gguf_mix mix{.quantisation = gguf_quantisation::Q5_K_M};
+    for (const std::int32_t i : {0, 1, 4, 7, 10, 13, 14, 15})
+        CHECK(detail::gguf::down_type(mix, of, gguf_type::Q5_K, i) == gguf_type::Q6_K);
+    for (const std::int32_t i : {2, 3, 5, 6, 8, 9, 11, 12})
+        CHECK(detail::gguf::down_type(mix, of, gguf_type::Q5_K, i) == gguf_type::Q5_K);
+}
+
+TEST_CASE("what a file is known to store a matrix in has the number of its type") {
+    gguf_stored_types stored{};
+    stored.count = 1;
+    const std::size_t place = gguf_stored_types::place(weight_role::down_proj, false);
+    stored.patterns[0][place] = static_cast<std::uint8_t>(static_cast<int>(gguf_type::Q6_K) + 1);
+    CHECK(stored.type_of(3, weight_role::down_proj, false) == gguf_type::Q6_K);
+    CHECK_FALSE(stored.type_of(3, weight_role::down_proj, true));
+}
+
+TEST_CASE("a model without layers has no queries to share a key") {
+    CHECK(detail::gguf::traits_of(model{}, gguf_mix{}).shared_heads == 0);
+}
+
 TEST_CASE("every name gives its mix, in either case") {
     for (const auto& known : detail::gguf::quantisations) {
         std::string lower{known.name};
