@@ -165,3 +165,10 @@ TEST_CASE("what each kind of adapter trains beside a matrix of 96 x 64, and that
     CHECK(sizes(norm, scales, 64, 1) == expected{{64, 1, 1}});
     CHECK(sizes(bias, scales, 64, 1).empty());
 }
+
+TEST_CASE("LLaMA-Adapter has tokens in all layers but the first two, and a gate for each of their heads") {
+    // arXiv 2303.16199: of 32 layers 30 have 10 tokens of 4,096 features and 32 gates, 1.2 million parameters in all.
+    const model m = find_model("llama-2-7b").value();
+    CHECK(count_parameters(adapter{.kind = adapter_kind::llama_adapter, .rank = 10}, m) ==
+          parameters(30 * (10 * 4096 + 32)));
+}

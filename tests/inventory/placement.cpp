@@ -417,3 +417,13 @@ TEST_CASE("a place of which nothing is said is the first stage, and holds nothin
     CHECK_FALSE(none.output);
     CHECK(weight_shape{}.count() == parameters(1));
 }
+
+TEST_CASE("a depth that predicts has a layer, three norms, and what joins its two inputs") {
+    const model m = find_model("deepseek-v3").value();
+    std::vector<weight> shown;
+    detail::for_each_depth_weight(m, [&](const weight& w) { shown.push_back(w); });
+    parameter_count all, of_layer;
+    for (const weight& w : shown) all += w.count();
+    for_each_weight(detail::prediction_block(m), m.hidden, [&](const weight& w) { of_layer += w.count(); });
+    CHECK(all == of_layer + parameters(7168 * (2 * 7168) + 3 * 7168));
+}

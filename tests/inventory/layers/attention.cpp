@@ -230,6 +230,7 @@ TEST_CASE("ranks that share a sequence hold what they exchange for one attention
     // A token has 64 keys and values, 64 queries and 64 outputs: 2 x 128 parts are what attention makes on one rank,
     // so that the backward pass's four and one are more; 8 x 128 - 256 are more than those.
     CHECK(exchanged(heads(2), 2, p2p) == "gradient 256x2 a, gradient 320x2 a");
+    CHECK(exchanged(heads(2), 4, p2p) == "gradient 256x2 a, gradient 320x2 a");  // 4 x 128 - 256 are fewer
     CHECK(exchanged(heads(2), 8, p2p) == "gradient 256x2 a, gradient 768x2 a");
     CHECK(exchanged(heads(2), 2, all_gather) == "gradient 256x2 a, gradient 256x2 a");
     CHECK(exchanged(heads(2), 2, a2a) == "gradient 256x2 a, gradient 192x2 a");

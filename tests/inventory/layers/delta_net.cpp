@@ -90,6 +90,33 @@ TEST_CASE("before transformers 5.17 the plain rule kept each row of a chunk's sy
     CHECK(above(scan_code::plain, recompute::full) - above(scan_code::fused, recompute::full) == layer);
 }
 
+TEST_CASE("in fp32 the plain rule copies keys twice, queries, and keys times steps, as products read them") {
+    job j = training(scan_code::plain, 1, 512);
+    const byte_count halves = saved(j);
+    j.weights = j.compute = fp32;
+    // The convolution's input and output, steps, and two tensors of the norm have two bytes more a value; queries and
+    // keys with their decays are of all chunks but one.
+    const std::int64_t of_halves = 512 * 8192 + 515 * 8192 + 512 * 32 + 2 * 512 * 4096;
+    CHECK(saved(j) - halves == bytes(2 * of_halves + 4 * (512 * 4 * 4096 - 64 * 2 * 4096)));
+}
+
+TEST_CASE("flash-linear-attention's rule is fullest with what it saves, states, new values and its output") {
+    const auto passed = [](scan_code scan) {
+        const job j = training(scan, 1, 512);
+        const training_context context{j, {}};
+        byte_count all;
+        const auto add = [&](const activation& of) { all += local_bytes(of, {}); };
+        const auto added = visiting<activation>(add);
+        pass_forward_delta_net(mixer, layer_writer{context, added});
+        return all;
+    };
+    // Queries, keys and keys for states, four tensors of values, the inverse of each chunk, and a state a chunk, in
+    // halves; the plain rule's six, four and three pairs are in fp32.
+    const byte_count fused = bytes(2) * (512 * (3 * 4096 + 4 * 4096 + 32 * 64) + 8 * 32 * 128 * 128);
+    const byte_count plain = bytes(4) * (512 * (6 * 4096 + 4 * 4096) + 3 * 512 * 32 * 64);
+    CHECK(passed(scan_code::plain) - passed(scan_code::fused) == plain - fused);
+}
+
 TEST_CASE("tensor ranks share a mixer by its heads") {
     for (const scan_code scan : {scan_code::plain, scan_code::fused}) {
         const job j = training(scan, 1, 512);
