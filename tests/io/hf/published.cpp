@@ -2,6 +2,7 @@
 // Models that are known by what their config.json says: found by their names, and counted as their publishers count.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <llmres/io/hf/published.hpp>
 #include <llmres/io/hf_config.hpp>
@@ -126,6 +127,26 @@ TEST_CASE("positions of RoBERTa's kin begin behind the padding token's, so that 
         CHECK(read(type, {{"pad_token_id", 0}}) == tokens(513));
     }
     CHECK(read("bert", nlohmann::json::object()) == tokens(514));
+}
+
+TEST_CASE(
+    "classes that BERT's kin are pretrained by tell from two scores whether a sentence follows; RoBERTa's do not") {
+    // transformers' BertForPreTraining and MegatronBertForPreTraining: seq_relationship = nn.Linear(hidden_size, 2).
+    const auto tells = [](const char* type, const char* architecture) {
+        const nlohmann::json config{{"model_type", type},       {"architectures", {architecture}},
+                                    {"vocab_size", 100},        {"hidden_size", 64},
+                                    {"num_hidden_layers", 2},   {"num_attention_heads", 2},
+                                    {"intermediate_size", 128}, {"max_position_embeddings", 512}};
+        const model m = read_hf_config(config.dump()).value();
+        const auto all = m.extra_weights();
+        return std::any_of(all.begin(), all.end(), [](const extra_weight& w) {
+            return w.part == model_part::apart && w.bias && w.rows == 2 && w.columns == 64;
+        });
+    };
+    CHECK(tells("bert", "BertForPreTraining"));
+    CHECK(tells("megatron-bert", "MegatronBertForPreTraining"));
+    CHECK_FALSE(tells("megatron-bert", "MegatronBertModel"));
+    CHECK_FALSE(tells("roberta", "RobertaForMaskedLM"));
 }
 
 TEST_CASE("encoders count as transformers' own classes do, with their poolers") {
