@@ -240,6 +240,16 @@ TEST_CASE("an importance matrix changes the first eighth of ffn_down") {
     CHECK(layers_of(types_of(llama_8b, mix_of("IQ4_XS"), weight_role::down_proj), gguf_type::Q5_K) == "0 1 2 3");
 }
 
+TEST_CASE("below 2.6 bits the first eighth of down projections has more, counted in the order of the file") {
+    // llama.cpp's llama-quant.cpp counts each ffn_down that it quantises (i_ffn_down) against n_layer / 8: three of 24,
+    // which are both of the first layer, routed and shared, and the second layer's first.
+    model m = llama_8b;
+    layer sparse = dense(32, 8, 14336);
+    sparse.feed_forward.experts = {.count = 16, .per_token = 2, .width = 1024, .shared_width = 2048};
+    m.layers = {24, sparse};
+    CHECK(layers_of(types_of(m, mix_of("IQ2_XXS"), weight_role::down_proj), gguf_type::Q2_K) == "0 1 2");
+}
+
 TEST_CASE("Q2_K was larger before January 2024") {
     gguf_mix old = mix_of("Q2_K");
     old.before_2024 = true;
