@@ -250,6 +250,11 @@ TEST_CASE("below 2.6 bits the first eighth of down projections has more, counted
     CHECK(layers_of(types_of(m, mix_of("IQ2_XXS"), weight_role::down_proj), gguf_type::Q2_K) == "0 1 2");
 }
 
+TEST_CASE("names without their marks are told apart while a program is compiled, too") {
+    static_assert(mix_of("Q5KM").quantisation == gguf_quantisation::Q5_K_M);
+    static_assert(mix_of("q8-0").quantisation == gguf_quantisation::Q8_0);
+}
+
 TEST_CASE("Q2_K was larger before January 2024") {
     gguf_mix old = mix_of("Q2_K");
     old.before_2024 = true;
