@@ -85,9 +85,9 @@ TEST_CASE("elements are of whole bytes where a format stores nothing beside valu
 }
 
 TEST_CASE("a mean width is in lowest terms: so many bytes for so many values") {
-    const auto is = [](std::int32_t millibits, std::int32_t values, std::int32_t bytes) {
+    const auto is = [](std::int32_t millibits, std::int32_t values, std::int32_t size) {
         const tile made = detail::mean_width(millibits);
-        return made.rows == tile::flat && made.columns == values && made.bytes == bytes;
+        return made.rows == tile::flat && made.columns == values && made.bytes == size;
     };
     CHECK(is(8000, 1, 1));
     CHECK(is(4000, 2, 1));
