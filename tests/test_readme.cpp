@@ -285,6 +285,24 @@ TEST_CASE("every header that a document names with its folder is there") {
     CHECK(named > 60);
 }
 
+TEST_CASE("forty questions lead to headers that have what their rows name") {
+    const fs::path root{LLMRES_SOURCE_DIR};
+    static const std::regex header{R"(`([a-z_0-9]+/[a-z_/0-9]+\.hpp)`)"}, function{R"(`([a-z_0-9]+)\(\)`)"};
+    int questions = 0, functions = 0;
+    for (const std::string& row : lines_of(content_of(root / "docs/contributing/where-do-i-find.md").value())) {
+        if (row.find("? | ") == std::string::npos && !row.starts_with("## ")) continue;
+        CAPTURE(row);
+        ++questions;
+        std::string named;
+        for (std::sregex_iterator at{row.begin(), row.end(), header}; at != std::sregex_iterator{}; ++at)
+            named += content_of(root / "include/llmres" / (*at)[1].str()).value_or("");
+        for (std::sregex_iterator at{row.begin(), row.end(), function}; at != std::sregex_iterator{}; ++at, ++functions)
+            CHECK(named.find(' ' + (*at)[1].str() + '(') != std::string::npos);
+    }
+    CHECK(questions >= 40);
+    CHECK(functions >= 30);
+}
+
 TEST_CASE("the walk to what LoRA keeps of its input ends at the comment that it quotes") {
     const fs::path root{LLMRES_SOURCE_DIR};
     const std::string walk = content_of(root / "docs/contributing/where-do-i-find.md").value();
