@@ -21,6 +21,7 @@ struct capability_gap {
     compute_capability from{};  ///< The first of them; 0.0: there is none.
     compute_capability to{};    ///< The first above them that is none of them; 0.0: all are.
 };
+/// Whether a card's compute capability is one of a gap's.
 constexpr bool is_in(const capability_gap& gap, compute_capability of_card) {
     if (gap.from == compute_capability{} || of_card < gap.from) return false;
     return gap.to == compute_capability{} || of_card < gap.to;
