@@ -500,7 +500,8 @@ private:
     /// A knob under the runtime's own name; one without a value is switched on.
     void knob(const std::string& name) {
         const std::string value = value_ ? *value_ : next_is_value() ? typed_[++at_] : "true";
-        own_.push_back("--knob=" + name + "=" + truth(value).value_or(value));
+        const bool is_number = value == "0" || value == "1";  // of a switch it is true or false all the same
+        own_.push_back("--knob=" + name + "=" + (is_number ? value : truth(value).value_or(value)));
     }
     void put(const std::string& name, const std::string& value) {
         if (!value.empty()) return own_.push_back("--" + name + "=" + value);

@@ -136,6 +136,9 @@ TEST_CASE("formats need a compute capability of their own") {
     CHECK(lacks(gpus::h200_sxm5_141gb) == "a cache in NVFP4");
     j.runtime = runtimes::vllm;
     CHECK(lacks(gpus::b200_sxm_180gb).empty());
+    CHECK(lacks(gpus::rtx_5090).empty());
+    j.runtime = runtimes::vllm_v2_29;
+    CHECK(lacks(gpus::b200_sxm_180gb).empty());
     CHECK(lacks(gpus::rtx_5090) == "a cache in NVFP4");  // of the 10.x family alone
     CHECK(device_start_of(j, gpus::rtx_5090).before == compute_capability{11, 0});
     j.kv_cache = {};

@@ -248,7 +248,7 @@ TEST_CASE("what is learned of preferred answers is explained, and refused by nam
     CHECK(run({"plan", "qwen3-8b", "--gpu", "b300", "--preference", "dpo", "--adapter_kind", "lora", "--sequence",
                "512", "--json"})
               .json()["job"]["task"] == "finetuning");
-    CHECK(run({"help", "training"}).out.find("dpo, kto") != std::string::npos);
+    CHECK(run({"help", "training"}).out.find("dpo, ipo") != std::string::npos);
 }
 
 TEST_CASE("fit lists models that are served, and says where other tasks are answered") {

@@ -97,8 +97,8 @@ struct buffer_writer {
 template <class Writer>
 constexpr void write_serving_weights(const serving_stages& stages, const placement& here, bool joined, Writer& to) {
     const serving_weights& weights = stages.weights;
-    weights.for_each_end_tensor(
-        here, [&](std::string_view name, byte_count size, std::int64_t copies) { to.add(name, size, copies); });
+    weights.for_each_end_tensor(weights.with_own_ends(here), [&](std::string_view name, byte_count size,
+                                                                 std::int64_t copies) { to.add(name, size, copies); });
     const bool joins = stages.runtime.loading.projections == projection_tensors::joined;
     to.in_each_layer(here.layers, [&](std::int32_t index) {
         const layer& kind = stages.job.model.layers[index];

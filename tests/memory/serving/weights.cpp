@@ -42,7 +42,8 @@ TEST_CASE("a middle stage has embedding and head too, of models whose code in vL
     const auto middle = [](const model& m, const runtime& r = runtimes::vllm) {
         const job j = serving(m, r);
         const layout l{.pipeline = 3};
-        return serving_weights{j, alone, j.runtime, nullptr}.ends_of_stage(placement_of(j, l, 1));
+        const serving_weights w{j, alone, j.runtime, nullptr};
+        return w.of_ends(w.with_own_ends(placement_of(j, l, 1)));
     };
     const auto table = [](const model& m) { return bytes(2) * (m.vocabulary * m.hidden); };
     const model &both = models::gpt_oss_20b, &tied = models::gemma_3_1b;

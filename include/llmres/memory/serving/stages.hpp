@@ -400,7 +400,8 @@ struct serving_stages {
         return folds.kinds.get(fold_of_weights(static_cast<std::int32_t>(k)), folded);
     }
     constexpr byte_count ends_of(const placement& here) const {
-        return folds.ends.get(fold_of_weights(number_of_end(here)), [&] { return weights.ends_of_stage(here); });
+        return folds.ends.get(fold_of_weights(number_of_end(here)),
+                              [&] { return weights.of_ends(weights.with_own_ends(here)); });
     }
 
     constexpr bool is_last(const placement& here) const { return here.stage == layout.pipeline - 1; }

@@ -346,8 +346,8 @@ struct serving_weights {
                             [&](std::string_view, byte_count size, std::int64_t copies) { total += size * copies; });
         return total;
     }
-    /// What stands before and after the layers on a GPU of a stage.
-    constexpr byte_count ends_of_stage(placement here) const {
+    /// What lies on a GPU of a stage, with the embedding and the head that the engine has on every stage.
+    constexpr placement with_own_ends(placement here) const {
         const auto is_one_of = [&](std::string_view names) {
             while (!names.empty())
                 if (job.model.architecture == taken_before(names, " "))
@@ -356,7 +356,7 @@ struct serving_weights {
         };
         if (here.embeddings == 0 && is_one_of(embedding_on_every_stage)) here.embeddings = 1;
         here.output = here.output || is_one_of(head_on_every_stage);
-        return of_ends(here);
+        return here;
     }
     /// Layers of a GGUF file, if the weights are one's.
     constexpr byte_count of_file(stage_range layers) const {
