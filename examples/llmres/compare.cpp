@@ -72,12 +72,14 @@ struct row {
     bool runs() const { return answer && planned().verdict() != llmres::verdict::does_not_fit; }
     /// 0 fits, 1 tight, 2 does not fit.
     std::size_t standing() const { return static_cast<std::size_t>(planned().verdict()); }
+    /// The plan that prices and energy follow from: of phases all of them.
+    llmres::job_plan priced_plan() const { return llmres::detail::plan_of_run(planned(), answer->request.job); }
     /// What a token costs by an objective of `search`; zero where that has no figure.
     double token_cost(llmres::objective by) const {
         const llmres::plan_request& r = answer->request;
         const llmres::tariff prices = r.cost.value_or({});
         if (!llmres::detail::validate_objective(by, r.job, r.cluster, prices)) return 0;
-        return llmres::detail::score_of(by, plan(), r.cluster, prices);
+        return llmres::detail::score_of(by, priced_plan(), r.cluster, prices);
     }
     /// What the row is sorted by, least first.
     double key(std::size_t order) const {
@@ -138,7 +140,9 @@ bool names_any_gpu(const plan_options& asked) {
 void ask_for_energy(row& r) {
     llmres::plan_request& asked = r.answer->request;
     ask_for(asked, llmres::objective::energy_per_token);
-    r.answer->priced = accept(run_and_cost_of(asked.stored, asked.run, asked.cost, asked.job, r.plan(), asked.cluster));
+    if (const llmres::status s = llmres::detail::prices_all_gpus(asked); !s) throw refusal{s.error()};
+    r.answer->priced =
+        accept(run_and_cost_of(asked.stored, asked.run, asked.cost, asked.job, r.priced_plan(), asked.cluster));
 }
 
 /// The formats that `--weights any` stands for: GGUF mixes where an engine reads them unless told otherwise, and those

@@ -244,6 +244,27 @@ TEST_CASE("plans of policies are compared with all of their phases") {
     CHECK(text.out.find(llmres::to_string(llmres::seconds(expected(step["step"])))) != std::string::npos);
 }
 
+TEST_CASE("plans of policies are ordered by what tokens of all phases take") {
+    const arguments job{"qwen2.5-7b", "--task", "grpo", "--runtime", "verl", "--gpus", "8", "--micro_batch", "2"};
+    const json table = run(arguments{"compare"} + job +
+                           arguments{"--gpu", "h100-sxm5-80gb,l40s-48gb", "--sort", "energy_per_token", "--json"})
+                           .json();
+    REQUIRE(table["rows"].size() == 2);
+    double before = 0;
+    for (const json& row : table["rows"]) {
+        const json asked =
+            said(arguments{"plan"} + job + arguments{"--gpu", row["gpu"].get<std::string>(), "--pue", "1"});
+        CHECK(row["cost"]["million_tokens"] == asked["cost"]["million_tokens"]);
+        const double joules = row["cost"]["million_tokens"]["trained"]["kwh"]["expected"];
+        CHECK(joules > before);
+        before = joules;
+    }
+    const auto apart = run(arguments{"compare"} + job +
+                           arguments{"--gpu", "h100-sxm5-80gb", "--rollout_gpus", "4", "--sort", "energy_per_token"});
+    CHECK(apart.exit == 2);
+    CHECK(apart.err.find("those of its own are not priced") != std::string::npos);
+}
+
 TEST_CASE("trainers are planned with the methods that they have") {
     const auto refused = run({"plan", "qwen2.5-7b", "--task", "dpo", "--runtime", "verl", "--gpu", "h100"});
     CHECK(refused.exit == 2);

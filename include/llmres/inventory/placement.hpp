@@ -265,7 +265,7 @@ constexpr void for_each_placed_input_weight(const model& m, const placement& p, 
     list_placed_input(m, p, visiting<weight>(visit));
 }
 
-/// Whether a weight of a prediction layer is the model's own, which lies there: its embedding or its head.
+/// True of a weight of a prediction layer that is the model's own and lies there: its embedding or its head.
 constexpr bool is_models_own(const job& j, const placement& here, const weight& w) {
     return !trains(j) && j.runtime.loading.ends.by_predictions &&
            ((w.role == weight_role::embed_tokens && here.embeddings > 0) || w.role == weight_role::lm_head);

@@ -395,6 +395,13 @@ inline job_plan plan_of_run(const requested_plan& p, const job& policy) {
     return whole;
 }
 
+/// Refuses prices and runs where an engine has GPUs of its own, of which none is priced.
+inline status prices_all_gpus(const plan_request& r) {
+    if (!r.rollout || !r.rollout->rollout.own_gpus || (!r.cost && !r.run)) return done{};
+    return refused(error_code::unsupported, r.cost ? "cost" : "run", "given",
+                   "an engine on the GPUs that train: those of its own are not priced");
+}
+
 }  // namespace detail
 
 inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources) {
@@ -402,9 +409,7 @@ inline result<job_answer> answer_job(const nlohmann::json& document, const job_s
     if (!request) return request.error();
     result<requested_plan> planned = plan(*request);
     if (!planned) return planned.error();
-    if (request->rollout && request->rollout->rollout.own_gpus && (request->cost || request->run))
-        return refused(error_code::unsupported, request->cost ? "cost" : "run", "given",
-                       "an engine on the GPUs that train: those of its own are not priced");
+    if (const status s = detail::prices_all_gpus(*request); !s) return s.error();
     const result<run_and_cost> priced = run_and_cost_of(request->stored, request->run, request->cost, request->job,
                                                         detail::plan_of_run(*planned, request->job), request->cluster);
     if (!priced) return priced.error();

@@ -348,7 +348,7 @@ inline constexpr std::array not_cards{
     not_a_card{"qualcommai250", without_figures},
 };
 
-/// What to ask in place of a name that is known to be no card; empty for others.
+/// Words to ask in place of a name that is known to be no card; empty for others.
 constexpr std::string_view instead_of(std::string_view name) {
     text<63> squeezed{};
     for (const char c : name) {

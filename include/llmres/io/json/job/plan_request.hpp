@@ -19,7 +19,7 @@
 #include <string>
 #include <string_view>
 
-/// What a job document asks for, as values, and where the names in it are looked up.
+/// The values that a job document stands for, and the sources in which its names are looked up.
 namespace llmres::inline v0 {
 
 /// The GPUs that compute prompts, where others generate the output. Without a layout the planner chooses one.
@@ -36,7 +36,7 @@ struct rollout_request {
     runtime_profile profile{.runtime = no_runtime};  ///< the engine's profile
 };
 
-/// What a job document asks for. Without a layout the planner chooses one.
+/// A job document, read. Without a layout the planner chooses one.
 struct plan_request {
     llmres::job job{};                     ///< what is asked
     maybe<llmres::layout> layout{};        ///< the layout, if the document gives one
