@@ -12,6 +12,7 @@
 #include <llmres/values/error.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -157,12 +158,14 @@ llmres::maybe<llmres::duration> time_limit(const char* flag, double limit);
 nlohmann::json layout_patch(const llmres::layout& l);
 
 struct replicas_options {
-    plan_options job;                    ///< what is served
-    double requests_per_second = 0;      ///< over all replicas
-    double max_time_to_first_token = 0;  ///< seconds; 0: no limit
-    double max_time_per_token = 0;       ///< seconds; 0: no limit
-    std::string arrivals;                ///< one of llmres::names_of<llmres::arrivals>; empty: random
-    std::int64_t top = 5;                ///< layouts that are shown
+    plan_options job;                           ///< what is served
+    std::optional<double> requests_per_second;  ///< over all replicas
+    std::int64_t users = 0;                     ///< who each have one request at a time; 0: requests come at a rate
+    double think_time = 0;                      ///< seconds from an answer to its user's next request
+    double max_time_to_first_token = 0;         ///< seconds; 0: no limit
+    double max_time_per_token = 0;              ///< seconds; 0: no limit
+    std::string arrivals;                       ///< one of llmres::names_of<llmres::arrivals>; empty: random
+    std::int64_t top = 5;                       ///< layouts that are shown
 };
 int run_replicas(const replicas_options& o);
 

@@ -208,7 +208,8 @@ void add_search(CLI::App& app, int& exit) {
 
 void add_replicas(CLI::App& app, int& exit) {
     static replicas_options o;
-    auto* command = app.add_subcommand("replicas", "How many replicas keep up with a rate of requests");
+    auto* command =
+        app.add_subcommand("replicas", "How many replicas keep up with a rate of requests or so many users");
     command->footer(
         "--prompt and --output say how long a request is, --gpus how many GPUs a replica may have (default: 8).\n"
         "Sequences in flight and layouts are searched; what Layout gives is fixed. Exit codes: 0 a layout fits, 1 none "
@@ -216,8 +217,9 @@ void add_replicas(CLI::App& app, int& exit) {
     add_source(*command, o.job)->required();
     const auto option = options_in(*command, "Requests");
     option("--requests_per_second,--rate,--request_rate,--qps,--rps", o.requests_per_second,
-           "requests of all users in a second", "X")
-        ->required();
+           "requests of all users in a second", "X");
+    option("--users,--concurrent_users", o.users, "users who each have one request at a time, in place of a rate", "N");
+    option("--think_time", o.think_time, "seconds from an answer to its user's next request; default: 0", "X");
     option("--arrivals", o.arrivals, "random (independent of each other) or even; default: random", "NAME");
     option("--max_time_to_first_token", o.max_time_to_first_token, "seconds under load, expected, at most", "X");
     option("--max_time_per_token", o.max_time_per_token, "seconds of a sequence's token under load, at most", "X");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// llmres replicas: how many replicas keep up with a rate of requests, in which layout.
+// llmres replicas: how many replicas keep up with a rate of requests or with so many users, in which layout.
 #include "command_line.hpp"
 #include "commands.hpp"
 #include "report.hpp"
@@ -23,12 +23,19 @@ namespace {
 constexpr int gpus_of_a_node = 8;
 
 llmres::request_load load_of(const replicas_options& o) {
-    if (!(o.requests_per_second > 0))
-        throw refusal{llmres::refused(llmres::error_code::out_of_range, "requests_per_second",
-                                      fmt::format("{}", o.requests_per_second), "a number above 0")};
-    llmres::request_load load{.requests = llmres::hertz(o.requests_per_second),
+    if (o.users == 0 && !o.requests_per_second)
+        throw refusal{llmres::refused(llmres::error_code::missing, "requests_per_second", "absent",
+                                      "--requests_per_second X, or --users N who wait for answers")};
+    const double rate = o.requests_per_second.value_or(0);
+    if (o.users == 0 && !(rate > 0))
+        throw refusal{llmres::refused(llmres::error_code::out_of_range, "requests_per_second", fmt::format("{}", rate),
+                                      "a number above 0")};
+    refuse_negative("think_time", o.think_time);
+    llmres::request_load load{.requests = llmres::hertz(rate),
+                              .users = o.users,
                               .time_to_first_token = time_limit("max_time_to_first_token", o.max_time_to_first_token),
-                              .time_per_token = time_limit("max_time_per_token", o.max_time_per_token)};
+                              .time_per_token = time_limit("max_time_per_token", o.max_time_per_token),
+                              .think_time = llmres::approx(llmres::seconds(1)) * o.think_time};
     if (!o.arrivals.empty()) load.arrivals = named<llmres::arrivals>("arrivals", o.arrivals);
     return load;
 }
@@ -52,11 +59,10 @@ struct replica_cost {
     llmres::expense million_tokens{};
 };
 
-llmres::maybe<replica_cost> cost_of(const llmres::replica_set& r, const llmres::plan_request& asked,
-                                    const llmres::request_load& load) {
+llmres::maybe<replica_cost> cost_of(const llmres::replica_set& r, const llmres::plan_request& asked) {
     if (!asked.cost) return {};
     const std::int64_t each = r.plan.layout.gpus();
-    const double made = load.requests.in(llmres::hertz) * static_cast<double>(asked.job.output.in(llmres::tokens));
+    const double made = r.requests.in(llmres::hertz) * static_cast<double>(asked.job.output.in(llmres::tokens));
     const auto of = [&](llmres::duration time) {
         const auto at = [&](std::int64_t replicas) {
             return expense_of(*asked.cost, asked.cluster, replicas * each, time);
@@ -76,9 +82,10 @@ llmres::maybe<replica_cost> cost_of(const llmres::replica_set& r, const llmres::
 void print_replicas(std::span<const llmres::replica_set> best, const llmres::plan_request& asked,
                     const llmres::request_load& load) {
     std::vector<table_row> rows;
-    std::vector<column> columns{
-        {"", true},          {"GPUs", true},        {"replicas"},     {"requests/s of each", true},
-        {"in flight", true}, {"first token", true}, {"a token", true}};
+    std::vector<column> columns{{"", true},          {"GPUs", true},
+                                {"replicas"},        {load.users > 0 ? "users of each" : "requests/s of each", true},
+                                {"in flight", true}, {"first token", true},
+                                {"a token", true}};
     const bool priced = asked.cost && asked.cost->has_price(), powered = asked.cost && asked.cost->has_energy();
     const std::string money =
         priced && !asked.cost->currency.empty() ? std::string{asked.cost->currency.view()} : std::string{"cost"};
@@ -88,10 +95,11 @@ void print_replicas(std::span<const llmres::replica_set> best, const llmres::pla
     for (const llmres::replica_set& r : best) {
         const llmres::steady_speed& steady = r.plan.speed.steady;
         rows.push_back({fmt::format("{}", rows.size() + 1), fmt::format("{}", r.gpus()), number_and_bounds(r),
-                        fmt::format("{:.3g}", r.each.expected.in(llmres::hertz)), fmt::format("{}", r.in_flight),
-                        to_string(steady.time_to_first_token.expected),
+                        load.users > 0 ? fmt::format("{:.0f}", r.users_of_each.expected)
+                                       : fmt::format("{:.3g}", r.each.expected.in(llmres::hertz)),
+                        fmt::format("{}", r.in_flight), to_string(steady.time_to_first_token.expected),
                         to_string(steady.time_per_output_token.expected)});
-        const llmres::maybe<replica_cost> cost = cost_of(r, asked, load);
+        const llmres::maybe<replica_cost> cost = cost_of(r, asked);
         const auto three_digits = [](double amount) { return fmt::format("{:.3g}", amount); };
         if (priced)
             for (const llmres::expense* e : {&cost->hour, &cost->million_tokens})
@@ -111,39 +119,59 @@ llmres::json_value bounds_json(const llmres::interval<T>& i, const In& in) {
 llmres::json_value replicas_json(const llmres::replica_set& r, const replicas_options& o) {
     const auto rate = [](llmres::frequency f) { return f.in(llmres::hertz); };
     const llmres::steady_speed& steady = r.plan.speed.steady;
-    return {{"gpus", r.gpus()},
-            {"replicas", r.replicas},
-            {"replicas_bounds", bounds_json(r.replicas_bounds, [](std::int64_t n) { return n; })},
-            {"requests_per_second", rate(r.each.expected)},
-            {"requests_per_second_bounds", bounds_json(r.each, rate)},
-            {"in_flight", r.in_flight},
-            {"time_to_first_token", steady.time_to_first_token.expected.in(llmres::seconds)},
-            {"time_to_first_token_bounds", llmres::to_json(steady.time_to_first_token)},
-            {"time_per_output_token", steady.time_per_output_token.expected.in(llmres::seconds)},
-            {"time_per_output_token_bounds", llmres::to_json(steady.time_per_output_token)},
-            {"layout", llmres::to_json(r.plan.layout)},
-            {"command", command_of(o.job, replica_patch(r))}};
+    llmres::json_value shown{{"gpus", r.gpus()},
+                             {"replicas", r.replicas},
+                             {"replicas_bounds", bounds_json(r.replicas_bounds, [](std::int64_t n) { return n; })},
+                             {"requests_per_second", rate(r.each.expected)},
+                             {"requests_per_second_bounds", bounds_json(r.each, rate)},
+                             {"in_flight", r.in_flight},
+                             {"time_to_first_token", steady.time_to_first_token.expected.in(llmres::seconds)},
+                             {"time_to_first_token_bounds", llmres::to_json(steady.time_to_first_token)},
+                             {"time_per_output_token", steady.time_per_output_token.expected.in(llmres::seconds)},
+                             {"time_per_output_token_bounds", llmres::to_json(steady.time_per_output_token)},
+                             {"layout", llmres::to_json(r.plan.layout)},
+                             {"command", command_of(o.job, replica_patch(r))}};
+    if (o.users > 0) {
+        shown["users"] = r.users_of_each.expected;
+        shown["users_bounds"] = bounds_json(r.users_of_each, [](double n) { return n; });
+    }
+    return shown;
 }
 
 llmres::json_value answer_of(const llmres::plan_request& asked, const llmres::request_load& load,
                              const llmres::json_value& assumed, std::span<const llmres::replica_set> best,
                              const replicas_options& o) {
-    llmres::json_value answer{{"requests_per_second", load.requests.in(llmres::hertz)},
-                              {"arrivals", name_of(load.arrivals)},
+    llmres::json_value answer{{"arrivals", name_of(load.arrivals)},
                               {"job", llmres::to_json(asked.job)},
                               {"runtime", llmres::runtime_to_json(asked)},
                               {"cluster", llmres::to_json(asked.cluster)},
                               {"assumed", assumed},
                               {"best", llmres::json_value::array()}};
+    if (load.users > 0) {
+        answer.erase("arrivals");
+        answer["users"] = load.users;
+        answer["think_time"] = load.think_time.in(llmres::seconds);
+    } else {
+        answer["requests_per_second"] = load.requests.in(llmres::hertz);
+    }
     if (load.time_to_first_token) answer["max_time_to_first_token"] = load.time_to_first_token->in(llmres::seconds);
     if (load.time_per_token) answer["max_time_per_token"] = load.time_per_token->in(llmres::seconds);
     for (const llmres::replica_set& r : best) {
         answer["best"].push_back(replicas_json(r, o));
-        if (const auto cost = cost_of(r, asked, load))
+        if (const auto cost = cost_of(r, asked))
             answer["best"].back()["expense"] = {{"hour", llmres::detail::expense_json(cost->hour)},
                                                 {"million_tokens", llmres::detail::expense_json(cost->million_tokens)}};
     }
     return answer;
+}
+
+/// The load as it was asked, ahead of `of 1000 + 300 tokens`.
+std::string words_of(const llmres::request_load& load) {
+    if (load.users == 0) return fmt::format("{} requests a second", load.requests.in(llmres::hertz));
+    const std::string thinking = load.think_time > llmres::duration{}
+                                     ? fmt::format(" who think for {}", to_string(load.think_time))
+                                     : std::string{};
+    return fmt::format("{} user{}{}, one request each at a time,", load.users, load.users == 1 ? "" : "s", thinking);
 }
 
 /// What was not said and was assumed, less what the search chooses.
@@ -178,9 +206,9 @@ int run_replicas(const replicas_options& o) {
         return best.empty() ? does_not_fit : fits;
     }
     const llmres::job& j = asked.job;
-    fmt::print("{}, {} requests a second of {} + {} tokens, on {} with at most {} in a replica, runtime {}\n\n",
-               j.model.name.view(), o.requests_per_second, j.prompt.in(llmres::tokens), j.output.in(llmres::tokens),
-               asked.cluster.gpu.name.view(), asked.cluster.gpus, j.runtime.identity.name.view());
+    fmt::print("{}, {} of {} + {} tokens, on {} with at most {} in a replica, runtime {}\n\n", j.model.name.view(),
+               words_of(load), j.prompt.in(llmres::tokens), j.output.in(llmres::tokens), asked.cluster.gpu.name.view(),
+               asked.cluster.gpus, j.runtime.identity.name.view());
     if (best.empty()) {
         fmt::print("The job fits in no layout on {} of them.\n", asked.cluster.gpus);
         return does_not_fit;
@@ -188,7 +216,8 @@ int run_replicas(const replicas_options& o) {
     print_replicas(best, asked, load);
     fmt::print("\n");
     print_profile(asked.profile);
-    if (o.arrivals.empty()) assumed["arrivals"] = "random";
+    if (o.arrivals.empty() && o.users == 0) assumed["arrivals"] = "random";
+    if (o.users > 0 && o.think_time == 0) assumed["think_time"] = 0;
     print_assumed(assumed);
     fmt::print("plan     {}\n", command_of(o.job, replica_patch(best[0])));
     llmres::job one = j;

@@ -316,7 +316,7 @@ private:
         for (const option_alias& alias : option_aliases) {
             if (alias.typed != (alias.typed.starts_with('-') ? std::string_view{one_dash} : std::string_view{name}))
                 continue;
-            if (is_flag(name) && alias.in_training.empty()) break;  // the program's own word
+            if ((is_flag(name) || is_own(name)) && alias.in_training.empty()) break;  // the program's own word
             if (!runtime_named(typed_).starts_with(alias.of_runtime))
                 throw refusal{llmres::refused(
                     llmres::error_code::unknown, name, taken_value(written),
@@ -332,7 +332,7 @@ private:
     bool is_own(const std::string& name) const { return std::find(flags_.begin(), flags_.end(), name) != flags_.end(); }
     /// An option of the command alone, whose value follows as it is, but for times with their unit.
     void own(const std::string& name, const std::string& written) {
-        const bool is_time = name == "max_time_to_first_token" || name == "max_time_per_token";
+        const bool is_time = name == "max_time_to_first_token" || name == "max_time_per_token" || name == "think_time";
         if (!is_time) return own_.push_back("--" + name + (value_ ? "=" + *value_ : ""));
         const std::string typed = taken_value(written);
         const nlohmann::json seconds = value_in_own_unit(name, typed);

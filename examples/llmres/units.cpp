@@ -20,24 +20,26 @@ namespace {
 /// What a suffix multiplies by; of two readings, both are named.
 struct unit {
     std::string_view suffix;
-    double factor;
+    double factor = 0;
     std::string_view instead = "";  ///< the readings, where the suffix has two
 };
+template <std::size_t N, std::size_t M>
+constexpr std::array<unit, N + M> joined(const std::array<unit, N>& a, const std::array<unit, M>& b) {
+    std::array<unit, N + M> all{};
+    std::copy(a.begin(), a.end(), all.begin());
+    std::copy(b.begin(), b.end(), all.begin() + N);
+    return all;
+}
 constexpr double ki = 1024, mi = ki * ki, gi = mi * ki, ti = gi * ki;
 constexpr std::array token_units{unit{"k", ki}, unit{"m", mi}};
-constexpr std::array size_units{unit{"b", 1},
-                                unit{"kb", 1e3},
-                                unit{"mb", 1e6},
-                                unit{"gb", 1e9},
-                                unit{"tb", 1e12},
-                                unit{"kib", ki},
-                                unit{"mib", mi},
-                                unit{"gib", gi},
-                                unit{"tib", ti},
-                                unit{"k", 0, "kB (1000) or KiB (1024)"},
-                                unit{"m", 0, "MB (10^6) or MiB (2^20)"},
-                                unit{"g", 0, "GB (10^9) or GiB (2^30)"},
-                                unit{"t", 0, "TB (10^12) or TiB (2^40)"}};
+constexpr std::array byte_units{unit{"b", 1},    unit{"kb", 1e3}, unit{"mb", 1e6}, unit{"gb", 1e9}, unit{"tb", 1e12},
+                                unit{"kib", ki}, unit{"mib", mi}, unit{"gib", gi}, unit{"tib", ti}};
+constexpr std::array size_units =
+    joined(byte_units, std::array{unit{"k", 0, "kB (1000) or KiB (1024)"}, unit{"m", 0, "MB (10^6) or MiB (2^20)"},
+                                  unit{"g", 0, "GB (10^9) or GiB (2^30)"}, unit{"t", 0, "TB (10^12) or TiB (2^40)"}});
+/// What a machine has: of two readings the smaller, since what fits in 32 GB fits in 32 GiB, too.
+constexpr std::array capacity_units =
+    joined(byte_units, std::array{unit{"k", 1e3}, unit{"m", 1e6}, unit{"g", 1e9}, unit{"t", 1e12}});
 constexpr std::array rate_units{unit{"m", 1e6},       unit{"g", 1e9},       unit{"t", 1e12},      unit{"p", 1e15},
                                 unit{"mb/s", 1e6},    unit{"gb/s", 1e9},    unit{"tb/s", 1e12},   unit{"gib/s", gi},
                                 unit{"tib/s", ti},    unit{"gflops", 1e9},  unit{"tflops", 1e12}, unit{"pflops", 1e15},
@@ -110,6 +112,7 @@ double factor_of(std::string_view flag, const std::string& typed, std::string_vi
     if (is_one_of(flag, {"prompt", "output", "context", "max_batched_tokens", "lengths_mean", "lengths_longest",
                          "sequence", "mean_length", "encoder_tokens"}))
         return factor_in(token_units, flag, typed, suffix);
+    if (is_one_of(flag, {"host_memory", "gpu_memory"})) return factor_in(capacity_units, flag, typed, suffix);
     if (is_size(flag)) return factor_in(size_units, flag, typed, suffix);
     if (is_one_of(flag, {"host_bandwidth", "gpu_bandwidth", "gpu_flops"}))
         return factor_in(rate_units, flag, typed, suffix);
@@ -120,7 +123,7 @@ double factor_of(std::string_view flag, const std::string& typed, std::string_vi
     if (is_part(flag)) return factor_in(part_units, flag, typed, suffix);
     if (is_one_of(flag, {"tokens", "samples"})) return factor_in(count_units, flag, typed, suffix);
     if (is_one_of(flag, {"max_time_to_first_token", "max_time_per_token", "mtbf", "gpu_mtbf", "checkpoint",
-                         "checkpoint_interval", "restart"}))
+                         "checkpoint_interval", "restart", "think_time"}))
         return factor_in(time_units, flag, typed, suffix);
     if (flag == "gpu_life") return factor_in(life_units, flag, typed, suffix);
     if (is_one_of(flag, {"gpu_power", "power_limit"})) return factor_in(power_units, flag, typed, suffix);

@@ -140,6 +140,11 @@ TEST_CASE("a load that cannot be is refused by its field") {
     CHECK(field(j, {.requests = hertz(1.0), .time_per_token = ms(0.001)}) == "max_time_per_token");
     CHECK(field(j, {.requests = hertz(1.0), .time_to_first_token = ms(1)}) == "max_time_to_first_token");
     CHECK(field(j, {.requests = hertz(1.0), .time_to_first_token = ms(-1)}) == "max_time_to_first_token");
+    CHECK(field(j, {.users = -1}) == "users");
+    CHECK(field(j, {.users = 1'000'000'001}) == "users");
+    CHECK(field(j, {.requests = hertz(1.0), .users = 1}) == "users");
+    CHECK(field(j, {.users = 1, .think_time = ms(-1)}) == "think_time");
+    CHECK(field(j, {.requests = hertz(1.0), .think_time = ms(1)}) == "think_time");
     j.output = {};
     CHECK(field(j, load) == "output");
     j = chat(models::llama_3_1_8b);
@@ -179,12 +184,67 @@ TEST_CASE("sequences in flight are no more than a replica's caches hold, nor tha
     }
 }
 
-TEST_CASE("a Poisson variable of the mean in flight stays below the most with two standard deviations") {
-    for (const double most : {1.0, 2.0, 8.0, 100.0}) {
-        const double mean = detail::mean_in_flight(arrivals::random, most);
-        CHECK(mean + 2 * std::sqrt(mean) == doctest::Approx(most));
-        CHECK(detail::mean_in_flight(arrivals::even, most) == most);
+TEST_CASE("the mean number in flight stays below the most with two standard deviations of its distribution") {
+    using detail::mean_in_flight;
+    using detail::variance_over_mean;
+    const request_load random{.requests = hertz(1.0)}, even{.requests = hertz(1.0), .arrivals = arrivals::even};
+    CHECK(variance_over_mean(random, ms(5)) == 1.0);
+    CHECK(variance_over_mean(even, ms(5)) == 0.0);
+    // A user waits 10 s and thinks 30: 3 of 4 think at a time, so that the variance is n p (1 - p) = 0.75 of the mean.
+    CHECK(variance_over_mean({.users = 7, .think_time = seconds(30)}, approx(seconds(10))) == doctest::Approx(0.75));
+    CHECK(variance_over_mean({.users = 7}, approx(seconds(10))) == 0.0);
+    for (const double most : {1.0, 2.0, 8.0, 100.0})
+        for (const double varies : {0.0, 0.2, 0.75, 1.0}) {
+            const double mean = mean_in_flight(varies, most);
+            CHECK(mean + 2 * std::sqrt(varies * mean) == doctest::Approx(most));
+        }
+}
+
+TEST_CASE("users who do not think have each one of the sequences in flight, or fewer where the work allows no more") {
+    const job asked = chat(models::llama_3_1_8b);
+    for (const std::int64_t users : {1, 100, 500, 12'345}) {
+        const request_load load{.users = users, .time_per_token = ms(20)};
+        const replica_set found = replicas_for(asked, h100(1), load).value();
+        const auto most = static_cast<double>(found.in_flight);
+        CHECK(found.users_of_each.expected <= most * 1.000001);
+        CHECK(found.users_of_each.expected > most * 0.8);
+        CHECK(static_cast<double>(found.replicas) * found.users_of_each.expected >=
+              static_cast<double>(users) * 0.999999);
+        CHECK(static_cast<double>(found.replicas - 1) * found.users_of_each.expected < static_cast<double>(users));
+        CHECK(found.replicas_bounds.low <= found.replicas);
+        // Little's law: requests a second are the users over the time of one answer.
+        const steady_speed& s = found.plan.speed.steady;
+        const double answer = (s.time_to_first_token.expected + s.time_per_output_token.expected * 500.0).in(seconds);
+        CHECK(found.requests.in(hertz) == doctest::Approx(static_cast<double>(users) / answer));
     }
+}
+
+TEST_CASE("users who think between requests are more to a replica, up to those of a rate that is as large") {
+    const job asked = chat(models::llama_3_1_8b);
+    const request_load hurried{.users = 2000, .time_per_token = ms(20)};
+    double before = replicas_for(asked, h100(1), hurried)->users_of_each.expected;
+    for (const std::int64_t think : {5, 30, 300, 3000}) {
+        request_load load = hurried;
+        load.think_time = seconds(think);
+        const replica_set found = replicas_for(asked, h100(1), load).value();
+        CHECK(found.users_of_each.expected > before);
+        before = found.users_of_each.expected;
+        CHECK(found.users_of_each.low <= found.users_of_each.expected);
+        CHECK(found.users_of_each.expected <= found.users_of_each.high);
+        CHECK(static_cast<double>(found.replicas) * found.users_of_each.expected >= 2000);
+        // The interactive response time law: users = X (R + Z).
+        const steady_speed& s = found.plan.speed.steady;
+        const double answer = (s.time_to_first_token.expected + s.time_per_output_token.expected * 500.0).in(seconds);
+        CHECK(found.users_of_each.expected ==
+              doctest::Approx(found.each.expected.in(hertz) * (answer + static_cast<double>(think))));
+        CHECK(found.requests.in(hertz) == doctest::Approx(2000 / (answer + static_cast<double>(think))));
+    }
+    // Of many users who think long each request is as independent of the others as of a Poisson process.
+    const request_load patient{.users = 1'000'000, .time_per_token = ms(20), .think_time = seconds(100'000)};
+    const replica_set of_users = replicas_for(asked, h100(1), patient).value();
+    const replica_set of_rate =
+        replicas_for(asked, h100(1), {.requests = of_users.requests, .time_per_token = ms(20)}).value();
+    CHECK(std::abs(of_users.gpus() - of_rate.gpus()) <= 1);
 }
 
 TEST_CASE("a layout with room for a single sequence keeps up with what one sequence finishes") {
@@ -276,10 +336,10 @@ TEST_CASE("replicas are the fewest whose rates add up to what is wanted") {
         for (int each = 1; each <= 9; ++each) {
             std::int64_t fewest = 1;
             while (fewest * each < wanted) ++fewest;
-            CHECK(detail::replicas_at(hertz(wanted), hertz(each)) == fewest);
+            CHECK(detail::replicas_at(static_cast<double>(wanted) / each) == fewest);
         }
-    CHECK(detail::replicas_at(hertz(1.0), hertz(0.25)) == 4);
-    CHECK(detail::replicas_at(hertz(1.0), hertz(0.75)) == 2);
+    CHECK(detail::replicas_at(1.0 / 0.25) == 4);
+    CHECK(detail::replicas_at(1.0 / 0.75) == 2);
 }
 
 TEST_CASE("the least time that a layout reaches with one sequence is remembered, in whatever order layouts come") {

@@ -52,6 +52,30 @@ TEST_CASE("a page shows replicas with bounds and the command that starts one; wh
     CHECK(page.out.find("launch   vllm serve") != std::string::npos);
 }
 
+TEST_CASE("users ask in place of a rate, each with one request at a time, and think between two") {
+    const json busy = sized({"--users", "500", "--tpot", "200ms"});
+    CHECK(busy["users"] == 500);
+    CHECK_FALSE(busy.contains("requests_per_second"));
+    for (const json& r : busy["best"]) {
+        CHECK(r["replicas"].get<double>() * r["users"].get<double>() >= 499.999);
+        CHECK(r["users"].get<double>() <= r["in_flight"].get<double>() * 1.00001);
+        CHECK(r["users_bounds"]["low"] <= r["users"]);
+        CHECK(r["users"] <= r["users_bounds"]["high"]);
+    }
+    const json patient = sized({"--concurrent-users", "500", "--think-time", "1min", "--tpot", "200ms"});
+    CHECK(patient["think_time"] == 60);
+    CHECK(patient["best"][0]["gpus"].get<int>() < busy["best"][0]["gpus"].get<int>());
+    const outcome page = run(asked({"--users", "500", "--think_time", "1min"}));
+    CHECK(page.out.find("500 users who think for 1 min, one request each at a time, of 1000 + 200 tokens") !=
+          std::string::npos);
+    CHECK(page.out.find("users of each") != std::string::npos);
+    refused(asked({"--users", "-1"}), {"users is -1", "1 to"});
+    refused(asked({"--users", "5", "--rps", "3"}), {"users is 5", "not both"});
+    refused(asked({"--rps", "3", "--think_time", "5"}), {"think_time", "users"});
+    refused(asked({"--users", "3", "--think_time", "-5"}), {"think_time is -5"});
+    refused(asked({}), {"--requests_per_second", "--users"});
+}
+
 TEST_CASE("where no layout holds the job, there is none") {
     const arguments large{"replicas", "llama-3.1-405b",        "--gpu", "l4", "--prompt", "1000", "--output",
                           "200",      "--requests_per_second", "1"};

@@ -251,7 +251,9 @@ TEST_CASE("every command that takes a job or a model knows the options of other 
     CHECK(found.json()["job"]["context"] == 8192);
     CHECK(found.json()["cluster"]["gpus"] == 8);
     CHECK(found.json()["best"][0]["batch"].get<int>() <= 8);
-    refused({"search", "llama-3.1-8b", "--gpu", "l4", "--host-memory", "64G"}, {"host_memory", "GB", "GiB"});
+    refused({"search", "llama-3.1-8b", "--gpu", "l4", "--in_use", "2G"}, {"in_use", "GB", "GiB"});
+    CHECK(run({"plan", "llama-3.1-8b", "--gpu", "l4", "--context", "8k", "--host-memory", "64G", "--json"})
+              .json()["cluster"]["host"]["memory"] == 64'000'000'000);
     refused({"search", "llama-3.1-8b", "--gpu", "l4", "--objectiv", "throughput"}, {"--objective"});
     CHECK(run({"model", "qwen3-8b", "--kv-cache-dtype", "fp8", "--json"}).json()["kv_cache"] == "fp8_e4m3");
     refused({"model", "qwen3-8b", "--quantization", "q8"}, {"q8_0"});

@@ -224,7 +224,7 @@ TEST_CASE("every unit multiplies, a unit of two meanings is refused with both, a
             }
         };
         if (program::factor_of(flag, "", "kib") != 0)
-            check_units(program::size_units);
+            flag == "in_use" ? check_units(program::size_units) : check_units(program::capacity_units);
         else if (program::factor_of(flag, "", "tflops") != 0)
             check_units(program::rate_units);
         else if (program::factor_of(flag, "", "gbit/s") != 0)

@@ -23,7 +23,8 @@
 #include <span>
 #include <string_view>
 
-/// How many replicas of a serving job keep up with a rate of requests, in which layout, so that none waits too long?
+/// How many replicas of a serving job keep up with a rate of requests, or with so many users, in which layout, so that
+/// none waits too long?
 ///
 ///     const auto wanted = request_load{.requests = hertz(20), .time_to_first_token = seconds(1)};
 ///     const auto found = replicas_for(job, cluster, wanted);   // result<replica_set>
@@ -38,12 +39,15 @@ enum class arrivals : std::uint8_t {
 template <>
 inline constexpr std::array<std::string_view, 2> names_of<arrivals>{"random", "even"};
 
-/// Requests and what they may wait, each with the job's `prompt` and `output`.
+/// Requests and what they may wait, each with the job's `prompt` and `output`. They come at a rate (an open loop), or
+/// from so many users of whom each reads an answer before the next request (a closed loop).
 struct request_load {
-    frequency requests{};                                  ///< a second
-    llmres::arrivals arrivals = llmres::arrivals::random;  ///< how they come
+    frequency requests{};                                  ///< a second; 0: those of the users
+    llmres::arrivals arrivals = llmres::arrivals::random;  ///< how requests of a rate come
+    std::int64_t users = 0;                                ///< who each have one request at a time; 0: a rate
     maybe<duration> time_to_first_token{};                 ///< under load (steady_speed), expected, at most
     maybe<duration> time_per_token{};                      ///< under load, expected, at most
+    duration think_time{};                                 ///< from an answer's end to its user's next request, mean
 };
 
 /// Replicas of one layout that keep up.
@@ -52,6 +56,8 @@ struct replica_set {
     interval<std::int64_t> replicas_bounds{};  ///< at the bounds of that rate
     std::int64_t in_flight = 0;                ///< sequences that a replica computes at once, at most
     interval<frequency> each{};                ///< requests that a replica finishes in a second
+    interval<double> users_of_each{};          ///< users that a replica serves; 0: the load is a rate
+    frequency requests{};                      ///< of the load, a second: its rate, or what its users ask
     job_plan plan{};                           ///< of one replica, with so many sequences
     /// GPUs of all replicas.
     constexpr std::int64_t gpus() const { return replicas * plan.layout.gpus(); }
@@ -67,7 +73,13 @@ struct replica_set {
 /// Under random arrivals the number in flight varies as a Poisson variable does (M/G/infinity): a replica is given so
 /// many requests that the mean and two standard deviations are n.
 ///
-/// Errors: a job that does not serve, or generates no tokens, or does not give its `prompt` and `output`; no requests;
+/// A user has a request in flight for the response time R and thinks for Z: so many users ask users / (R + Z) requests
+/// a second (the interactive response time law, Denning and Buzen, "The operational analysis of queueing network
+/// models", 1978). Of a replica's users each is waiting with probability R / (R + Z), so that the number in flight is
+/// binomial: n users where nobody thinks, a Poisson variable where all think long.
+///
+/// Errors: a job that does not serve, or generates no tokens, or does not give its `prompt` and `output`; no requests
+/// or users, or both; a time to think without users;
 /// a field of job or cluster out of its bounds; limits of time that no layout keeps, with the least that one reaches.
 constexpr result<std::size_t> replicas_for(const job& j, const cluster& c, const request_load& load,
                                            const layout_space& layouts, std::span<replica_set> best);
@@ -80,6 +92,22 @@ constexpr result<replica_set> replicas_for(const job& j, const cluster& c, const
 namespace detail {
 
 inline constexpr double most_requests = 1e9;
+inline constexpr std::int64_t most_users = 1'000'000'000;
+
+constexpr status validate_arrivals(const request_load& load) {
+    if (load.users < 0 || load.users > most_users)
+        return refused(error_code::out_of_range, "users", load.users, "1 to a billion");
+    if (load.users > 0 && load.requests != frequency{})
+        return refused(error_code::inconsistent, "users", load.users, "users or requests_per_second, not both");
+    if (load.think_time < duration{} || (load.users == 0 && load.think_time > duration{}))
+        return refused(load.users == 0 ? error_code::inconsistent : error_code::out_of_range, "think_time",
+                       load.think_time < duration{} ? "below 0" : "above 0",
+                       load.users == 0 ? "users who think" : "0 or more seconds");
+    if (load.users > 0 || (load.requests > frequency{} && load.requests <= hertz(most_requests))) return done{};
+    return refused(error_code::out_of_range, "requests_per_second",
+                   load.requests > frequency{} ? "more than a billion" : "0 or less",
+                   "a rate above 0, of at most a billion");
+}
 
 constexpr status validate_load(const job& j, const request_load& load) {
     if (trains(j)) return refused(error_code::unsupported, "task", name_of(j.task), "serving");
@@ -91,10 +119,7 @@ constexpr status validate_load(const job& j, const request_load& load) {
         return refused(error_code::missing, "prompt", j.prompt.in(tokens), "tokens of a request's prompt");
     if (j.output <= token_count{})
         return refused(error_code::missing, "output", j.output.in(tokens), "tokens made for a request");
-    if (!(load.requests > frequency{}) || load.requests > hertz(most_requests))
-        return refused(error_code::out_of_range, "requests_per_second",
-                       load.requests > frequency{} ? "more than a billion" : "0 or less",
-                       "a rate above 0, of at most a billion");
+    if (const status s = validate_arrivals(load); !s) return s;
     const auto positive = [](const char* field, const maybe<duration>& limit) -> status {
         if (limit && !(*limit > duration{}))
             return refused(error_code::out_of_range, field, "0 or less", "seconds above 0");
@@ -104,11 +129,16 @@ constexpr status validate_load(const job& j, const request_load& load) {
     return positive("max_time_per_token", load.time_per_token);
 }
 
-/// The mean number in flight of which a Poisson variable stays below `most` with two standard deviations:
-/// m + 2 sqrt(m) = most.
-constexpr double mean_in_flight(arrivals a, double most) {
-    if (a == arrivals::even) return most;
-    const double root = square_root(most + 1.0) - 1.0;
+/// The part of its mean that the variance of the number in flight is: 0 where requests come evenly, 1 where it is a
+/// Poisson variable, and Z / (R + Z) of users, where it is binomial.
+constexpr double variance_over_mean(const request_load& load, duration response) {
+    if (load.users > 0) return load.think_time / (response + load.think_time);
+    return load.arrivals == arrivals::even ? 0.0 : 1.0;
+}
+
+/// The mean number in flight that stays below `most` with two standard deviations: m + 2 sqrt(v m) = most.
+constexpr double mean_in_flight(double variance_over_mean, double most) {
+    const double root = square_root(most + variance_over_mean) - square_root(variance_over_mean);
     return root * root;
 }
 
@@ -120,29 +150,45 @@ constexpr interval<duration> wait_for_batch(const job& j, const job_plan& p) {
     return {duration{}, (prompts.expected + step.expected * made) * 0.5, prompts.high + step.high * made};
 }
 
+/// The time from a request to the end of its answer, less what it waits for the batch that is under way.
+constexpr interval<duration> response_time(const job& j, const job_plan& p) {
+    const auto made = static_cast<double>(j.output.in(tokens));
+    const interval<duration> wait = wait_for_batch(j, p), &first = p.speed.steady.time_to_first_token;
+    const interval<duration>& token = p.speed.steady.time_per_output_token;
+    return {first.low - wait.low + token.low * made, first.expected - wait.expected + token.expected * made,
+            first.high - wait.high + token.high * made};
+}
+
 /// Requests that a replica finishes in a second. They are in flight from the beginning of their batch on.
 constexpr interval<frequency> requests_of(const job& j, const job_plan& p, double in_flight) {
     const auto ranks = static_cast<double>(p.layout.all_data_ranks());
     const auto made = static_cast<double>(j.output.in(tokens));
     const auto all = static_cast<double>(p.speed.steady.in_flight);
     const auto prompts = static_cast<double>(prompts_before_token(j, p.layout));
-    const auto rate = [&](duration first, duration token, duration prompt, duration step) {
-        const double by_time = in_flight / (first + token * made).in(seconds);
+    const auto rate = [&](duration response, duration prompt, duration step) {
+        const double by_time = in_flight / response.in(seconds);
         const double by_work = ranks / (prompt / prompts + step * (made * ranks / all)).in(seconds);
         return hertz(by_time < by_work ? by_time : by_work);
     };
-    const steady_speed& steady = p.speed.steady;
+    const interval<duration> response = response_time(j, p);
     const interval<duration> prompt = p.speed.prefill.total();
     const interval<duration> step = p.speed.step.total();
-    const interval<duration> wait = wait_for_batch(j, p), &first = steady.time_to_first_token;
-    const interval<duration>& token = steady.time_per_output_token;
-    return {rate(first.high - wait.high, token.high, prompt.high, step.high),
-            rate(first.expected - wait.expected, token.expected, prompt.expected, step.expected),
-            rate(first.low - wait.low, token.low, prompt.low, step.low)};
+    return {rate(response.high, prompt.high, step.high), rate(response.expected, prompt.expected, step.expected),
+            rate(response.low, prompt.low, step.low)};
 }
 
-constexpr std::int64_t replicas_at(frequency wanted, frequency each) {
-    const double exact = wanted / each;
+/// Users whom a replica serves that finishes so many requests a second, each of whom waits for the response and thinks.
+/// One that answers sooner is asked sooner again.
+constexpr interval<double> users_of(const interval<frequency>& each, const interval<duration>& response,
+                                    duration think_time) {
+    const auto users = [&](frequency rate, duration time) { return rate.in(hertz) * (time + think_time).in(seconds); };
+    const double slow = users(each.low, response.high), fast = users(each.high, response.low);
+    return {slow < fast ? slow : fast, users(each.expected, response.expected), slow < fast ? fast : slow};
+}
+
+/// The smallest whole number of replicas that is not less. Rounding of a quotient adds no replica.
+constexpr std::int64_t replicas_at(double exact) {
+    exact *= 1.0 - 1e-12;
     const auto whole = static_cast<std::int64_t>(exact);
     return static_cast<double>(whole) < exact ? whole + 1 : whole;
 }
@@ -202,12 +248,23 @@ private:
         return false;
     }
     constexpr void add(const job& tried, const job_plan& p, std::int64_t in_flight) {
+        const interval<duration> response = response_time(tried, p);
+        const double varies = variance_over_mean(load, response.expected);
         replica_set made{.in_flight = in_flight,
-                         .each = requests_of(tried, p, mean_in_flight(load.arrivals, static_cast<double>(in_flight))),
+                         .each = requests_of(tried, p, mean_in_flight(varies, static_cast<double>(in_flight))),
+                         .requests = load.requests,
                          .plan = p};
-        made.replicas = replicas_at(load.requests, made.each.expected);
-        made.replicas_bounds = {replicas_at(load.requests, made.each.high), made.replicas,
-                                replicas_at(load.requests, made.each.low)};
+        interval<double> needed{load.requests / made.each.high, load.requests / made.each.expected,
+                                load.requests / made.each.low};
+        if (load.users > 0) {
+            const auto users = static_cast<double>(load.users);
+            made.users_of_each = users_of(made.each, response, load.think_time);
+            made.requests = hertz(users / (response.expected + load.think_time).in(seconds));
+            needed = {users / made.users_of_each.high, users / made.users_of_each.expected,
+                      users / made.users_of_each.low};
+        }
+        made.replicas = replicas_at(needed.expected);
+        made.replicas_bounds = {replicas_at(needed.low), made.replicas, replicas_at(needed.high)};
         insert_ordered(best, count, made, [](const replica_set& a, const replica_set& b) { return better(a, b); });
     }
 };
