@@ -44,6 +44,7 @@ inline constexpr std::array aliases{
     alias{"p100", "p100-pcie-16gb"}, alias{"p100-sxm2", "p100-sxm2-16gb"}, alias{"p100-pcie", "p100-pcie-16gb"},
     alias{"v100", "v100-sxm2-16gb"}, alias{"v100-16gb", "v100-sxm2-16gb"}, alias{"v100-32gb", "v100-sxm2-32gb"},
     alias{"v100-sxm2", "v100-sxm2-16gb"}, alias{"v100-pcie", "v100-pcie-16gb"}, alias{"v100s", "v100s-pcie-32gb"},
+    alias{"p1000", "quadro-p1000"}, alias{"p2000", "quadro-p2000"}, alias{"p2200", "quadro-p2200"},
     alias{"gv100", "quadro-gv100"}, alias{"rtx-8000", "quadro-rtx-8000"}, alias{"t4", "t4-16gb"},
     alias{"a100", "a100-sxm4-80gb"}, alias{"a100-80gb", "a100-sxm4-80gb"}, alias{"a100-40gb", "a100-sxm4-40gb"},
     alias{"a100-sxm", "a100-sxm4-80gb"}, alias{"a100-sxm4", "a100-sxm4-80gb"}, alias{"a100-sxm-80gb", "a100-sxm4-80gb"},
@@ -276,14 +277,13 @@ constexpr const gpu* named(std::string_view name) {
     return nullptr;
 }
 
-/// The only card that is called so but for the size of its memory ("arc a770"), and a laptop's card by other words for
-/// it ("4060 mobile", "4060 notebook").
+/// The only card that is called so but for the size of its memory ("arc a770"), a laptop's card by other words for it
+/// ("4060 mobile", "4060 notebook"), and one that laptops alone have ("rtx 4050").
 constexpr const gpu* nearly_named(std::string_view name) {
     const text<63> wanted = key(name);
     const gpu* found = nullptr;
     for (const gpu* card : gpus::all) {
-        // An RTX A2000 has 6 GB or 12, and only one of them is a row.
-        if (wanted.empty() || wanted == "a2000" || key(without_size(card->id.view()).name) != wanted) continue;
+        if (wanted.empty() || key(without_size(card->id.view()).name) != wanted) continue;
         if (found != nullptr) return nullptr;
         found = card;
     }
@@ -293,7 +293,10 @@ constexpr const gpu* nearly_named(std::string_view name) {
         laptop.append("laptop");
         found = named(laptop.view());
     }
-    return found;
+    if (found != nullptr || wanted.empty()) return found;
+    text<63> laptop_alone = wanted;
+    laptop_alone.append("laptop");
+    return named(laptop_alone.view());
 }
 
 /// Parts of names of what computes for language models and is no row of the tables, and what to ask instead.

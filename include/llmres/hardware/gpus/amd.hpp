@@ -474,6 +474,102 @@ inline constexpr gpu rx_580_8gb{.id = "rx-580-8gb", .name = "Radeon RX 580", .ve
     .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
     .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
 
+inline constexpr gpu rx_470_4gb{.id = "rx-470-4gb", .name = "Radeon RX 470", .vendor = gpu_vendor::amd,
+    .architecture = "GCN4 (Polaris 10)", .target = "gfx803", .launch_year = 2016, .sm_count = 32, .cuda_cores = 2048,
+    .tensor_cores = 0, .boost_clock = mhz(1206),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR5", .bus_bits = 256, .bandwidth = gb_per_s(211.2)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.3087), .fp64_tensor = tflops(0), .fp32 = tflops(4.94), .fp16_vector = tflops(4.94),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(120), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_570_4gb{.id = "rx-570-4gb", .name = "Radeon RX 570", .vendor = gpu_vendor::amd,
+    .architecture = "GCN4 (Polaris 20)", .target = "gfx803", .launch_year = 2017, .sm_count = 32, .cuda_cores = 2048,
+    .tensor_cores = 0, .boost_clock = mhz(1244),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR5", .bus_bits = 256, .bandwidth = gb_per_s(224)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.3185), .fp64_tensor = tflops(0), .fp32 = tflops(5.095), .fp16_vector = tflops(5.095),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(150), .links = {.pcie_generation = 3, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_5500_xt_4gb{.id = "rx-5500-xt-4gb", .name = "Radeon RX 5500 XT 4GB", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA1", .target = "gfx1012", .launch_year = 2019, .sm_count = 22, .cuda_cores = 1408,
+    .tensor_cores = 0, .boost_clock = mhz(1845),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(224)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.3247), .fp64_tensor = tflops(0), .fp32 = tflops(5.196), .fp16_vector = tflops(10.39),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(130), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_5600_xt{.id = "rx-5600-xt", .name = "Radeon RX 5600 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA1", .target = "gfx1010", .launch_year = 2020, .sm_count = 36, .cuda_cores = 2304,
+    .tensor_cores = 0, .boost_clock = mhz(1560),
+    .memory = {.marketing = gb(6), .fitted = gib(6), .type = "GDDR6", .bus_bits = 192, .bandwidth = gb_per_s(288)},
+    .l2_cache = mib(3),
+    .rates = {.fp64 = tflops(0.4493), .fp64_tensor = tflops(0), .fp32 = tflops(7.188), .fp16_vector = tflops(14.38),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(150), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6400{.id = "rx-6400", .name = "Radeon RX 6400", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1034", .launch_year = 2022, .sm_count = 12, .cuda_cores = 768,
+    .tensor_cores = 0, .boost_clock = mhz(2321),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR6", .bus_bits = 64, .bandwidth = gb_per_s(128)},
+    .l2_cache = mib(1),
+    .rates = {.fp64 = tflops(0.2228), .fp64_tensor = tflops(0), .fp32 = tflops(3.565), .fp16_vector = tflops(7.13),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(53), .links = {.pcie_generation = 4, .pcie_lanes = 4, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_6500_xt_4gb{.id = "rx-6500-xt-4gb", .name = "Radeon RX 6500 XT", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA2", .target = "gfx1034", .launch_year = 2022, .sm_count = 16, .cuda_cores = 1024,
+    .tensor_cores = 0, .boost_clock = mhz(2815),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR6", .bus_bits = 64, .bandwidth = gb_per_s(143.9)},
+    .l2_cache = mib(1),
+    .rates = {.fp64 = tflops(0.3603), .fp64_tensor = tflops(0), .fp32 = tflops(5.765), .fp16_vector = tflops(11.53),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(107), .links = {.pcie_generation = 4, .pcie_lanes = 4, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_5500m_4gb{.id = "rx-5500m-4gb", .name = "Radeon RX 5500M", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA1", .target = "gfx1012", .launch_year = 2019, .sm_count = 22, .cuda_cores = 1408,
+    .tensor_cores = 0, .boost_clock = mhz(1645),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR6", .bus_bits = 128, .bandwidth = gb_per_s(224)},
+    .l2_cache = mib(2),
+    .rates = {.fp64 = tflops(0.2895), .fp64_tensor = tflops(0), .fp32 = tflops(4.632), .fp16_vector = tflops(9.265),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(85), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu rx_5600m{.id = "rx-5600m", .name = "Radeon RX 5600M", .vendor = gpu_vendor::amd,
+    .architecture = "RDNA1", .target = "gfx1010", .launch_year = 2020, .sm_count = 36, .cuda_cores = 2304,
+    .tensor_cores = 0, .boost_clock = mhz(1265),
+    .memory = {.marketing = gb(6), .fitted = gib(6), .type = "GDDR6", .bus_bits = 192, .bandwidth = gb_per_s(288)},
+    .l2_cache = mib(3),
+    .rates = {.fp64 = tflops(0.3643), .fp64_tensor = tflops(0), .fp32 = tflops(5.829), .fp16_vector = tflops(11.66),
+    .tf32 = tflops(0), .fp16_accumulate16 = tflops(0), .fp16 = tflops(0), .bf16 = tflops(0),
+    .fp8_accumulate16 = tflops(0), .fp8 = tflops(0), .fp6 = tflops(0), .fp4 = tflops(0), .sparsity = "no"},
+    .board_power = watts(150), .links = {.pcie_generation = 4, .pcie_lanes = 16, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
+
 inline constexpr gpu rx_vega_64_8gb{.id = "rx-vega-64-8gb", .name = "Radeon RX Vega 64", .vendor = gpu_vendor::amd,
     .architecture = "GCN5 (Vega 10)", .target = "gfx900", .launch_year = 2017, .sm_count = 64, .cuda_cores = 4096,
     .tensor_cores = 0, .boost_clock = mhz(1546),
@@ -581,8 +677,9 @@ inline constexpr std::array all_amd{
     &radeon_ai_pro_r9700_32gb, &rx_6700_xt_12gb, &rx_6800_16gb, &rx_6800_xt_16gb, &rx_6900_xt_16gb, &rx_7600_xt_16gb,
     &rx_7700_xt_12gb, &rx_7800_xt_16gb, &rx_7900_gre_16gb, &rx_7900_xt_20gb, &rx_9060_xt_16gb, &rx_9070_16gb,
     &mi50_32gb, &ryzen_ai_max_395, &mi455x_432gb, &rx_6600_8gb, &rx_6600_xt_8gb, &rx_6650_xt_8gb, &rx_6750_xt_12gb,
-    &rx_6950_xt_16gb, &rx_5700_xt_8gb, &rx_580_8gb, &rx_vega_64_8gb, &radeon_vii_16gb, &radeon_pro_w6800_32gb,
-    &mi60_32gb, &rx_7600_8gb, &rx_9060_xt_8gb, &rx_9070_gre_12gb, &radeon_pro_w7800_32gb};
+    &rx_6950_xt_16gb, &rx_5700_xt_8gb, &rx_580_8gb, &rx_470_4gb, &rx_570_4gb, &rx_5500_xt_4gb, &rx_5600_xt, &rx_6400,
+    &rx_6500_xt_4gb, &rx_5500m_4gb, &rx_5600m, &rx_vega_64_8gb, &radeon_vii_16gb, &radeon_pro_w6800_32gb, &mi60_32gb,
+    &rx_7600_8gb, &rx_9060_xt_8gb, &rx_9070_gre_12gb, &radeon_pro_w7800_32gb};
 
 // clang-format on
 

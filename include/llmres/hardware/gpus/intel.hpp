@@ -144,6 +144,39 @@ inline constexpr gpu arc_a750_8gb{.id = "arc-a750-8gb", .name = "Arc A750", .ven
     .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
     .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
 
+inline constexpr gpu arc_a380_6gb{.id = "arc-a380-6gb", .name = "Arc A380", .vendor = gpu_vendor::intel,
+    .architecture = "Xe-HPG (Alchemist)", .launch_year = 2022, .sm_count = 8, .cuda_cores = 1024, .tensor_cores = 128,
+    .boost_clock = mhz(2050),
+    .memory = {.marketing = gb(6), .fitted = gib(6), .type = "GDDR6", .bus_bits = 96, .bandwidth = gb_per_s(186)},
+    .l2_cache = mib(4),
+    .rates = {.fp32 = tflops(4.198), .fp16 = tflops(33.59), .bf16 = tflops(33.59), .fp8 = tflops(0), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(67.17), .sparsity = "no"},
+    .board_power = watts(75), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu arc_a310_4gb{.id = "arc-a310-4gb", .name = "Arc A310", .vendor = gpu_vendor::intel,
+    .architecture = "Xe-HPG (Alchemist)", .launch_year = 2022, .sm_count = 6, .cuda_cores = 768, .tensor_cores = 96,
+    .boost_clock = mhz(1750),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR6", .bus_bits = 64, .bandwidth = gb_per_s(124)},
+    .l2_cache = mib(4),
+    .rates = {.fp32 = tflops(2.688), .fp16 = tflops(21.5), .bf16 = tflops(21.5), .fp8 = tflops(0), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(43.01), .sparsity = "no"},
+    .board_power = watts(30), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "PCIe", .confidence = "medium", .sources = "TPU;CALC"}};
+
+inline constexpr gpu arc_a370m_4gb{.id = "arc-a370m-4gb", .name = "Arc A370M", .vendor = gpu_vendor::intel,
+    .architecture = "Xe-HPG (Alchemist)", .launch_year = 2022, .sm_count = 8, .cuda_cores = 1024, .tensor_cores = 128,
+    .boost_clock = mhz(2050),
+    .memory = {.marketing = gb(4), .fitted = gib(4), .type = "GDDR6", .bus_bits = 64, .bandwidth = gb_per_s(112)},
+    .l2_cache = mib(4),
+    .rates = {.fp32 = tflops(4.198), .fp16 = tflops(33.59), .bf16 = tflops(33.59), .fp8 = tflops(0), .fp6 = tflops(0),
+    .fp4 = tflops(0), .int8 = tflops(67.17), .sparsity = "no"},
+    .board_power = watts(35), .links = {.pcie_generation = 4, .pcie_lanes = 8, .scale_up_links = 0,
+    .scale_up = gb_per_s(0), .scale_up_domain = 1}, .mig_instances = 0,
+    .listing = {.ecc = "no", .form_factor = "laptop", .confidence = "medium", .sources = "TPU;CALC"}};
+
 /// Matrix rates at 1,700 MHz, fp32 at 2,000.
 inline constexpr gpu arc_a580_8gb{.id = "arc-a580-8gb", .name = "Arc A580", .vendor = gpu_vendor::intel,
     .architecture = "Xe-HPG (Alchemist)", .launch_year = 2023, .sm_count = 24, .cuda_cores = 3072, .tensor_cores = 384,
@@ -159,7 +192,8 @@ inline constexpr gpu arc_a580_8gb{.id = "arc-a580-8gb", .name = "Arc A580", .ven
 /// Every row above.
 inline constexpr std::array all_intel{
     &gaudi2_96gb, &gaudi3_128gb_oam, &intel_max_1550_128gb, &arc_b580_12gb, &arc_pro_b60_24gb, &arc_b570_10gb,
-    &arc_pro_b70_32gb, &arc_pro_b65_32gb, &arc_pro_b50_16gb, &arc_a770_16gb, &arc_a750_8gb, &arc_a580_8gb};
+    &arc_pro_b70_32gb, &arc_pro_b65_32gb, &arc_pro_b50_16gb, &arc_a770_16gb, &arc_a750_8gb, &arc_a380_6gb,
+    &arc_a310_4gb, &arc_a370m_4gb, &arc_a580_8gb};
 
 // clang-format on
 
