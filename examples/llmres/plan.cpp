@@ -137,6 +137,9 @@ int run_plan(const plan_options& o) {
         if (planned.phases) print_phases(*planned.phases, request);
         const std::string launch = launch_command(answer);
         if (!launch.empty() && launch_line_words().empty()) fmt::print("launch   {}\n", launch);
+        const std::vector<std::string_view> unsaid = unsaid_by_launch(answer);
+        if (!unsaid.empty() && launch_line_words().empty())
+            fmt::print("         which does not say {}: no option for that is known\n", fmt::join(unsaid, ", "));
     }
     const llmres::verdict verdict = answer.planned.verdict();
     if (const auto& phases = answer.planned.phases; verdict == llmres::verdict::tight)

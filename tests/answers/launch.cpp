@@ -68,6 +68,64 @@ TEST_CASE("an engine is told what the job sets of it, and nothing that is as in 
     CHECK(launch_command(local, {}, sixteen).find("--cache-type") == std::string::npos);
 }
 
+TEST_CASE("a server is told what drafts, which adapters have room, and how far the context is extended") {
+    const auto line = [](const runtime& r, const auto& set) {
+        job j = chat(r);
+        set(j.options);
+        return launch_command(j, {.tensor = r.layouts.tensor ? 4 : 1}, sixteen);
+    };
+    const auto drafts = [](serving_options& o) { o.draft_weights = gib(2), o.draft_tokens = 4; };
+    const auto drafts_unsaid = [](serving_options& o) { o.draft_weights = gib(2); };
+    const auto predicts = [](serving_options& o) { o.speculates_ahead = true, o.draft_tokens = 2; };
+    const auto looks_up = [](serving_options& o) { o.draft_tokens = 5; };
+    // The objects of vLLM's documentation of speculative decoding.
+    CHECK(line(runtimes::vllm, drafts)
+              .ends_with(R"( --speculative-config '{"model": "DRAFT", "num_speculative_tokens": 4}')"));
+    CHECK(line(runtimes::vllm, drafts_unsaid).ends_with(R"("model": "DRAFT", "num_speculative_tokens": 1}')"));
+    CHECK(line(runtimes::vllm, predicts).ends_with(R"('{"method": "mtp", "num_speculative_tokens": 2}')"));
+    CHECK(line(runtimes::vllm, looks_up).ends_with(R"('{"method": "ngram", "num_speculative_tokens": 5}')"));
+    CHECK(line(runtimes::vllm, [](serving_options&) {}).find("speculative") == std::string::npos);
+    CHECK(line(runtimes::llama_cpp, drafts).ends_with(" --model-draft DRAFT --draft-max 4"));
+    CHECK(line(runtimes::llama_cpp, looks_up).find("draft") == std::string::npos);
+    CHECK(line(runtimes::llama_cpp, [](serving_options& o) {
+              o.rope_scaling = 4;
+          }).ends_with(" --rope-scaling yarn --rope-scale 4.0"));
+    CHECK(line(runtimes::sglang, [](serving_options& o) {
+              o.max_loras = 3, o.max_lora_rank = 32;
+          }).ends_with(" --enable-lora --max-loras-per-batch 3 --max-lora-rank 32"));
+}
+
+TEST_CASE("what a command has no words for is named, and nothing that it says or that nobody set") {
+    using names = std::vector<std::string_view>;
+    for (const runtime* r : {&runtimes::vllm, &runtimes::sglang, &runtimes::llama_cpp, &runtimes::tensorrt_llm}) {
+        CAPTURE(std::string{r->identity.name.view()});
+        CHECK(unsaid_by_launch(chat(*r), {}, sixteen).empty());
+    }
+    CHECK(unsaid_by_launch(chat(runtimes::vllm), {.tensor = 4, .pipeline = 2, .data = 2}, sixteen).empty());
+    CHECK(unsaid_by_launch(chat(runtimes::vllm), {.tensor = 4, .context_parallel = 2}, sixteen) ==
+          names{"layout.context_parallel"});
+    CHECK(unsaid_by_launch(chat(runtimes::tensorrt_llm), {.tensor = 4, .data = 2}, sixteen) == names{"layout.data"});
+    job j = chat(runtimes::tensorrt_llm);
+    j.kv_cache = fp8_e4m3;
+    j.options.max_loras = 2;
+    CHECK(unsaid_by_launch(j, {.tensor = 4}, sixteen) == names{"kv_cache", "runtime.max_loras"});
+    j = chat(runtimes::vllm);
+    j.kv_cache = fp8_e4m3;
+    j.options.max_loras = 2, j.options.draft_tokens = 3, j.options.rope_scaling = 2;
+    CHECK(unsaid_by_launch(j, {.tensor = 4}, sixteen) == names{"runtime.rope_scaling"});
+    j = chat(runtimes::sglang);
+    j.options.speculates_ahead = true, j.options.draft_tokens = 3;
+    CHECK(unsaid_by_launch(j, {}, sixteen) == names{"runtime.speculates_ahead"});
+    j.options.speculates_ahead = false;
+    CHECK(unsaid_by_launch(j, {}, sixteen) == names{"runtime.draft_tokens"});
+    j.options.draft_weights = gib(1);
+    CHECK(unsaid_by_launch(j, {}, sixteen) == names{"runtime.draft"});
+    // Scripts of training count their processes, and are told of no server's settings.
+    const job trained{.model = models::llama_3_1_8b, .task = task::pretraining, .runtime = runtimes::megatron};
+    CHECK(unsaid_by_launch(trained, {.tensor = 2, .data = 4, .context_parallel = 2}, sixteen).empty());
+    CHECK(unsaid_by_launch({.model = models::llama_3_1_8b, .runtime = no_runtime}, {.tensor = 2}, sixteen).empty());
+}
+
 TEST_CASE("a server is held to as many sequences as the job limits, whatever its batch") {
     job j = chat(runtimes::vllm);
     CHECK(launch_command(j, {}, sixteen) == "vllm serve MODEL --max-model-len 8192");

@@ -392,3 +392,13 @@ TEST_CASE("a plan says how the job is started, where that is known and it fits")
     CHECK(pasted.exit == 0);
     CHECK(pasted.out.find("\nlaunch ") == std::string::npos);
 }
+
+TEST_CASE("a command that starts another job than the planned one says of what it is silent") {
+    const arguments chat{"plan", "llama-3.1-70b", "--gpu", "h100-sxm5-80gb", "--gpus", "4", "--context", "8k"};
+    const outcome page = run(chat + arguments{"--runtime", "tensorrt-llm", "--kv_cache", "fp8_e4m3"});
+    CHECK(page.out.find("which does not say kv_cache: no option for that is known") != std::string::npos);
+    const outcome answer = run(chat + arguments{"--runtime", "tensorrt-llm", "--kv_cache", "fp8_e4m3", "--json"});
+    CHECK(answer.json()["launch_unsaid"] == nlohmann::json{"kv_cache"});
+    const outcome said = run(chat + arguments{"--runtime", "vllm", "--kv_cache", "fp8_e4m3", "--json"});
+    CHECK_FALSE(said.json().contains("launch_unsaid"));
+}

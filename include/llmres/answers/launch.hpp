@@ -17,6 +17,7 @@
 #include <llmres/values/units.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// Which command starts a job in a layout under its runtime?
 namespace llmres::inline v0 {
@@ -26,6 +27,11 @@ namespace llmres::inline v0 {
 /// blocks, budgets. MODEL, a draft model, and for a training script everything that is not about size, is the caller's.
 /// Empty for a runtime whose launcher is not known.
 inline std::string launch_command(const job& j, const layout& l, const cluster& c);
+
+/// What the job or the layout says and that command does not, since no words of its runtime are known for it: the
+/// fields of a job document, as "layout.context_parallel". A server that is started without them is not the planned
+/// one.
+inline std::vector<std::string_view> unsaid_by_launch(const job& j, const layout& l, const cluster& c);
 
 /// The command for layers that are dealt to GPUs that differ; empty for a runtime that takes no such shares.
 inline std::string launch_command(const job& j, const dealt_layers& dealt);
@@ -78,6 +84,12 @@ inline precision kv_cache_unasked(job j) {
     return kv_cache_of(j);
 }
 
+/// What drafts tokens, where something does: a draft model, the model's own prediction layers, or a look-up.
+inline launch_figure drafter_of(const job& j) {
+    if (j.options.draft_weights > byte_count{}) return launch_figure::draft_model;
+    return j.options.speculates_ahead ? launch_figure::own_predictions : launch_figure::looked_up_tokens;
+}
+
 inline std::int64_t launched::figure(launch_figure f) const {
     using figure = launch_figure;
     const bool deals_experts = l.expert > 1, in_turn = l.pipeline > 1;
@@ -124,6 +136,12 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::split_by_layers: return in_turn && !splits_rows(j);
         case figure::split_by_rows: return in_turn && splits_rows(j);
         case figure::head_on_gpu: return !host_part_of(j).head;
+        case figure::rope_factor: return j.options.rope_scaling == 1.0 ? 0 : std::llround(j.options.rope_scaling * 1e6);
+        case figure::draft_model: return j.options.draft_weights > byte_count{};
+        case figure::own_predictions: return j.options.speculates_ahead;
+        case figure::drafted_tokens: return j.options.draft_weights > byte_count{} ? j.options.draft_tokens : 0;
+        case figure::looked_up_tokens: return drafter_of(j) == figure::looked_up_tokens ? j.options.draft_tokens : 0;
+        case figure::speculation: return this->figure(drafter_of(j)) != 0;
         default: return setting(f);
     }
 }
@@ -225,6 +243,17 @@ inline std::string millionths(std::int64_t part) {
     return std::to_string(part / 1'000'000) + "." + digits;
 }
 
+/// vLLM's object of what drafts (config/speculative.py: SpeculativeConfig). Without a number of tokens one is drafted:
+/// the engine must be told some.
+inline std::string vllm_object(const job& j) {
+    const launch_figure drafter = drafter_of(j);
+    const std::string_view drafts = drafter == launch_figure::draft_model       ? R"("model": "DRAFT")"
+                                    : drafter == launch_figure::own_predictions ? R"("method": "mtp")"
+                                                                                : R"("method": "ngram")";
+    const std::int64_t number = j.options.draft_tokens > 0 ? j.options.draft_tokens : 1;
+    return "'{" + std::string{drafts} + ", \"num_speculative_tokens\": " + std::to_string(number) + "}'";
+}
+
 /// The words of a command and their figure; empty where there is nothing to say.
 inline std::string launched::words(const launch_word& w) const {
     const std::int64_t says = figure(w.figure);
@@ -240,10 +269,55 @@ inline std::string launched::words(const launch_word& w) const {
                 return says != 0 ? words + " " + cache_dtype(kv_cache_of(j)) : "";
             return says != 0 ? words + " " + format_name(of_values ? cached_values_of(j) : kv_cache_of(j)) : "";
         }
+        case launch_form::vllm_object: return says != 0 ? words + " " + vllm_object(j) : "";
         case launch_form::layers_of_stages: return deals_evenly() ? "" : words + " " + layers_of_stages(says);
         case launch_form::number: break;
     }
     return words + " " + std::to_string(says);
+}
+
+/// A field of a job document that a command must say where it is set, and the figures of which one says it.
+struct told_field {
+    std::string_view field;
+    bool is_set;
+    std::array<launch_figure, 3> said_by;
+};
+
+/// Degrees of a layout that are more than one. Training scripts learn their data ranks from the number of processes.
+inline std::array<told_field, 5> degrees_told(const launched& what) {
+    using enum launch_figure;
+    const layout& l = what.l;
+    const bool counts_processes = what.j.runtime.identity.launcher->started_by == process_starter::torchrun;
+    return {{{"layout.tensor", l.tensor > 1, {tensor_ranks, tensor_ranks_and_shared, tensor_ranks}},
+             {"layout.pipeline", l.pipeline > 1, {pipeline_stages, split_by_layers, split_by_rows}},
+             {"layout.data",
+              l.all_data_ranks() > 1 && !counts_processes,
+              {data_ranks, data_ranks_sharded, data_ranks_replicated}},
+             {"layout.expert", l.expert > 1, {expert_ranks, deals_experts, deals_experts}},
+             {"layout.context_parallel", l.context_parallel > 1, {context_ranks, context_ranks, context_ranks}}}};
+}
+
+/// What a job asks of its engine, in serving.
+inline std::array<told_field, 12> settings_told(const launched& what) {
+    using enum launch_figure;
+    const auto told = [&](std::string_view field, launch_figure f, launch_figure or_by) {
+        return told_field{field, what.figure(f) != 0, {f, or_by, or_by}};
+    };
+    const auto one = [&](std::string_view field, launch_figure f) { return told(field, f, f); };
+    return {{told("kv_cache", cache_format, key_type),
+             one("runtime.rope_scaling", rope_factor),
+             one("runtime.max_loras", resident_adapters),
+             told("runtime.draft", draft_model, speculation),
+             told("runtime.speculates_ahead", own_predictions, speculation),
+             told("runtime.draft_tokens", looked_up_tokens, speculation),
+             one("runtime.max_num_seqs", sequences_set),
+             one("runtime.gpu_memory_utilization", cache_fraction),
+             {"max_batched_tokens",
+              what.j.max_batched_tokens > token_count{},
+              {batched_tokens, batched_tokens, batched_tokens}},
+             one("runtime.block_size", cache_block),
+             one("runtime.cache_bytes", cache_bytes),
+             one("runtime.cache_tokens", cache_tokens)}};
 }
 
 /// torchrun over the nodes that a layout takes.
@@ -269,6 +343,21 @@ inline std::string launch_command(const launched& what) {
 
 inline std::string launch_command(const job& j, const layout& l, const cluster& c) {
     return j.runtime.identity.launcher == nullptr ? "" : detail::launch_command(detail::launched{j, l, c});
+}
+
+inline std::vector<std::string_view> unsaid_by_launch(const job& j, const layout& l, const cluster& c) {
+    std::vector<std::string_view> unsaid;
+    const launcher* const with = j.runtime.identity.launcher;
+    if (with == nullptr) return unsaid;
+    const auto add = [&](const auto& fields) {
+        for (const detail::told_field& f : fields)
+            if (f.is_set && std::ranges::none_of(f.said_by, [&](launch_figure said) { return with->says(said); }))
+                unsaid.push_back(f.field);
+    };
+    const detail::launched what{j, l, c};
+    add(detail::degrees_told(what));
+    if (!trains(j)) add(detail::settings_told(what));
+    return unsaid;
 }
 
 inline std::string launch_command(const job& j, const dealt_layers& dealt) {

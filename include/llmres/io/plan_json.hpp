@@ -341,6 +341,12 @@ inline std::string launch_command(const job_answer& given) {
     return launch_command(given.request.job, given.planned.plan.layout, given.request.cluster);
 }
 
+/// What that command does not say of the job; see unsaid_by_launch().
+inline std::vector<std::string_view> unsaid_by_launch(const job_answer& given) {
+    if (launch_command(given).empty()) return {};
+    return unsaid_by_launch(given.request.job, given.planned.plan.layout, given.request.cluster);
+}
+
 /// Reads a job document and plans it.
 inline result<job_answer> answer_job(const nlohmann::json& document, const job_sources& sources = {});
 
@@ -513,6 +519,7 @@ inline json_value to_json(const job_answer& given, const std::vector<document_re
     add_to(answer, given.priced, given.request.stored, given.request.cost, given.request.job);
     const std::string launch = launch_command(given);
     answer["launch"] = launch.empty() ? json_value(nullptr) : json_value(launch);
+    if (const auto unsaid = unsaid_by_launch(given); !unsaid.empty()) answer["launch_unsaid"] = unsaid;
     answer["assumed"] = given.assumed;
     answer["would_help"] = to_json(help);
     answer["document"] = detail::same_json<json_value>(given.document);

@@ -189,6 +189,12 @@ enum class launch_figure : std::uint8_t {
     pools,               ///< 1 where the model embeds or scores whole inputs
     classifies,          ///< the classes that it scores
     reranks,             ///< 1 where it gives one score
+    rope_factor,         ///< millionths of the factor by which the context is extended; 0 where it is not
+    draft_model,         ///< 1 where a draft model is loaded
+    own_predictions,     ///< 1 where the model's own prediction layers draft
+    drafted_tokens,      ///< tokens that a draft model drafts for a step of a sequence
+    looked_up_tokens,    ///< tokens that are looked up in the text in place of a model's
+    speculation,         ///< 1 where tokens are drafted, whatever drafts them
 };
 
 /// In which form a command says a figure.
@@ -202,6 +208,7 @@ enum class launch_form : std::uint8_t {
     /// The words, and the layers of each stage with commas between them, of which the last has the figure more; where
     /// stages differ.
     layers_of_stages,
+    vllm_object,  ///< the words, and vLLM's object of what drafts how many tokens, where the figure is not 0
 };
 
 /// Words of a command, and what they say.
@@ -243,6 +250,12 @@ struct launcher {
     constexpr const launch_word* begin() const { return first; }
     /// Behind its last words.
     constexpr const launch_word* end() const { return first + size; }
+    /// Whether any of its words say that figure.
+    constexpr bool says(launch_figure figure) const {
+        for (const launch_word& w : *this)
+            if (w.figure == figure) return true;
+        return false;
+    }
     /// Whether words say how many layers each GPU has, whatever the GPU.
     constexpr bool takes_layers_of_gpus() const {
         for (const launch_word& w : *this)

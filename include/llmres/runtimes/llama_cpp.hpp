@@ -56,6 +56,9 @@ inline constexpr std::array llama_cpp_words{
     launch_word{"--reranking", launch_figure::reranks, launch_form::words},
     launch_word{"--swa-full", launch_figure::whole_windows, launch_form::words},
     launch_word{"--no-mmap", launch_figure::copied_weights, launch_form::words},
+    launch_word{"--rope-scaling yarn --rope-scale", launch_figure::rope_factor, launch_form::part},
+    launch_word{"--model-draft DRAFT", launch_figure::draft_model, launch_form::words},
+    launch_word{"--draft-max", launch_figure::drafted_tokens, launch_form::some},
 };
 inline constexpr launcher llama_cpp_launcher{"llama.cpp", "llama-server --model MODEL", llama_cpp_words};
 

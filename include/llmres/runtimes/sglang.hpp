@@ -259,6 +259,8 @@ inline constexpr std::array sglang_words{
     launch_word{"--page-size", launch_figure::cache_block, launch_form::some},
     launch_word{"--max-total-tokens", launch_figure::cache_tokens, launch_form::some},
     launch_word{"--disable-cuda-graph", launch_figure::eager, launch_form::words},
+    launch_word{"--enable-lora --max-loras-per-batch", launch_figure::resident_adapters, launch_form::some},
+    launch_word{"--max-lora-rank", launch_figure::adapter_rank, launch_form::some},
 };
 inline constexpr launcher sglang_launcher{"sglang", "python -m sglang.launch_server --model-path MODEL", sglang_words,
                                           process_starter::itself, "SGLANG_PP_LAYER_PARTITION"};

@@ -61,6 +61,7 @@ inline constexpr std::array vllm_words{
     launch_word{"--enforce-eager", launch_figure::eager, launch_form::words},
     launch_word{"--no-enable-prefix-caching", launch_figure::whole_prompts, launch_form::words},
     launch_word{"--enable-prefix-caching", launch_figure::shared_prefixes, launch_form::words},
+    launch_word{"--speculative-config", launch_figure::speculation, launch_form::vllm_object},
 };
 inline constexpr launcher vllm_launcher{"vllm", "vllm serve MODEL", vllm_words, process_starter::itself,
                                         "VLLM_PP_LAYER_PARTITION"};
