@@ -129,6 +129,9 @@ inline const std::map<std::string, example>& examples() {
           [](r q) { return q.rollout->rollout.own_gpus && q.rollout->rollout.own_gpus->gpu.id == "l4-24gb"; }}},
         {"rollout.reward",
          {"qwen3-0.6b", [](r q) { return q.rollout->reward && q.rollout->reward->scores.model.name == "qwen3-0.6b"; }}},
+        {".image", {"280x280", [](r q) { return q.job.images.count == 1 && q.job.images.patches == tokens(400); }}},
+        {".images", {3, [](r q) { return q.job.images.count == 3; }}},
+        {".image_patches", {77, [](r q) { return q.job.images.patches == tokens(77); }}},
         {".teacher", {"llama-3.1-70b", [](r q) { return q.job.teacher.name == "llama-3.1-70b"; }}},
         {".teacher_weights", {"fp32", [](r q) { return q.job.teacher.weights == fp32; }}},
         {"cost.currency", {"EUR", [](r q) { return q.cost && q.cost->currency == text<3>{"EUR"}; }}},
@@ -158,6 +161,10 @@ inline json with(const job_field& f, const json& value) {
     if (name == "teacher" || name == "teacher_weights" || name == "beta") {
         document["task"] = "gkd";
         document["teacher"] = "llama-3.1-70b";
+    }
+    if (name == "image" || name == "images" || name == "image_patches") {
+        document["model"] = "qwen2.5-vl-7b";
+        if (name == "images") document["image_patches"] = 400;
     }
     if (f.object == "rollout") document["task"] = "grpo";
     if (f.object == "rollout" && name == "reward") document["runtime"] = "trl";

@@ -64,6 +64,14 @@ void print_measured(const llmres::gpu& card) {
     if (!text.empty()) fmt::print("measured {}\n", text);
 }
 
+/// The images among a prompt's tokens: `, 2 images of 4784 patches among them`.
+std::string images_of(const llmres::job& j) {
+    const std::int64_t images = j.images.count;
+    if (images == 0) return {};
+    return fmt::format(", {} image{} of {} patches among them", images, images == 1 ? "" : "s",
+                       j.images.patches.in(llmres::tokens));
+}
+
 void print_time(const llmres::job_plan& p, const llmres::job& j) {
     const char* condition = p.verdict == llmres::verdict::does_not_fit ? "if it fitted: " : "";
     if (trains(j)) {
@@ -71,9 +79,9 @@ void print_time(const llmres::job_plan& p, const llmres::job& j) {
                    learns_from_rollouts(j.preference) ? "an optimizer" : "a");
     } else {
         const bool generates = p.speed.step.expected() > llmres::duration{};
-        const std::string of =
-            generates ? fmt::format("to the first token of a prompt of {} tokens", prompt_of(j).in(llmres::tokens))
-                      : fmt::format("for one input of {} tokens", prompt_of(j).in(llmres::tokens));
+        const std::string of = generates ? fmt::format("to the first token of a prompt of {} tokens{}",
+                                                       prompt_of(j).in(llmres::tokens), images_of(j))
+                                         : fmt::format("for one input of {} tokens", prompt_of(j).in(llmres::tokens));
         fmt::print("time     {}{} {}\n", condition, bounds(p.speed.prefill.total()), of);
         if (!generates) fmt::print("         {:.4g} inputs/s\n", inputs_per_second(p.speed, j));
         if (generates) fmt::print("         {} for each token of every sequence\n", bounds(p.speed.step.total()));

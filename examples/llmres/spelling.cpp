@@ -38,9 +38,6 @@ constexpr std::array word_options{
     word_option{"fsdp", "full_shard (zero 3) or shard_grad_op (zero 2), with auto_wrap and offload behind it",
                 "zero=3"},
     word_option{"quantization_bit", "4 or 8"},
-    word_option{"image",
-                "its tokens in --prompt, and the patches that the vision tower computes at once in "
-                "--encoder_tokens"},
     word_option{"modules_to_save", "no modules: layers that are trained whole beside an adapter are not planned"},
     word_option{"recipe", "full_finetune or lora_finetune, each _single_device or _distributed"},
     word_option{"split_mode", "layer, row, tensor or none"},

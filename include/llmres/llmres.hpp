@@ -98,6 +98,7 @@
 #include <llmres/models/glm.hpp>
 #include <llmres/models/gpt.hpp>
 #include <llmres/models/hub_names.hpp>
+#include <llmres/models/images.hpp>
 #include <llmres/models/kv_cache.hpp>
 #include <llmres/models/layer.hpp>
 #include <llmres/models/llama.hpp>

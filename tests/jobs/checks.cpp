@@ -461,6 +461,24 @@ TEST_CASE("images of a step are as many as its tokens hold, and one that began b
     CHECK(validate(seen));  // an encoder whose images are no tokens
 }
 
+TEST_CASE("images of prompts are some, of a model that sees them, with their patches") {
+    const auto field = [](const model& m, std::int64_t count, std::int64_t patches) {
+        job j{.model = m, .context = tokens(4096)};
+        j.images = {.count = count, .patches = tokens(patches)};
+        const status s = validate(j);
+        return s ? std::string{} : std::string{s.error().field.view()};
+    };
+    CHECK(field(models::gemma_3_4b, 0, 0).empty());
+    CHECK(field(models::gemma_3_4b, 2, 4096).empty());
+    CHECK(field(models::gemma_3_4b, 2, 0) == "image_patches");
+    CHECK(field(models::gemma_3_4b, -1, 4096) == "images");
+    CHECK(field(models::gemma_3_4b, (1 << 24) + 1, 4096) == "images");
+    CHECK(field(models::gemma_3_4b, 1, -1) == "image_patches");
+    CHECK(field(models::gemma_3_4b, 1 << 24, std::int64_t{1} << 40) == "images");  // more than 2^60 elements
+    CHECK(field(models::llama_3_1_8b, 1, 4096) == "images");
+    CHECK(field(models::llama_3_1_8b, 0, 4096).empty());
+}
+
 TEST_CASE("expert ranks divide the routed experts of a layer, and the ranks that are there") {
     const model& m = models::mixtral_8x7b;
     const auto field = [&](const layout& l) {

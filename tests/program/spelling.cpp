@@ -300,10 +300,12 @@ TEST_CASE("a recipe that gives each tensor a type of its own is refused with wha
     }
 }
 
-TEST_CASE("the size of an image is refused with the lengths that it stands for") {
-    const asked made = read({"--image", "1280x720"});
-    CHECK(made.refusal.field == "image");
-    CHECK(made.refusal.expected.view().find("--encoder_tokens") != std::string_view::npos);
+TEST_CASE("the size of an image is a field by whatever name, and so is how many a prompt has") {
+    for (const char* name : {"--image", "--image-size", "--image-resolution"}) {
+        const asked made = read({name, "1280x720", "--images", "2"});
+        CHECK(made.document["image"] == "1280x720");
+        CHECK(made.document["images"] == 2);
+    }
 }
 
 TEST_CASE("a context of zero is llama.cpp's word for the model's own, and refused under the program's own name") {

@@ -235,6 +235,13 @@ inline constexpr std::array all{
         "precision of the cached values, where it differs from that of the keys; default: as kv_cache"),
     told(field(at<&job::batch>, "Serving", "batch", "sequences in flight; default: 1")),
     field(at<&job::prompt>, "Serving", "prompt", "tokens of a prompt; default: context less output"),
+    by_hand("", "Serving", "image", text,
+        "WIDTHxHEIGHT in pixels of each image of a prompt: the tokens that the model's processor makes of it are added "
+        "to those of prompt, and the vision tower computes its patches"),
+    by_hand("", "Serving", "images", integer, 0, most::sequences,
+        "images of each prompt; default: 1 where image says their size, else 0"),
+    by_hand("", "Serving", "image_patches", integer, 0, most::tokens,
+        "patches of each image, whose tokens are among those of prompt; default: of image"),
     told(field(at<&job::output>, "Serving", "output", "tokens generated for each prompt; default: 0")),
     field(at<&job::context>, "Serving", "context",
         "tokens that a sequence may reach; default: prompt + output, or the model's longest"),

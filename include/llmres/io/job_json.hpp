@@ -11,6 +11,7 @@
 #include <llmres/io/json/cluster/reader.hpp>
 #include <llmres/io/json/fields.hpp>
 #include <llmres/io/json/job/cost_reader.hpp>
+#include <llmres/io/json/job/images_reader.hpp>
 #include <llmres/io/json/job/plan_request.hpp>
 #include <llmres/io/json/job/rollout_reader.hpp>
 #include <llmres/io/json/job/training_stacks.hpp>
@@ -539,6 +540,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     if (const status s = read_part(read, "layout", request.layout, read_own_layout); !s) return s.error();
     if (const status s = take_runtime(read, document, described->library, sources, request); !s) return s.error();
     if (const status s = read_part(read, "lengths", request.lengths, read_lengths); !s) return s.error();
+    if (const status s = read_images(read, j); !s) return s.error();
     if (const status s = read_adapters(read, *described, j); !s) return s.error();
     if (const status s = read_part(read, "offload", j.offload, read_offload); !s) return s.error();
     if (const status s = take_no_master_weights(read, j); !s) return s.error();

@@ -33,6 +33,19 @@ namespace llmres::inline v0 {
 
 namespace detail {
 
+/// Refuses images of which nobody says the patches, and images of a model that sees none.
+constexpr status validate_images(const job& j) {
+    if (const status s = in_range("images", j.images.count, 0, most::sequences); !s) return s;
+    if (const status s = in_range("image_patches", j.images.patches.in(tokens), 0, most::tokens); !s) return s;
+    if (j.images.count == 0) return done{};
+    if (j.model.encoders[0].layers == 0)
+        return refused(error_code::unsupported, "images", j.images.count, "0: the model has no vision tower");
+    if (j.images.patches == token_count{})
+        return refused(error_code::missing, "image_patches", "absent",
+                       "the patches of an image, or image: its size in pixels");
+    return done{};
+}
+
 /// Refuses so many tokens at once that the bytes of a tensor would leave 64 bits.
 constexpr status tokens_fit(std::string_view field, std::int64_t value, double at_once, const model& m) {
     constexpr double most = 1152921504606846976.0;  // 2^60: bytes, copies and sums have room above it
@@ -87,6 +100,9 @@ constexpr status sizes_fit(const job& j) {
     if (const status s = tokens_fit("runtime.encoder_tokens", j.options.encoder_tokens.in(tokens),
                                     count(j.options.encoder_tokens), j.model);
         !s)
+        return s;
+    const double of_prompts = static_cast<double>(j.batch) * static_cast<double>(j.images.count);
+    if (const status s = tokens_fit("images", j.images.count, of_prompts * count(j.images.patches), j.model); !s)
         return s;
     if (seen.image_tokens == token_count{}) return done{};
     const double images = 1 + (count(step) > all ? count(step) : all) / count(seen.image_tokens);
@@ -260,6 +276,7 @@ constexpr status validate(const job& j) {
             return refused(error_code::unsupported, "output", j.output.in(tokens),
                            "0: the model embeds, scores or classifies its input, and generates no tokens");
         if (const status s = detail::validate_context(j); !s) return s;
+        if (const status s = detail::validate_images(j); !s) return s;
         if (const status s = in_range("shared_prefix", j.shared_prefix.in(tokens), 0, prompt_of(j).in(tokens)); !s)
             return s;
         return detail::sizes_fit(j);

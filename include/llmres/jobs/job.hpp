@@ -113,6 +113,13 @@ constexpr std::int64_t sequences_of_sample(preference_method m) { return learns_
 /// (LLaMA-Factory's cutoff_len; trl's max_length is 1,024, torchtune's packs 4,096).
 inline constexpr token_count usual_finetuning_sequence = tokens(2048);
 
+/// Images of a prompt, whose tokens are among the prompt's: the vision tower computes them before it
+/// (models/images.hpp says what an image of so many pixels has).
+struct prompt_images {
+    std::int64_t count = 0;  ///< images of each prompt
+    token_count patches{};   ///< patches of each of them
+};
+
 /// A job reads like its JSON; a field left out takes the default named here.
 struct job {
     llmres::model model{};              ///< the model
@@ -146,6 +153,7 @@ struct job {
     /// each sequence. `prefix_hit_rate` says how much of a prompt is not computed.
     token_count shared_prefix{};
     token_count max_batched_tokens{};  ///< prompt tokens computed in one step; default: the runtime's, or one prompt
+    prompt_images images{};            ///< images of each prompt
 
     // Training.
     /// Default: what the model was trained for; in finetuning at most `usual_finetuning_sequence`.

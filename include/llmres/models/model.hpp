@@ -76,6 +76,13 @@ struct extra_weight {
     std::int64_t copies = 1;                 ///< how many there are
 };
 
+/// How an image's processor resizes what is not as large as the largest image.
+enum class image_resize : std::uint8_t {
+    to_largest,  ///< to the largest, or by a rule that is not described: each counts as the largest
+    to_area,     ///< sides to multiples of a token's, within bounds of the area (Qwen)
+    to_edge,     ///< only what is longer than the longest side is scaled (Pixtral)
+};
+
 /// A second stack of equal layers, whose output the decoder reads: a text or audio encoder, a vision tower. Its stem,
 /// positions and projector are `extras` of the model.
 struct encoder {
@@ -87,6 +94,11 @@ struct encoder {
     token_count output{};
     token_count image_patches{};  ///< patches of the largest image that its processor allows; 0: unknown
     token_count image_tokens{};   ///< tokens of that image that the decoder reads
+    /// How its processor resizes smaller images (models/images.hpp).
+    image_resize resize = image_resize::to_largest;
+    token_count least_image_tokens{};  ///< tokens of the smallest image, to which smaller ones are scaled up
+    std::int32_t windowed_layers = 0;  ///< layers in which a patch sees its window alone, not all of its image
+    token_count window_patches{};      ///< patches of such a window
     /// Coordinates by which the decoder's layers rotate the tokens of an image: 1 as those of text, or 3 where frame,
     /// row and column are rotated apart (Qwen's M-RoPE, mrope_section).
     std::int32_t position_axes = 1;
@@ -446,7 +458,9 @@ constexpr status validate(const model& m) {
                 detail::bounded_field{"encoder.hidden", e.hidden, 1, detail::widest},
                 detail::bounded_field{"encoder.output", e.output.in(tokens), 0, std::int64_t{1} << 40},
                 detail::bounded_field{"encoder.image_patches", e.image_patches.in(tokens), 0, std::int64_t{1} << 40},
-                detail::bounded_field{"encoder.image_tokens", e.image_tokens.in(tokens), 0, std::int64_t{1} << 40});
+                detail::bounded_field{"encoder.image_tokens", e.image_tokens.in(tokens), 0, std::int64_t{1} << 40},
+                detail::bounded_field{"encoder.windowed_layers", e.windowed_layers, 0, e.layers},
+                detail::bounded_field{"encoder.window_patches", e.window_patches.in(tokens), 0, std::int64_t{1} << 40});
             !s)
             return s;
         if (const status s = detail::validate(e.block); !s) return s;

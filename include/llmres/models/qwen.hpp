@@ -119,7 +119,8 @@ inline constexpr model qwen2_5_vl_7b{
                                            .output_bias = true},
                              .feed_forward = {.width = 3420, .bias = true}},
                    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
-                   .position_axes = 3}}},
+                   .resize = image_resize::to_area, .least_image_tokens = tokens(4),
+                   .windowed_layers = 28, .window_patches = tokens(64), .position_axes = 3}}},
     .extras = {{{.role = weight_role::conv, .rows = 1280, .columns = 1176},
                 {.role = weight_role::norm, .columns = 1280},
                 {.role = weight_role::projector, .bias = true, .rows = 5120, .columns = 5120},
@@ -234,7 +235,8 @@ inline constexpr encoder qwen3_vision{
     .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 72, .qkv_bias = true, .output_bias = true},
               .feed_forward = {.kind = feed_forward_kind::plain, .width = 4304, .bias = true},
               .norm = norm_kind::layer},
-    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384), .position_axes = 3};
+    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
+    .resize = image_resize::to_area, .least_image_tokens = tokens(64), .position_axes = 3};
 
 /// The vision tower of Qwen3-VL-2B and 4B.
 inline constexpr encoder qwen3_small_vision{
@@ -242,7 +244,8 @@ inline constexpr encoder qwen3_small_vision{
     .block = {.attention = {.heads = 16, .kv_heads = 16, .head_dim = 64, .qkv_bias = true, .output_bias = true},
               .feed_forward = {.kind = feed_forward_kind::plain, .width = 4096, .bias = true},
               .norm = norm_kind::layer},
-    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384), .position_axes = 3};
+    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
+    .resize = image_resize::to_area, .least_image_tokens = tokens(64), .position_axes = 3};
 
 /// Layers of Qwen3-VL's tower whose features the first layers of the language model receive, too (DeepStack).
 inline constexpr std::int64_t qwen3_deepstack = 3;
@@ -400,7 +403,7 @@ inline constexpr model qwen2_vl_7b{
                              .feed_forward = {.kind = feed_forward_kind::plain, .width = 5120, .bias = true},
                              .norm = norm_kind::layer},
                    .quantised = false, .image_patches = tokens(65536), .image_tokens = tokens(16384),
-                   .position_axes = 3}}},
+                   .resize = image_resize::to_area, .least_image_tokens = tokens(4), .position_axes = 3}}},
     .extras = {{{.role = weight_role::conv, .rows = 1280, .columns = 1176},
                 {.role = weight_role::norm, .columns = 1280, .copies = 2},
                 {.role = weight_role::projector, .bias = true, .rows = 5120, .columns = 5120},

@@ -123,6 +123,27 @@ TEST_CASE("Qwen's models rotate the tokens of an image by frame, row and column,
         CHECK(tower_of(config_of(type, json::object())).position_axes == 1);
 }
 
+TEST_CASE("processors scale images by their area, or by their longer side; Qwen2.5's tower has windows") {
+    for (const char* type : {"qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_5", "exaone4_5"})
+        CHECK(tower_of(config_of(type, json::object())).resize == image_resize::to_area);
+    CHECK(tower_of(config_of("mistral3", json::object())).resize == image_resize::to_edge);
+    CHECK(tower_of(config_of("gemma3", json::object())).resize == image_resize::to_largest);
+    // preprocessor_config.json: min_pixels 3136 of 28 x 28, and 65536 of 32 x 32.
+    CHECK(tower_of(config_of("qwen2_5_vl", json::object())).least_image_tokens == tokens(4));
+    CHECK(tower_of(config_of("qwen3_vl", json::object())).least_image_tokens == tokens(64));
+    // configuration_qwen2_5_vl.py: window_size 112 of patches of 14, fullatt_block_indexes [7, 15, 23, 31] of 32.
+    const encoder usual = tower_of(config_of("qwen2_5_vl", json::object()));
+    CHECK(usual.windowed_layers == 28);
+    CHECK(usual.window_patches == tokens(64));
+    const encoder other = tower_of(
+        config_of("qwen2_5_vl", {{"depth", 20}, {"window_size", 56}, {"fullatt_block_indexes", json::array({9, 19})}}));
+    CHECK(other.windowed_layers == 18);
+    CHECK(other.window_patches == tokens(16));
+    const encoder three = tower_of(config_of("qwen2_5_vl", {{"depth", 3}}));
+    CHECK(three.windowed_layers == 0);
+    CHECK(tower_of(config_of("qwen2_vl", json::object())).windowed_layers == 0);
+}
+
 TEST_CASE("what layers that attend to an image read: of each tile its patches and a class token, or queries") {
     // Llama 3.2 Vision: (560 / 14)^2 + 1 of each of four tiles (modeling_mllama.py).
     CHECK(tower_of(config_of("mllama", {{"image_size", 560}})).output == tokens(4 * (1600 + 1)));

@@ -134,6 +134,10 @@ inline json_value to_json(const job& j) {
         out["kv_cache"] = kv_cache_of(j).name.view();
         out["prompt"] = says_prompt ? json_value(prompt_of(j).in(tokens)) : json_value(nullptr);
         out["context"] = context_of(j).in(tokens);
+        if (j.images.count > 0) {
+            out["images"] = j.images.count;
+            out["image_patches"] = j.images.patches.in(tokens);
+        }
         out["max_batched_tokens"] = nullptr;
     }
     detail::write_members(out, j, {}, trains(j) ? "Serving" : "Training");

@@ -233,6 +233,10 @@ struct serving_step {
                 const std::int64_t n = e.image_patches.in(tokens);
                 peak = layer_peak(e.block, e.hidden, {images, n, n});
             }
+            if (const std::int64_t n = job.images.patches.in(tokens); job.images.count > 0 && n > 0) {
+                const byte_count of_prompt = layer_peak(e.block, e.hidden, {job.images.count, n, n});
+                if (of_prompt > peak) peak = of_prompt;
+            }
             if (peak > most) most = peak;
         }
         return most;

@@ -386,6 +386,39 @@ constexpr void add_drafts(job_speed& speed, const job& j, const layout& l, const
     speed.step = speed.step * (1.0 / tokens_a_step(j.options));
 }
 
+/// The formats of a vision tower, which quantised checkpoints leave as it is published.
+constexpr operation_formats formats_of_tower(const job& j, const operation_formats& of_decoder) {
+    operation_formats formats = of_decoder;
+    if (!j.model.encoders[0].quantised) formats.weights = {.matrices = &j.compute, .rest = &j.compute};
+    return formats;
+}
+
+/// The time in which the vision tower computes the images of so many prompts. A patch sees all others of its image, or
+/// of its window.
+constexpr interval<duration> tower_time(const job& j, const layout& l, const pricing& with, std::int64_t prompts) {
+    const encoder& tower = j.model.encoders[0];
+    const std::int64_t images = product(prompts, j.images.count), patches = j.images.patches.in(tokens);
+    if (tower.layers == 0 || images == 0 || patches == 0) return {};
+    const std::int64_t window = tower.window_patches.in(tokens);
+    const std::int64_t seen = window > 0 && window < patches ? window : patches;
+    token_passes passes;
+    passes.push({.tokens = {images, patches, patches}, .cached = patches});
+    passes.push({.tokens = {product(images, ceil_quotient(patches, seen)), seen, seen}, .cached = seen});
+    const operation_formats of_decoder = serving_formats(j);
+    pricer price = model_pricer::pricer_of(j, l, with, passes);
+    price_layer(price, tower.block, tower.hidden, formats_of_tower(j, of_decoder), passes);
+    priced_pass all;
+    all.add(price.sum[0], tower.layers - tower.windowed_layers);
+    all.add(price.sum[1], tower.windowed_layers);
+    return all.terms(with.reach, launches_of(j, launch_mode::eager)).total();
+}
+
+/// Adds the images of a prompt to its time, and those of all prompts to the time of these together.
+constexpr void add_images(job_speed& speed, duration& together, const job& j, const layout& l, const pricing& with) {
+    speed.prefill[time_term::compute] += tower_time(j, l, with, prompts_before_token(j, l));
+    together += tower_time(j, l, with, sequences_per_rank(j, l)).expected;
+}
+
 /// The speed of a job whose steps take so long on the stages.
 constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& with, serving_times& times) {
     slot<serving_work> room;
@@ -404,6 +437,7 @@ constexpr job_speed serving_speed(const job& j, const layout& l, const pricing& 
         const byte_count scores = size_of(fp32, work.decode.all(), j.model.vocabulary);
         speed.step[time_term::host_transfer] += time_at(scores, scores_to_host);
     }
+    if (j.images.count > 0) add_images(speed, together, j, l, with);
     if (computes_on_host(j)) add_host_layers(speed, together, j, l, with, work.decode);
     if (j.options.draft_tokens > 0) add_drafts(speed, j, l, with);
     if (j.output > token_count{}) speed.steady = steady_of(j, l, speed.step.total(), speed.prefill);

@@ -57,6 +57,7 @@ inline void add_mistral3_vision(config_fields& c, model& m) {
     std::int64_t rows = 0;
     while (rows * rows < squares) ++rows;
     admit_images(m, patches, squares + rows);
+    m.encoders[0].resize = image_resize::to_edge;
     m.add({.role = weight_role::norm, .columns = t.hidden});
     m.add(projection(t.hidden, merged(c) * t.hidden, bias_term::none));
     m.add(projection(m.hidden, t.hidden, bias));

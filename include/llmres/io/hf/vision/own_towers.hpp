@@ -73,10 +73,13 @@ inline model read_mllama_text(config_fields& c) {
     return m;
 }
 
-/// The image of the most pixels that Qwen's processors allow: 12 845 056 in patches of 14, 16 777 216 in patches of 16.
+/// The images of the most and of the fewest pixels that Qwen's processors allow: 12 845 056 and 3 136 in patches of 14,
+/// 16 777 216 and 65 536 in patches of 16.
 inline constexpr std::int64_t qwen_patches = 65536;
-inline void admit_qwen_images(model& m, std::int64_t merged) {
+inline void admit_qwen_images(model& m, std::int64_t merged, std::int64_t least) {
     admit_images(m, qwen_patches, qwen_patches / merged);
+    m.encoders[0].resize = image_resize::to_area;
+    m.encoders[0].least_image_tokens = tokens(least);
     m.encoders[0].position_axes = 3;
 }
 
@@ -91,7 +94,7 @@ inline void add_qwen2_vision(config_fields& c, model& m) {
     t.width = v.number_or("mlp_ratio", 4, 1, 64) * t.hidden;
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    admit_qwen_images(m, merged(v));
+    admit_qwen_images(m, merged(v), 4);
     m.add(patch_embedding(v, t.hidden, 14, bias_term::none, v.number_or("temporal_patch_size", 2, 1, 64)));
     add_normed_projector(m, t.hidden, joined, joined, feature_count(v, "hidden_size", m.hidden));
 }
@@ -107,7 +110,12 @@ inline void add_gated_qwen_tower(config_fields& c, model& m, std::int64_t kv_hea
     block.attention.kv_heads = v.number_or(kv_heads_field, kv_heads > 0 ? kv_heads : t.heads, 1, t.heads);
     const std::int64_t joined = merged(v) * t.hidden;
     m.encoders[0] = tower_of(t, block);
-    admit_qwen_images(m, merged(v));
+    admit_qwen_images(m, merged(v), 4);
+    const nlohmann::json* whole = v.list("fullatt_block_indexes");  // of four layers where a file does not say
+    const std::int64_t window = v.number_or("window_size", 112, 1, 65536) / v.number_or("patch_size", 14, 1, 1024);
+    const std::int64_t seeing_all = whole != nullptr ? static_cast<std::int64_t>(whole->size()) : 4;
+    m.encoders[0].window_patches = tokens(window * window);
+    m.encoders[0].windowed_layers = static_cast<std::int32_t>(t.layers > seeing_all ? t.layers - seeing_all : 0);
     m.add(patch_embedding(v, t.hidden, 14, bias_term::none, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add({.role = weight_role::norm, .columns = t.hidden});
     add_normed_projector(m, 0, joined, joined, feature_count(v, "out_hidden_size", m.hidden));
@@ -158,7 +166,7 @@ inline void add_qwen3_tower(config_fields& c, model& m, std::int64_t mergers_by_
     const nlohmann::json* deep = v.list("deepstack_visual_indexes");
     const std::int64_t mergers = deep != nullptr ? static_cast<std::int64_t>(deep->size()) : mergers_by_default;
     m.encoders[0] = tower_of(t, transformer_layer(t.heads, t.hidden, t.width));
-    admit_qwen_images(m, merged(v));
+    admit_qwen_images(m, merged(v), 64);
     m.add(patch_embedding(v, t.hidden, 16, bias_term::added, v.number_or("temporal_patch_size", 2, 1, 64)));
     m.add(positions(feature_count(v, "num_position_embeddings", 2304), t.hidden));
     add_normed_projector(m, t.hidden, joined, joined, out);
