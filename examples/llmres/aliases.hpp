@@ -39,6 +39,8 @@ inline constexpr auto option_rows = std::to_array<option_alias>({
     {"image image_size image_resolution", "image"},
     {"input_len isl prompt_len input_tokens max_input_tokens max_input_length", "prompt"},
     {"output_len osl output_tokens max_new_tokens max_tokens", "output"},
+    {"disaggregate disaggregated pd_disaggregation", "prefill_gpus=0"},
+    {"prefill_tp prefill_tensor_parallel_size", "prefill_tensor"},
     {"ttft max_ttft ttft_slo", "max_time_to_first_token"},
     {"tpot itl max_tpot max_itl tpot_slo", "max_time_per_token"},
     {"concurrency users concurrent_users concurrent_requests", "batch"},

@@ -135,7 +135,9 @@ void print_job_schema() {
     fields["layout"] = layout;
     fields["cluster"] = object_of(cluster);
     fields["cluster"]["type"] = "object";
-    fields["prefill"] = object_of({{"layout", layout}, {"cluster", fields["cluster"]}});
+    nlohmann::ordered_json pool = fields_of("prefill");
+    pool["layout"] = layout, pool["cluster"] = fields["cluster"];
+    fields["prefill"] = object_of(pool);
     fields["prefill"]["description"] = "GPUs that compute the prompts, where others generate the output";
     fields["runtime"] = runtime_schema();
     print_json({{"$schema", "https://json-schema.org/draft/2020-12/schema"},

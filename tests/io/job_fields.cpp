@@ -185,6 +185,11 @@ const std::map<std::string, turn>& turns() {
         {".image", {serving(object({{"model", "qwen2.5-vl-7b"}, {"prompt", 100}})), "640x480"}},
         {".images", {serving(object({{"model", "qwen2.5-vl-7b"}, {"image", "640x480"}})), 3}},
         {".image_patches", {serving(object({{"model", "qwen2.5-vl-7b"}, {"images", 2}, {"image", "640x480"}})), 4096}},
+        {"prefill.gpus", {serving(object({{"output", 100}, {"prompt", 900}})), 4}},
+        {"prefill.gpu",
+         {serving(object({{"output", 100}, {"prompt", 900}, {"prefill", object({{"gpus", 2}})}})), "l40s-48gb"}},
+        {"prefill.tensor",
+         {serving(object({{"output", 100}, {"prompt", 900}, {"prefill", object({{"gpus", 4}})}})), 2}},
         {".optimizer", {training(), "adamw_8bit"}},
         {".optimizer_in_bwd", {training(), true}},
         {".gradients", {training(), "fp32"}},
@@ -407,6 +412,10 @@ json figures(const json& document) {
     if (asked.rollout)
         said["reinforcement"] =
             json::parse(to_json(*job_documents::answered(plan(asked)).phases, *asked.rollout).dump());
+    if (asked.prefill)
+        said["disaggregated"] = json::parse(to_json(*job_documents::answered(plan(asked)).split, asked.prefill->cluster,
+                                                    layout_choice_of(asked.prefill->layout))
+                                                .dump());
     for (const char* repeated : {"job", "runtime", "cluster", "layout", "model", "buffers"}) said.erase(repeated);
     return said;
 }

@@ -117,6 +117,48 @@ TEST_CASE("the GPUs of prompts may be read from a device file, too") {
     CHECK(read_job(document, std::filesystem::path{}).error().field == "prefill.cluster.device");
 }
 
+TEST_CASE("GPUs for prompts are as those of the job, but for their number, their kind and their tensor ranks") {
+    json document{
+        {"model", "llama-3.1-8b"},
+        {"prompt", 900},
+        {"output", 100},
+        {"cluster", {{"gpu", "rtx-4090"}, {"gpus", 4}, {"gpu_memory", 20'000'000'000}, {"gpus_per_node", 2}}}};
+    const auto pool = [&](const json& prefill) {
+        document["prefill"] = prefill;
+        const auto found = read_job(document);
+        REQUIRE_MESSAGE(found, found.error().field.view());
+        REQUIRE(found->prefill);
+        return *found->prefill;
+    };
+    const auto wrong = [&](const json& prefill) {
+        document["prefill"] = prefill;
+        const auto found = read_job(document);
+        return found ? std::string{} : std::string{found.error().field.view()};
+    };
+    const pool_request same = pool({{"gpus", 0}});
+    CHECK(same.cluster.gpus == 4);
+    CHECK(same.cluster.gpus_per_node == 2);
+    CHECK(same.cluster.gpu.id == "rtx-4090");
+    CHECK(usable_memory(same.cluster.gpu) == bytes(20'000'000'000));
+    CHECK_FALSE(same.layout);
+    CHECK(pool({{"gpus", 8}}).cluster.gpus == 8);
+    const pool_request other = pool({{"gpus", 2}, {"gpu", "l4-24gb"}});
+    CHECK(other.cluster.gpu.id == "l4-24gb");
+    CHECK(usable_memory(other.cluster.gpu) != bytes(20'000'000'000));  // which was said of another card
+    const pool_request split = pool({{"gpus", 4}, {"tensor", 2}});
+    CHECK(split.layout->tensor == 2);
+    CHECK(split.layout->data == 2);
+    CHECK(wrong({{"gpus", 3}, {"tensor", 2}}) == "prefill.tensor");
+    CHECK(wrong({{"gpus", -1}}) == "prefill.gpus");
+    CHECK(wrong({{"tensor", 0}}) == "prefill.tensor");
+    CHECK(wrong({{"gpu", 7}}).starts_with("prefill"));
+    CHECK(wrong({{"gpus", 2}, {"cluster", {{"gpu", "l4"}}}}) == "prefill");
+    CHECK(wrong({{"gpus", 2}, {"layout", {{"tensor", 2}}}}) == "prefill");
+    CHECK(wrong({{"gpus", 2}, {"nodes", 2}}) == "prefill.nodes");
+    document["cluster"] = {{"gpu", "rtx-4090"}};
+    CHECK(pool({{"gpus", 0}}).cluster.gpus == 1);
+}
+
 TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with their line") {
     const auto wrong = [](std::string_view text) {
         const result<plan_request> made = read_job(text);

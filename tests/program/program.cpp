@@ -437,9 +437,22 @@ TEST_CASE("prompts on GPUs of their own are answered beside the output's") {
     CHECK(run({"plan", file(R"({"cluster": {"gpu": "rtx-4090"}})")}).exit == does_not_fit);
     refused({"plan", file(side, "")}, {"prompt", "tokens of a prompt"});
     refused({"plan", file(side, R"("prompt": 4096, )")}, {"output", "tokens made"});
-    refused({"plan", file(R"({"gpus": 4})")}, {"prefill.gpus", "a field such as"});
+    refused({"plan", file(R"({"nodes": 4})")}, {"prefill.nodes", "a field"});
     refused({"plan", file("{}")}, {"prefill.cluster", "absent"});
     refused({"plan", file(R"({"cluster": {"gpu": "h101"}})")}, {"prefill.cluster.gpu", "h101"});
+}
+
+TEST_CASE("prompts have GPUs of their own by a flag, as many as the job's or so many of another kind") {
+    const arguments chat{"plan", "llama-3.1-70b", "--gpu", "h100-sxm5-80gb", "--gpus", "4",     "--runtime",
+                         "vllm", "--prompt",      "4000",  "--output",       "500",    "--json"};
+    const json same = run(chat + arguments{"--disaggregate"}).json()["disaggregated"]["prefill"];
+    CHECK(same["cluster"]["gpus"] == 4);
+    CHECK(same["cluster"]["gpu"] == "h100-sxm5-80gb");
+    const json other =
+        run(chat + arguments{"--prefill-gpus", "2", "--prefill-gpu", "h200", "--prefill-tp", "2"}).json();
+    CHECK(other["disaggregated"]["prefill"]["cluster"]["gpu"] == "h200-sxm5-141gb");
+    CHECK(other["disaggregated"]["prefill"]["layout"]["tensor"] == 2);
+    refused(chat + arguments{"--prefill_gpus", "3", "--prefill_tensor", "2"}, {"prefill.tensor is 2", "a divisor"});
 }
 
 TEST_CASE("a start that vLLM refuses beside other processes says so, and which part of the GPU it would start with") {

@@ -52,7 +52,7 @@ struct field_place {
 /// A key of the job document, what it holds and where.
 struct job_field {
     /// The object that holds the key: "" for the document itself, "lengths", "adapter", "offload", "layout", "cluster",
-    /// "host" (in the cluster), "runtime", "rollout", "storage", "checkpoint", "run" or "cost".
+    /// "host" (in the cluster), "prefill", "runtime", "rollout", "storage", "checkpoint", "run" or "cost".
     literal object;
     literal group;                          ///< the heading of its flag in the help
     literal name;                           ///< its key, and its flag
@@ -549,6 +549,12 @@ inline constexpr std::array all{
     field(at<&runtime::sharding, &training_sharding::deepspeed, &deepspeed_zero::sub_group_size>, "Runtime",
         "sub_group_size", 0, most::tokens,
         "training: values that a rank of ZeRO 3 (DeepSpeed) updates at once in the optimizer step; default: 1e9"),
+    by_hand("prefill", "Prefill", "gpus", integer, 0, most::gpus,
+        "GPUs of their own that compute the prompts (prefill), where the job's GPUs generate (decode); 0: as many as "
+        "these"),
+    by_hand("prefill", "Prefill", "gpu", text, "the kind of these GPUs; default: as the job's"),
+    by_hand("prefill", "Prefill", "tensor", integer, 1, most::gpus,
+        "tensor-parallel ranks of these GPUs; default: the planner's choice"),
     by_hand("rollout", "Rollout", "engine", text,
         "grpo, rloo, reinforce, ppo: what generates the answers: vllm, sglang or transformers (the trainer's own "
         "model), or a runtime with what it is asked; default: the trainer's, else vllm"),
@@ -661,7 +667,7 @@ constexpr const job_field* find_job_field(std::string_view object, std::string_v
 inline std::string flag_of(const job_field& f) {
     const bool says_whose = f.object == "host" || f.object == "adapter" || f.object == "offload" ||
                             f.object == "lengths" || f.object == "gpu" || f.object == "storage" ||
-                            f.object == "checkpoint" || f.object == "rollout";
+                            f.object == "checkpoint" || f.object == "rollout" || f.object == "prefill";
     return (says_whose ? std::string{f.object} + "_" : "") + std::string{f.name};
 }
 
