@@ -157,6 +157,13 @@ TEST_CASE("GPUs for prompts are as those of the job, but for their number, their
     CHECK(wrong({{"gpus", 2}, {"nodes", 2}}) == "prefill.nodes");
     document["cluster"] = {{"gpu", "rtx-4090"}};
     CHECK(pool({{"gpus", 0}}).cluster.gpus == 1);
+    document["cluster"]["gpus"] = nullptr;
+    CHECK(pool({{"gpus", 0}}).cluster.gpus == 1);
+    CHECK(pool({{"gpus", 2}, {"gpu", nullptr}, {"tensor", nullptr}}).cluster.gpus == 2);
+    document["cluster"]["gpus"] = "two";
+    CHECK(wrong({{"gpus", 0}}) == "cluster.gpus");
+    document["cluster"] = {{"gpu", "rtx-4090"}};
+    CHECK(wrong({{"gpus", json::array({1})}}) == "prefill.gpus");
 }
 
 TEST_CASE("text that is no JSON, and numbers that JSON has not, are refused with their line") {

@@ -196,18 +196,18 @@ status read_part(job_reader& document, const char* name, Into& into, Read&& read
 
 /// The GPUs that compute prompts as a cluster and a layout, where a document has them by number and kind: others are
 /// as in the job's own cluster.
-inline result<nlohmann::json> whole_pool(const nlohmann::json& value, const nlohmann::json& own_cluster) {
+inline result<nlohmann::json> whole_pool(const nlohmann::json& value, const nlohmann::json& own_cluster,
+                                         std::int64_t own_gpus) {
     const bool is_short = value.contains("gpus") || value.contains("gpu") || value.contains("tensor");
     if (!is_short || !own_cluster.is_object()) return value;
     if (value.contains("cluster") || value.contains("layout"))
         return refused(error_code::inconsistent, "prefill", "gpus, gpu or tensor beside cluster or layout",
                        "one of both: numbers, or a cluster and its layout");
     job_reader read{value, "prefill"};
-    const std::int64_t own = own_cluster.value("gpus", std::int64_t{1});
     const std::int64_t asked = read.fields().number_or("gpus", 0, 0, most::gpus);
     const std::int64_t tensor = read.fields().number_or("tensor", 0, 1, most::gpus);
     if (const status s = read.checked(); !s) return s.error();
-    const std::int64_t gpus = asked > 0 ? asked : own;
+    const std::int64_t gpus = asked > 0 ? asked : own_gpus;
     nlohmann::json pool{{"cluster", own_cluster}};
     pool["cluster"]["gpus"] = gpus;
     if (const auto kind = value.find("gpu"); kind != value.end() && !kind->is_null()) {
@@ -223,10 +223,10 @@ inline result<nlohmann::json> whole_pool(const nlohmann::json& value, const nloh
 }
 
 /// The GPUs that compute prompts, with the errors of their layout and cluster under `prefill`.
-inline result<pool_request> read_pool(const nlohmann::json& given, const nlohmann::json& own_cluster,
-                                      std::int32_t layers, const device_finder& find) {
+inline result<pool_request> read_pool(const nlohmann::json& given, const nlohmann::json& document,
+                                      const plan_request& request, const device_finder& find) {
     if (const status s = known_keys(given, "prefill", {"layout", "cluster"}); !s) return s.error();
-    const result<nlohmann::json> whole = whole_pool(given, own_cluster);
+    const result<nlohmann::json> whole = whole_pool(given, document.at("cluster"), request.cluster.gpus);
     if (!whole) return whole.error();
     const nlohmann::json& value = *whole;
     job_reader read{value, "prefill"};
@@ -236,9 +236,10 @@ inline result<pool_request> read_pool(const nlohmann::json& given, const nlohman
         return found ? found : decltype(found){within("prefill", found.error())};
     };
     pool_request pool;
-    if (const status s =
-            read_part(read, "layout", pool.layout,
-                      [&](const nlohmann::json& object) { return of_prefill(read_layout(object, layers)); });
+    if (const status s = read_part(read, "layout", pool.layout,
+                                   [&](const nlohmann::json& object) {
+                                       return of_prefill(read_layout(object, request.job.model.layers.size));
+                                   });
         !s)
         return s.error();
     if (const status s = read_part(read, "cluster", pool.cluster,
@@ -597,8 +598,7 @@ inline result<plan_request> read_whole_job(const nlohmann::json& document, const
     if (const status s = holds_longest_text(j); !s) return s.error();
     if (const status s = take_what_fits(read, request); !s) return s.error();
     const auto read_prompts = [&](const nlohmann::json& object) {
-        return read_pool(object, document.value("cluster", nlohmann::json::object()), j.model.layers.size,
-                         sources.device);
+        return read_pool(object, document, request, sources.device);
     };
     if (const status s = read_part(read, "prefill", request.prefill, read_prompts); !s) return s.error();
     if (const status s = read_rollout(document, sources, request, read_whole_job); !s) return s.error();
