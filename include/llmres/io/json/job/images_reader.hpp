@@ -24,9 +24,10 @@ inline result<std::array<std::int64_t, 2>> read_image_size(std::string_view fiel
     const std::array parts{typed.substr(0, between),
                            between == std::string_view::npos ? std::string_view{} : typed.substr(between + 1)};
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const char* const end = parts[i].data() + parts[i].size();
-        const auto read = std::from_chars(parts[i].data(), end, sides[i]);
-        if (read.ec != std::errc{} || read.ptr != end || sides[i] < 1 || sides[i] > longest_image_side)
+        const std::string_view part = parts[i];
+        const std::from_chars_result read = std::from_chars(part.data(), part.data() + part.size(), sides[i]);
+        if (read.ec != std::errc{} || read.ptr != part.data() + part.size() || sides[i] < 1 ||
+            sides[i] > longest_image_side)
             return refused(error_code::malformed, field, typed,
                            "WIDTHxHEIGHT in pixels, such as 1280x720, each at most 1048576");
     }
