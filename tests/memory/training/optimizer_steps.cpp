@@ -387,8 +387,19 @@ TEST_CASE("a trained prompt is a table of its own: shared by ZeRO 3, and no line
     CHECK(prompt({.data = 4, .zero = 3}).adapter == div_up(table, 4));
     j.optimizer = lomo;
     CHECK(prompt({}).optimizer.largest_step == table);
+    // The table is of what stands before the layers, where they begin: and of no later stage.
+    const auto before_layers = [&](const layout& l, std::int32_t stage) {
+        const training_context context{j, l};
+        return state_before_layers(weight_training{j, l, context}, placement_of(j, l, stage));
+    };
+    j.optimizer = adamw;
+    CHECK(before_layers({}, 0).adapter == table);
+    CHECK(before_layers({}, 0).gradients.kept == table);
+    CHECK(before_layers({}, 0).optimizer.states == table * 2);
+    CHECK(before_layers({.pipeline = 2}, 1).adapter == byte_count{});
     j.adapter.kind = adapter_kind::lora;
     CHECK(prompt({}).adapter == byte_count{});
+    CHECK(before_layers({}, 0).adapter == byte_count{});
 }
 
 TEST_CASE("an adapter of a layer's norm and linear layers leaves the embedding as it is") {
