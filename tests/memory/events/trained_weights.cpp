@@ -64,8 +64,8 @@ TEST_CASE("stages that are dealt evenly have consecutive layers, the first the e
 }
 
 TEST_CASE("a stage whose layers are not dealt evenly has those of its chunks") {
-    // Seven layers and the loss are four chunks of two (Megatron-Core's account-for-loss-in-pipeline-split): layers 1, 2
-    // and 5, 6 are the first stage's, and 3, 4 and 7 the second's.
+    // Seven layers and the loss are four chunks of two (Megatron-Core's account-for-loss-in-pipeline-split): the first
+    // stage has layers 1, 2, 5 and 6, the second 3, 4 and 7.
     const job j = widening(7);
     const layout chunks{.pipeline = 2, .virtual_pipeline = 2, .loss_as_layer = true};
     CHECK(shown(j, chunks, 0) == "e 0:1 1:2 2:5 3:6 ");
