@@ -207,3 +207,63 @@ TEST_CASE("of a recorded Llama layer's tensors those are saved that a gradient r
     const std::string after = " f2 f2 -f2 f2 -f2 saved:f2 -f2 saved:f2 saved:f2 h2 saved:f2 out:h2 -h2";
     CHECK(recorded_pass(j).text == first + heads + attended + between + after);
 }
+
+TEST_CASE("each linear layer that is adapted makes its own adapter's tensors, and none of the others'") {
+    job j = llama_job();
+    j.runtime.kernels.norm = norm_code::fused;
+    j.runtime.kernels.gate = gate_code::fused;
+    j.runtime.kernels.fp32_adapters = false;
+    // lora_A's output of `rank` features, lora_B's as wide as the layer's, the same scaled, and the sum of both.
+    const auto adapted = [](const std::string& out) {
+        return " " + out + " r2 " + out + " -r2 " + out + " -" + out + " " + out + " -" + out + " -" + out;
+    };
+    using enum weight_role;
+    for (const weight_role role : {q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj}) {
+        CAPTURE(static_cast<int>(role));
+        j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {role}};
+        const auto out = [&](weight_role of, const std::string& width) {
+            return of == role ? adapted(width) : " " + width;
+        };
+        CHECK(unrecorded_pass(j) == " h2" + out(q_proj, "q2") + out(k_proj, "k2") + out(v_proj, "k2") + " q2" +
+                                        out(o_proj, "h2") + " -q2 -k2 -k2 -q2 -h2 h2 -h2 h2" + out(gate_proj, "f2") +
+                                        out(up_proj, "f2") + " f2 -f2 -f2" + out(down_proj, "h2") +
+                                        " -f2 -h2 out:h2 -h2 -h2");
+    }
+    // Without a gate, too.
+    j.model.layers.kinds[0].feed_forward.kind = feed_forward_kind::plain;
+    for (const weight_role role : {up_proj, down_proj}) {
+        j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {role}};
+        const auto out = [&](weight_role of, const std::string& width) {
+            return of == role ? adapted(width) : " " + width;
+        };
+        CHECK(unrecorded_pass(j) == " h2 q2 k2 k2 q2 h2 -q2 -k2 -k2 -q2 -h2 h2 -h2 h2" + out(up_proj, "f2") +
+                                        " f2 -f2" + out(down_proj, "h2") + " -f2 -h2 out:h2 -h2 -h2");
+    }
+}
+
+TEST_CASE("under autocast an adapter's input is cast to its own format, and then to that of products") {
+    job j = llama_job();
+    j.runtime.kernels.norm = norm_code::fused;
+    j.runtime.kernels.gate = gate_code::fused;
+    j.autocast = true;
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::q_proj}};
+    // x.to(lora_A.weight.dtype); F.linear casts it; lora_B's output, the same scaled, and the sum, all in 16 bits.
+    CHECK(unrecorded_pass(j) ==
+          " h2 q2 h4 h2 r2 -h2 q2 -r2 q2 -q2 q2 -q2 -q2 -h4 k2 k2 q2 h2 -q2 -k2 -k2 -q2 -h2 h2 -h2"
+          " h2 f2 f2 f2 -f2 -f2 h2 -f2 -h2 out:h2 -h2 -h2");
+}
+
+TEST_CASE("of a recorded layer that is frozen but for v_proj's LoRA no other product saves its input") {
+    job j = llama_job();
+    j.recompute = recompute::none;
+    j.runtime.kernels.fp32_adapters = false;
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::v_proj}};
+    // The norm's weight is not trained: what it multiplies is freed. lora_A reads what the norm puts out.
+    const std::string first = " saved:h4 h4 -h4 h4 h2 h2 -h2 -h4 saved:32 -h2 saved:h2";
+    const std::string value = " k2 saved:r2 k2 k2 -k2 k2 -k2 -k2";
+    const std::string rotated =
+        " q2 q1 q2 -q1 q2 -q2 saved:q2 -q2 -q2 k2 k1 k2 -k1 k2 -k2 saved:k2 -k2 -k2 -q2 -k2 saved:q2 -k2 saved:k2";
+    const std::string between = " saved:192 h2 h2 -h2 saved:h4 h4 -h4 h4 h2 h2 -h2 -h4 saved:32";
+    const std::string after = " f2 f2 -f2 f2 -f2 saved:f2 -f2 saved:f2 saved:f2 h2 -h2 out:h2 -h2 -h2";
+    CHECK(recorded_pass(j).text == first + " q2 k2" + value + rotated + between + after);
+}

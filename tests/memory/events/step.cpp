@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <llmres/memory/training/stage.hpp>
@@ -242,4 +243,164 @@ TEST_CASE("ranks that share gradients make each whole first, and keep their part
     const std::string flat = made_gradients(j, {.data = 2, .zero = 3});
     CHECK(flat.find("p5 " + std::to_string(of_layer / 2)) != std::string::npos);
     CHECK(flat.find("(" + f + ") p1") != std::string::npos);
+}
+
+namespace {
+
+/// What is alive, and was at most, in each group, over the first step.
+struct followed_groups final : event_visitor {
+    mutable std::map<std::int64_t, byte_count> groups;
+    mutable std::vector<std::pair<std::int64_t, byte_count>> made;
+    mutable byte_count alive{}, peak{};
+    mutable bool valid = true;  ///< no group is below the first
+    void allocate(std::int64_t group, byte_count size, tensor_stream) const override {
+        valid = valid && group >= 0;
+        groups[group] += size, alive += size;
+        made.emplace_back(group, size);
+        peak = std::max(peak, alive);
+    }
+    void release(std::int64_t group) const override {
+        valid = valid && group >= 0;
+        alive -= groups[group], groups[group] = {};
+    }
+    std::int64_t count(tensor_group group, byte_count size) const {
+        return std::count(made.begin(), made.end(), std::pair{static_cast<std::int64_t>(group), size});
+    }
+};
+
+struct stepped {
+    job asked;
+    layout cut;
+    folded_job folded;
+    training_stage here;
+    followed_groups seen{};
+    event_writer writer;
+
+    stepped(const job& j, const layout& l, bool first = true)
+        : asked{j},
+          cut{l},
+          folded{asked, cut},
+          here{training_stage_of(folded, placement_of(asked, cut, 0))},
+          writer{folded, here, seen} {
+        step_events{writer}.write(first);
+        CHECK(seen.valid);
+    }
+    stepped(const stepped&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("between two layers' backward passes one gradient of a layer's output is alive") {
+    struct gradients final : event_visitor {
+        mutable std::map<std::int64_t, byte_count> alive;
+        mutable int layers = 0;
+        byte_count of(tensor_group group) const { return alive[static_cast<std::int64_t>(group)]; }
+        void allocate(std::int64_t group, byte_count size, tensor_stream) const override { alive[group] += size; }
+        void release(std::int64_t group) const override {
+            alive[group] = {};
+            const std::int64_t saved = group - static_cast<std::int64_t>(tensor_group::saved);
+            if (saved < 0 || saved % 7 != 0) return;  // the first point of a layer
+            ++layers;
+            const byte_count both = of(tensor_group::even_gradient) + of(tensor_group::odd_gradient);
+            CHECK(both == bytes(2) * (8 * 64));  // in 16 bits, as wide as the stream
+        }
+    };
+    const job j = small(runtimes::huggingface, 6);
+    const folded_job folded{j, {}};
+    const training_stage here = training_stage_of(folded, placement_of(j, {}, 0));
+    const gradients seen;
+    const event_writer writer{folded, here, seen};
+    step_events{writer}.write(true);
+    CHECK(seen.layers == 6);
+    CHECK(seen.of(tensor_group::even_gradient) + seen.of(tensor_group::odd_gradient) == byte_count{});
+}
+
+TEST_CASE("a teacher's layers are passed one after the other beside the student's logits, and nothing of them stays") {
+    job j = small(runtimes::huggingface, 2);
+    j.preference = preference_method::gkd;
+    j.beta = 0.5;
+    for (const std::int32_t layers : {1, 2, 5}) {
+        model taught = j.model;
+        taught.layers = {layers, j.model.layers.kinds[0]};
+        taught.layers.kinds[0].feed_forward.width = 333;  // no other tensor is as large
+        j.teacher = teacher_of(taught, bf16);
+        const stepped s{j, {}};
+        const teacher_pass pass = teacher_pass_of(s.folded);
+        CHECK(s.seen.count(tensor_group::temporaries, pass.layer) == layers);
+    }
+}
+
+TEST_CASE("a reference is passed layer by layer, then its logits are made; its step holds no less than without it") {
+    job j = small(runtimes::huggingface, 3);
+    j.preference = preference_method::dpo;
+    const stepped with{j, {}};
+    REQUIRE(computes_reference(with.folded.job));
+    const byte_count layer = with.folded.layers[0].unrecorded;
+    CHECK(with.seen.count(tensor_group::temporaries, layer) == 3);
+    const loss_memory& loss = with.folded.ends.loss;
+    const byte_count whole = whole_logits(with.writer.at);
+    CHECK(with.seen.count(tensor_group::temporaries, loss.kept + (whole > byte_count{} ? whole : loss.forward)) == 1);
+}
+
+TEST_CASE(
+    "dummies of weights that stand beside each other are one tensor, made when the first layer is differentiated") {
+    job j = small(runtimes::megatron, 3);
+    j.runtime.kernels.linear = linear_code::accumulates_beside;
+    struct lasting final : event_visitor {
+        mutable std::string text;
+        void allocate(std::int64_t group, byte_count size, tensor_stream) const override {
+            if (group == 0) text += std::to_string(size.in(bytes)) + " ";
+        }
+        void release(std::int64_t) const override {}
+    };
+    const folded_job folded{j, {}};
+    const training_stage here = training_stage_of(folded, placement_of(j, {}, 0));
+    const lasting seen;
+    const event_writer writer{folded, here, seen};
+    step_events{writer}.write(false);
+    // 16-bit matrices: down of 160 x 64; gate and up; queries, keys and values of 64 + 32 + 32 rows; o_proj of 64 x 64.
+    CHECK(seen.text == "20480 40960 16384 8192 ");
+}
+
+TEST_CASE("a pipeline's first stage frees no micro-batch that it has not run, and has all of its own in flight") {
+    for (const std::int32_t stages : {2, 3, 4})
+        for (const std::int32_t chunks : {1, 2})
+            for (const std::int32_t batches : {1, 2, 4, 8}) {
+                job j = small(runtimes::megatron, stages * chunks);
+                j.global_batch = batches;
+                const stepped s{j, {.pipeline = stages, .virtual_pipeline = chunks}};
+                byte_count lasting;
+                for (const auto& [group, size] : s.seen.made)
+                    if (group == 0) lasting += size;
+                CHECK(s.seen.alive == lasting);
+                const std::int64_t in_flight = stages < batches ? stages : batches;
+                CHECK(s.seen.peak >= s.folded.layers[0].kept * in_flight * chunks);
+            }
+}
+
+TEST_CASE("what is alive behind a step is what lasts, whatever the layers are and however they are kept") {
+    for (const runtime* r : {&runtimes::huggingface, &runtimes::huggingface_4_45, &runtimes::megatron})
+        for (const recompute what : {recompute::none, recompute::selective, recompute::full})
+            for (const bool experts : {false, true})
+                for (const attention_kernel kernel : {attention_kernel::flash, attention_kernel::eager}) {
+                    job j = small(*r, 3);
+                    j.recompute = what;
+                    j.attention = kernel;
+                    j.global_batch = 3;
+                    if (experts) {
+                        feed_forward& routed = j.model.layers.kinds[0].feed_forward;
+                        routed.experts = {.count = 4, .per_token = 2, .width = 40};
+                        routed.width = 0;
+                    }
+                    CAPTURE(experts);
+                    CAPTURE(static_cast<int>(what));
+                    const stepped s{j, {}};
+                    byte_count lasting;
+                    for (const auto& [group, size] : s.seen.made)
+                        if (group == 0) lasting += size;
+                    CHECK(s.seen.alive == lasting);
+                    // All of the fullest layer's forward pass is alive at once, beside what other layers keep.
+                    const byte_count kept = s.folded.layers[0].kept * 2 + s.folded.layers[0].saved;
+                    CHECK(s.seen.peak >= kept);
+                }
 }
