@@ -267,3 +267,12 @@ TEST_CASE("whatever is allocated and freed: no two tensors overlap, and what is 
             CHECK(memory.stuck() == 0);
         }
 }
+
+TEST_CASE("before the first tensor nothing is allocated, reserved or stuck, and nothing has been") {
+    const caching_allocator memory;
+    CHECK(memory.allocated == 0);
+    CHECK(memory.reserved == 0);
+    CHECK(memory.peak_allocated == 0);
+    CHECK(memory.peak_reserved == 0);
+    CHECK(memory.stuck() == 0);
+}

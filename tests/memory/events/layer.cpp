@@ -267,3 +267,13 @@ TEST_CASE("of a recorded layer that is frozen but for v_proj's LoRA no other pro
     const std::string after = " f2 f2 -f2 f2 -f2 saved:f2 -f2 saved:f2 saved:f2 h2 -h2 out:h2 -h2 -h2";
     CHECK(recorded_pass(j).text == first + " q2 k2" + value + rotated + between + after);
 }
+
+TEST_CASE("a plain feed-forward's 4-bit matrices are expanded as wide as the stream and the inner width") {
+    job j = llama_job();
+    j.runtime.kernels.norm = norm_code::fused;
+    j.model.layers.kinds[0].feed_forward.kind = feed_forward_kind::plain;
+    j.weights = nf4;
+    j.adapter = {.kind = adapter_kind::lora, .rank = rank, .targets = {weight_role::k_proj}};
+    const std::string up = " h2 f2 Wf -Wf f4 -f2 -h2", down = " f2 h2 Wf -Wf h4 -h2 -f2";
+    CHECK(unrecorded_pass(j).ends_with(up + " f4 -f4" + down + " -f4 -h4 out:h2 -h4 -h4"));
+}

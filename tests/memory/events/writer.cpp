@@ -241,3 +241,28 @@ TEST_CASE("FSDP1 broadcasts a unit in buckets of 250 MiB, two at a time, joins i
                                std::to_string(matrix + norms) + "; -even; -odd; frames " +
                                std::to_string(7 * matrix + norms)) != std::string::npos);
 }
+
+TEST_CASE("biases are tensors of their own, also between matrices that Megatron-Core has in one") {
+    job j = small(runtimes::megatron, 1);
+    kind_of(j).attention.qkv_bias = true;
+    const std::string text = stepped(j, {});
+    const auto one = [](std::int64_t size) { return "1 x " + std::to_string(size); };
+    CHECK(text.find(one(q + 2 * k)) != std::string::npos);
+    CHECK(text.find(one(2 * 64)) != std::string::npos);        // of queries
+    CHECK(text.find(one(2 * 32)) != text.rfind(one(2 * 32)));  // of keys, and of values
+}
+
+TEST_CASE("a bucket that is exactly 250 MiB is full, and what follows is sent alone") {
+    job j = small(runtimes::huggingface, 1);
+    j.runtime.sharding.code = sharding_code::fsdp1;
+    j.model.hidden = 1024;
+    // Matrices of 125 MiB: 1,024 x 64,000 in 16 bits.
+    kind_of(j).attention = {.heads = 500, .kv_heads = 500, .head_dim = 128};
+    kind_of(j).feed_forward.width = 64'000;
+    const std::int64_t full = 250 << 20, matrix = full / 2, norms = 2 * 2 * 1024;
+    REQUIRE(2 * 1024 * std::int64_t{64'000} == matrix);
+    const std::string two = std::to_string(full);
+    CHECK(started(j, {.data = 2, .zero = 3})
+              .find("even " + two + "; odd " + two + "; -even; even " + two + "; -odd; odd " +
+                    std::to_string(matrix + norms) + "; -even; -odd") != std::string::npos);
+}
