@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <llmres/models/llama.hpp>
+#include <llmres/runtimes/deepspeed.hpp>
 #include <llmres/runtimes/huggingface.hpp>
 
 using namespace llmres;
@@ -225,4 +226,51 @@ TEST_CASE("DeepSpeed: checkpoints' gaps, a tenth of activations that are recompu
     check_interval(s.at(peak).releasable, 5, 50, 100);
     peak.loaded = mib(1200);
     check_interval(s.at(peak).releasable, 5, 300, 300);
+}
+
+TEST_CASE("DeepSpeed's ZeRO 3: blocks of weights and gradients that wait for another stream") {
+    small_step s;
+    s.asked.runtime = runtimes::deepspeed;
+    s.asked.runtime.allocator.caches_freed_blocks = true;
+    s.asked.attention = attention_kernel::flash;
+    s.how = {.data = 4, .zero = 3};
+    stage_peak peak{.point = peak_point::last_layer_backward, .size = mib(900), .reserved = mib(1000)};
+    peak.details.gathered = gib(16);
+    peak.details.reduced = gib(16);
+    for (const bool waits : {false, true})
+        for (const std::int64_t unused : {100, 100'000}) {
+            peak.reserved = peak.size + mib(unused);
+            s.asked.runtime.kernels.modules = waits ? module_code::transformers : module_code::own;
+            const folded_job f{s.asked, s.how};
+            REQUIRE(waits_in_attention(f.job, f.context) == waits);
+            const interval<byte_count> weights =
+                late_weights_of(f.job, f.layout, f.context, gib(16), f.widest.gathered);
+            const byte_count gradients = late_gradients_of(f.job, f.context, gib(16), f.widest.gradients.whole);
+            const byte_count bucket = bucket_of(f.job, f.context, gib(16));
+            REQUIRE(bucket > byte_count{});
+            REQUIRE(f.widest.gathered > byte_count{});
+            const idle_blocks idle = s.at(peak);
+            const byte_count held = gradients > mib(unused) ? gradients : mib(unused);
+            CHECK(idle.releasable.expected == weights.expected + held);
+            // At most one layer's weights are joined besides, and two further buckets.
+            const byte_count joined = f.widest.gathered + bucket + bucket;
+            if (waits) {
+                CHECK(idle.releasable.low == mib(unused) + weights.low);
+                CHECK(idle.releasable.high == weights.expected + held + joined);
+                CHECK(idle.buckets == bucket);
+            } else {
+                const byte_count most = scaled_up(gradients, 1.0 + 1.0 / reductions_under_way);
+                CHECK(idle.releasable.high == (most > mib(unused) ? most : mib(unused)) + weights.high + joined);
+                CHECK(idle.buckets == weights.expected + gradients);
+            }
+        }
+    // Other stages of ZeRO, and one rank, have none of it.
+    peak.reserved = mib(1000);
+    for (const layout& other : {layout{.data = 4, .zero = 2}, layout{.zero = 3}}) {
+        s.how = other;
+        CHECK(s.at(peak).buckets == byte_count{});
+        CHECK(s.at(peak).releasable.high == mib(100));
+    }
+    s.how = {.data = 2, .zero = 3};
+    CHECK(s.at(peak).buckets > byte_count{});
 }

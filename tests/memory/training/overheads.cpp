@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <limits>
 #include <llmres/models/llama.hpp>
 #include <llmres/models/mistral.hpp>
 
@@ -13,6 +14,7 @@ using namespace llmres::detail;
 
 namespace {
 
+constexpr std::int64_t largest_count = std::numeric_limits<std::int64_t>::max();
 constexpr interval<byte_count> mib_of(std::int64_t low, std::int64_t expected, std::int64_t high) {
     return {mib(low), mib(expected), mib(high)};
 }
@@ -197,4 +199,34 @@ TEST_CASE("managed memory is not the allocator's, and an expandable segment shri
     CHECK(with().total() == mib_of(90 + 5 + 11 + 100, 90 + 5 + 22 + 100, 90 + 5 + 33 + 100));
     j.runtime.allocator.expandable_segments = true;
     CHECK(with().reserved == mib_of(60, 60, 60));
+}
+
+TEST_CASE("what ranks exchange and what a step updates are told beside the terms, and are none") {
+    const job j = bare();
+    const tensor_memory t{.weights = mib(1)};
+    const tensor_details d{.reduced = bytes(3), .gathered = bytes(5), .updated = bytes(7)};
+    const memory_breakdown m = terms(t, j, sdpa_backend::flash, d);
+    CHECK(m.reduced == bytes(3));
+    CHECK(m.gathered == bytes(5));
+    CHECK(m.updated == bytes(7));
+    CHECK(m.total().expected == mib(1));
+    job varied = j;
+    CHECK_FALSE(with_runtime(t, d, varied, {}, true).caches_many_sizes);
+    varied.varied_lengths = true;
+    CHECK(with_runtime(t, d, varied, {}, true).caches_many_sizes);
+}
+
+TEST_CASE("a term of nothing stays nothing, whatever its error is, and a sum that is too large stays the largest") {
+    job j = bare();
+    j.runtime.accuracy.activations = {0.5, 1.5, 2.0};
+    CHECK(terms({}, j)[memory_term::activations] == byte_count{});
+    // Of two errors, one of nothing: the other's distance. Of 3 and 4: 5.
+    const auto sum = [](const interval<byte_count>& a, const interval<byte_count>& b) { return independent_sum(a, b); };
+    CHECK(sum({bytes(10), bytes(13), bytes(16)}, {bytes(20), bytes(20), bytes(20)}) ==
+          interval<byte_count>{bytes(30), bytes(33), bytes(36)});
+    CHECK(sum({bytes(10), bytes(13), bytes(16)}, {bytes(20), bytes(24), bytes(28)}) ==
+          interval<byte_count>{bytes(32), bytes(37), bytes(42)});
+    const byte_count most = bytes(largest_count);
+    CHECK(sum({byte_count{}, byte_count{}, most}, {byte_count{}, byte_count{}, bytes(5)}).high == most);
+    CHECK(sum({byte_count{}, byte_count{}, bytes(5)}, {byte_count{}, byte_count{}, most}).high == most);
 }

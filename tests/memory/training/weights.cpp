@@ -574,3 +574,122 @@ TEST_CASE("a block is left whole where no tensor is cut from it, else what the l
     CHECK(detail::left_beside(mib(10), mib(3)) == mib(1));
     CHECK(detail::left_beside(mib(10), mib(5)) == byte_count{});
 }
+
+TEST_CASE("FSDP's SHARD_GRAD_OP: beside its part of a weight a rank has the 16-bit one that it gathered") {
+    job j = mixed();
+    j.weights = fp32;
+    j.compute = bf16;
+    j.runtime = runtimes::huggingface;
+    j.autocast = false;  // FSDP's MixedPrecision casts
+    for (const sharding_code code : {sharding_code::fsdp1, sharding_code::fsdp2}) {
+        j.runtime.sharding.code = code;
+        const auto weights_of_rank = [&](const layout& l) { return state_of(j, l, matrix).weights; };
+
+        CHECK(weights_of_rank({.data = 2, .zero = 2}) == bytes(2 + 2) * values);
+        CHECK(weights_of_rank({.data = 4, .zero = 2}) == bytes(1 + 2) * values);
+        CHECK(weights_of_rank({.data = 4, .zero = 3}) == bytes(1) * values);
+        CHECK(weights_of_rank({.data = 4, .zero = 1}) == bytes(4) * values);
+        CHECK(weights_of_rank({.data = 1, .zero = 2}) == bytes(4) * values);
+    }
+    j.runtime.sharding.code = sharding_code::deepspeed;
+    CHECK(state_of(j, {.data = 4, .zero = 2}, matrix).weights == bytes(4) * values);
+}
+
+TEST_CASE("a teacher lies on each GPU, but for DeepSpeed's ZeRO 3, which shards it or has it in main memory") {
+    job j = full();
+    j.preference = preference_method::gkd;
+    j.teacher = teacher_of(j.model, bf16);
+    const byte_count whole = j.teacher.held;
+    REQUIRE(whole > byte_count{});
+    const layout three{.data = 4, .zero = 3}, two{.data = 4, .zero = 2};
+    j.runtime = runtimes::huggingface;
+    CHECK(teacher_beside(j, three) == whole);
+    CHECK(reference_beside(j, three, bytes(7)) == whole);
+    j.runtime = runtimes::deepspeed;
+    CHECK(teacher_beside(j, three) == div_up(whole, 4));
+    CHECK(teacher_beside(j, two) == whole);
+    CHECK(teacher_beside(j, {}) == whole);
+    j.offload.parameters = offload_place::host;
+    CHECK(teacher_beside(j, three) == byte_count{});
+    CHECK(teacher_beside(j, two) == whole);
+    j.runtime = runtimes::huggingface;
+    CHECK(teacher_beside(j, three) == whole);
+}
+
+TEST_CASE("a reference is as large as what is trained, or in the published format where the runtime loads it so") {
+    job j = full();
+    j.runtime = runtimes::huggingface;
+    CHECK(reference_beside(j, {}, bytes(600)) == byte_count{});
+    j.preference = preference_method::dpo;
+    REQUIRE(loads_reference(j));
+    CHECK(reference_beside(j, {}, bytes(600)) == bytes(600));
+    j.weights = fp32;
+    j.model.weights = bf16;
+    j.runtime.loading.training.published_reference = false;
+    CHECK(reference_beside(j, {}, bytes(600)) == bytes(600));
+    j.runtime.loading.training.published_reference = true;  // 150 values, of 2 bytes instead of 4
+    CHECK(reference_beside(j, {}, bytes(600)) == bytes(300));
+}
+
+TEST_CASE("of a layer's casts those of its feed-forward are told apart, and copies are counted each") {
+    job j = mixed();
+    j.weights = fp32;
+    j.compute = bf16;
+    j.autocast = true;
+    const training_context context{j, layout_of_one};
+    const weight_training how{j, layout_of_one, context};
+    const layer kind{.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 160}};
+    const training_state s = training_state_of(kind, 64, how);
+    CHECK(s.casts.feed_forward == bytes(2) * (3 * 160 * 64));
+    CHECK(s.casts.all == s.casts.feed_forward + bytes(2) * (2 * 64 * 64 + 2 * 32 * 64));
+    CHECK(s.casts.down == bytes(2) * (160 * 64));
+}
+
+TEST_CASE("states of paged optimizers are paged, of each copy; others have none") {
+    const weight three{.role = weight_role::up_proj, .rows = 3000, .columns = 1000, .copies = 3};
+    CHECK(state_of(mixed(), {}, three).optimizer.paged == byte_count{});
+    const training_state s = state_of(mixed(paged_adamw_8bit), {}, three);
+    weight one = three;
+    one.copies = 1;
+    CHECK(s.optimizer.paged == state_of(mixed(paged_adamw_8bit), {}, one).optimizer.paged * 3);
+    // Two moments of a byte a value.
+    CHECK(s.optimizer.paged >= bytes(2) * 9'000'000);
+    CHECK(s.optimizer.paged <= scaled_up(bytes(2) * 9'000'000, 1.05));
+}
+
+TEST_CASE("temporaries of a foreach optimizer are as many as it says, of a loop those of the largest tensor") {
+    job j = mixed(adamw);
+    j.weights = fp32;
+    j.runtime.optimizer.foreach_tensors = true;
+    for (const int many : {1, 2, 3}) {
+        j.optimizer.temporaries = many;
+        CHECK(state_of(j, {}, matrix).optimizer.temporaries == bytes(4 * many) * values);
+    }
+    j.runtime.optimizer.foreach_tensors = false;
+    CHECK(state_of(j, {}, matrix).optimizer.temporaries == byte_count{});
+    const weight three{.role = weight_role::up_proj, .rows = 3000, .columns = 1000, .copies = 3};
+    j.optimizer.tensor_temporaries = 2;
+    CHECK(state_of(j, {}, three).optimizer.largest_step == bytes(2 * 4) * 3'000'000);
+}
+
+TEST_CASE("the gradient of the embedding's table is that of no other weight before the layers") {
+    job j = mixed();
+    j.model = models::gpt2;
+    const training_context context{j, layout_of_one};
+    const weight_training how{j, layout_of_one, context};
+    const placement here = placement_of(j, layout_of_one, 0);
+    CHECK(table_gradient(how, here) == bytes(2) * (50257 * 768));
+    CHECK(state_before_layers(how, here).gradients.kept == bytes(2) * ((50257 + 1024) * 768));
+}
+
+TEST_CASE("8-bit products keep two copies of each matrix, as it is and transposed, in all of its copies") {
+    job j = mixed();
+    j.runtime = runtimes::megatron;
+    j.runtime.kernels.fp8 = {.recipe = fp8_recipe::tensorwise};
+    const training_context context{j, layout_of_one};
+    REQUIRE(context.narrows());
+    REQUIRE_FALSE(context.runtime.kernels.fp8.param_gather);
+    const weight three{.role = weight_role::up_proj, .rows = 3000, .columns = 1000, .copies = 3};
+    CHECK(state_of(j, {}, three).weights == bytes(2 + 2) * 9'000'000);
+    CHECK(state_of(j, {}, three, weight_place::output).weights == bytes(2) * 9'000'000);
+}
