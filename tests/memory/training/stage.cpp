@@ -551,3 +551,188 @@ TEST_CASE("tables of rotary positions are apart from what else stands before the
     CHECK(masked.rotary_tables == byte_count{});
     CHECK(masked.before_layers >= bytes(128 * 64));
 }
+
+TEST_CASE(
+    "what older code of gated delta nets keeps more: rows of a chunk's system, in each layer that keeps its own") {
+    made_job m;
+    layer& second = m.asked.model.layers.kinds[1];
+    second.attention.kind = attention_kind::none;
+    second.recurrent = {.kind = recurrent_kind::delta_net, .heads = 6, .head_dim = 16, .key_heads = 2, .state = 8};
+    m.asked.runtime.kernels.scan = scan_code::plain;
+    const auto kept = [&](const placement& here) {
+        return m.folded({}, [&](const folded_job& f) { return kept_by_rows(f, here, 2.5); });
+    };
+    // Rows and those above them, of 64 tokens: 1 x 2 + 2 x 3 + ... + 63 x 64 = 63 x 64 x 65 / 3, in two chunks of six
+    // heads, in fp32.
+    const byte_count layer = bytes(4) * (63 * 64 * 65 / 3 * 2 * 6);
+    CHECK(kept(m.here()) == scaled_up(layer * 3, 2.5));
+    placement one = m.here();
+    one.counts[0] = 0, one.counts[1] = 1;
+    CHECK(kept(one) == scaled_up(layer, 2.5));
+    one.counts[0] = 2, one.counts[1] = 0;
+    CHECK(kept(one) == byte_count{});
+    m.asked.recompute = recompute::full;  // one at a time
+    CHECK(kept(m.here()) == layer);
+    m.asked.recompute = recompute::none;
+    m.cut.tensor = 2;
+    CHECK(kept(m.here()) == scaled_up(div_up(layer, 2) * 3, 2.5));
+    m.cut.tensor = 1;
+    m.asked.runtime.kernels.scan = scan_code::fused;
+    CHECK(kept(m.here()) == byte_count{});
+}
+
+TEST_CASE("tokens of busier experts are those of the kinds that a stage has") {
+    made_job m;
+    m.cut.data = m.cut.expert = 2;
+    const training_layer sizes{.saved = kib(100), .routed = kib(10), .kept = kib(50)};
+    const auto uneven = [&](std::int32_t first, std::int32_t second) {
+        placement here = m.here();
+        here.counts[0] = first, here.counts[1] = second;
+        return m.folded(sizes, [&](const folded_job& f) { return uneven_tokens(f, here, 3.0); });
+    };
+    CHECK(uneven(1, 0) == scaled_up(kib(10), worst_imbalance));
+    CHECK(uneven(0, 1) == scaled_up(kib(100), worst_imbalance));
+    CHECK(uneven(1, 1) == scaled_up(kib(10), worst_imbalance) + scaled_up(kib(100), worst_imbalance));
+}
+
+TEST_CASE("of layers that leave the GPU two of the widest are there, of the kinds that a stage has") {
+    made_job m;
+    m.asked.offload.activations = offload_place::host;
+    m.asked.runtime.kernels.checkpointing.offloads_at_once = false;
+    const auto left = [&](byte_count first, byte_count second, std::int32_t of_second) {
+        folded_job f{m.asked, m.cut};
+        f.layers.set(0, training_layer{.kept = first}), f.layers.set(1, training_layer{.kept = second});
+        placement here = m.here();
+        here.counts[1] = of_second;
+        return left_on_gpu(f, here).all;
+    };
+    CHECK(left(kib(20), kib(30), 3) == kib(60));
+    CHECK(left(kib(20), kib(30), 1) == kib(60));
+    CHECK(left(kib(20), kib(30), 0) == kib(40));
+    CHECK(left(kib(40), kib(30), 3) == kib(80));
+    CHECK(left(kib(40), kib(39), 3) == kib(80));
+}
+
+TEST_CASE("a stage is shown where it begins a range, and where it may hold more than the one before it") {
+    made_job m;
+    m.asked.model.layers = {8, m.asked.model.layers.kinds[0]};
+    m.cut.pipeline = 4;
+    const auto shown = [&](std::int32_t first, std::int32_t end) {
+        std::vector<std::int32_t> stages;
+        const folded_job f{m.asked, m.cut};
+        for_each_stage(f, first, end, [&](const placement& here) { stages.push_back(here.stage); });
+        return stages;
+    };
+    // Stages behind the first have as many layers and fewer micro-batches; the last has the head.
+    CHECK(shown(0, 4) == std::vector{0, 3});
+    CHECK(shown(1, 4) == std::vector{1, 3});
+    CHECK(shown(2, 4) == std::vector{2, 3});
+    CHECK(shown(2, 3) == std::vector{2});
+    CHECK(shown(3, 3).empty());
+}
+
+TEST_CASE("layers that recomputation passes over are as many on the next stage where they divide those of this one") {
+    made_job m;
+    m.asked.recompute = recompute::full;
+    m.asked.recompute_every = 3;
+    m.asked.model.layers = {7, m.asked.model.layers.kinds[0]};  // 3, 2 and 2 layers
+    m.cut.pipeline = 3;
+    const auto alike = [&](std::int32_t stage) { return recomputes_alike(folded_job{m.asked, m.cut}, stage); };
+    CHECK(alike(1));
+    CHECK_FALSE(alike(2));
+    m.asked.recompute_every = 2;
+    CHECK_FALSE(alike(1));
+    CHECK(alike(2));
+    m.asked.recompute = recompute::none;
+    CHECK(alike(1));
+}
+
+TEST_CASE("deferred gradients of weights keep what each layer's need, of both kinds, for each micro-batch that waits") {
+    made_job m;
+    m.cut = {.pipeline = 2, .schedule = pipeline_schedule::zb_h1};
+    m.asked.global_batch = 8;
+    for (const std::int32_t stage : {0, 1}) {
+        const folded_job f{m.asked, m.cut};
+        const placement here = m.here(stage);
+        const double waiting = deferred_micro_batches(m.cut, stage, f.micro_batches);
+        byte_count all;
+        for (std::size_t k = 0; k < 2; ++k) {
+            const byte_count one = needed_by_weights(m.asked.model.layers.kinds[k], 64, f.context, f.split);
+            CHECK(one > byte_count{});
+            all += scaled_up(one * here.counts[k], waiting);
+        }
+        CHECK(kept_by_schedule(f, here, 3.0) == all);
+    }
+}
+
+TEST_CASE("a stage's weights have a table of masks where the model's code has, and DeepSpeed's buffers beside") {
+    made_job m;
+    m.asked.model.max_context = tokens(50);
+    const auto weights = [&](const char* architecture) {
+        m.asked.model.architecture = architecture;
+        const folded_job f{m.asked, m.cut};
+        return training_stage_of(f, m.here()).weights.all.weights;
+    };
+    CHECK(weights("gpt_bigcode") == weights("llama") + bytes(50 * 50));
+    CHECK(weights("gpt_neo") == weights("llama") + bytes(50 * 50) * 5);
+    m.asked.model.architecture = "llama";
+    m.asked.runtime.sharding.code = sharding_code::deepspeed;
+    m.asked.runtime.sharding.deepspeed.reduce_bucket_size = 1000;
+    m.cut = {.data = 2, .zero = 3};
+    const folded_job f{m.asked, m.cut};
+    const training_stage s = training_stage_of(f, m.here());
+    const zero_buffers made = zero_buffers_of(m.asked, m.cut, f.context, s.weights.all);
+    CHECK(s.zero.throughout > byte_count{});
+    CHECK(s.zero.throughout == made.throughout);
+    CHECK(s.zero.stepping == made.stepping);
+}
+
+TEST_CASE("an encoder stands on the first stage alone, be it of one layer") {
+    made_job m;
+    m.cut.pipeline = 2;
+    const auto kept = [&](std::int32_t stage) {
+        const folded_job f{m.asked, m.cut};
+        return training_stage_of(f, m.here(stage)).encoder.kept;
+    };
+    CHECK(kept(0) == byte_count{});
+    m.asked.model.encoders[0].layers = 1;
+    m.asked.model.encoders[0].hidden = 64;
+    m.asked.model.encoders[0].output = tokens(16);
+    m.asked.model.encoders[0].block = m.asked.model.layers.kinds[0];
+    CHECK(kept(0) > byte_count{});
+    CHECK(kept(1) == byte_count{});
+}
+
+TEST_CASE("the widest of the layers is the kind that ZeRO gathers most of, wherever it stands; the last steps last") {
+    made_job m;
+    m.asked.optimizer = adamw_loop;
+    const layer narrow = m.asked.model.layers.kinds[0], wide = m.asked.model.layers.kinds[1];
+    for (const bool first : {false, true}) {
+        m.asked.model.layers = layer_stack{}.then(1, first ? wide : narrow).then(1, first ? narrow : wide);
+        const folded_job f{m.asked, m.cut};
+        CHECK(f.widest.gathered == f.layers[first ? 0 : 1].state.gathered);
+        CHECK(f.widest.gathered > f.layers[first ? 1 : 0].state.gathered);
+        CHECK(f.last_step == f.layers[1].state.optimizer.last_step);
+    }
+}
+
+TEST_CASE("a head that is put off is among what stays to the end of the backward pass") {
+    made_job m;
+    m.cut.pipeline = 2;
+    m.asked.global_batch = 8;
+    const auto saved = [&] {
+        const folded_job f{m.asked, m.cut};
+        return saved_memory_of(f, m.here(1), {}, {});
+    };
+    const saved_memory before = saved();
+    m.asked.runtime.pipeline.defer_embedding_wgrad_compute = true;
+    const saved_memory later = saved();
+    CHECK(later.before > before.before);
+    CHECK(later.before - before.before == later.all - before.all);
+    m.cut.pipeline = 1;
+    const folded_job f{m.asked, m.cut};
+    m.asked.runtime.pipeline.defer_embedding_wgrad_compute = false;
+    const byte_count alone = saved_memory_of(folded_job{m.asked, m.cut}, m.here(), {}, {}).all;
+    m.asked.runtime.pipeline.defer_embedding_wgrad_compute = true;
+    CHECK(saved_memory_of(folded_job{m.asked, m.cut}, m.here(), {}, {}).all == alone);
+}
