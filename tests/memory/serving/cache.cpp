@@ -310,3 +310,437 @@ TEST_CASE("vLLM has DeepSeek-V4 Flash in pages as its own planner counts them") 
         CHECK(ceil_quotient(all.in(bytes), 1'002'240) == a.blocks);
     }
 }
+
+TEST_CASE(
+    "a model that embeds keeps the texts of a step, all slots' cells, or nothing; one that writes all sequences") {
+    job j = of_context(100);
+    runtime r;
+    r.cache.pool = cache_pool::share_of_total;
+    r.step.max_batched_tokens = tokens(350);
+    CHECK(cached_sequences_of(j, r, 8) == 8);
+    j.model.head.kind = head_kind::pooled;
+    CHECK(cached_sequences_of(j, r, 8) == 3);
+    CHECK(cached_sequences_of(j, r, 2) == 2);
+    r.step.max_batched_tokens = tokens(250);
+    CHECK(cached_sequences_of(j, r, 8) == 2);
+    r.step.max_batched_tokens = tokens(50);
+    CHECK(cached_sequences_of(j, r, 8) == 1);
+    r.cache.pool = cache_pool::allotted;
+    CHECK(cached_sequences_of(j, r, 8) == 8);
+    r.cache.pool = cache_pool::grows;
+    CHECK(cached_sequences_of(j, r, 8) == 0);
+}
+
+TEST_CASE("a prefix is shared by two sequences or more, as far as it goes beyond what is dropped") {
+    job j = of_context(100);
+    j.shared_prefix = tokens(70);
+    runtime r;
+    r.cache.shares_prefixes = true;
+    CHECK(tokens_of_sequences(j, r, 0) == token_count{});
+    CHECK(tokens_of_sequences(j, r, 1) == tokens(100));
+    CHECK(tokens_of_sequences(j, r, 2) == tokens(200 - 70));
+    CHECK(tokens_of_sequences(j, r, 3) == tokens(300 - 140));
+    CHECK(shared_tokens(j, r, tokens(30), {}) == token_count{});
+    CHECK(shared_tokens(j, r, tokens(31), {}) == tokens(1));
+    // Ranks that split sequences share none: what is ideal is each one's half.
+    r.cache.pool = cache_pool::share_of_total;
+    const byte_count token = bytes(2 * 2 * 2 * 64);
+    CHECK(layer_cache(grouped_attention, j, r, {}, 3).ideal == token * (300 - 140));
+    CHECK(layer_cache(grouped_attention, j, r, {.context_parallel = 2}, 3).ideal == token * 150);
+    // Of no sequences there is nothing, whatever they would share.
+    CHECK(layer_cache(grouped_attention, j, r, {}, 0).ideal == byte_count{});
+    CHECK(layer_cache(grouped_attention, j, r, {}, 0).allocated == byte_count{});
+}
+
+TEST_CASE("a cache that keeps prompt or output keeps the longer of both") {
+    job j = of_context(400);
+    runtime r;
+    r.cache.windows = window_cells::longer_part;
+    for (const std::int64_t prompt : {100, 300}) {
+        j.prompt = tokens(prompt);
+        j.output = tokens(400 - prompt);
+        CHECK(allotted_tokens(grouped_attention, j, r, {}, 2) == tokens(2 * 300));
+    }
+}
+
+TEST_CASE("caches that lie apart have a window's cells beside a step's tokens for each slot, the context at most") {
+    attention sliding = grouped_attention;
+    sliding.window = tokens(32);
+    runtime r;
+    r.cache.pool = cache_pool::allotted;
+    r.cache.windows = window_cells::window_batch;
+    r.cache.slots = slot_cells::apart;
+    r.step.max_batched_tokens = tokens(50);
+    r.step.max_num_seqs = 4;
+    const job j = of_context(1000);
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(4 * (32 + 50)));
+    CHECK(allotted_tokens(sliding, of_context(60), r, {}, 2) == tokens(4 * 60));
+    r.cache.block = tokens(16);
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == tokens(4 * 96));
+    CHECK(allotted_tokens(grouped_attention, j, r, {}, 2) == tokens(4 * 1008 - 4 * 8));
+    // A layer whose window is the context has no step beside it.
+    sliding.window = tokens(1000);
+    CHECK(allotted_tokens(sliding, j, r, {}, 2) == allotted_tokens(grouped_attention, j, r, {}, 2));
+}
+
+TEST_CASE("sparse attention's 8-bit latents: a scale for 128 values, rotated keys in 16 bits; 656 bytes of 512 + 64") {
+    runtime r;
+    r.serving_kernels.latent.scaled = scaled_latents::anywhere;
+    job j = of_context(100);
+    j.kv_cache = fp8_e4m3;
+    attention latent{.kind = attention_kind::latent, .heads = 4, .head_dim = 8, .kv_rank = 512, .rope_dim = 64};
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(512 + 64));
+    latent.indexer.heads = 1;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(656));
+    latent.indexer.heads = 64;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(656));
+    latent.kv_rank = 513;  // of one value more a scale more
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(656 + 1 + 4));
+    latent.kv_rank = 128;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(128 + 4 + 128));
+    latent.kv_rank = 257;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(257 + 12 + 128));
+    j.kv_cache = bf16;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(2 * (257 + 64)));
+    // Compressed attention has a scale for 64 values, and a byte.
+    j.kv_cache = fp8_e4m3;
+    attention wide = compressed(4);
+    wide.head_dim = 64 + wide.rope_dim;
+    CHECK(token_in_cache(wide, j, r, {}) == bytes_a_token(64 + 2 * wide.rope_dim + 1 + 1));
+    wide.head_dim = 65 + wide.rope_dim;
+    CHECK(token_in_cache(wide, j, r, {}) == bytes_a_token(65 + 2 * wide.rope_dim + 2 + 1));
+    wide.head_dim = 130 + wide.rope_dim;
+    CHECK(token_in_cache(wide, j, r, {}) == bytes_a_token(130 + 2 * wide.rope_dim + 3 + 1));
+}
+
+TEST_CASE("values of latents that are kept transposed are there once more, without flash attention") {
+    runtime r;
+    const attention latent{.kind = attention_kind::latent, .heads = 4, .head_dim = 8, .kv_rank = 32, .rope_dim = 6};
+    const job j = of_context(100);
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(2 * 38));
+    r.cache.transposed_values = true;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(2 * 38 + 2 * 32));
+    r.serving_kernels.flash_attention = false;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(2 * 38 + 2 * 32));
+    r.serving_kernels.flash_attention = true;
+    CHECK(token_in_cache(latent, j, r, {}) == bytes_a_token(2 * 38));
+}
+
+TEST_CASE("steps that run at once: one, one a stage, and one that is scheduled meanwhile where there is one stage") {
+    runtime r;
+    const job j = of_context(100);
+    const auto steps = [&](std::int32_t stages) { return steps_at_once(j, r, {.pipeline = stages}); };
+    r.cache.in_flight = steps_in_flight::one;
+    CHECK(steps(1) == 1);
+    CHECK(steps(4) == 1);
+    r.cache.in_flight = steps_in_flight::stages;
+    CHECK(steps(1) == 1);
+    CHECK(steps(4) == 4);
+    r.cache.in_flight = steps_in_flight::stages_ahead;
+    CHECK(steps(1) == 2);
+    REQUIRE_FALSE(is_scored_plainly(j, r));
+    CHECK(steps(2) == 2);
+    CHECK(steps(4) == 4);
+    r.step.max_batched_tokens = tokens(50);
+    CHECK(tokens_in_flight(j, r, {}) == tokens(100));
+    CHECK(tokens_in_flight(j, r, {.pipeline = 4}) == tokens(200));
+}
+
+TEST_CASE("an indexer's keys are shared with the prefix, in whole blocks") {
+    runtime r;
+    r.cache.pool = cache_pool::share_of_total;
+    r.cache.block = tokens(16);
+    r.cache.shares_prefixes = true;
+    job j = of_context(96);
+    j.shared_prefix = tokens(70);
+    attention a = grouped_attention;
+    a.indexer.heads = 2;
+    a.indexer.head_dim = 24;
+    const bytes_per_token index = indexer_bytes_per_token(a);
+    REQUIRE(index > bytes_per_token{});
+    const auto more = [&](std::int64_t sequences) {
+        return layer_cache(a, j, r, {}, sequences).allocated -
+               layer_cache(grouped_attention, j, r, {}, sequences).allocated;
+    };
+    CHECK(more(1) == index * tokens(96));
+    CHECK(more(3) == index * tokens(3 * 96 - 2 * 64));
+}
+
+TEST_CASE("vLLM's convolution keeps an input for each token that is drafted, llama.cpp's does not") {
+    const recurrent mamba{
+        .kind = recurrent_kind::mamba2, .heads = 8, .head_dim = 16, .key_heads = 2, .state = 32, .kernel = 4};
+    runtime r;
+    job j = of_context(100);
+    j.options.draft_tokens = 3;
+    const auto state = [&](state_cells cells) {
+        r.cache.states = cells;
+        return layer_state(mamba, j, r, {}, 1);
+    };
+    recurrent longer = mamba;
+    longer.kernel = 4 + 3;
+    CHECK(state(state_cells::published) == recurrent_state_bytes(longer, {bf16, bf16}, 1));
+    CHECK(state(state_cells::wide) == recurrent_state_bytes(mamba, {fp32, fp32}, 1));
+    CHECK(state(state_cells::mixed) == recurrent_state_bytes(mamba, {fp32, bf16}, 1));
+    recurrent without = mamba;
+    without.kernel = 0;
+    r.cache.states = state_cells::published;
+    CHECK(layer_state(without, j, r, {}, 1) == recurrent_state_bytes(without, {bf16, bf16}, 1));
+    recurrent one = mamba;
+    one.kernel = 1;
+    recurrent four = mamba;
+    four.kernel = 4;
+    CHECK(layer_state(one, j, r, {}, 1) == recurrent_state_bytes(four, {bf16, bf16}, 1));
+}
+
+namespace {
+
+/// Layers that share blocks of 16 tokens: full attention, a window of 32, and others.
+struct sharing_layers {
+    job j = of_context(1000);
+    runtime r;
+    layout l{};
+    layer full{.attention = grouped_attention}, window = full, mamba = full;
+
+    sharing_layers() {
+        r.cache.pool = cache_pool::share_of_total;
+        r.cache.windows = window_cells::grouped;
+        r.cache.block = tokens(16);
+        r.cache.in_flight = steps_in_flight::one;
+        r.step.max_batched_tokens = tokens(64);
+        window.attention.window = tokens(32);
+        mamba.attention.kind = attention_kind::none;
+        mamba.recurrent = {
+            .kind = recurrent_kind::mamba2, .heads = 8, .head_dim = 16, .key_heads = 2, .state = 32, .kernel = 4};
+        j.model.layers = {4, full};
+    }
+    bool groups() const { return has_groups(j.model, r, l); }
+    bool pool() const { return has_block_pool(j.model, r, l); }
+};
+
+}  // namespace
+
+TEST_CASE("layers share a pool of groups where some keep a window or a state, and a plain sum is not what they take") {
+    sharing_layers p;
+    CHECK(p.pool());
+    CHECK_FALSE(p.groups());
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, p.window);
+    CHECK(p.groups());
+    layer reads = p.window;  // another layer's keys and values
+    reads.attention.kv = kv_source::shared;
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, reads);
+    CHECK_FALSE(p.groups());
+    layer none = p.window;
+    none.attention.kind = attention_kind::none;
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, none);
+    CHECK_FALSE(p.groups());
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, p.mamba);
+    CHECK(p.groups());
+    CHECK(has_attention(p.j.model));
+    p.j.model.layers = {2, p.mamba};
+    CHECK_FALSE(has_attention(p.j.model));
+    p.l.context_parallel = 2;
+    CHECK_FALSE(p.groups());
+    p.l = {};
+    p.r.cache.windows = window_cells::window;
+    CHECK_FALSE(p.groups());
+    p.r.cache.windows = window_cells::grouped;
+    layer latent = p.full;
+    latent.attention = {.kind = attention_kind::latent, .heads = 4, .head_dim = 8, .kv_rank = 32, .rope_dim = 6};
+    p.j.model.layers = {2, latent};
+    CHECK(p.pool());
+    latent.attention.window = tokens(32);
+    p.j.model.layers = {2, latent};
+    CHECK_FALSE(p.pool());
+    CHECK_FALSE(p.groups());
+    p.j.model.layers.kinds[0].attention = compressed(4);
+    CHECK_FALSE(p.pool());
+}
+
+TEST_CASE("a kind of a pool: what a token adds, its window or chunk; nothing of what attends to another sequence") {
+    const sharing_layers p;
+    const auto kind = [&](const attention& a) { return layer_kind_of(a, 3, p.j, p.r, p.l); };
+    CHECK(kind(p.full.attention).layers == 3);
+    CHECK(kind(p.full.attention).each == bytes_a_token(2 * 2 * 2 * 64));
+    CHECK(kind(p.window.attention).window == tokens(32));
+    CHECK(kind(p.window.attention).chunk == token_count{});
+    attention chunked = p.window.attention;
+    chunked.chunked = true;
+    CHECK(kind(chunked).chunk == tokens(32));
+    CHECK(kind(chunked).window == token_count{});
+    attention other = p.full.attention;
+    other.cross = cross_attention::instead;
+    CHECK(kind(other).layers == 0);
+    other = p.full.attention;
+    other.kind = attention_kind::none;
+    CHECK(kind(other).layers == 0);
+}
+
+TEST_CASE("states that a recurrent layer keeps: one, two, or three of a prompt; one more for each drafted token") {
+    sharing_layers p;
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, p.mamba);
+    const recurrent mamba2 = p.mamba.recurrent;
+    recurrent mamba = mamba2, delta = mamba2, convolution = mamba2;
+    mamba.kind = recurrent_kind::mamba;
+    delta.kind = recurrent_kind::delta_net;
+    convolution.kind = recurrent_kind::short_conv;
+    REQUIRE(is_gated_delta(delta));
+    const auto kept = [&](const recurrent& r) { return kept_states_of(r, p.j.model, p.r); };
+    p.r.cache.kept = kept_states::prompt;
+    CHECK(kept(mamba2) == 1);  // no prefix is shared
+    p.r.cache.shares_prefixes = true;
+    const struct {
+        kept_states rule;
+        std::int64_t of_mamba2, of_mamba, of_delta, of_convolution;
+    } rules[] = {{kept_states::one, 1, 1, 1, 1},
+                 {kept_states::each_block, 0, 0, 2, 2},
+                 {kept_states::two, 2, 2, 2, 2},
+                 {kept_states::scan_prompt, 3, 2, 2, 2},
+                 {kept_states::prompt, 3, 2, 3, 2}};
+    for (const auto& rule : rules) {
+        p.r.cache.kept = rule.rule;
+        CHECK(kept(mamba2) == rule.of_mamba2);
+        CHECK(kept(mamba) == rule.of_mamba);
+        CHECK(kept(delta) == rule.of_delta);
+        CHECK(kept(convolution) == rule.of_convolution);
+        p.j.options.draft_tokens = 4;
+        CHECK(states_of(mamba2, p.j, p.r) == (rule.of_mamba2 > 0 ? rule.of_mamba2 + 4 : 0));
+        CHECK(states_of(delta, p.j, p.r) == rule.of_delta + 4);
+        p.j.options.draft_tokens = 0;
+        CHECK(states_of(delta, p.j, p.r) == rule.of_delta);
+    }
+    // Blocks: of 64 tokens where a state is written within a prompt, or an indexer picks tokens; of whole chunks of the
+    // scan where each block has a state.
+    const auto block = [&] { return block_of(p.j.model, p.r); };
+    p.r.cache.kept = kept_states::one;
+    CHECK(block() == tokens(16));
+    p.r.cache.kept = kept_states::each_block;
+    p.j.model.layers.kinds[1].recurrent.chunk = 256;
+    CHECK(block() == tokens(256));
+    p.r.cache.block = tokens(48);
+    CHECK(block() == tokens(768));
+    p.j.model.layers.kinds[1].recurrent = mamba;
+    CHECK(block() == tokens(48 * 128));  // of 2,048
+    p.r.cache.block = tokens(48);
+    p.j.model.layers.kinds[1].recurrent = delta;
+    CHECK(block() == tokens(48));
+    p.r.cache.kept = kept_states::prompt;
+    CHECK(block() == tokens(64));
+    for (const std::int32_t heads : {1, 8}) {
+        p.j.model.layers = {2, p.full};
+        p.j.model.layers.kinds[0].attention.indexer.heads = heads;
+        CHECK(block() == tokens(64));
+    }
+    // A model without attention shares no prefix.
+    p.j.model.layers = {2, p.mamba};
+    CHECK(kept(mamba2) == 1);
+}
+
+TEST_CASE("what drafts tokens shares the last stage's blocks: predicting layers, and a draft model's") {
+    sharing_layers p;
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, p.window);
+    const kind_counts counts = p.j.model.layers.counts();
+    const auto here = [&](std::int32_t stage) { return cached_layers_of(p.j, p.l, stage, counts); };
+    const auto pool = [&] { return block_pool_of(here(p.l.pipeline - 1), p.j, p.r, p.l); };
+    CHECK(here(0).predictions == 0);
+    CHECK(here(0).drafting == 0);
+    CHECK(pool().count == 2);
+    p.j.model.prediction = {.layers = 3, .block = p.full};
+    CHECK(here(0).predictions == 0);  // nothing is drafted
+    p.j.options.speculates_ahead = true;
+    CHECK(here(0).predictions == 3);
+    CHECK(pool().kinds[0].layers == 2 + 3);
+    p.j.options.draft.layers = 5;
+    CHECK(here(0).drafting == 0);
+    p.j.options.draft_weights = gib(1);
+    p.j.options.draft_kv = bytes_a_token(5 * 2000);
+    CHECK(here(0).drafting == 5);
+    CHECK(pool().count == 3);
+    CHECK(pool().kinds[2].layers == 5);
+    CHECK(pool().kinds[2].each == bytes_a_token(2000));
+    p.l = {.tensor = 4, .pipeline = 2};
+    CHECK(here(0).predictions == 0);
+    CHECK(here(0).drafting == 0);
+    CHECK(here(1).predictions == 3);
+    CHECK(here(1).drafting == 5);
+    CHECK(drafting_kind(5, p.j, p.l).each == bytes_a_token(500));
+    CHECK(drafting_kind(1, p.j, p.l).each == bytes_a_token(2500));
+    CHECK(drafting_kind(0, p.j, p.l).layers == 0);
+}
+
+TEST_CASE("blocks that sequences have together: those of their common beginning once, where no window has left them") {
+    sharing_layers p;
+    p.j.model.layers = layer_stack{}.then(2, p.full).then(2, p.window);
+    p.r.cache.shares_prefixes = true;
+    p.j.shared_prefix = tokens(160);
+    const shared_blocks shared{p.j, p.r, p.l};
+    REQUIRE(shared.pool.count == 2);
+    const layer_kind full = shared.pool.kinds[0], window = shared.pool.kinds[1];
+    // 63 blocks of 16 tokens; a window of 32 less one and 64 in flight: six blocks, and one.
+    CHECK(shared.of_group(full, 1) == 63);
+    CHECK(shared.of_group(full, 3) == 3 * 63 - 2 * 10);
+    CHECK(shared.of_group(full, 0) == 0);
+    CHECK(shared.of_group(full, -1) == 0);
+    CHECK(shared.of_group(window, 1) == 7);
+    CHECK(shared.of_group(window, 3) == 3 * 7);  // 56 blocks of each are left
+    // A prefix of 60 blocks: four of them are among the last seven.
+    p.j.shared_prefix = tokens(16 * 60);
+    const shared_blocks more{p.j, p.r, p.l};
+    CHECK(more.of_group(window, 3) == 3 * 7 - 2 * 4);
+    CHECK(more.together(window, 2, 8) == 2 * 8 - 5);
+    CHECK(more.together(window, 2, 100) == 200 - 60);
+    p.j.shared_prefix = tokens(16 * 57);
+    CHECK(shared_blocks{p.j, p.r, p.l}.of_group(window, 3) == 3 * 7 - 2);
+    // A layer's part of a pool, and all of it: pages are 16 tokens of two heads.
+    const byte_count page = bytes(16 * 2 * 2 * 2 * 64);
+    CHECK(shared.of_layer(full, 3) == page * (3 * 63 - 20));
+    CHECK(shared.of_layer({}, 3) == byte_count{});
+    CHECK(shared.of_layer({.layers = 2, .state = kib(1)}, 3) == byte_count{});
+    CHECK(shared.of(shared.pool, 3) == page * 2 * (3 * 63 - 20 + 21));
+    CHECK(shared.layers_of_block(shared.pool) == 2);
+    CHECK(shared.layers_of_block({}) == 0);
+    CHECK(shared.block_on(shared.pool) == page * 2);
+    // One kind alone is uniform: a block has all of its layers.
+    p.j.model.layers = {4, p.full};
+    const shared_blocks alike{p.j, p.r, p.l};
+    block_pool half = alike.pool;
+    half.kinds[0].layers = 3;
+    CHECK(alike.block_on(alike.pool) == page * 4);
+    CHECK(alike.block_on(half) == page * 3);
+    CHECK(alike.of(half, 1) == page * 3 * 63);
+}
+
+TEST_CASE("compressed attention's pages: those of the window, of what fills the next entry, and of entries") {
+    const runtime r = runtimes::vllm_v2_23;
+    job j = of_context(10'000);
+    j.max_batched_tokens = tokens(512);
+    const layout one{};
+    const std::int64_t at_once = steps_at_once(j, r, one);
+    const auto aligned = [](std::int64_t size, std::int64_t by) { return (size + by - 1) / by * by; };
+    // Ratio 0: the window alone, in pages of 64 keys of 16 bits, 512 values each.
+    const attention window = compressed(0);
+    const std::int64_t key = 2 * window.head_dim, page = aligned(64 * key, 512);
+    const auto pages = [&](std::int64_t tokens_of, std::int64_t block) {
+        const std::int64_t most = tokens_of + 512 * at_once - 1;
+        return (most + block - 1) / block + 1;
+    };
+    CHECK(compressed_pages(window, j, r, one).in(bytes) == page * pages(window.window.in(tokens), 64));
+    // Each entry is of a token: 256 of them in a page.
+    attention each = compressed(4);
+    each.compressed.ratio = 1;
+    each.indexer = {};
+    const std::int64_t state = 8 * each.compressed.windows * each.head_dim;
+    const std::int64_t block = 32768 / state > 0 ? 32768 / state : 1;
+    const std::int64_t own = aligned(block * state, 512);
+    CHECK(compressed_pages(each, j, r, one).in(bytes) ==
+          page * pages(each.window.in(tokens), 64) + aligned(256 * key, 512) * 40 +
+              (own > page ? own : page) * pages(each.compressed.windows, block));
+    // Wide heads: a page of what is not in an entry has one token.
+    attention wide = each;
+    wide.head_dim = 8192;
+    const std::int64_t wide_key = 2 * 8192, wide_state = 8 * wide.compressed.windows * 8192;
+    const std::int64_t tokens_of_page = 32768 / wide_state > 0 ? 32768 / wide_state : 1;
+    const std::int64_t wide_page = aligned(64 * wide_key, 512), wide_own = aligned(tokens_of_page * wide_state, 512);
+    CHECK(compressed_pages(wide, j, r, one).in(bytes) ==
+          wide_page * pages(wide.window.in(tokens), 64) + aligned(256 * wide_key, 512) * 40 +
+              (wide_own > wide_page ? wide_own : wide_page) * pages(wide.compressed.windows, tokens_of_page));
+}
