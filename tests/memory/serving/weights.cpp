@@ -3,8 +3,10 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/memory/serving/stages.hpp>
 #include <llmres/models/all.hpp>
 #include <llmres/runtimes/all.hpp>
+#include <string>
 #include <string_view>
 
 using namespace llmres;
@@ -319,4 +321,134 @@ TEST_CASE("what stands outside the layers of a GGUF file is there once, a rank's
     CHECK(ends(alone) < table * 2 + bytes(4 * 4096) + kib(4));  // and frequencies of the rotation
     CHECK(ends({.tensor = 2}) < table + kib(16));
     CHECK(serving_weights{j, alone, j.runtime, nullptr}.of_file(stage_range{0, 32}) == byte_count{});  // none is asked
+}
+
+namespace {
+
+/// Every tensor of a file's layers, summed by whether it is of routed experts; and the largest of these.
+struct summed {
+    byte_count rest{}, experts{};
+    int tensors = 0;
+};
+summed tensors_of(const file_layers& file, const job& j, std::int32_t i) {
+    summed all;
+    file.for_each_tensor(j, i, [&](std::string_view, byte_count size, bool routed) {
+        (routed ? all.experts : all.rest) += size;
+        ++all.tensors;
+    });
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("the layers of a file are the sums of their tensors, joined or not, whole or cut by tensor ranks") {
+    for (const model* m : {&models::llama_3_1_8b, &models::mixtral_8x7b, &models::gpt_oss_20b})
+        for (const bool fuses : {false, true})
+            for (const std::int32_t ranks : {1, 2}) {
+                CAPTURE(std::string{m->name.view()});
+                CAPTURE(fuses);
+                CAPTURE(ranks);
+                job j = serving(*m);
+                j.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+                j.runtime.loading.projections = fuses ? projection_tensors::fused : projection_tensors::separate;
+                const file_layers file{j, j.runtime, ranks};
+                runtime separate = j.runtime;
+                separate.loading.projections = projection_tensors::separate;
+                const file_layers plain{j, separate, ranks};
+                CHECK(file.tensor_ranks() == ranks);
+                layer_bytes all;
+                for (std::int32_t i = 0; i < m->layers.size; ++i) {
+                    const summed own = tensors_of(file, j, i);
+                    const layer_bytes of_layer = file.sum({i, i + 1});
+                    CHECK(of_layer.rest == own.rest);
+                    CHECK(of_layer.experts == own.experts);
+                    CHECK((own.experts > byte_count{}) == m->layers[i].feed_forward.routed());
+                    all += of_layer;
+                    // One tensor for queries, keys and values, and one for gate and up; a tail of at most 1 MiB each.
+                    const summed apart = tensors_of(plain, j, i);
+                    if (fuses) CHECK(own.tensors < apart.tensors);
+                    if (!fuses) CHECK(own.tensors == apart.tensors);
+                    CHECK(own.rest + own.experts >= scaled_down(apart.rest + apart.experts, 0.99));
+                    CHECK(own.rest + own.experts <= apart.rest + apart.experts + mib(12));
+                    // The experts' largest matrix is none of the others'.
+                    const expert_stacks largest = file.largest_experts({i, i + 1});
+                    CHECK(largest == plain.largest_experts({i, i + 1}));
+                    CHECK((largest.gate > byte_count{}) == m->layers[i].feed_forward.routed());
+                    CHECK(largest.gate + largest.down <= apart.experts);
+                }
+                const layer_bytes range = file.sum({0, m->layers.size});
+                CHECK(range.rest == all.rest);
+                CHECK(range.experts == all.experts);
+                CHECK(whole(file.sum({2, 2})) == byte_count{});
+                const serving_weights weights{j, alone, j.runtime, &file};
+                CHECK(weights.of_file(stage_range{0, m->layers.size}) == whole(all));
+                CHECK(weights.of_file(stage_range{3, 5}) == whole(file.sum({3, 4})) + whole(file.sum({4, 5})));
+                CHECK(whole(weights.of_kind(m->layers.kinds[0])) == byte_count{});  // which hangs on where it stands
+                CHECK(weights.largest_experts({0, 1}) == file.largest_experts({0, 1}));
+                int shown = 0;
+                weights.for_each_tensor(m->layers.kinds[0],
+                                        [&](std::string_view, byte_count, std::int64_t, bool) { ++shown; });
+                CHECK(shown == 0);
+            }
+    const job bare = serving(llama);
+    CHECK(serving_weights{bare, alone, bare.runtime, nullptr}.of_file(stage_range{0, 5}) == byte_count{});
+}
+
+TEST_CASE(
+    "shared tables of rotary positions are as wide as the widest layer's, and longer for images of several axes") {
+    job j = serving(llama, runtimes::vllm_v1_9);
+    j.model.layers = layer_stack{}.then(1, llama.layers.kinds[0]).then(1, llama.layers.kinds[0]);
+    layer narrow = llama.layers.kinds[0];
+    narrow.attention.head_dim = 64;
+    const auto table = [&] { return serving_weights{j, alone, j.runtime, nullptr}.rope_table(); };
+    const byte_count wide = table();
+    CHECK(wide == bytes(2) * (128 * scaled_context(j).in(tokens)));
+    for (const bool first : {false, true}) {
+        j.model.layers = layer_stack{}
+                             .then(1, first ? narrow : llama.layers.kinds[0])
+                             .then(1, first ? llama.layers.kinds[0] : narrow);
+        CHECK(table() == wide);
+    }
+    for (const std::int32_t axes : {1, 2, 3}) {
+        j.model.encoders[0].position_axes = axes;
+        CHECK(table() == wide * (axes > 1 ? 4 : 1));
+    }
+}
+
+TEST_CASE("adapters at the ends: of the models that name them, for each adapter, where the ends are") {
+    job j = serving(llama, runtimes::vllm_v1_9);
+    j.runtime.loading.ends.by_adapters = true;
+    const auto ends = [&](const placement& here) {
+        return serving_weights{j, alone, j.runtime, nullptr}.adapters_of_ends(here);
+    };
+    const placement both = placement_of(j, {}, 0);
+    CHECK(ends(both) == byte_count{});
+    j.options.max_lora_rank = 16;
+    for (const std::int32_t loras : {1, 2, 3}) {
+        j.options.max_loras = loras;
+        const byte_count one = bytes(2) * ((128256 + 4096) * 16) * loras;
+        CHECK(ends(both) == one * 2);
+        CHECK(ends({.embeddings = 1}) == one);
+        CHECK(ends({.output = true}) == one);
+        CHECK(ends({}) == byte_count{});
+        serving_folds folds;
+        serving_stages stages{j, alone, j.runtime, folds};
+        const serving_weights weights{j, alone, j.runtime, nullptr};
+        CHECK(stages.fold_layers().stage(both).adapters == one * 2 + weights.adapters_of(llama.layers.kinds[0]) * 32);
+    }
+    j.model.architecture = "gemma";
+    CHECK(ends(both) == byte_count{});
+    j.model.architecture = "llama";
+    j.runtime.loading.ends.by_adapters = false;
+    CHECK(ends(both) == byte_count{});
+}
+
+TEST_CASE("the largest stacks of experts are those of routed experts, whatever else is larger") {
+    job j = serving(llama);
+    layer routed = llama.layers.kinds[0];
+    routed.feed_forward = {.experts = {.count = 8, .per_token = 2, .width = 96}};
+    j.model.layers = layer_stack{}.then(1, llama.layers.kinds[0]).then(1, routed);
+    const serving_weights weights{j, alone, j.runtime, nullptr};
+    CHECK(weights.largest_experts({0, 2}).gate == bytes(2) * (8 * 96 * 4096));
+    CHECK(weights.largest_experts({0, 2}).down == bytes(2) * (8 * 96 * 4096));
 }
