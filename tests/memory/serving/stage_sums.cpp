@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <llmres/models/gguf/mix.hpp>
+#include <llmres/models/llama.hpp>
 
 using namespace llmres;
 using namespace llmres::detail;
@@ -354,5 +356,247 @@ TEST_CASE("the busiest stage is the one that takes most, whichever it is") {
         const layer narrow = d.asked.model.layers.kinds[0];
         d.asked.model.layers = layer_stack{}.then(at, narrow).then(1, wide).then(3 - at, narrow);
         CHECK(serving_memory(d.asked, d.how).stage == at);
+    }
+}
+
+TEST_CASE("a part of a cache, or copies of the whole") {
+    CHECK(cache_part{}.at(kib(100)) == kib(100));
+    CHECK(cache_part{.copies = 3}.at(kib(100)) == kib(300));
+    CHECK(cache_part{.part = 0.5}.at(kib(100)) == kib(50));
+    CHECK(cache_part{.part = 0.5, .copies = 3}.at(kib(100)) == kib(150));
+}
+
+TEST_CASE("the fullest moment says which part of the cache it has, and whether projections were joined there") {
+    made_case c;
+    const auto peak = [&] {
+        memory_breakdown m;
+        const detail::serving_step step{c.asked, c.asked.runtime, c.how};
+        return add_peak(m, c.stage, step, c.asked.runtime);
+    };
+    CHECK(peak().cache.part == 1.0);
+    CHECK(peak().cache.copies == 1);
+    CHECK_FALSE(peak().joined);
+    c.r().cache.whole_batches = true;  // 400 of 500 tokens
+    CHECK(peak().cache.part == doctest::Approx(0.8));
+    CHECK(peak().cache.copies == 1);
+    c.r().cache.copies = 2;
+    CHECK(peak().cache.part == 1.0);
+    CHECK(peak().cache.copies == 2);
+    c.r().cache = {};
+    c.r().loading.projections = projection_tensors::joined;
+    CHECK_FALSE(peak().joined);
+    c.stage.more_weights = mib(27);
+    CHECK(peak().joined);
+}
+
+TEST_CASE("a pool in blocks: so many of those that a stage's layers have, be it one") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_of_total;
+    c.r().cache.windows = window_cells::grouped;
+    c.r().cache.block = tokens(16);
+    // Two layers of two heads of 16 values, keys and values, in 16 bits.
+    const byte_count block = bytes(16 * 2 * 2 * 2 * 16 * 2);
+    const auto set = [&](std::int32_t stage = 0) {
+        return pool_as_set(c.asked, c.r(), c.how, mib(45), stage).value_or(byte_count{});
+    };
+    CHECK(set() == byte_count{});
+    for (const std::int64_t blocks : {1, 2, 100}) {
+        c.asked.options.cache_blocks = blocks;
+        CHECK(set() == block * blocks);
+    }
+    CHECK(pool_as_set(c.asked, c.r(), c.how, mib(45)).value_or(byte_count{}) == block * 100);
+    // Stages have blocks of their own layers: three of the five are the first's.
+    c.asked.model.layers.size = 5;
+    c.how.pipeline = 2;
+    CHECK(set(0) == div_up(block * 3, 2) * 100);
+    CHECK(set(1) == block * 100);
+    CHECK(pool_as_set(c.asked, c.r(), c.how, mib(45)).value_or(byte_count{}) == set(0));
+}
+
+TEST_CASE("tokens that the caller sets are shared by one sequence or several; of none there is no pool") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_of_total;
+    c.asked.options.cache_tokens = tokens(2000);
+    for (const std::int64_t batch : {1, 2, 4}) {
+        c.asked.batch = batch;
+        CHECK(pool_as_set(c.asked, c.r(), c.how, mib(45)).value_or(byte_count{}) ==
+              scaled_down(mib(45), 2000.0 / static_cast<double>(500 * batch)));
+    }
+    // An encoder that embeds keeps no keys: a pool of its tokens holds none.
+    c.asked.model.head.kind = head_kind::pooled;
+    c.r().cache.pool = cache_pool::grows;
+    CHECK_FALSE(pool_as_set(c.asked, c.r(), c.how, mib(45)).known);
+}
+
+TEST_CASE("a pool that shares its part with weights is not the caller's rest") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_with_weights;
+    c.r().cache.fraction = 0.5;
+    const memory_breakdown before = c.held();
+    c.asked.options.cache_bytes = mib(1000);
+    CHECK(c.held()[memory_term::fragmentation] == before[memory_term::fragmentation]);
+}
+
+TEST_CASE("two tensor ranks have fused kernels and communicators, in one workspace") {
+    runtime r{};
+    r.process.communicator = between(1, 2, 3);
+    r.process.communicator_once = true;
+    r.process.fused_all_reduce = between(10, 10, 10);
+    CHECK(communicators(r, {.tensor = 2}) == between(11, 12, 13));
+    CHECK(communicators(r, {.tensor = 2, .expert = 2}) == between(11, 12, 13));
+}
+
+TEST_CASE("a stage has what is beside its layers' weights for each of them, and more where other kernels are there") {
+    made_case c;
+    c.asked.model.layers = layer_stack{}.then(2, c.asked.model.layers.kinds[0]).then(3, [&] {
+        layer other = c.asked.model.layers.kinds[0];
+        other.feed_forward.width = 256;
+        return other;
+    }());
+    serving_folds folds;
+    serving_stages stages{c.asked, c.how, c.asked.runtime, folds};
+    stages.fold_layers();
+    stages.kinds.set(0, {.held = {.more = mib(3), .padded = mib(5)}});
+    stages.kinds.set(1, {.held = {.more = mib(30), .padded = mib(50)}});
+    const serving_stage s = stages.stage({.counts = {2, 3}});
+    CHECK(s.more_weights == mib(6 + 90));
+    CHECK(s.padded_weights == mib(10 + 150));
+    CHECK(s.maybe_weights == mib(10 + 150));
+    CHECK(stages.stage({.counts = {1, 0}}).more_weights == mib(3));
+    // Folding again changes nothing.
+    stages.fold_layers();
+    CHECK(stages.stage({.counts = {2, 3}}).more_weights == mib(96));
+}
+
+TEST_CASE("joined copies of queries, keys and values are beside a layer's weights where an engine joins them") {
+    made_case c;
+    const auto beside = [&] {
+        serving_folds folds;
+        return serving_stages{c.asked, c.how, c.asked.runtime, folds}.fold_layers().beside_weights(
+            c.asked.model.layers.kinds[0]);
+    };
+    CHECK(beside() == byte_count{});
+    c.r().loading.projections = projection_tensors::joined;
+    // 64 rows of queries, 32 of keys and 32 of values, of 64 columns, in 16 bits.
+    CHECK(beside() == bytes(2) * (128 * 64));
+    c.r().loading.projections = projection_tensors::fused;
+    CHECK(beside() == byte_count{});
+    c.r().loading.mxfp4.padded = true;  // of no experts in MXFP4
+    CHECK(beside() == byte_count{});
+}
+
+TEST_CASE("layers that predict further tokens have caches as wide as their block's, on the stage where they are") {
+    made_case c;
+    layer wide = c.asked.model.layers.kinds[0];
+    wide.attention.kv_heads = 4;
+    c.asked.model.prediction = {.layers = 3, .block = wide};
+    const auto cache = [&](std::int32_t predictions) {
+        serving_folds folds;
+        serving_stages stages{c.asked, c.how, c.asked.runtime, folds};
+        return stages.caches.of_stage(0, {2}, predictions).cache;
+    };
+    // Two sequences of 500 tokens: keys and values of four heads of 16, in 16 bits.
+    const byte_count one = bytes(2 * 500) * (2 * 4 * 16 * 2);
+    for (const std::int32_t predictions : {1, 2, 3}) {
+        CHECK(cache(predictions).ideal - cache(0).ideal == one * predictions);
+        CHECK(cache(predictions).allocated - cache(0).allocated == one * predictions);
+    }
+    CHECK(cache(0).ideal == one);  // two layers of half as many heads
+}
+
+TEST_CASE("layers that share blocks have what their groups have of them, and padding makes up for the rest") {
+    made_case c;
+    c.r().cache.pool = cache_pool::share_of_total;
+    c.r().cache.windows = window_cells::grouped;
+    c.r().cache.block = tokens(16);
+    c.r().step.max_batched_tokens = tokens(64);
+    const layer full = c.asked.model.layers.kinds[0];
+    layer sliding = full;
+    sliding.attention.window = tokens(32);
+    // Two of full attention and five with windows: in groups of two, of which the last is padded by one.
+    c.asked.model.layers = layer_stack{}.then(2, full).then(5, sliding);
+    serving_folds folds;
+    serving_stages stages{c.asked, c.how, c.asked.runtime, folds};
+    REQUIRE(stages.caches.grouped);
+    const byte_count page = bytes(16) * (2 * 2 * 16 * 2);
+    CHECK(stages.caches.layers[0].cache.allocated == page * (2 * 32));  // 500 tokens are 32 blocks, of each sequence
+    // A window of 32 less one and the tokens in flight, and a block.
+    const std::int64_t in_flight = tokens_in_flight(c.asked, c.r(), c.how).in(tokens);
+    const std::int64_t blocks = (31 + in_flight + 15) / 16 + 1;
+    CHECK(stages.caches.layers[1].cache.allocated == page * (2 * blocks));
+    const allotment all = stages.caches.of_stage(0, {2, 5}, 0).cache;
+    CHECK(all.allocated == page * 2 * (2 * 32 + 3 * 2 * blocks));
+    CHECK(stages.caches.padding_of(0, {2, 5}, 0) == page * (2 * blocks));
+    // A draft model's are its own kind of the pool.
+    c.r().cache.windows = window_cells::window;
+    serving_folds others;
+    serving_stages apart{c.asked, c.how, c.asked.runtime, others};
+    CHECK(apart.caches.padding_of(0, {2, 5}, 0) == byte_count{});
+}
+
+TEST_CASE("graphs of layers are as many as the fullest stage has layers, whatever the bound") {
+    made_case c;
+    c.r().process.cuda_graphs = between(1, 2, 3);
+    c.asked.model.layers.size = 5;
+    CHECK(graphs_of(c.asked, c.r(), {}) == between(1, 2, 3));
+    c.r().process.layer_graphs = between(10, 20, 30);
+    CHECK(graphs_of(c.asked, c.r(), {}) == between(1 + 50, 2 + 100, 3 + 150));
+    CHECK(graphs_of(c.asked, c.r(), {.pipeline = 2}) == between(1 + 30, 2 + 60, 3 + 90));
+}
+
+TEST_CASE("a stage is asked again where it has other layers or a larger part of a file, and the ends always") {
+    made_case c;
+    c.asked.model.layers.size = 12;
+    c.how.pipeline = 6;
+    const auto next = [&](std::int32_t index) {
+        serving_folds folds;
+        return serving_stages{c.asked, c.how, c.asked.runtime, folds}.fold_layers().next_stage(index);
+    };
+    CHECK(next(0) == 1);
+    CHECK(next(1) == 5);  // between them all are alike
+    CHECK(next(2) == 5);
+    CHECK(next(4) == 5);
+    CHECK(next(5) == 6);
+    c.how.pipeline = 5;  // three, three, two, two and two layers
+    CHECK(next(1) == 2);
+    CHECK(next(2) == 4);
+}
+
+TEST_CASE("stages are ranked by what they allocate where all else is alike, or grows with it") {
+    made_case c;
+    const auto ranked = [&] {
+        serving_folds folds;
+        return ranks_by_allocated(serving_stages{c.asked, c.how, c.asked.runtime, folds});
+    };
+    CHECK(ranked());
+    for (const std::int32_t rows : {1, 2}) {
+        c.r().step.logits.filter_rows = rows;
+        CHECK_FALSE(ranked());
+    }
+    c.r().step.logits.filter_rows = 0;
+    c.r().loading.projections = projection_tensors::joined;
+    CHECK_FALSE(ranked());
+    c.r().loading.projections = projection_tensors::fused;
+    CHECK(ranked());
+    c.r().allocator.caches_freed_blocks = true;
+    CHECK_FALSE(ranked());
+    c.r().allocator.caches_freed_blocks = false;
+    c.r().cache.whole_batches = true;
+    CHECK_FALSE(ranked());
+    c.r().cache.whole_batches = false;
+    c.r().cache.pool = cache_pool::share_of_total;
+    CHECK_FALSE(ranked());
+}
+
+TEST_CASE("the busiest stage of a file whose types differ between layers is the one that has the largest") {
+    made_case c;
+    c.asked.model = models::llama_3_1_8b;
+    c.asked.gguf = find_gguf_mix("weights", "Q4_K_M").value();
+    for (const std::int32_t stages : {1, 2, 3, 4, 8}) {
+        c.how.pipeline = stages;
+        const memory_breakdown busiest = serving_memory(c.asked, c.how);
+        for (std::int32_t stage = 0; stage < stages; ++stage)
+            CHECK(serving_memory_of_stage(c.asked, c.how, c.asked.runtime, stage).expected() <= busiest.expected());
+        CHECK(serving_memory_of_stage(c.asked, c.how, c.asked.runtime, busiest.stage).expected() == busiest.expected());
     }
 }
