@@ -333,3 +333,174 @@ TEST_CASE("kinds of layers that are alike take as much memory as one kind") {
             check(j, {});
         }
 }
+
+TEST_CASE("facts that an engine's choices depend on are read of the model, the options and the layout") {
+    job j = chat(runtimes::sglang);
+    const gpu& card = gpus::h100_sxm5_80gb;
+    const auto facts = [&](const layout& l = {}) { return detail::start_facts_of(j, j.runtime, card, l); };
+    CHECK(facts().tensor == 1);
+    CHECK(facts({.tensor = 4}).tensor == 4);
+    CHECK(facts({.tensor = 4, .data = 2}).tensor == 4);  // replicas of the engine
+    CHECK(facts({.tensor = 4, .data = 2}).attention_ranks == 1);
+    for (const std::int32_t expert : {2, 4, 8}) {
+        const start_facts f = facts({.tensor = 2, .data = 4, .expert = expert});
+        CHECK(f.tensor == 8);
+        CHECK(f.attention_ranks == 4);
+    }
+    CHECK(facts({.pipeline = 3}).pipeline == 3);
+    CHECK_FALSE(facts().images);
+    CHECK(facts().image_layers == 0);
+    encoder& tower = j.model.encoders[0];
+    tower.layers = 1;
+    CHECK_FALSE(facts().images);  // it reads no images
+    CHECK(facts().image_layers == 1);
+    tower.image_tokens = tokens(100);
+    CHECK(facts().images);
+    tower.layers = 7, tower.hidden = 99;
+    CHECK(facts().images);
+    CHECK(facts().image_layers == 7);
+    CHECK(facts().image_hidden == 99);
+    for (const std::int32_t axes : {2, 3}) {
+        tower.position_axes = axes;  // Qwen's: `depth`
+        CHECK(facts().image_layers == 0);
+    }
+    j.model.encoders[1] = tower;
+    tower = {};
+    CHECK_FALSE(facts().images);
+    CHECK(facts().drafts == drafting::none);
+    for (const std::int32_t drafted : {1, 4}) {
+        j.options.draft_tokens = drafted;
+        CHECK(facts().drafts == drafting::lookup);
+        CHECK(facts().drafted == drafted);
+    }
+    j.options.speculates_ahead = true;
+    CHECK(facts().drafts == drafting::layers);
+    j.options.draft_weights = gib(1);
+    CHECK(facts().drafts == drafting::model);
+    j.options.draft_tokens = 0;
+    CHECK(facts().drafts == drafting::model);
+}
+
+TEST_CASE("what an engine chooses at start replaces its profile's fraction, windows and graphs of layers") {
+    job j = chat(runtimes::sglang);
+    const auto chosen = [](double fraction, bool whole) {
+        return start_choices{.fraction = fraction, .whole_windows = whole};
+    };
+    static start_choices answer;
+    answer = chosen(0.5, false);
+    j.runtime.cache.default_fraction = [](const start_facts&) { return answer; };
+    j.runtime.cache.fraction = {};
+    j.runtime.cache.windows = window_cells::window_batch;
+    j.runtime.cache.window_part = 0.25;
+    j.runtime.process.layer_graphs = {mib(1), mib(2), mib(3)};
+    const auto made = [&] { return on_device(j, gpus::h100_sxm5_80gb, layout{}); };
+    CHECK(made().cache.fraction.value_or(-1.0) == 0.5);
+    CHECK(made().cache.windows == window_cells::window_batch);
+    CHECK(made().cache.window_part.value_or(-1.0) == 0.25);
+    CHECK(made().process.layer_graphs == graphs_of_sizes(j.runtime.process.layer_graphs, answer.decode.count()));
+    answer = chosen(0.5, true);
+    CHECK(made().cache.windows == window_cells::whole);
+    CHECK_FALSE(made().cache.window_part.known);
+    answer = chosen(0.0, false);
+    CHECK(made().cache.fraction.value_or(-1.0) == 0.0);
+    answer = chosen(-0.5, false);  // more is set aside than there is
+    CHECK(made().cache.fraction.value_or(-1.0) == 0.0);
+    answer = chosen(0.5, false);
+    j.runtime.cache.fraction = 0.75;  // the caller's
+    CHECK(made().cache.fraction.value_or(-1.0) == 0.75);
+    // The same with what layouts have in common, from one layout to the next.
+    detail::serving_folds folds{detail::folds_are::kept};
+    const cluster one{.gpu = gpus::h100_sxm5_80gb};
+    answer = chosen(0.5, true);
+    j.runtime.cache.fraction = {};
+    CHECK(detail::on_device(j, layout{}, one, folds).cache.windows == window_cells::whole);
+    answer = chosen(0.25, false);
+    const runtime& again = detail::on_device(j, layout{.tensor = 2}, one, folds);
+    CHECK(again.cache.windows == window_cells::window_batch);
+    CHECK(again.cache.fraction.value_or(-1.0) == 0.25);
+    CHECK(again.cache.window_part.value_or(-1.0) == 0.25);
+}
+
+TEST_CASE(
+    "main memory has room for what lies there, as far as it is known; shared with a GPU, beside what that takes") {
+    job j = chat(runtimes::llama_cpp);
+    j.options.gpu_layers = 10;
+    const layout one{};
+    cluster c{.gpu = gpus::rtx_4090};
+    const byte_count held = host_memory_of(j, one, c).high;
+    REQUIRE(held > byte_count{});
+    memory_breakdown m;
+    m[memory_term::weights] = gib(2);
+    const auto fits = [&] { return detail::host_memory_fits(j, one, c, m); };
+    CHECK(fits());  // nobody knows how much there is
+    c.host.memory = held;
+    CHECK(fits());
+    c.host.memory = held - bytes(1);
+    CHECK_FALSE(fits());
+    c.gpu = gpus::gb10_dgx_spark;
+    REQUIRE(shares_host_memory(c.gpu));
+    const byte_count shared = host_memory_of(j, one, c).high;
+    REQUIRE(shared > byte_count{});
+    const auto with = [&](byte_count weights) {
+        m[memory_term::weights] = weights;
+        return fits();
+    };
+    const byte_count room = usable_memory(c.gpu) - shared;
+    CHECK(with(room));
+    CHECK_FALSE(with(room + bytes(1)));
+    // A job that leaves nothing there asks for none.
+    j = chat(runtimes::vllm);
+    c = {.gpu = gpus::h100_sxm5_80gb};
+    c.host.memory = bytes(1);
+    REQUIRE(host_memory_of(j, one, c).high == byte_count{});
+    CHECK(fits());
+}
+
+TEST_CASE("on unified memory a pool's start takes the weights twice, and each other term of the first step once") {
+    job j = chat(runtimes::vllm);
+    memory_breakdown m;
+    m[memory_term::weights] = gib(10);
+    const memory_term once[] = {memory_term::adapter,       memory_term::activations, memory_term::logits,
+                                memory_term::communication, memory_term::workspace,   memory_term::runtime};
+    for (std::size_t i = 0; i < 6; ++i) m[once[i]] = mib(std::int64_t{1} << i);
+    m[memory_term::kv_cache] = gib(50);  // allocated later
+    CHECK(most_at_start(j, m, gpus::gb10_dgx_spark) == gib(20) + mib(63));
+    CHECK(most_at_start(j, m, gpus::h100_sxm5_80gb) == byte_count{});
+    job cells = chat(runtimes::llama_cpp);
+    CHECK(most_at_start(cells, m, gpus::gb10_dgx_spark) == byte_count{});
+    job trained = j;
+    trained.task = task::finetuning;
+    CHECK(most_at_start(trained, m, gpus::gb10_dgx_spark) == byte_count{});
+}
+
+TEST_CASE("flash attention is lacked by NVIDIA's older GPUs alone, where it is asked for") {
+    job j = chat(runtimes::vllm);
+    j.attention = attention_kernel::flash;
+    gpu old = gpus::h100_sxm5_80gb;
+    old.capability = {6, 0};
+    CHECK(detail::lacks_flash_attention(j, old));
+    CHECK_FALSE(detail::lacks_flash_attention(j, gpus::h100_sxm5_80gb));
+    old.vendor = gpu_vendor::amd;
+    CHECK_FALSE(detail::lacks_flash_attention(j, old));
+    old.vendor = gpu_vendor::nvidia;
+    j.attention = attention_kernel::eager;
+    CHECK_FALSE(detail::lacks_flash_attention(j, old));
+    j.attention = attention_kernel::flash;
+    CHECK_FALSE(memory_fits(j, layout{}, {.gpu = old}));
+    CHECK(memory_fits(j, layout{}, {.gpu = gpus::h100_sxm5_80gb}));
+}
+
+TEST_CASE("what layouts remember of each other changes no breakdown") {
+    job j = chat(runtimes::vllm);
+    const cluster c = standard_cluster(gpus::h100_sxm5_80gb, 8).value();
+    detail::training_folds training{detail::folds_are::kept};
+    detail::serving_folds serving{detail::folds_are::kept};
+    for (const layout& l : {layout{}, layout{.tensor = 2}, layout{.pipeline = 2}, layout{.tensor = 2, .pipeline = 4},
+                            layout{.pipeline = 8}, layout{.tensor = 8}}) {
+        const memory_breakdown kept = detail::memory_of(j, l, c, training, serving), anew = memory_of(j, l, c);
+        CHECK(kept.total() == anew.total());
+        CHECK(kept.stage == anew.stage);
+        CHECK(kept.allocated == anew.allocated);
+        CHECK(kept.expected() > byte_count{});
+    }
+}

@@ -115,3 +115,23 @@ TEST_CASE("a pool is what all else leaves, low where all else is at its upper bo
         CHECK(pool == cache_pool_of(j, {}, card)->memory);
     }
 }
+
+TEST_CASE("a pool is what all else leaves of its part: of the whole, of what is free, or beside weights") {
+    runtime r;
+    r.cache.fraction = 0.5;
+    // Of 1,000 bytes 900 are free: a context of 10, graphs of 20, communicators of 30, weights of 100, and 40.
+    const auto pool = [&](cache_pool of, bool deducted = false) {
+        r.cache.pool = of;
+        r.cache.graphs_deducted = deducted;
+        return detail::pool_bytes(r, bytes(1000), bytes(900), bytes(10), bytes(20), bytes(30), bytes(100), bytes(40));
+    };
+    CHECK(pool(cache_pool::share_of_total) == bytes(500 - 100 - 40 - 30));
+    CHECK(pool(cache_pool::share_of_total, true) == bytes(500 - 100 - 40 - 30 - 20));
+    CHECK(pool(cache_pool::share_with_weights) == bytes((900 - 10 - 30) / 2 - 100));
+    for (const cache_pool of : {cache_pool::share_of_free, cache_pool::grows, cache_pool::allotted})
+        CHECK(pool(of) == bytes((900 - 10 - 30 - 100 - 40 - 20) / 2));
+    r.cache.fraction = 0.1;
+    CHECK(pool(cache_pool::share_of_total) == byte_count{});
+    r.cache.fraction = {};
+    CHECK(pool(cache_pool::share_of_free) == bytes(700));
+}

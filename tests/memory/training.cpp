@@ -478,3 +478,49 @@ TEST_CASE("a naive pipeline that recomputes every second layer keeps what the ot
     CHECK(kept(2) > kept(1) * 4);
     CHECK(kept(4) > kept(2));
 }
+
+TEST_CASE("where weights are trained in fp32 under sharding, each question is answered of that job") {
+    job j = full();
+    j.weights = {};
+    j.runtime = runtimes::huggingface;
+    j.runtime.sharding.upcasts = true;
+    j.compute = bf16;
+    const layout l{.data = 4, .zero = 3};
+    REQUIRE(upcasts(j, l));
+    const job wide = upcast(j);
+    REQUIRE_FALSE(upcasts(wide, l));
+    CHECK(training_state_of(j, l).weights == training_state_of(wide, l).weights);
+    CHECK(training_state_of(j, l).optimizer.states == training_state_of(wide, l).optimizer.states);
+    CHECK(saved_activations(j, l) == saved_activations(wide, l));
+    CHECK(saved_by_layers(j, l) == saved_by_layers(wide, l));
+    CHECK(training_passes_of(j, l, sdpa_backend::flash).step == training_passes_of(wide, l, sdpa_backend::flash).step);
+    job narrow = j;
+    narrow.runtime.sharding.upcasts = false;
+    CHECK(training_state_of(j, l).weights > training_state_of(narrow, l).weights);
+    j.offload.optimizer = offload_place::host;
+    const job offloaded = upcast(j);
+    CHECK(host_memory(j, l) == host_memory(offloaded, l));
+    CHECK(host_memory_of_node(j, l, 4).expected == host_memory_of_node(offloaded, l, 4).expected);
+    narrow.offload = j.offload;
+    CHECK(host_memory(j, l) != host_memory(narrow, l));
+}
+
+TEST_CASE("what ranks exchange is that of the stage that exchanges most, whichever holds most") {
+    job j = full();
+    j.runtime = runtimes::pytorch;
+    j.global_batch = 16;
+    const layout l{.pipeline = 4, .data = 2};
+    const memory_breakdown all = training_memory(j, l);
+    byte_count reduced, gathered, updated;
+    for (std::int32_t stage = 0; stage < 4; ++stage) {
+        const memory_breakdown one = training_memory(j, l, stage);
+        reduced = std::max(reduced, one.reduced);
+        gathered = std::max(gathered, one.gathered);
+        updated = std::max(updated, one.updated);
+    }
+    CHECK(all.reduced == reduced);
+    CHECK(all.gathered == gathered);
+    CHECK(all.updated == updated);
+    CHECK(reduced > byte_count{});
+    CHECK(updated > byte_count{});
+}
