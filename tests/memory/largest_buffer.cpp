@@ -72,3 +72,49 @@ TEST_CASE("a plan under a limit of single buffers is right exactly where its lar
                 CHECK(on_strix_halo(j).verdict == verdict::does_not_fit);
             }
 }
+
+TEST_CASE("the largest buffer is that of a step, keys or values of a layer, a table, or a stack of experts") {
+    // Tables of 1,000 x 64 in 16 bits: 128,000 bytes. Keys of a layer: 2 heads of 16 values of 4,096 cells: 262,144.
+    job j;
+    j.model.vocabulary = 1000;
+    j.model.hidden = 64;
+    const layer plain{.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 128}};
+    j.model.layers = {2, plain};
+    j.context = tokens(4096);
+    j.weights = fp16;
+    j.runtime.cache.pool = cache_pool::allotted;
+    memory_breakdown m;
+    m[memory_term::activations] = kib(100);
+    m[memory_term::logits] = kib(200);
+    const auto largest = [&] { return largest_serving_buffer(j, {}, m); };
+    CHECK(largest().term == memory_term::activations);
+    CHECK(largest().size == kib(300));
+    j.runtime.allocator.splits_buffers = true;  // of a step
+    CHECK(largest().term == memory_term::kv_cache);
+    CHECK(largest().size == bytes(2 * 2 * 16 * 4096));
+    // A latent is one tensor, with its rotary part.
+    j.model.layers.kinds[0].attention = {
+        .kind = attention_kind::latent, .heads = 4, .kv_heads = 4, .head_dim = 24, .kv_rank = 96, .rope_dim = 8};
+    CHECK(largest().size == bytes(2 * 104 * 4096));
+    j.model.layers = {2, plain};
+    j.context = tokens(1024);
+    CHECK(largest().term == memory_term::weights);
+    CHECK(largest().size == bytes(2 * 1000 * 64));
+    // Twelve experts of 96 x 64: 147,456 bytes.
+    j.model.layers.kinds[0].feed_forward = {.experts = {.count = 12, .per_token = 2, .width = 96}};
+    CHECK(largest().size == bytes(2 * 12 * 96 * 64));
+    // A file's tables and stacks are as its types are: in eight bits and a scale of two bytes for 32 values.
+    j.gguf = find_gguf_mix("weights", "Q8_0").value();
+    j.runtime.allocator.splits_buffers = true;
+    j.context = tokens(16);
+    CHECK(largest().size == bytes(12 * 96 * 64 / 32 * 34));
+    j.model.layers = {2, plain};
+    CHECK(largest().size == bytes(1000 * 64 / 32 * 34));
+    CHECK(largest().term == memory_term::weights);
+    // As large as the largest so far is not larger.
+    largest_buffer one{.size = kib(1), .term = memory_term::logits};
+    one.reach(kib(1), memory_term::weights);
+    CHECK(one.term == memory_term::logits);
+    one.reach(kib(2), memory_term::weights);
+    CHECK(one.term == memory_term::weights);
+}
