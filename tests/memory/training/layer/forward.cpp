@@ -443,3 +443,52 @@ TEST_CASE("a half reads the residual stream itself where no norm stands before i
     l.norm_before_feed_forward = false;  // it reads the norm before attention (parallel halves)
     CHECK_FALSE(reads_stream(l, layer_half::feed_forward));
 }
+
+TEST_CASE("recorded plain products of one head of keys: fp32 scores beside what made them, or 16-bit ones beside all") {
+    layer falcon = llama;
+    falcon.attention.kv_heads = 1;
+    falcon.norm = norm_kind::layer;
+    job j = written_as(recorded_job(falcon), "falcon");
+    j.attention = attention_kernel::sdpa;
+    // While the softmax is computed: queries, keys and values as one product made them; queries as they are rotated, in
+    // fp32, and scaled. Values are not cast yet. Then, in 16 bits, the probabilities: heads as they were given, queries
+    // and keys in fp32, and the output in both formats.
+    const byte_count in_softmax = b2(q + 2 * head_dim) + b2(q) + b4(q) * 2 - b4(head_dim);
+    const byte_count returned = b2(q + 2 * head_dim + q) + b4(q + head_dim + q);
+    const auto most = [&](std::int64_t times) {
+        j.sequence = tokens(n * times);
+        return recorded(j).mixer - saved_by;
+    };
+    const auto expected = [&](std::int64_t times) {
+        const byte_count wide = in_softmax * times + b4(scores) * (times * times);
+        const byte_count narrow = returned * times + b2(scores) * (times * times);
+        return wide > narrow ? wide : narrow;
+    };
+    CHECK(returned + b2(scores) > in_softmax + b4(scores));
+    for (const std::int64_t times : {1, 2, 4, 16, 64}) CHECK(most(times) == expected(times));
+    // Of several sequences each query head has values of its own.
+    j.micro_batch = 2;
+    const byte_count copies = b4(q) > in_softmax + b4(head_dim) ? byte_count{} : in_softmax + b4(head_dim) - b4(q);
+    const byte_count two = copies * 2 * 64 + b4(scores) * (2 * 64 * 64);
+    CHECK(most(64) == two);
+}
+
+TEST_CASE("eager attention's own code: keys and values that are repeated, scores, and what it returns") {
+    job j = recorded_job();
+    j.attention = attention_kernel::eager;
+    j.sequence = tokens(n * 16);
+    // Scores in 16 bits and in fp32, and keys and values as they were, which autograd keeps repeated.
+    CHECK(recorded(j).mixer - saved_by >= (b2(scores) + b4(scores)) * 256 + b2(2 * k) * 16);
+    layer alike = llama;
+    alike.attention.kv_heads = heads;
+    job whole = recorded_job(alike);
+    whole.attention = attention_kernel::eager;
+    whole.sequence = tokens(n * 16);
+    CHECK(recorded(j).mixer - recorded(whole).mixer == b2(2 * k) * 16);
+    layer single = llama;
+    single.attention.kv_heads = 1;  // broadcast, not repeated
+    job one = recorded_job(single);
+    one.attention = attention_kernel::eager;
+    one.sequence = tokens(n * 16);
+    CHECK(recorded(one).mixer == recorded(whole).mixer);
+}
