@@ -318,3 +318,39 @@ TEST_CASE("a moment that is not a layer's names no kind of layer, and each names
     m.stage.weights.ends.largest = mib(20);
     is(at_head_backward(m.in), peak_point::head_backward);
 }
+
+TEST_CASE("DDP's buckets have the gradients a second time where they are no views, of ranks that share none") {
+    job j = made_stage::job_of(2);
+    j.runtime.sharding.gradient_as_bucket_view = false;
+    const auto bucketed = [&](const layout& l) {
+        const folded_job f{j, l};
+        const training_stage s = training_stage_of(f, placement_of(j, l, 0));
+        CHECK(stage_step_of(f, s).details.bucketed == ddp_buckets(f, s));
+        return ddp_buckets(f, s) == s.weights.all.gradients.whole && ddp_buckets(f, s) > byte_count{};
+    };
+    CHECK(bucketed({.data = 2}));
+    CHECK(bucketed({.data = 2, .zero = 1}));
+    CHECK_FALSE(bucketed({.data = 2, .zero = 2}));
+    CHECK_FALSE(bucketed({.data = 2, .zero = 3}));
+    CHECK_FALSE(bucketed({}));
+    j.runtime.sharding.gradient_as_bucket_view = true;
+    CHECK_FALSE(bucketed({.data = 2}));
+}
+
+TEST_CASE("states that are paged are so from the second step on, and in the optimizer's step") {
+    job j = made_stage::job_of(2);
+    j.optimizer = paged_adamw;
+    const layout one{};
+    const auto paged = [&](std::int32_t steps) {
+        j.steps = steps;
+        const folded_job f{j, one};
+        const training_stage s = training_stage_of(f, placement_of(j, one, 0));
+        const stage_step in = stage_step_of(f, s);
+        CHECK(s.weights.all.optimizer.paged > byte_count{});
+        CHECK(at_optimizer_step(in).tensors.paged == s.weights.all.optimizer.paged);
+        return in.held.paged == s.weights.all.optimizer.paged;
+    };
+    CHECK_FALSE(paged(1));
+    CHECK(paged(2));
+    CHECK(paged(3));
+}
