@@ -206,3 +206,28 @@ TEST_CASE("each event is of a group, frees nothing twice, and gathered weights a
     CHECK(gathered);
     CHECK(valid);
 }
+
+TEST_CASE("layers whose tensors are not told one by one are held as the plan has them: eager attention, and experts") {
+    for (const bool experts : {false, true})
+        for (const recompute what : {recompute::none, recompute::full})
+            for (const bool autocast : {false, true}) {
+                job j = full();
+                j.runtime = runtimes::huggingface;
+                j.recompute = what;
+                j.sequence = tokens(2048);
+                j.attention = experts ? attention_kernel::flash : attention_kernel::eager;
+                if (experts) {
+                    feed_forward& routed = j.model.layers.kinds[0].feed_forward;
+                    routed = {.experts = {.count = 4, .per_token = 2, .width = 3584}};
+                }
+                if (autocast) j.weights = fp32, j.autocast = true;
+                CAPTURE(experts);
+                CAPTURE(static_cast<int>(what));
+                CAPTURE(autocast);
+                const double planned = training_memory(j, {}).allocated.expected.in(gib);
+                CHECK(follow(j, {}).peak.in(gib) == doctest::Approx(planned).epsilon(0.05));
+                // What is recorded holds what all layers save: and while the first of 32 is recomputed, that of one.
+                const byte_count all = saved_by_layers(j, {});
+                CHECK(follow(j, {}, 1).peak >= training_state_of(j, {}).weights + all);
+            }
+}

@@ -374,6 +374,11 @@ TEST_CASE("a pipeline's first stage frees no micro-batch that it has not run, an
                     if (group == 0) lasting += size;
                 CHECK(s.seen.alive == lasting);
                 const std::int64_t in_flight = stages < batches ? stages : batches;
+                // Each micro-batch that is followed is differentiated once: a gradient of each layer's output, and one
+                // of what stands before the first.
+                const std::int64_t ran = s.seen.count(tensor_group::even_gradient, s.writer.at.residual) +
+                                         s.seen.count(tensor_group::odd_gradient, s.writer.at.residual);
+                if (chunks == 1) CHECK(ran == 2 * std::min<std::int64_t>(batches, stages + 2));
                 CHECK(s.seen.peak >= s.folded.layers[0].kept * in_flight * chunks);
             }
 }
