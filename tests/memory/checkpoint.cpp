@@ -268,3 +268,33 @@ TEST_CASE("what it writes is accepted") {
     CHECK(validate({.weights_only = true}, trained_by(runtimes::huggingface), eight));
     CHECK(validate({.files = checkpoint_files::gathered, .keep = 5}, trained_by(runtimes::pytorch), eight));
 }
+
+TEST_CASE("nanotron's node writes the weights of the stages that it has, and a part of the states") {
+    // Sixteen GPUs on two nodes: two stages of four on each.
+    const job j{.model = models::llama_3_1_8b, .task = task::pretraining, .runtime = runtimes::nanotron};
+    const layout l{.tensor = 4, .pipeline = 4};
+    const checkpoint_bytes c = saved(j, l, {.files = checkpoint_files::sharded});
+    REQUIRE(j.runtime.checkpoints.optimizer_in_ranks);
+    CHECK(c.node == div_up(c.weights, 4) * 2 + div_up(c.states, 4) * 2);
+    CHECK(c.process == div_up(c.weights, 16) + div_up(c.states, 16));
+    CHECK(c.writers == 16);
+    // Of two stages of two ranks, each with four data ranks, one of these writes; under ZeRO all write states.
+    const layout data{.tensor = 2, .pipeline = 2, .data = 4}, shards{.tensor = 2, .pipeline = 2, .data = 4, .zero = 1};
+    const checkpoint_bytes plain = saved(j, data, {.files = checkpoint_files::sharded});
+    CHECK(plain.writers == 4);
+    CHECK(plain.node == div_up(plain.weights, 2) + div_up(plain.states, 2));  // a stage on each node
+    const checkpoint_bytes shared = saved(j, shards, {.files = checkpoint_files::sharded});
+    CHECK(shared.writers == 16);
+    CHECK(shared.node == div_up(shared.weights, 2) + div_up(shared.states, 16) * 8);
+    CHECK(shared.process == div_up(shared.weights, 4) + div_up(shared.states, 16));
+    // One stage is all of it on each node.
+    const checkpoint_bytes one = saved(j, {.tensor = 8}, {.files = checkpoint_files::sharded});
+    CHECK(one.node == one.weights + one.states);
+}
+
+TEST_CASE("a part of a whole: as many equal parts, rounded up, or all") {
+    CHECK(detail::part_of(bytes(10), 1, 4) == bytes(3));
+    CHECK(detail::part_of(bytes(10), 3, 4) == bytes(9));
+    CHECK(detail::part_of(bytes(10), 4, 4) == bytes(10));
+    CHECK(detail::part_of(bytes(10), 5, 4) == bytes(10));
+}

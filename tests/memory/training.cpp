@@ -524,3 +524,105 @@ TEST_CASE("what ranks exchange is that of the stage that exchanges most, whichev
     CHECK(reduced > byte_count{});
     CHECK(updated > byte_count{});
 }
+
+namespace {
+
+/// Two kinds of layers on two stages, the second kind twice as wide.
+job of_two_kinds() {
+    job j = small(runtimes::huggingface, 0);
+    const layer plain{.attention = {.heads = 4, .kv_heads = 2, .head_dim = 16}, .feed_forward = {.width = 160}};
+    layer wider = plain;
+    wider.feed_forward.width = 640;
+    j.model.layers = layer_stack{}.then(3, plain).then(1, wider);
+    return j;
+}
+
+}  // namespace
+
+TEST_CASE("the first stage surely exceeds what its last layer's backward pass holds, and no more") {
+    const job j = of_two_kinds();
+    const layout one{};
+    const detail::folded_job f{j, one};
+    const detail::training_stage s = detail::training_stage_of(f, placement_of(j, one, 0));
+    const byte_count held =
+        detail::at_layer_backward(detail::stage_step_of(f, s), detail::peak_point::last_layer_backward, 1)
+            .tensors.all();
+    const byte_count states = s.weights.all.weights + s.weights.all.optimizer.states;
+    REQUIRE(held > states);
+    CHECK(detail::first_stage_exceeds(f, held - bytes(1)));
+    CHECK_FALSE(detail::first_stage_exceeds(f, held));
+    CHECK(detail::first_stage_exceeds(f, states - bytes(1)));
+    CHECK(detail::first_stage_exceeds(f, byte_count{}));
+}
+
+TEST_CASE("the fullest moment of each pass is that of the stage where it is the fullest") {
+    job j = of_two_kinds();
+    j.preference = preference_method::dpo;
+    j.global_batch = 4;
+    for (const layout& l : {layout{}, layout{.pipeline = 2}, layout{.pipeline = 4}}) {
+        training_passes most;
+        const detail::folded_job f{j, l, j.model.layers, sdpa_backend::flash, detail::forward_moments::all};
+        for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+            const training_passes one = detail::passes_of(f, detail::training_stage_of(f, placement_of(j, l, stage)));
+            most.forward = std::max(most.forward, one.forward);
+            most.loss = std::max(most.loss, one.loss);
+            most.backward = std::max(most.backward, one.backward);
+            most.step = std::max(most.step, one.step);
+            most.reference = std::max(most.reference, one.reference);
+        }
+        const training_passes all = training_passes_of(j, l, sdpa_backend::flash);
+        CHECK(all.forward == most.forward);
+        CHECK(all.loss == most.loss);
+        CHECK(all.backward == most.backward);
+        CHECK(all.step == most.step);
+        CHECK(all.reference == most.reference);
+        CHECK(all.reference > byte_count{});
+        CHECK(all.loss > byte_count{});
+    }
+}
+
+TEST_CASE("main memory holds a reference that is offloaded there, and what layers save, of each micro-batch") {
+    job j = of_two_kinds();
+    const layout one{};
+    CHECK(host_memory(j, one) == byte_count{});
+    j.preference = preference_method::dpo;
+    CHECK(host_memory(j, one) == byte_count{});
+    j.reference = reference_model::offloaded;
+    const byte_count weights = training_state_of(j, one).weights;
+    CHECK(host_memory(j, one) == weights);
+    job moved = of_two_kinds();
+    const byte_count saved = saved_by_layers(moved, one);
+    moved.offload.activations = offload_place::host;
+    CHECK(saved > byte_count{});
+    CHECK(host_memory(moved, one) == saved_by_layers(moved, one));
+    // On the first of four stages four micro-batches are in flight, unless stages work one at a time.
+    moved.global_batch = 8;
+    const layout four{.pipeline = 4};
+    CHECK(host_memory(moved, four, 0) == saved_by_layers(moved, four, 0));
+    moved.runtime.pipeline.naive = false;
+    CHECK(host_memory(moved, four, 0) == saved_by_layers(moved, four, 0) * 4);
+    CHECK(host_memory(moved, four, 3) == saved_by_layers(moved, four, 3));
+}
+
+TEST_CASE("what a last stage saves: its layers, what stands before them, the final norm, and what the loss keeps") {
+    const job j = of_two_kinds();
+    for (const layout& l : {layout{}, layout{.pipeline = 2}})
+        for (std::int32_t stage = 0; stage < l.pipeline; ++stage) {
+            const detail::folded_job f{j, l};
+            const detail::training_stage s = detail::training_stage_of(f, placement_of(j, l, stage));
+            const detail::loss_memory& loss = f.ends.loss;
+            CHECK(loss.kept > byte_count{});
+            byte_count all = saved_by_layers(j, l, stage) + detail::saved_before_layers(f, s.holds, s.encoder);
+            if (stage + 1 == l.pipeline) all += loss.saved + loss.kept + f.ends.after_layers;
+            CHECK(saved_activations(j, l, stage) == all);
+        }
+    job ahead = of_two_kinds();
+    ahead.runtime = runtimes::megatron;
+    const byte_count without = saved_activations(ahead, {});
+    ahead.model.prediction = {.layers = 1, .block = ahead.model.layers.kinds[0]};
+    ahead.mtp_layers = 1;
+    const layout one{};
+    const detail::folded_job f{ahead, one};
+    const detail::training_stage s = detail::training_stage_of(f, placement_of(ahead, one, 0));
+    CHECK(saved_activations(ahead, {}) == without + s.weights.prediction.kept + s.weights.prediction.logits);
+}
