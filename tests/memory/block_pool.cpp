@@ -289,3 +289,53 @@ TEST_CASE("blocks that a caller counts are blocks of a group, whatever their win
     CHECK(refused.reasons[0].code == reason_code::pool_exceeded);
     CHECK(refused.reasons[0].available == kib(64) * 8389);
 }
+
+TEST_CASE(
+    "groups are as large as the fewest layers of a kind, or the most where these are less than half as many again") {
+    const auto group = [](std::int64_t first, std::int64_t second, std::int64_t third = 0) {
+        block_pool pool{.block_tokens = tokens(16)};
+        pool.add({.layers = first, .each = bytes_a_token(1024)});
+        pool.add({.layers = second, .each = bytes_a_token(1024), .window = tokens(32)});
+        pool.add({.layers = third, .each = bytes_a_token(1024), .window = tokens(64)});
+        return pool.group_layers();
+    };
+    CHECK(group(4, 5) == 5);
+    CHECK(group(5, 4) == 5);
+    CHECK(group(4, 6) == 4);
+    CHECK(group(4, 7) == 4);
+    CHECK(group(7, 4) == 4);
+    CHECK(group(5, 4, 5) == 5);
+    CHECK(group(4, 4, 5) == 5);
+    CHECK(group(4, 20, 5) == 4);
+}
+
+TEST_CASE(
+    "while it decodes a sequence holds all blocks of full attention, and those of a window with what is in flight") {
+    block_pool pool{.block_tokens = tokens(16)};
+    pool.add({.layers = 2, .each = bytes_a_token(1024)});
+    pool.add({.layers = 4, .each = bytes_a_token(1024), .window = tokens(32)});
+    // Groups of two: one of full attention with 63 blocks of 1,000 tokens, two of windows with two and one.
+    CHECK(pool.blocks_while_decoding(tokens(1000), tokens(1)) == 63 + 2 * 3);
+    CHECK(pool.blocks_while_decoding(tokens(1000), tokens(18)) == 63 + 2 * 5);
+    // Of a short sequence no more than it fills.
+    CHECK(pool.blocks_while_decoding(tokens(20), tokens(1)) == 2 + 2 * 2);
+    CHECK(block_pool{}.blocks_while_decoding(tokens(1000), tokens(1)) == 0);
+    CHECK(block_pool{}.block_lists() == 0);
+    block_pool one{.block_tokens = tokens(16)};
+    one.add({.layers = 2, .each = bytes_a_token(1024)});
+    CHECK(one.block_lists() == 1);
+    CHECK(one.blocks_while_decoding(tokens(1000), tokens(1)) == 63);
+}
+
+TEST_CASE("a state that is as large as a page needs no larger one") {
+    block_pool pool{.block_tokens = tokens(16)};
+    pool.add({.layers = 2, .each = bytes_a_token(1024)});
+    pool.add({.layers = 2, .state = kib(16)});
+    CHECK(pool.page() == kib(16));
+    CHECK(pool.tokens_of_block(pool.kinds[0]) == tokens(16));
+    block_pool larger{.block_tokens = tokens(16)};
+    larger.add({.layers = 2, .each = bytes_a_token(1024)});
+    larger.add({.layers = 2, .state = kib(16) + bytes(1)});
+    CHECK(larger.page() == kib(32));
+    CHECK(larger.tokens_of_block(larger.kinds[0]) == tokens(32));
+}
