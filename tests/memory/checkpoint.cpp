@@ -298,3 +298,19 @@ TEST_CASE("a part of a whole: as many equal parts, rounded up, or all") {
     CHECK(detail::part_of(bytes(10), 4, 4) == bytes(10));
     CHECK(detail::part_of(bytes(10), 5, 4) == bytes(10));
 }
+
+TEST_CASE("processes share weights under tensor, expert and pipeline ranks, and under ZeRO as far as it shards them") {
+    job j = trained_by(runtimes::huggingface);
+    CHECK_FALSE(shares_weights(j, {}));
+    CHECK_FALSE(shares_weights(j, {.data = 8}));
+    CHECK_FALSE(shares_weights(j, {.data = 8, .zero = 1}));
+    CHECK(shares_weights(j, {.data = 8, .zero = 2}));
+    CHECK(shares_weights(j, {.tensor = 2}));
+    for (const std::int32_t expert : {2, 4}) CHECK(shares_weights(j, {.data = 4, .expert = expert}));
+    j.runtime.pipeline.naive = true;
+    CHECK_FALSE(shares_weights(j, {.pipeline = 2}));
+    j.runtime.pipeline.naive = false;
+    CHECK(shares_weights(j, {.pipeline = 2}));
+    j.runtime.sharding.code = sharding_code::deepspeed;
+    CHECK(shares_weights(j, {.data = 8, .zero = 1}));
+}

@@ -380,3 +380,18 @@ TEST_CASE("SGLang's sparse latent attention caches 8-bit latents with scales, bu
     CHECK(of_token("sglang@0.5.9", gpus::b200_sxm_180gb) == 656 + 132);
     CHECK(of_token("sglang@0.5.3", gpus::h200_sxm5_141gb) == 576 + 132);
 }
+
+TEST_CASE("a list of stages is planned as it is, whatever was remembered of stages that are dealt evenly") {
+    job j{.model = models::llama_3_1_8b, .context = tokens(4096), .runtime = runtimes::vllm_v1_9};
+    const cluster c = cluster{.gpu = gpus::h100_sxm5_80gb, .gpus = 8, .gpus_per_node = 8};
+    detail::training_folds training{detail::folds_are::kept};
+    detail::serving_folds serving{detail::folds_are::kept};
+    layout listed{.pipeline = 2};
+    listed.stages = read_stages("8|24").value();
+    layout other = listed;
+    other.stages = read_stages("20|12").value();
+    for (const layout& l : {layout{.pipeline = 2}, listed, other, layout{.pipeline = 2}, listed})
+        CHECK(detail::memory_of(j, l, c, training, serving).total() == memory_of(j, l, c).total());
+    CHECK(memory_of(j, listed, c)[memory_term::weights].expected >
+          memory_of(j, other, c)[memory_term::weights].expected);
+}

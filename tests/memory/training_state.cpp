@@ -37,6 +37,11 @@ TEST_CASE("layers add up, but for what one tensor needs at a time") {
     CHECK(three.largest == mib(5));
     CHECK(three.dummies == mib(7));
     CHECK(three.optimizer.largest_step == mib(29));
+    training_state dealt;
+    dealt.add({.dummies = mib(3), .nvme = mib(37)}, 3);
+    CHECK(dealt.nvme == mib(111));
+    dealt.add({.dummies = mib(2)}, 1);
+    CHECK(dealt.dummies == mib(3));
     three.add({.largest = mib(4), .optimizer = {.largest_step = mib(30)}}, 1);
     CHECK(three.largest == mib(5));
     CHECK(three.optimizer.largest_step == mib(30));
