@@ -409,3 +409,14 @@ TEST_CASE("what is alive behind a step is what lasts, whatever the layers are an
                     CHECK(s.seen.peak >= kept);
                 }
 }
+
+TEST_CASE("each micro-batch that is followed is passed forward once: the code's frames are there as often") {
+    job j = small(runtimes::huggingface, 2);
+    for (const std::int32_t batches : {1, 2, 3, 8}) {
+        j.global_batch = batches;
+        const stepped s{j, {}};
+        const byte_count frames = model_frames(s.writer.at);
+        REQUIRE(frames > byte_count{});
+        CHECK(s.seen.count(tensor_group::frames, frames) == std::min(batches, 3));
+    }
+}
