@@ -734,13 +734,17 @@ TEST_CASE("compressed attention's pages: those of the window, of what fills the 
     CHECK(compressed_pages(each, j, r, one).in(bytes) ==
           page * pages(each.window.in(tokens), 64) + aligned(256 * key, 512) * 40 +
               (own > page ? own : page) * pages(each.compressed.windows, block));
-    // Wide heads: a page of what is not in an entry has one token.
-    attention wide = each;
-    wide.head_dim = 8192;
-    const std::int64_t wide_key = 2 * 8192, wide_state = 8 * wide.compressed.windows * 8192;
-    const std::int64_t tokens_of_page = 32768 / wide_state > 0 ? 32768 / wide_state : 1;
-    const std::int64_t wide_page = aligned(64 * wide_key, 512), wide_own = aligned(tokens_of_page * wide_state, 512);
-    CHECK(compressed_pages(wide, j, r, one).in(bytes) ==
-          wide_page * pages(wide.window.in(tokens), 64) + aligned(256 * wide_key, 512) * 40 +
-              (wide_own > wide_page ? wide_own : wide_page) * pages(wide.compressed.windows, tokens_of_page));
+    // Narrow heads, whose page of 32 KiB is larger than one of 64 keys; and wide ones, whose page has one token.
+    for (const std::int64_t dim : {128, 8192}) {
+        attention other = each;
+        other.head_dim = dim;
+        other.rope_dim = 64;
+        const std::int64_t of_state = 8 * other.compressed.windows * dim;
+        const std::int64_t in_page = 32768 / of_state > 0 ? 32768 / of_state : 1;
+        const std::int64_t of_keys = aligned(64 * 2 * dim, 512), of_entry = aligned(in_page * of_state, 512);
+        CHECK((of_entry > of_keys) == (dim == 128));
+        CHECK(compressed_pages(other, j, r, one).in(bytes) ==
+              of_keys * pages(other.window.in(tokens), 64) + aligned(256 * 2 * dim, 512) * 40 +
+                  (of_entry > of_keys ? of_entry : of_keys) * pages(other.compressed.windows, in_page));
+    }
 }
