@@ -327,6 +327,11 @@ TEST_CASE("what a line says beside its document, word by word") {
         {"vllm serve m --rope-scaling '{\"factor\": \"x\"}'", {}},
         {"vllm serve m --hf-overrides '{\"a\": 1, \"rope_parameters\": 3}'",
          {"the override of a is not planned", "the override of rope_parameters is not planned"}},
+        {"sglang serve --model m --speculative-algorithm NEXTN --speculative-num-steps 3", {drafted}},
+        {"sglang serve --model m --speculative-algorithm NEXTN --speculative-num-steps 3 --speculative-eagle-topk 1 "
+         "--speculative-num-draft-tokens 4",
+         {drafted}},
+        {"sglang serve --model m --speculative-algorithm NGRAM --speculative-num-draft-tokens 4", {drafted}},
         {"sglang serve --model qwen3-8b --tp 4 --dp 2 --enable-dp-attention",
          {"attention on data ranks beside a dense feed-forward on tensor ranks is not planned"}},
         {"sglang serve --model qwen3-8b --tp 4 --enable-dp-attention", {}},

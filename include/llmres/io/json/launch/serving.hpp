@@ -357,7 +357,10 @@ private:
             const bool own = draft.empty() || lower(draft).find("nextn") != std::string::npos;
             if ((method == "eagle" || method == "nextn") && own) method = "mtp";
             if (method == "standalone") method = "draft_model";
-            speculate(method, draft, whole_in(said, "num_speculative_tokens"));
+            // One of the tokens that a step verifies is the model's own: of a chain they are its steps and one more
+            // (arg_groups/speculative_hook.py: _handle_eagle_family).
+            const std::int64_t verified = whole_in(said, "num_verified");
+            speculate(method, draft, verified > 0 ? verified - 1 : whole_in(said, "num_steps"));
         }
         return spread(world);
     }
