@@ -90,6 +90,15 @@ TEST_CASE("a server is told what drafts, which adapters have room, and how far t
     CHECK(line(runtimes::llama_cpp, [](serving_options& o) {
               o.rope_scaling = 4;
           }).ends_with(" --rope-scaling yarn --rope-scale 4.0"));
+    CHECK(line(runtimes::sglang, drafts)
+              .ends_with(" --speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT "
+                         "--speculative-eagle-topk 1 --speculative-num-steps 4 --speculative-num-draft-tokens 5"));
+    CHECK(line(runtimes::sglang, drafts_unsaid).ends_with(" --speculative-draft-model-path DRAFT"));
+    CHECK(line(runtimes::sglang, predicts)
+              .ends_with(" --speculative-algorithm NEXTN --speculative-eagle-topk 1 --speculative-num-steps 2 "
+                         "--speculative-num-draft-tokens 3"));
+    CHECK(
+        line(runtimes::sglang, looks_up).ends_with(" --speculative-algorithm NGRAM --speculative-num-draft-tokens 6"));
     CHECK(line(runtimes::sglang, [](serving_options& o) {
               o.max_loras = 3, o.max_lora_rank = 32;
           }).ends_with(" --enable-lora --max-loras-per-batch 3 --max-lora-rank 32"));
@@ -113,7 +122,7 @@ TEST_CASE("what a command has no words for is named, and nothing that it says or
     j.kv_cache = fp8_e4m3;
     j.options.max_loras = 2, j.options.draft_tokens = 3, j.options.rope_scaling = 2;
     CHECK(unsaid_by_launch(j, {.tensor = 4}, sixteen) == names{"runtime.rope_scaling"});
-    j = chat(runtimes::sglang);
+    j = chat(runtimes::tensorrt_llm);
     j.options.speculates_ahead = true, j.options.draft_tokens = 3;
     CHECK(unsaid_by_launch(j, {}, sixteen) == names{"runtime.speculates_ahead"});
     j.options.speculates_ahead = false;

@@ -141,6 +141,8 @@ inline std::int64_t launched::figure(launch_figure f) const {
         case figure::own_predictions: return j.options.speculates_ahead;
         case figure::drafted_tokens: return j.options.draft_weights > byte_count{} ? j.options.draft_tokens : 0;
         case figure::looked_up_tokens: return drafter_of(j) == figure::looked_up_tokens ? j.options.draft_tokens : 0;
+        case figure::drafting_steps: return drafter_of(j) == figure::looked_up_tokens ? 0 : j.options.draft_tokens;
+        case figure::verified_tokens: return j.options.draft_tokens > 0 ? j.options.draft_tokens + 1 : 0;
         case figure::speculation: return this->figure(drafter_of(j)) != 0;
         default: return setting(f);
     }

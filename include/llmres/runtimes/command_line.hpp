@@ -194,6 +194,8 @@ enum class launch_figure : std::uint8_t {
     own_predictions,     ///< 1 where the model's own prediction layers draft
     drafted_tokens,      ///< tokens that a draft model drafts for a step of a sequence
     looked_up_tokens,    ///< tokens that are looked up in the text in place of a model's
+    drafting_steps,      ///< tokens that a model drafts for a step, be it a draft model or its own layers
+    verified_tokens,     ///< tokens of a sequence that a step verifies: those that are drafted, and one of its own
     speculation,         ///< 1 where tokens are drafted, whatever drafts them
 };
 

@@ -261,6 +261,14 @@ inline constexpr std::array sglang_words{
     launch_word{"--disable-cuda-graph", launch_figure::eager, launch_form::words},
     launch_word{"--enable-lora --max-loras-per-batch", launch_figure::resident_adapters, launch_form::some},
     launch_word{"--max-lora-rank", launch_figure::adapter_rank, launch_form::some},
+    // arg_groups/speculative_hook.py: NEXTN is EAGLE by the model's own layers; steps, breadth and verified tokens are
+    // said together, or chosen by the engine
+    launch_word{"--speculative-algorithm NEXTN", launch_figure::own_predictions, launch_form::words},
+    launch_word{"--speculative-algorithm STANDALONE --speculative-draft-model-path DRAFT", launch_figure::draft_model,
+                launch_form::words},
+    launch_word{"--speculative-algorithm NGRAM", launch_figure::looked_up_tokens, launch_form::words},
+    launch_word{"--speculative-eagle-topk 1 --speculative-num-steps", launch_figure::drafting_steps, launch_form::some},
+    launch_word{"--speculative-num-draft-tokens", launch_figure::verified_tokens, launch_form::some},
 };
 inline constexpr launcher sglang_launcher{"sglang", "python -m sglang.launch_server --model-path MODEL", sglang_words,
                                           process_starter::itself, "SGLANG_PP_LAYER_PARTITION"};
