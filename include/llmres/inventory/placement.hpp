@@ -46,6 +46,7 @@ struct placement {
     bool beside_embedding = false;  ///< all else that stands before the layers
     bool output = false;            ///< final norm, and the head where it is not the embedding
     std::int32_t predictions = 0;   ///< layers that predict further tokens
+    bool tower_file = false;        ///< the vision tower of a GGUF model, a file of its own (llama.cpp: --mmproj)
 };
 
 /// What lies on each GPU of one pipeline stage, from 0 to layout.pipeline - 1. Preconditions: validate() holds for job
@@ -236,7 +237,8 @@ constexpr placement serving_placement(const job& j, const host_part& host, std::
                 .embeddings = embeds,
                 .beside_embedding = embeds || (!first && towers),
                 .output = scores,
-                .predictions = last && j.options.speculates_ahead ? m.prediction.layers : 0};
+                .predictions = last && j.options.speculates_ahead ? m.prediction.layers : 0,
+                .tower_file = first && j.gguf && j.images.count > 0};
     p.expert_counts = routed.first == layers.first ? p.counts : m.layers.counts(routed.first, routed.last);
     if (scores && m.tied_head && (embeds ? stores_tied_head(j) : !(j.gguf && j.gguf->tied_head_stored))) ++p.embeddings;
     return p;

@@ -60,15 +60,15 @@ constexpr size_in_units resized_to_area(std::int64_t width, std::int64_t height,
         const bool up = twice > unit || (twice == unit && whole % 2 == 1);
         return whole + (up ? 1 : 0);
     };
-    const size_in_units near{rounded(height), rounded(width)};
+    const size_in_units nearest{rounded(height), rounded(width)};
     const double pixels = static_cast<double>(width) * static_cast<double>(height), of_unit = static_cast<double>(unit);
     const auto scaled = [&](std::int64_t side, double by) { return static_cast<double>(side) * by / of_unit; };
     const auto at_least_one = [](double n) { return n < 1 ? std::int64_t{1} : static_cast<std::int64_t>(n); };
-    if (near.rows * near.columns > most) {
+    if (nearest.rows * nearest.columns > most) {
         const double by = square_root(static_cast<double>(most) * of_unit * of_unit / pixels);
         return {at_least_one(scaled(height, by)), at_least_one(scaled(width, by))};
     }
-    if (near.rows * near.columns < least) {
+    if (nearest.rows * nearest.columns < least) {
         const double by = square_root(static_cast<double>(least) * of_unit * of_unit / pixels);
         const auto up = [](double n) {
             const auto whole = static_cast<std::int64_t>(n);
@@ -76,7 +76,7 @@ constexpr size_in_units resized_to_area(std::int64_t width, std::int64_t height,
         };
         return {up(scaled(height, by)), up(scaled(width, by))};
     }
-    return near;
+    return nearest;
 }
 
 /// Pixtral's rule (transformers, image_processing_pixtral.py: get_resize_output_image_size): an image whose longer side

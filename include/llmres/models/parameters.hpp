@@ -51,6 +51,7 @@ constexpr void list_beside_embedding(const model& m, const weight_visitor& visit
 constexpr void list_output(const model& m, const weight_visitor& visit);
 constexpr void list_prediction(const model& m, const weight_visitor& visit);
 constexpr void list_extras(const model& m, model_part part, const weight_visitor& visit);
+constexpr void list_towers(const model& m, const weight_visitor& visit);
 
 }  // namespace detail
 
@@ -87,6 +88,12 @@ constexpr void for_each_output_weight(const model& m, Visit&& visit) {
 template <class Visit>
 constexpr void for_each_prediction_weight(const model& m, Visit&& visit) {
     detail::list_prediction(m, visiting<weight>(visit));
+}
+
+/// Calls visit(weight) for the towers that see or hear, with what leads from them to the decoder.
+template <class Visit>
+constexpr void for_each_tower_weight(const model& m, Visit&& visit) {
+    detail::list_towers(m, visiting<weight>(visit));
 }
 
 /// Calls visit(weight) for what the published file stores beside the model and its prediction layers: pretraining
@@ -549,6 +556,16 @@ constexpr void list_encoder(const encoder& e, const weight_visitor& visit) {
         visit(w);
     };
     list_layer(e.block, e.hidden, visiting<weight>(in_every_layer));
+}
+
+/// Encoders and what stands before the layers, token tables aside; nothing of a model without an encoder.
+constexpr void list_towers(const model& m, const weight_visitor& visit) {
+    if (m.encoders[0].layers == 0) return;
+    for (const encoder& e : m.encoders) list_encoder(e, visit);
+    const auto beside = [&](const weight& w) {
+        if (w.role != weight_role::embed_tokens) visit(w);
+    };
+    list_extras(m, model_part::input, visiting<weight>(beside));
 }
 
 constexpr void list_embedding(const model& m, const weight_visitor& visit) {

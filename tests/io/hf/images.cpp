@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <llmres/memory/serving/weights.hpp>
+#include <llmres/models/parameters.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -142,6 +144,21 @@ TEST_CASE("processors scale images by their area, or by their longer side; Qwen2
     const encoder three = tower_of(config_of("qwen2_5_vl", {{"depth", 3}}));
     CHECK(three.windowed_layers == 0);
     CHECK(tower_of(config_of("qwen2_vl", json::object())).windowed_layers == 0);
+}
+
+TEST_CASE("a tower's file has the bytes of a published one, but for its keys") {
+    // unsloth/Qwen3.5-0.8B-GGUF: mmproj-BF16.gguf has 207,346,528 bytes (unslothai/unsloth, pull request 5849).
+    const json vision{{"depth", 12},     {"hidden_size", 768},      {"intermediate_size", 3072},
+                      {"num_heads", 12}, {"out_hidden_size", 1024}, {"patch_size", 16}};
+    const json text{{"hidden_size", 1024}};
+    const result<model> read = read_hf_config(config_of("qwen3_5", vision, {{"text_config", text}}).dump());
+    REQUIRE_MESSAGE(read, read.error().field.view());
+    byte_count file;
+    for_each_tower_weight(*read, [&](const weight& w) {
+        file += size_of(detail::serving_weights::format_in_tower_file(w), w.rows, w.columns) * w.copies;
+    });
+    CHECK(file < bytes(207'346'528));
+    CHECK(file > bytes(207'346'528 - 16'384));
 }
 
 TEST_CASE("what layers that attend to an image read: of each tile its patches and a class token, or queries") {

@@ -452,3 +452,24 @@ TEST_CASE("the largest stacks of experts are those of routed experts, whatever e
     CHECK(weights.largest_experts({0, 2}).gate == bytes(2) * (8 * 96 * 4096));
     CHECK(weights.largest_experts({0, 2}).down == bytes(2) * (8 * 96 * 4096));
 }
+
+TEST_CASE("llama.cpp loads a vision tower where prompts have images, from a file of its own on the first GPU") {
+    job j = serving(models::qwen2_5_vl_7b, runtimes::llama_cpp);
+    j.gguf = find_gguf_mix("weights", "q4_k_m").value();
+    const auto ends = [&](std::int32_t stage) {
+        const layout two{.pipeline = 2};
+        return serving_weights{j, two, j.runtime, nullptr}.of_ends(placement_of(j, two, stage));
+    };
+    const byte_count without = ends(0), last = ends(1);
+    j.images = {.count = 2, .patches = tokens(4784)};
+    // 32 layers of four matrices of 1280 x 1280 and three of 1280 x 3420, a merger of 5120 x 5120 and 3584 x 5120 in 16
+    // bits; in 32 their biases, two norms a layer and one behind them, and patches of 1176 values.
+    const std::int64_t matrices = 32LL * (4 * 1280 * 1280 + 3 * 1280 * 3420) + 5120 * 5120 + 3584 * 5120;
+    const std::int64_t values = 32LL * (4 * 1280 + 2 * 3420 + 1280 + 2 * 1280) + 1280 + 5120 + 3584 + 1280 * 1176;
+    CHECK(ends(0) - without == bytes(2) * matrices + bytes(4) * values);
+    CHECK(ends(1) == last);
+    CHECK(placement_of(j, {.pipeline = 2}, 0).tower_file);
+    CHECK_FALSE(placement_of(j, {.pipeline = 2}, 1).tower_file);
+    j.gguf = {};
+    CHECK_FALSE(placement_of(j, {}, 0).tower_file);  // a checkpoint has its tower among its weights
+}

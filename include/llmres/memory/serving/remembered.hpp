@@ -211,7 +211,8 @@ struct serving_folds {
 
 /// Number of the weights that stand on a stage beside the layers: another for each combination.
 constexpr std::int32_t number_of_end(const placement& here) {
-    return here.embeddings + 4 * int{here.beside_embedding} + 8 * int{here.output} + 16 * here.predictions;
+    return here.embeddings + 4 * int{here.beside_embedding} + 8 * int{here.output} + 16 * int{here.tower_file} +
+           32 * here.predictions;
 }
 
 }  // namespace llmres::inline v0::detail

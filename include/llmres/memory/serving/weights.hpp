@@ -319,6 +319,13 @@ struct serving_weights {
         return of_kind(kind, none);
     }
 
+    /// The format of a tower's weight in its file (llama.cpp, convert_hf_to_gguf.py --mmproj): vectors and embeddings
+    /// of patches and positions have 32 bits.
+    static constexpr const precision& format_in_tower_file(const weight& w) {
+        const bool embeds = w.role == weight_role::conv || w.role == weight_role::positions;
+        return w.rows > 1 && !embeds ? fp16 : fp32;
+    }
+
     /// Calls visit(name, size, copies) for what of the model lies there outside its layers, those that predict further
     /// tokens included.
     template <class Visit>
@@ -330,6 +337,10 @@ struct serving_weights {
         if (job.gguf) {
             for_each_gguf_end_tensor(
                 job, here, [&](const gguf_tensor& t) { visit(name_of(t.role), div_up(t.size(), layout.tensor), 1); });
+            if (here.tower_file)
+                for_each_tower_weight(job.model, [&](const weight& w) {
+                    visit(name_of(w.role), size_of(format_in_tower_file(w), w.rows, w.columns), w.copies);
+                });
         } else {
             for_each_placed_input_weight(job.model, here, allocate);
             if (here.output) for_each_output_weight(job.model, allocate);
