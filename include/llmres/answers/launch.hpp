@@ -278,11 +278,11 @@ inline std::string launched::words(const launch_word& w) const {
     return words + " " + std::to_string(says);
 }
 
-/// A field of a job document that a command must say where it is set, and the figures of which one says it.
+/// A field of a job document that a command must say where it is set.
 struct told_field {
     std::string_view field;
-    bool is_set;
-    std::array<launch_figure, 3> said_by;
+    bool is_set;                           ///< the job or its layout says something other than the default
+    std::array<launch_figure, 3> said_by;  ///< the figures of which a launcher's words say one
 };
 
 /// Degrees of a layout that are more than one. Training scripts learn their data ranks from the number of processes.

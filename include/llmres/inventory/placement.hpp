@@ -226,6 +226,7 @@ constexpr placement serving_placement(const job& j, const host_part& host, std::
     const bool embeds = first && !host.embedding;
     const bool towers =
         j.runtime.loading.towers_everywhere && m.encoders[0].layers > 0 && !j.gguf;  // GGUF files have none
+    const bool sees = m.encoders[0].image_patches > token_count{} || j.images.count > 0;
     const bool scores = last && !host.head;
     stage_range routed = layers;
     if (host.expert_layers > routed.first)
@@ -238,7 +239,7 @@ constexpr placement serving_placement(const job& j, const host_part& host, std::
                 .beside_embedding = embeds || (!first && towers),
                 .output = scores,
                 .predictions = last && j.options.speculates_ahead ? m.prediction.layers : 0,
-                .tower_file = first && j.gguf && j.images.count > 0};
+                .tower_file = first && j.gguf && sees && (j.images.count > 0 || j.runtime.loading.own_library)};
     p.expert_counts = routed.first == layers.first ? p.counts : m.layers.counts(routed.first, routed.last);
     if (scores && m.tied_head && (embeds ? stores_tied_head(j) : !(j.gguf && j.gguf->tied_head_stored))) ++p.embeddings;
     return p;

@@ -46,12 +46,15 @@ constexpr std::int64_t patch_side(const model& m) {
     return 0;
 }
 
+/// Sides of a resized image, in squares of patches that become a token.
+struct size_in_units {
+    std::int64_t rows = 0;
+    std::int64_t columns = 0;
+};
+
 /// Qwen's rule (transformers, image_processing_qwen2_vl.py: smart_resize): both sides become multiples of a token's,
 /// and where that has too many pixels, or too few, they are scaled alike first. `unit`: pixels of a token's side.
-/// `most`: patches of the largest image, in tokens.
-struct size_in_units {
-    std::int64_t rows = 0, columns = 0;
-};
+/// `least`, `most`: tokens of the smallest and of the largest image.
 constexpr size_in_units resized_to_area(std::int64_t width, std::int64_t height, std::int64_t unit, std::int64_t least,
                                         std::int64_t most) {
     // Python rounds a half to the even number.

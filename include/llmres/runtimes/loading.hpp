@@ -106,7 +106,8 @@ struct runtime_loading {
     /// The last tool whose format of the cache is followed where nobody names one; those before it are, too. Latent
     /// attention's cache follows ModelOpt's alone.
     cache_calibrator calibrated = cache_calibrator::none;
-    /// Names of models are those of its own library, where one without a tag is that of the tag latest. (Ollama.)
+    /// Names of models are those of its own library, where one without a tag is that of the tag latest. Its files have
+    /// a vision tower among their tensors, so that it is loaded whether or not prompts have images. (Ollama.)
     bool own_library = false;
 };
 

@@ -36,6 +36,8 @@ constexpr runtime ollama_with(runtime r) {
     r.devices.least = {5, 0};
     r.devices.source = "docs/gpu.md: CUDA from compute capability 5.0 on, ROCm, Metal, Vulkan";
     r.layouts.source = "llm/server.go: layers are assigned to GPUs, and no split mode is passed on";
+    // Towers are among the tensors of a file: before 0.30 they are loaded with the head (ml/backend/ggml/ggml.go, New:
+    // names that begin with "v." or "mm.").
     r.loading.own_library = true;
     return r;
 }

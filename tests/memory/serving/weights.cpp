@@ -470,6 +470,13 @@ TEST_CASE("llama.cpp loads a vision tower where prompts have images, from a file
     CHECK(ends(1) == last);
     CHECK(placement_of(j, {.pipeline = 2}, 0).tower_file);
     CHECK_FALSE(placement_of(j, {.pipeline = 2}, 1).tower_file);
+    j.images = {};
+    CHECK_FALSE(placement_of(j, {}, 0).tower_file);
+    j.runtime = runtimes::ollama;  // whose files have it
+    CHECK(placement_of(j, {}, 0).tower_file);
+    j.model = llama;
+    CHECK_FALSE(placement_of(j, {}, 0).tower_file);
+    j.model = models::qwen2_5_vl_7b;
     j.gguf = {};
     CHECK_FALSE(placement_of(j, {}, 0).tower_file);  // a checkpoint has its tower among its weights
 }
