@@ -58,8 +58,9 @@ TEST_CASE("every field of a job, a layout, a cluster and a host has its JSON key
     // document gives it by other means.
     // Objects: model, adapter, offload, and runtime, under which the options stand, too. gguf is a kind of weights.
     // experts_down, head and labels are the model's, and optimizer_in_bwd is of the optimizer.
-    // passes_before_step and scored are the rollout's, and teacher_weights is the teacher's.
-    CHECK(field_count<job>() + 5 == described("") + 5 + 1 + 2);
+    // passes_before_step and scored are the rollout's, and teacher_weights is the teacher's. Of images a document gives
+    // the size, how many there are and their patches.
+    CHECK(field_count<job>() + 5 + 2 == described("") + 5 + 1 + 2);
     CHECK(field_count<adapter>() == described("adapter") + 1);  // joined_heads is among the targets
     CHECK(field_count<offload>() == described("offload"));
     CHECK(field_count<layout>() + 1 == described("layout"));  // tensor_split are stages by ratios
