@@ -22,6 +22,8 @@ using training_jobs::small;
 
 namespace {
 
+constexpr layout one_gpu{};  // a folded job refers to its layout
+
 constexpr std::int64_t n = 7, vocabulary = 1000;
 
 /// Writes events down: `L4` for all logits in four bytes each, `S4` for those of shifted logits, which lack a position,
@@ -151,7 +153,7 @@ TEST_CASE("at each point of the loss what the inventory lists is alive, and noth
                     if (autocast) j.weights = fp32;
                     if (adapted) j.adapter = {.kind = adapter_kind::lora, .rank = 4};
                     j.runtime.kernels.loss.holds_outputs = holds;
-                    const folded_job folded{j, {}};
+                    const folded_job folded{j, one_gpu};
                     const training_stage here = training_stage_of(folded, placement_of(j, {}, 0));
                     const auto at = [&](loss_point point) { return listed(j, folded.context, point); };
                     byte_count before;
@@ -186,7 +188,7 @@ TEST_CASE("at each point of the loss what the inventory lists is alive, and noth
 TEST_CASE("what predicts further tokens keeps its logits beside the model's until both are differentiated") {
     job j = training(runtimes::megatron);
     const auto most = [&] {
-        const folded_job folded{j, {}};
+        const folded_job folded{j, one_gpu};
         const training_stage here = training_stage_of(folded, placement_of(j, {}, 0));
         const followed seen;
         const event_writer writer{folded, here, seen};

@@ -24,6 +24,8 @@ using training_jobs::small;
 
 namespace {
 
+constexpr layout alone{};  // a folded job refers to its layout
+
 /// Writes passes down: `F01` where layer 1 of micro-batch 0 begins to save, `C01` where it keeps its input alone, `B01`
 /// where all that it saved is freed; `even` and `odd` where weights of a layer are gathered, `-even` where they are
 /// freed.
@@ -306,7 +308,7 @@ TEST_CASE("between two layers' backward passes one gradient of a layer's output 
         }
     };
     const job j = small(runtimes::huggingface, 6);
-    const folded_job folded{j, {}};
+    const folded_job folded{j, alone};
     const training_stage here = training_stage_of(folded, placement_of(j, {}, 0));
     const gradients seen;
     const event_writer writer{folded, here, seen};
@@ -353,7 +355,7 @@ TEST_CASE(
         }
         void release(std::int64_t) const override {}
     };
-    const folded_job folded{j, {}};
+    const folded_job folded{j, alone};
     const training_stage here = training_stage_of(folded, placement_of(j, {}, 0));
     const lasting seen;
     const event_writer writer{folded, here, seen};

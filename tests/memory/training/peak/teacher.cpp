@@ -21,6 +21,8 @@ using namespace llmres::detail;
 
 namespace {
 
+constexpr layout alone{};  // a folded job refers to its layout
+
 constexpr std::int64_t n = made_stage::sequences * made_stage::length, words = made_stage::words,
                        h = made_stage::hidden;
 constexpr byte_count scores = bytes(1) * (n * words);
@@ -150,7 +152,7 @@ TEST_CASE("a stage with a teacher has these three points, one with a reference t
 
 TEST_CASE("a teacher's layer is computed as the student's is without gradients: its input, and the fullest moment") {
     const job j = distilling(6);
-    const folded_job f{j, {}};
+    const folded_job f{j, alone};
     const teacher_pass pass = teacher_pass_of(f);
     CHECK(pass.layers == 6);
     CHECK(pass.casts == byte_count{});
